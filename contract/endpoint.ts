@@ -1,0 +1,47 @@
+// What an endpoint is: a row of data. Routing, validation, the OpenAPI document, the typed client and the command line
+// are all derived from such rows (see api.ts), so a path, a role or a success code is written exactly once.
+import type { Static, TSchema } from 'typebox'
+import type { ServiceStatus } from './service-status.ts'
+
+export const roles = ['viewer', 'developer', 'admin', 'owner'] as const
+export type Role = (typeof roles)[number]
+
+/** Who may call: anybody, any valid credential, or a member of the project in the path with at least this role. */
+export type Access = 'public' | 'caller' | Role
+
+export type Endpoint = {
+  method: 'GET' | 'POST' | 'DELETE'
+  path: string
+  summary: string
+  description?: string
+  tag: string
+  access: Access
+  /** Statuses of the service in the path that accept this; absent where the status does not matter. */
+  accepts?: readonly ServiceStatus[]
+  /** A repeated request with the same Idempotency-Key answers like the first one. */
+  idempotent?: true
+  query?: TSchema
+  body?: TSchema
+  success: 200 | 201 | 202 | 204
+  output?: TSchema
+}
+
+/** Keeps the literal types of one row. */
+export function endpoint<const E extends Endpoint>(row: E): E {
+  return row
+}
+
+export type PathParams<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { [K in Name]: string } & PathParams<Rest>
+  : unknown
+
+type StaticOf<S> = S extends TSchema ? Static<S> : undefined
+
+export type ParamsOf<E extends Endpoint> = PathParams<E['path']>
+export type BodyOf<E extends Endpoint> = StaticOf<E['body']>
+export type QueryOf<E extends Endpoint> = StaticOf<E['query']>
+export type OutputOf<E extends Endpoint> = E['output'] extends TSchema ? Static<E['output']> : void
+
+export function roleAllows(role: Role, needed: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(needed)
+}

@@ -1,0 +1,194 @@
+// Services: the resource, its inputs, and its endpoints.
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Message, Name, Timestamp } from './schema.ts'
+import { accepted_statuses, service_statuses } from './service-status.ts'
+
+export const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
+export const environments = ['DEV', 'PROD'] as const
+export const addons = ['time-series', 'ai'] as const
+export type Addon = (typeof addons)[number]
+
+const Environment = Type.Enum([...environments])
+const CpuMillis = Type.String({ maxLength: 32, description: 'Milli-cores as a numeric string, or `shared`.' })
+const MemoryGbs = Type.String({ maxLength: 32, description: 'Gigabytes as a numeric string, or `shared`.' })
+
+export const ServiceEndpoint = Type.Object({ host: Type.String(), port: Type.Integer() }, { $id: 'Endpoint' })
+
+export const Service = Type.Object(
+  {
+    service_id: Type.String(),
+    project_id: Type.String(),
+    name: Type.String(),
+    created: Timestamp,
+    region_code: Type.String(),
+    service_type: Type.Enum([...service_types]),
+    status: Type.Enum([...service_statuses]),
+    endpoint: ServiceEndpoint,
+    forked_from: Type.Optional(
+      Type.Object({ is_standby: Type.Boolean(), project_id: Type.String(), service_id: Type.String() }),
+    ),
+    ha_replicas: Type.Object({ replica_count: Type.Integer(), sync_replica_count: Type.Integer() }),
+    initial_password: Type.Optional(
+      Type.String({ format: 'password', description: 'Only in the answer of the request that made the service.' }),
+    ),
+    metadata: Type.Object({ environment: Type.String() }),
+    read_replica_sets: Type.Array(Type.Unknown()),
+    resources: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        spec: Type.Object({
+          cpu_millis: Type.Optional(Type.Integer()),
+          memory_gbs: Type.Optional(Type.Integer()),
+          volume_type: Type.String(),
+        }),
+      }),
+    ),
+  },
+  { $id: 'Service' },
+)
+export type Service = Static<typeof Service>
+
+export const ServiceEvent = Type.Object(
+  {
+    time: Timestamp,
+    kind: Type.String({ description: 'created, settled, setback, recovered, restarted, …' }),
+    message: Type.String(),
+  },
+  { $id: 'ServiceEvent' },
+)
+
+export const CreateServiceInput = Type.Object({
+  name: Name,
+  addons: Type.Optional(Type.Array(Type.Enum([...addons]), { maxItems: 16 })),
+  cpu_millis: Type.Optional(CpuMillis),
+  memory_gbs: Type.Optional(MemoryGbs),
+  environment_tag: Type.Optional(Environment),
+  region_code: Type.Optional(Type.String({ maxLength: 64 })),
+  replica_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 5 })),
+})
+
+const one = '/projects/{project_id}/services/{service_id}'
+const tag = 'Services'
+
+export const service_endpoints = {
+  listServices: endpoint({
+    method: 'GET',
+    path: '/projects/{project_id}/services',
+    summary: 'List the services of a project',
+    tag,
+    access: 'viewer',
+    success: 200,
+    output: Type.Array(Service),
+  }),
+  createService: endpoint({
+    method: 'POST',
+    path: '/projects/{project_id}/services',
+    summary: 'Create a service',
+    description: 'Asynchronous: poll the service until it is READY. `initial_password` is shown in this answer only.',
+    tag,
+    access: 'developer',
+    idempotent: true,
+    body: CreateServiceInput,
+    success: 202,
+    output: Service,
+  }),
+  getService: endpoint({
+    method: 'GET',
+    path: one,
+    summary: 'Get a service',
+    tag,
+    access: 'viewer',
+    success: 200,
+    output: Service,
+  }),
+  deleteService: endpoint({
+    method: 'DELETE',
+    path: one,
+    summary: 'Delete a service and all its data',
+    tag,
+    access: 'developer',
+    success: 202,
+  }),
+  renameService: endpoint({
+    method: 'POST',
+    path: `${one}/rename`,
+    summary: 'Rename a service',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.describe,
+    body: Type.Object({ name: Name }),
+    success: 200,
+    output: Service,
+  }),
+  resizeService: endpoint({
+    method: 'POST',
+    path: `${one}/resize`,
+    summary: 'Change the CPU and memory of a service',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.resize,
+    body: Type.Object({ cpu_millis: CpuMillis, memory_gbs: MemoryGbs }),
+    success: 202,
+    output: Service,
+  }),
+  startService: endpoint({
+    method: 'POST',
+    path: `${one}/start`,
+    summary: 'Start a stopped service',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.start,
+    success: 202,
+    output: Service,
+  }),
+  stopService: endpoint({
+    method: 'POST',
+    path: `${one}/stop`,
+    summary: 'Stop a service; its data stays',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.stop,
+    success: 202,
+    output: Service,
+  }),
+  updatePassword: endpoint({
+    method: 'POST',
+    path: `${one}/updatePassword`,
+    summary: 'Set the master password',
+    description: 'In force for new logins when the answer arrives. Only a SCRAM verifier is stored.',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.update_password,
+    body: Type.Object({
+      password: Type.String({
+        format: 'password',
+        minLength: 8,
+        maxLength: 256,
+        pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+        description: '8 to 256 characters, without control characters.',
+      }),
+    }),
+    success: 204,
+  }),
+  setEnvironment: endpoint({
+    method: 'POST',
+    path: `${one}/setEnvironment`,
+    summary: 'Set the environment tag of a service',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.describe,
+    body: Type.Object({ environment: Environment }),
+    success: 200,
+    output: Message,
+  }),
+  listServiceEvents: endpoint({
+    method: 'GET',
+    path: `${one}/events`,
+    summary: 'What happened to a service, newest first',
+    tag,
+    access: 'viewer',
+    success: 200,
+    output: Type.Array(ServiceEvent),
+  }),
+}

@@ -1,0 +1,57 @@
+// The whole interface between what is wanted and how it is made true. A region is a name for one provider.
+//
+// What every provider promises of `apply…`:
+// 1. It may be called at any time, any number of times, by any process, after any crash.
+// 2. It moves reality only towards wanted, by looking first; it never remembers where it was.
+// 3. It returns within seconds. Long work is started detached under a deterministic name and looked at again.
+// 4. It reports what it saw, never what it hopes. `unknown` is an answer.
+// 5. It is never called twice at once for one service: the caller holds the lease.
+
+export type Endpoint = { host: string; port: number }
+
+export type Size = { cpu_millis: number; memory_gbs: number } | 'shared'
+
+export type WantedService = {
+  service_id: string
+  generation: number
+  deleted: boolean
+  power: 'on' | 'off'
+  size: Size
+  /** Extensions that must exist in the service's database, such as `vector`. */
+  extensions: readonly string[]
+  /** SCRAM-SHA-256 verifier of the master role: the only form in which a password reaches a provider. */
+  password_verifier: string
+  endpoint: Endpoint
+}
+
+/** Something that happened and that people want to read about later. It decides nothing. */
+export type Happening = { kind: string; message: string }
+
+export type ObservedService = {
+  /** `serving`: a TLS login at the advertised endpoint was carried as far as it goes without the password. */
+  state: 'unknown' | 'absent' | 'stopped' | 'serving' | 'not_serving'
+  /** Everything that was wanted holds. */
+  settled: boolean
+  /** A sentence for people: what the world lacks, when not settled. Says what to do about it where somebody can. */
+  waiting_for?: string
+  /** When to look again although nobody asks; absent: the caller's own pace. */
+  look_again_seconds?: number
+  happenings: readonly Happening[]
+}
+
+/** What somebody is about to ask for; a provider refuses what it can never make. */
+export type Offer = { size: Size; extensions: readonly string[] }
+
+export type Provider = {
+  region_code: string
+  volume_type: string
+  /** An endpoint for a new service: none of the taken ports, and nobody is listening there now. */
+  newEndpoint(taken_ports: ReadonlySet<number>): Promise<Endpoint>
+  /** Why this region cannot make such a service, as a sentence that says what to do; undefined when it can. */
+  refusalOf(offer: Offer): Promise<string | undefined>
+  applyService(wanted: WantedService): Promise<ObservedService>
+  /** Calls back when a service that was serving may have changed by itself, such as by a crash. */
+  watch(onChange: (service_id: string) => void): void
+  /** Stops looking and releases what this process holds. Databases go on running. */
+  close(): Promise<void>
+}
