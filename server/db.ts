@@ -1,0 +1,132 @@
+// The door to the metadata store: queries, transactions and wake-ups. One statement a function lives in the store.ts
+// files; this file knows no table. int8 arrives as a number: none of ours comes near 2^53.
+import pg from 'pg'
+import { Fault } from '#contract/fault.ts'
+
+/** Where a statement can run: the pool, or the transaction that a function was handed. */
+export type Sql = {
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>
+}
+
+export type Db = Sql & {
+  /** Runs the work in one transaction; a throw rolls back. */
+  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>
+  /** Calls back for every notification on the channel, and once whenever notifications may have been missed. */
+  listen(channel: string, onNotice: (payload: string | undefined) => void): void
+  close(): Promise<void>
+}
+
+const connections_max = 10
+const listen_retry_ms = 500
+const statement_timeout_ms = 15_000
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)),
+}
+
+export function openDb(url: string): Db {
+  const options = { connectionString: url, types, application_name: 'howdah', keepAlive: true }
+  const pool = new pg.Pool({
+    ...options,
+    max: connections_max,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: statement_timeout_ms,
+  })
+  // An idle connection that breaks is dropped by the pool; the next query opens another one.
+  pool.on('error', () => undefined)
+  const listeners: Listener[] = []
+  return {
+    query: (text, values) => run(pool, text, values),
+    transaction: (work) => inTransaction(pool, work),
+    listen: (channel, onNotice) => {
+      listeners.push(newListener(options, channel, onNotice))
+    },
+    close: async () => {
+      await Promise.all(listeners.map((listener) => listener.close()))
+      await pool.end()
+    },
+  }
+}
+
+/** True for what a caller may simply repeat: the store is away, starting, or was restarted in the middle. */
+export function storeIsAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (/^(08|57P0|53300|25006)/.test(code)) return true
+  if (/^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true
+  return /Connection terminated|timeout exceeded when trying to connect|not queryable|Client has encountered/.test(
+    error.message,
+  )
+}
+
+export const unavailable = (): Fault =>
+  new Fault('UNAVAILABLE', 'the metadata store cannot be reached right now; repeat the request in a moment', {
+    retry_after_seconds: 1,
+  })
+
+async function run<Row extends object>(on: pg.Pool | pg.PoolClient, text: string, values: readonly unknown[] = []) {
+  const result = await on.query<Row>(text, [...values])
+  return result.rows
+}
+
+async function inTransaction<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  const onError = (error: Error) => {
+    broken = error
+  }
+  client.on('error', onError)
+  try {
+    await client.query('begin')
+    const result = await work({ query: (text, values) => run(client, text, values) })
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure
+    })
+    throw error
+  } finally {
+    client.off('error', onError)
+    client.release(broken)
+  }
+}
+
+type Listener = { close(): Promise<void> }
+
+function newListener(options: pg.ClientConfig, channel: string, onNotice: (payload: string | undefined) => void) {
+  let closed = false
+  let client: pg.Client | undefined
+  let retry: NodeJS.Timeout | undefined
+  const again = () => {
+    if (closed || retry !== undefined) return
+    retry = setTimeout(() => {
+      retry = undefined
+      void connect()
+    }, listen_retry_ms)
+  }
+  const connect = async () => {
+    const next = new pg.Client(options)
+    next.on('error', () => undefined)
+    next.on('end', again)
+    next.on('notification', (notice) => onNotice(notice.payload))
+    client = next
+    try {
+      await next.connect()
+      await next.query(`listen ${channel}`)
+      onNotice(undefined)
+    } catch {
+      await next.end().catch(() => undefined)
+      again()
+    }
+  }
+  void connect()
+  const listener: Listener = {
+    close: async () => {
+      closed = true
+      clearTimeout(retry)
+      await client?.end().catch(() => undefined)
+    },
+  }
+  return listener
+}
