@@ -1,0 +1,32 @@
+// Waiting for something to become true, by looking again. The only way a test waits: no sleeps, and the deadline is
+// generous because the machine may be very busy; it exists so that a hang becomes a failure with a sentence.
+import { setTimeout as pause } from 'node:timers/promises'
+
+const timeout_ms_default = 60_000
+const interval_ms_default = 20
+
+type Falsy = false | undefined | null | 0 | ''
+
+/** Looks until the value is truthy and returns it. A look that throws counts as "not yet" and is named on failure. */
+export async function until<T>(
+  look: () => Promise<T> | T,
+  options: { timeout_ms?: number; interval_ms?: number; what?: string } = {},
+): Promise<Exclude<T, Falsy>> {
+  const { timeout_ms = timeout_ms_default, interval_ms = interval_ms_default } = options
+  const deadline = performance.now() + timeout_ms
+  let last: unknown
+  for (;;) {
+    try {
+      const value = await look()
+      // The cast says what the condition has just shown; TypeScript cannot narrow an open T.
+      if (value) return value as Exclude<T, Falsy>
+      last = value
+    } catch (error) {
+      last = error
+    }
+    if (performance.now() > deadline) {
+      throw new Error(`not true after ${timeout_ms} ms: ${options.what ?? look.toString()}`, { cause: last })
+    }
+    await pause(interval_ms)
+  }
+}
