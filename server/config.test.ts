@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { ConfigError, loadConfig, settings, settingsHelp } from './config.ts'
+
+const home = { HOME: '/home/somebody' }
+
+test('without flags and variables every setting has its default', () => {
+  const as_root = process.getuid?.() === 0
+  expect(loadConfig([], home)).toEqual({
+    host: '127.0.0.1',
+    port: 8080,
+    data_dir: as_root ? '/var/lib/howdah' : '/home/somebody/.local/share/howdah',
+    database_url: undefined,
+    region: 'local',
+    service_host: '127.0.0.1',
+    service_ports: { first: 20000, last: 29999 },
+    postgres_directories: [],
+    log_level: 'info',
+    shutdown_grace_seconds: 10,
+  })
+})
+
+const accepted: [flag: string, text: string, member: string, value: unknown][] = [
+  ['--host', '0.0.0.0', 'host', '0.0.0.0'],
+  ['--host', '::1', 'host', '::1'],
+  ['--port', '0', 'port', 0],
+  ['--port', '65535', 'port', 65535],
+  ['--data-dir', '/srv/../srv/howdah', 'data_dir', '/srv/howdah'],
+  ['--database-url', 'postgres://me@127.0.0.1/howdah', 'database_url', 'postgres://me@127.0.0.1/howdah'],
+  ['--region', 'eu-1', 'region', 'eu-1'],
+  ['--service-host', 'db.example.com', 'service_host', 'db.example.com'],
+  ['--service-ports', '1024-1024', 'service_ports', { first: 1024, last: 1024 }],
+  ['--postgres-directories', '/a:/b/c', 'postgres_directories', ['/a', '/b/c']],
+  ['--log-level', 'debug', 'log_level', 'debug'],
+  ['--shutdown-grace-seconds', '1', 'shutdown_grace_seconds', 1],
+]
+
+test.each(accepted)('%s %s is accepted, as a flag and as a variable', (flag, text, member, value) => {
+  const env = settings.find((setting) => setting.flag === flag)?.env ?? ''
+  expect(loadConfig([flag, text], home)).toHaveProperty(member, value)
+  expect(loadConfig([`${flag}=${text}`], home)).toHaveProperty(member, value)
+  expect(loadConfig([], { ...home, [env]: text })).toHaveProperty(member, value)
+})
+
+const refused: [flag: string, text: string][] = [
+  ['--host', 'no such host'],
+  ['--host', ''],
+  ['--port', '65536'],
+  ['--port', '-1'],
+  ['--port', '80a'],
+  ['--port', '1e3'],
+  ['--data-dir', ' '],
+  ['--database-url', 'mysql://127.0.0.1/howdah'],
+  ['--region', 'EU 1'],
+  ['--service-host', '0.0.0.0'],
+  ['--service-host', '::'],
+  ['--service-ports', '80-90'],
+  ['--service-ports', '30000-20000'],
+  ['--service-ports', '20000'],
+  ['--postgres-directories', 'here'],
+  ['--log-level', 'loud'],
+  ['--shutdown-grace-seconds', '0'],
+]
+
+test.each(refused)('%s %j is refused by name', (flag, text) => {
+  expect(() => loadConfig([`${flag}=${text}`], home)).toThrow(new RegExp(`${flag} must `))
+})
+
+test('a flag wins over its variable, and an empty variable counts as not given', () => {
+  expect(loadConfig(['--port', '1'], { ...home, HOWDAH_PORT: '2' }).port).toBe(1)
+  expect(loadConfig([], { ...home, HOWDAH_PORT: '' }).port).toBe(8080)
+})
+
+test('everything that is wrong is said at once', () => {
+  const load = () => loadConfig(['--port', 'x', '--colour', 'red', 'surplus'], { ...home, HOWDAH_LOG_LEVEL: 'loud' })
+  expect(load).toThrow(ConfigError)
+  for (const part of ['--port must', '--colour is not', '"surplus" is not', 'HOWDAH_LOG_LEVEL must']) {
+    expect(load).toThrow(part)
+  }
+})
+
+test('a flag without a value is refused', () => {
+  expect(() => loadConfig(['--port'], home)).toThrow('--port needs a value')
+})
+
+test('a refused database URL is not repeated, because it may hold a password', () => {
+  expect(() => loadConfig(['--database-url', 'mysql://me:hunter2@host/x'], home)).toThrow(/^((?!hunter2)[^])*$/)
+})
+
+test('there are fewer than twenty settings, each with its flag, variable and description in the help', () => {
+  expect(settings.length).toBeLessThan(20)
+  for (const setting of settings) {
+    for (const part of [setting.flag, setting.env, setting.description]) expect(settingsHelp()).toContain(part)
+  }
+})

@@ -1,0 +1,196 @@
+// Every setting of the server, as one table. Flags, environment variables, `--help` and the README's table all come
+// from it. A wrong configuration is refused with one message that lists everything that is wrong.
+// Reads its arguments only, besides who the user is: no file.
+import { isIP } from 'node:net'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Refused settings; the message is for the person who started the server. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+const log_levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+const table = {
+  host: {
+    default: '127.0.0.1',
+    description: 'Address on which the API listens. Any address but loopback opens it to the network.',
+    parse: parseHost,
+  },
+  port: { default: '8080', description: 'Port of the API; 0 takes a free one.', parse: wholeNumber(0, 65535) },
+  data_dir: {
+    default: '/var/lib/howdah as root, else ~/.local/share/howdah',
+    description: 'Where everything lives: the databases, the certificates, the embedded store.',
+    parse: parseDirectory,
+    fallback: dataDirectoryOf,
+  },
+  database_url: {
+    env: 'DATABASE_URL',
+    default: '',
+    description: 'PostgreSQL to use as the metadata store; empty: an embedded one in the data directory.',
+    parse: parseDatabaseUrl,
+  },
+  region: { default: 'local', description: 'The region code of this machine.', parse: parseRegion },
+  service_host: {
+    default: '127.0.0.1',
+    description: 'Address or host name on which the databases listen, and which clients are told.',
+    parse: parseServiceHost,
+  },
+  service_ports: { default: '20000-29999', description: 'Ports for the databases.', parse: parsePorts },
+  postgres_directories: {
+    default: '',
+    description: 'More PostgreSQL installations (folders with a bin folder), separated by colons.',
+    parse: parseDirectories,
+  },
+  log_level: { default: 'info', description: `One of ${log_levels.join(', ')}.`, parse: parseLogLevel },
+  shutdown_grace_seconds: {
+    default: '10',
+    description: 'How long a stopping server finishes what it has begun.',
+    parse: wholeNumber(1, 600),
+  },
+} satisfies Record<string, Row<unknown>>
+
+export type Config = { [Name in keyof typeof table]: ReturnType<(typeof table)[Name]['parse']> }
+
+export type Setting = { name: string; flag: string; env: string; default: string; description: string }
+
+export const settings: readonly Setting[] = Object.entries<Row<unknown>>(table).map(([name, row]) => ({
+  name,
+  flag: flagOf(name),
+  env: row.env ?? `HOWDAH_${name.toUpperCase()}`,
+  default: row.default,
+  description: row.description,
+}))
+
+/** A flag wins over the environment; an empty environment variable counts as not given. */
+export function loadConfig(argv: readonly string[], env: Environment): Config {
+  const { flags, problems } = parseFlags(argv)
+  const config: Record<string, unknown> = {}
+  for (const setting of settings) {
+    const row: Row<unknown> = table[setting.name as keyof Config] // settings is made from the table's own keys
+    const flag = flags.get(setting.flag)
+    const variable = env[setting.env] === '' ? undefined : env[setting.env]
+    const text = flag ?? variable ?? row.fallback?.(env) ?? row.default
+    try {
+      config[setting.name] = row.parse(text)
+    } catch (error) {
+      const source = flag === undefined ? setting.env : setting.flag
+      problems.push(`${source} ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  if (problems.length > 0) {
+    throw new ConfigError(`the settings are not right:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+  }
+  return config as Config // each row's parse has just made its member
+}
+
+/** For `--help`: one setting a paragraph. */
+export function settingsHelp(): string {
+  const width = Math.max(...settings.map((setting) => setting.flag.length))
+  return settings
+    .map((setting) => {
+      const indent = ' '.repeat(width + 4)
+      const lines = [setting.description, `${setting.env}; default: ${setting.default || 'none'}`]
+      return `  ${setting.flag.padEnd(width)}  ${lines.join(`\n${indent}`)}`
+    })
+    .join('\n')
+}
+
+type Row<T> = {
+  env?: string
+  /** As text, for people too. */
+  default: string
+  description: string
+  /** Throws a problem that reads on after the setting's name. */
+  parse(text: string): T
+  /** The default where it depends on the user. */
+  fallback?(env: Environment): string
+}
+
+function flagOf(name: string): string {
+  return `--${name.replaceAll('_', '-')}`
+}
+
+function parseFlags(argv: readonly string[]): { flags: Map<string, string>; problems: string[] } {
+  const flags = new Map<string, string>()
+  const problems: string[] = []
+  const options = Object.fromEntries(settings.map(({ flag }) => [flag.slice(2), { type: 'string' as const }]))
+  for (const token of parseArgs({ args: [...argv], options, strict: false, tokens: true }).tokens) {
+    if (token.kind === 'positional') problems.push(`${JSON.stringify(token.value)} is not a setting; see --help`)
+    if (token.kind !== 'option') continue
+    if (!(token.name in options)) problems.push(`${token.rawName} is not a setting; see --help`)
+    else if (token.value === undefined) problems.push(`${token.rawName} needs a value`)
+    else flags.set(token.rawName, token.value)
+  }
+  return { flags, problems }
+}
+
+function wholeNumber(first: number, last: number) {
+  return (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (number >= first && number <= last) return number
+    throw new Error(`must be a whole number from ${first} to ${last}, not ${JSON.stringify(text)}`)
+  }
+}
+
+function parseHost(text: string): string {
+  if (isIP(text) !== 0 || isHostName(text)) return text
+  throw new Error(`must be an address or a host name, not ${JSON.stringify(text)}`)
+}
+
+function parseServiceHost(text: string): string {
+  if (/^[0.:]+$/.test(text)) {
+    throw new Error(`must be one address that clients can dial, not ${JSON.stringify(text)}`)
+  }
+  return parseHost(text)
+}
+
+function isHostName(text: string): boolean {
+  return text.length <= 253 && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(text)
+}
+
+function parseDirectory(text: string): string {
+  if (text.trim() === '') throw new Error('must name a directory')
+  return resolve(text)
+}
+
+function dataDirectoryOf(env: Environment): string {
+  const home = env['XDG_DATA_HOME'] ?? join(env['HOME'] ?? homedir(), '.local', 'share')
+  return process.getuid?.() === 0 ? '/var/lib/howdah' : join(home, 'howdah')
+}
+
+function parseDatabaseUrl(text: string): string | undefined {
+  if (text === '') return undefined
+  // The text itself may hold a password, so the problem does not repeat it.
+  if (/^postgres(ql)?:\/\/.+/.test(text)) return text
+  throw new Error('must look like postgres://user:password@host:5432/database')
+}
+
+function parseRegion(text: string): string {
+  if (/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/.test(text)) return text
+  throw new Error(`must be 1 to 64 characters of a–z, 0–9 and inner hyphens, not ${JSON.stringify(text)}`)
+}
+
+function parsePorts(text: string): { first: number; last: number } {
+  const match = /^(\d{1,5})-(\d{1,5})$/.exec(text)
+  const [first, last] = [Number(match?.[1]), Number(match?.[2])]
+  if (match !== null && first >= 1024 && first <= last && last <= 65535) return { first, last }
+  throw new Error(`must be a range within 1024-65535 such as 20000-29999, not ${JSON.stringify(text)}`)
+}
+
+function parseDirectories(text: string): readonly string[] {
+  const directories = text.split(':').filter((directory) => directory !== '')
+  const relative = directories.find((directory) => !directory.startsWith('/'))
+  if (relative === undefined) return directories
+  throw new Error(`must be absolute paths separated by colons, not ${JSON.stringify(relative)}`)
+}
+
+function parseLogLevel(text: string): (typeof log_levels)[number] {
+  const level = log_levels.find((known) => known === text)
+  if (level !== undefined) return level
+  throw new Error(`must be one of ${log_levels.join(', ')}, not ${JSON.stringify(text)}`)
+}
