@@ -87,6 +87,7 @@ create table work (
   due_at timestamptz not null default now(),
   nudges bigint not null default 1,
   lease_token uuid,
+  lease_owner text,
   lease_until timestamptz,
   attempts integer not null default 0,
   error text,

@@ -1,0 +1,127 @@
+// The loop: claims what is due, lets its kind's reconcile narrow the difference, settles. It knows no resource.
+// A failure is recorded and tried again later; the loop itself never ends by one. Wake-ups come from the store's
+// notifications, the due times are the safety net.
+import { type Db, type Sql, storeIsAway } from './db.ts'
+import { leaseOwner, ownerIsDead } from './lease-owner.ts'
+import type { Log } from './log.ts'
+import {
+  type Again,
+  type Claim,
+  claim,
+  lease_seconds,
+  listLeaseOwners,
+  releaseLeases,
+  renew,
+  secondsUntilDue,
+  settle,
+} from './work.ts'
+
+/** One look at one subject. save writes what was seen, in the transaction that ends the claim. */
+export type Reconcile = (key: string) => Promise<Reconciled>
+export type Reconciled = { again: Again; save: (tx: Sql) => Promise<void>; error?: string | undefined }
+
+export type Reconciler = { stop(): Promise<void> }
+
+type Parts = { db: Db; log: Log; reconcile: Readonly<Record<string, Reconcile>> }
+
+const at_once_max = 8
+const idle_seconds_max = 5
+const store_retry_seconds = 0.5
+
+export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
+  const kinds = Object.keys(reconcile)
+  const owner = leaseOwner()
+  const running = new Set<Promise<void>>()
+  let stopped = false
+  let pumping: Promise<void> | undefined
+  let asked_again = false
+  let timer: NodeJS.Timeout | undefined
+
+  const wake = () => {
+    if (stopped) return
+    if (pumping !== undefined) {
+      asked_again = true
+      return
+    }
+    asked_again = false
+    clearTimeout(timer)
+    pumping = pump().finally(() => {
+      pumping = undefined
+      if (asked_again) wake()
+    })
+  }
+
+  const pump = async () => {
+    let sleep_seconds = idle_seconds_max
+    try {
+      const room = at_once_max - running.size
+      const claims = room > 0 ? await claim(db, kinds, owner, room) : []
+      for (const one of claims) {
+        const work = look(one).finally(() => {
+          running.delete(work)
+          wake()
+        })
+        running.add(work)
+      }
+      if (running.size < at_once_max) {
+        const due = await secondsUntilDue(db, kinds)
+        sleep_seconds = Math.min(idle_seconds_max, Math.max(0.01, due ?? idle_seconds_max))
+      }
+    } catch (error) {
+      if (!storeIsAway(error)) log.error({ err: error }, 'the work queue cannot be read')
+      sleep_seconds = store_retry_seconds
+    }
+    if (!stopped) timer = setTimeout(wake, sleep_seconds * 1000)
+  }
+
+  const look = async (one: Claim) => {
+    const started = performance.now()
+    const heartbeat = setInterval(
+      () => {
+        renew(db, one).catch(() => undefined)
+      },
+      (lease_seconds / 3) * 1000,
+    )
+    const { again, save, error } = await reconciledOf(one, reconcile[one.kind], log)
+    clearInterval(heartbeat)
+    try {
+      const ours = await settle(db, one, { again, error, random: Math.random() }, save)
+      const took_ms = Math.round(performance.now() - started)
+      if (ours) log.debug({ kind: one.kind, key: one.key, took_ms, error }, 'looked')
+      else log.warn({ kind: one.kind, key: one.key, took_ms }, 'the lease was lost while looking; nothing was written')
+    } catch (failure) {
+      // The lease lapses by itself and somebody looks again: nothing is lost but time.
+      if (!storeIsAway(failure))
+        log.error({ err: failure, kind: one.kind, key: one.key }, 'a look could not be settled')
+    }
+  }
+
+  void releaseDeadLeases(db).catch(() => undefined)
+  db.listen('work', wake)
+  wake()
+
+  return {
+    stop: async () => {
+      stopped = true
+      clearTimeout(timer)
+      await pumping
+      await Promise.all(running)
+    },
+  }
+}
+
+async function reconciledOf(one: Claim, reconcile: Reconcile | undefined, log: Log): Promise<Reconciled> {
+  try {
+    if (reconcile === undefined) throw new Error(`nobody reconciles ${one.kind}`)
+    return await reconcile(one.key)
+  } catch (error) {
+    if (!storeIsAway(error)) log.error({ err: error, kind: one.kind, key: one.key }, 'a look failed')
+    return { again: 'backoff', error: error instanceof Error ? error.message : String(error), save: async () => {} }
+  }
+}
+
+async function releaseDeadLeases(db: Db): Promise<void> {
+  for (const owner of await listLeaseOwners(db)) {
+    if (ownerIsDead(owner)) await releaseLeases(db, owner)
+  }
+}

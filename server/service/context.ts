@@ -1,0 +1,11 @@
+// What the service's files need from outside. main.ts fills it once.
+import type { Provider } from '#providers/provider.ts'
+import type { Db } from '../db.ts'
+import type { Log } from '../log.ts'
+
+export type ServiceContext = {
+  db: Db
+  log: Log
+  /** Region code → provider; the first one is the default region. */
+  providers: ReadonlyMap<string, Provider>
+}

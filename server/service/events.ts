@@ -1,0 +1,31 @@
+// The append-only story of a service, for people. It decides nothing. Events outlive their service by a while, so that
+// somebody can still read why it went.
+import type { Sql } from '../db.ts'
+
+const events_shown_max = 500
+
+export type EventKind =
+  | 'created'
+  | 'changed'
+  | 'deleted'
+  | 'removed'
+  | 'settled'
+  | 'setback'
+  | 'unstable'
+  | 'recovered'
+  | (string & {})
+
+export async function insertEvent(tx: Sql, service_id: string, kind: EventKind, message: string): Promise<void> {
+  await tx.query(`insert into service_events (service_id, kind, message) values ($1, $2, $3)`, [
+    service_id,
+    kind,
+    message,
+  ])
+}
+
+export async function listEvents(sql: Sql, service_id: string) {
+  return sql.query<{ time: Date; kind: string; message: string }>(
+    `select time, kind, message from service_events where service_id = $1 order by id desc limit $2`,
+    [service_id, events_shown_max],
+  )
+}

@@ -1,0 +1,41 @@
+// Passwords: generated, or checked, and turned into the SCRAM-SHA-256 verifier that PostgreSQL stores. The verifier is
+// the only thing that leaves this file for the store; a password itself is in an answer once, or nowhere.
+import { createHash, createHmac, hkdfSync, pbkdf2, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+
+const scram_iterations = 4096
+const salt_bytes = 16
+const password_bytes = 24 // 32 characters of base64url
+
+export function newPassword(): string {
+  return randomBytes(password_bytes).toString('base64url')
+}
+
+/** The same key and salt give the same password: a repeated request can be answered without keeping the password. */
+export function passwordOf(idempotency_key: string, salt: Buffer): string {
+  return Buffer.from(hkdfSync('sha256', idempotency_key, salt, 'howdah initial password', password_bytes)).toString(
+    'base64url',
+  )
+}
+
+export async function newVerifier(password: string): Promise<string> {
+  const salt = randomBytes(salt_bytes)
+  const salted = await promisify(pbkdf2)(password, salt, scram_iterations, 32, 'sha256')
+  const stored_key = createHash('sha256').update(hmac(salted, 'Client Key')).digest('base64')
+  const server_key = hmac(salted, 'Server Key').toString('base64')
+  return `SCRAM-SHA-256$${scram_iterations}:${salt.toString('base64')}$${stored_key}:${server_key}`
+}
+
+/** Why this password cannot be used; undefined when it can. Length and control characters are the schema's. */
+export function passwordProblem(password: string): string | undefined {
+  if (!password.isWellFormed()) return 'must be well-formed Unicode'
+  // Clients differ in whether they normalise before hashing (SASLprep); such a password would work in some of them only.
+  if (password.normalize('NFKC') !== password || /\p{Zs}/u.test(password.replaceAll(' ', ''))) {
+    return 'must be in Unicode normal form KC, without spaces other than U+0020: others log in with some clients only'
+  }
+  return undefined
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}

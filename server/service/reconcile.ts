@@ -1,0 +1,85 @@
+// One look at one service: hand the provider what is wanted, write down what it saw, tell the story. The row is the
+// only truth; nothing is remembered between two looks.
+import type { ObservedService } from '#providers/provider.ts'
+import type { Sql } from '../db.ts'
+import type { Reconcile, Reconciled } from '../reconciler.ts'
+import { announceSettled } from '../settled.ts'
+import type { ServiceContext } from './context.ts'
+import { insertEvent } from './events.ts'
+import { wantedOf } from './rules.ts'
+import { findService, removeService, saveFirstLook, saveObserved, type ServiceRow } from './store.ts'
+
+/** Nobody asked and all is well: look again this often, in case something changed unseen. */
+const routine_seconds = 60
+/** Not there yet, and the provider did not say when it may be. */
+const unsettled_seconds = 2
+
+export function newServiceReconcile({ db, log, providers }: ServiceContext): Reconcile {
+  return async (service_id) => {
+    const row = await findService(db, service_id)
+    if (row === undefined) return { again: 'never', save: async () => {} }
+    if (row.state === 'unknown' && row.deleted_at === null) await saveFirstLook(db, service_id)
+    const provider = providers.get(row.region_code)
+    if (provider === undefined) {
+      return reconciledOf(row, setback(row, `region ${row.region_code} is not configured on this server`))
+    }
+    try {
+      return reconciledOf(row, await provider.applyService(wantedOf(row)))
+    } catch (error) {
+      log.error({ err: error, service_id, generation: row.generation }, 'a provider failed')
+      const seen = setback(row, 'an unexpected error; the server log has the details, and it is tried again')
+      return {
+        ...reconciledOf(row, seen),
+        again: 'backoff',
+        error: error instanceof Error ? error.message : String(error),
+      }
+    }
+  }
+}
+
+function setback(row: ServiceRow, waiting_for: string): ObservedService {
+  return { state: row.settled_generation === 0 ? 'absent' : 'unknown', settled: false, waiting_for, happenings: [] }
+}
+
+function reconciledOf(row: ServiceRow, seen: ObservedService): Reconciled {
+  if (row.deleted_at !== null && seen.settled) {
+    return { again: 'never', save: (tx) => saveGone(tx, row) }
+  }
+  const seconds = seen.look_again_seconds ?? (seen.settled ? routine_seconds : unsettled_seconds)
+  return { again: { in_seconds: seconds }, error: seen.waiting_for, save: (tx) => saveSeen(tx, row, seen) }
+}
+
+async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
+  await removeService(tx, row.service_id)
+  await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
+}
+
+async function saveSeen(tx: Sql, row: ServiceRow, seen: ObservedService): Promise<void> {
+  await saveObserved(tx, row.service_id, {
+    state: seen.state,
+    settled_generation: seen.settled ? row.generation : row.settled_generation,
+    waiting_for: seen.waiting_for ?? null,
+  })
+  for (const { kind, message } of [...seen.happenings, ...storyOf(row, seen)]) {
+    await insertEvent(tx, row.service_id, kind, message)
+  }
+  if (seen.settled) await announceSettled(tx, row.service_id)
+}
+
+/** What changed between the last look and this one, in words. Pure. */
+export function storyOf(row: ServiceRow, seen: ObservedService): { kind: string; message: string }[] {
+  const story: { kind: string; message: string }[] = []
+  if (seen.waiting_for !== undefined && seen.waiting_for !== row.waiting_for) {
+    story.push({ kind: 'setback', message: seen.waiting_for })
+  }
+  const settled_now = seen.settled && row.settled_generation < row.generation
+  if (settled_now) story.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
+  const should_serve = row.settled_generation > 0 && row.power === 'on' && row.deleted_at === null
+  if (should_serve && row.state === 'serving' && seen.state === 'not_serving' && !settled_now) {
+    story.push({ kind: 'unstable', message: 'the service does not answer' })
+  }
+  if (should_serve && row.state === 'not_serving' && seen.state === 'serving' && !settled_now) {
+    story.push({ kind: 'recovered', message: 'the service answers again' })
+  }
+  return story
+}

@@ -1,0 +1,131 @@
+// The rules of services, pure: what a request may ask, which change it makes to the row, how a row looks to callers and
+// to a provider. No await, no clock, no randomness: they come in as arguments.
+import { Fault } from '#contract/fault.ts'
+import { nameProblem } from '#contract/problem.ts'
+import type { Addon, Service } from '#contract/service.ts'
+import { creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
+import { default_size, parseSize, type Size, type SizeInput, sizesInWords } from '#contract/size.ts'
+import type { WantedService } from '#providers/provider.ts'
+import type { ServiceRow, WantedChange } from './store.ts'
+
+export const services_per_project_max = 1000
+
+export function invalid(details: readonly string[]): Fault {
+  return new Fault('INVALID_REQUEST', `the request is not valid: ${details.join('; ')}`, {
+    details: details.join('\n'),
+  })
+}
+
+/** The trimmed name, or the problem among the others. */
+export function parseName(name: string, problems: string[]): string {
+  const problem = nameProblem(name)
+  if (problem !== undefined) problems.push(`/name: ${problem}`)
+  return name.trim()
+}
+
+export function parseSizeInput(input: SizeInput, allow_shared: boolean, problems: string[]): Size {
+  const size = parseSize(input, default_size, allow_shared)
+  if (size === undefined) {
+    const given = `${input.cpu_millis ?? '(none)'}/${input.memory_gbs ?? '(none)'}`
+    problems.push(`/cpu_millis, /memory_gbs: ${given} is not a size; the sizes are ${sizesInWords(allow_shared)}`)
+  }
+  return size ?? default_size
+}
+
+export function parseRegion(region_code: string | undefined, regions: readonly string[], problems: string[]): string {
+  const region = region_code ?? regions[0] ?? ''
+  if (!regions.includes(region)) {
+    problems.push(`/region_code: there is no region ${JSON.stringify(region)}; the regions are ${regions.join(', ')}`)
+  }
+  return region
+}
+
+const extension_of_addon = { 'time-series': 'timescaledb', ai: 'vector' } as const satisfies Record<Addon, string>
+
+export function extensionsOf(addons: readonly Addon[]): string[] {
+  return [...new Set(addons)].sort().map((addon) => extension_of_addon[addon])
+}
+
+export function serviceTypeOf(addons: readonly Addon[]): ServiceRow['service_type'] {
+  if (addons.includes('time-series')) return 'TIMESERIESDB'
+  return addons.includes('ai') ? 'VECTOR' : 'POSTGRES'
+}
+
+export function sizeColumnsOf(size: Size): Pick<ServiceRow, 'cpu_millis' | 'memory_gbs'> {
+  return size === 'shared' ? { cpu_millis: null, memory_gbs: null } : size
+}
+
+export function sizeOf(row: Pick<ServiceRow, 'cpu_millis' | 'memory_gbs'>): Size {
+  const { cpu_millis, memory_gbs } = row
+  return cpu_millis === null || memory_gbs === null ? 'shared' : { cpu_millis, memory_gbs }
+}
+
+export function rowStatus(row: ServiceRow, now: Date): ServiceStatus {
+  const age_seconds = (now.getTime() - row.created.getTime()) / 1000
+  return statusOf({
+    deleted: row.deleted_at !== null,
+    power: row.power,
+    power_generation: row.power_generation,
+    shape_generation: row.shape_generation,
+    settled_generation: row.settled_generation,
+    state: row.state,
+    out_of_patience: age_seconds > creation_patience_seconds,
+  })
+}
+
+export function requireStatus(row: ServiceRow, accepts: readonly ServiceStatus[], now: Date): void {
+  const status = rowStatus(row, now)
+  if (accepts.includes(status)) return
+  throw new Fault('WRONG_STATE', `the service is ${status}; this is possible when it is ${accepts.join(', ')}`)
+}
+
+// The changes that requests make. Each takes the row as it is and gives the columns that change.
+
+export function resized(row: ServiceRow, size: Size): WantedChange {
+  const generation = row.generation + 1
+  return { ...sizeColumnsOf(size), generation, shape_generation: generation }
+}
+
+export function powered(row: ServiceRow, power: 'on' | 'off'): WantedChange {
+  const generation = row.generation + 1
+  return { power, generation, power_generation: generation }
+}
+
+export function withVerifier(row: ServiceRow, password_verifier: string): WantedChange {
+  return { password_verifier, generation: row.generation + 1 }
+}
+
+export function deleted(row: ServiceRow, now: Date): WantedChange {
+  return { deleted_at: row.deleted_at ?? now, generation: row.generation + 1 }
+}
+
+export function wantedOf(row: ServiceRow): WantedService {
+  return {
+    service_id: row.service_id,
+    generation: row.generation,
+    deleted: row.deleted_at !== null,
+    power: row.power,
+    size: sizeOf(row),
+    extensions: row.extensions,
+    password_verifier: row.password_verifier,
+    endpoint: { host: row.host, port: row.port },
+  }
+}
+
+export function serviceView(row: ServiceRow, about: { now: Date; volume_type: string }): Service {
+  const size = sizeOf(row)
+  return {
+    service_id: row.service_id,
+    project_id: row.project_id,
+    name: row.name,
+    created: row.created.toISOString(),
+    region_code: row.region_code,
+    service_type: row.service_type,
+    status: rowStatus(row, about.now),
+    endpoint: { host: row.host, port: row.port },
+    ha_replicas: { replica_count: 0, sync_replica_count: 0 },
+    metadata: { environment: row.environment },
+    read_replica_sets: [],
+    resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), volume_type: about.volume_type } }],
+  }
+}

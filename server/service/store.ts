@@ -1,0 +1,163 @@
+// The services table. One statement a function; a row keeps its column names everywhere.
+import type { Sql } from '../db.ts'
+import type { ServiceState } from '#contract/service-status.ts'
+
+export type ServiceRow = {
+  service_id: string
+  project_id: string
+  name: string
+  created: Date
+  region_code: string
+  service_type: 'TIMESERIESDB' | 'POSTGRES' | 'VECTOR'
+  environment: 'DEV' | 'PROD'
+  host: string
+  port: number
+  generation: number
+  power: 'on' | 'off'
+  power_generation: number
+  cpu_millis: number | null
+  memory_gbs: number | null
+  shape_generation: number
+  extensions: string[]
+  password_verifier: string
+  deleted_at: Date | null
+  state: ServiceState
+  settled_generation: number
+  observed_at: Date | null
+  waiting_for: string | null
+}
+
+/** What a new row needs; everything else has its default. */
+export type NewService = Pick<
+  ServiceRow,
+  | 'service_id'
+  | 'project_id'
+  | 'name'
+  | 'region_code'
+  | 'service_type'
+  | 'environment'
+  | 'host'
+  | 'port'
+  | 'cpu_millis'
+  | 'memory_gbs'
+  | 'extensions'
+  | 'password_verifier'
+>
+
+/** The part of a row that requests may change. */
+export type WantedChange = Partial<
+  Pick<
+    ServiceRow,
+    | 'name'
+    | 'environment'
+    | 'generation'
+    | 'power'
+    | 'power_generation'
+    | 'cpu_millis'
+    | 'memory_gbs'
+    | 'shape_generation'
+    | 'password_verifier'
+    | 'deleted_at'
+  >
+>
+
+/** Undefined when the endpoint is taken by now: the caller chooses another one. */
+export async function insertService(tx: Sql, row: NewService): Promise<ServiceRow | undefined> {
+  const [inserted] = await tx.query<ServiceRow>(
+    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+       cpu_millis, memory_gbs, extensions, password_verifier)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     on conflict on constraint endpoint_is_used_once do nothing
+     returning *`,
+    [
+      row.service_id,
+      row.project_id,
+      row.name,
+      row.region_code,
+      row.service_type,
+      row.environment,
+      row.host,
+      row.port,
+      row.cpu_millis,
+      row.memory_gbs,
+      row.extensions,
+      row.password_verifier,
+    ],
+  )
+  return inserted
+}
+
+export async function findService(sql: Sql, service_id: string): Promise<ServiceRow | undefined> {
+  const [row] = await sql.query<ServiceRow>(`select * from services where service_id = $1`, [service_id])
+  return row
+}
+
+export async function findServiceOfProject(sql: Sql, project_id: string, service_id: string) {
+  const [row] = await sql.query<ServiceRow>(`select * from services where service_id = $1 and project_id = $2`, [
+    service_id,
+    project_id,
+  ])
+  return row
+}
+
+export async function lockServiceOfProject(tx: Sql, project_id: string, service_id: string) {
+  const [row] = await tx.query<ServiceRow>(
+    `select * from services where service_id = $1 and project_id = $2 for update`,
+    [service_id, project_id],
+  )
+  return row
+}
+
+export async function listServices(sql: Sql, project_id: string): Promise<ServiceRow[]> {
+  return sql.query<ServiceRow>(`select * from services where project_id = $1 order by created, service_id`, [
+    project_id,
+  ])
+}
+
+/** Counts up to a bound, so that the answer costs the same in a project of any size. */
+export async function countServices(tx: Sql, project_id: string, at_most: number): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `select count(*) as count from (select 1 from services where project_id = $1 limit $2) as some`,
+    [project_id, at_most],
+  )
+  return row?.count ?? 0
+}
+
+export async function listPorts(sql: Sql, region_code: string): Promise<number[]> {
+  const rows = await sql.query<{ port: number }>(`select port from services where region_code = $1`, [region_code])
+  return rows.map((row) => row.port)
+}
+
+export async function saveWanted(tx: Sql, service_id: string, change: WantedChange): Promise<void> {
+  const columns = Object.keys(change)
+  const assignments = columns.map((column, index) => `${column} = $${index + 2}`).join(', ')
+  await tx.query(`update services set ${assignments} where service_id = $1`, [service_id, ...Object.values(change)])
+}
+
+export type Observation = { state: ServiceState; settled_generation: number; waiting_for: string | null }
+
+export async function saveObserved(tx: Sql, service_id: string, seen: Observation): Promise<void> {
+  await tx.query(
+    `update services set state = $2, settled_generation = greatest(settled_generation, $3), waiting_for = $4,
+       observed_at = now()
+     where service_id = $1`,
+    [service_id, seen.state, seen.settled_generation, seen.waiting_for],
+  )
+}
+
+/** The first look at a new service has begun: it is no longer merely queued. */
+export async function saveFirstLook(sql: Sql, service_id: string): Promise<void> {
+  await sql.query(
+    `update services set state = 'absent', observed_at = now() where service_id = $1 and state = 'unknown'`,
+    [service_id],
+  )
+}
+
+export async function removeService(tx: Sql, service_id: string): Promise<void> {
+  await tx.query(`delete from services where service_id = $1`, [service_id])
+}
+
+export async function listServiceIds(sql: Sql): Promise<string[]> {
+  const rows = await sql.query<{ service_id: string }>(`select service_id from services`)
+  return rows.map((row) => row.service_id)
+}

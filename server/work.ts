@@ -1,0 +1,113 @@
+// The queue between intent and effect. It carries keys, never instructions: what to do is in the subject's own row.
+//
+// 1. nudge runs in the transaction that changes the intent, so there is no intent without work and no work without intent.
+// 2. A claim is a lease with a token. settle writes only while the token is still on the row: a server that was
+//    paused beyond its lease can no longer write, whatever it still believes.
+// 3. A nudge that comes while somebody works is never swallowed: settle sees the counter and makes the row due at once.
+// 4. A row stays as long as its subject lives; due_at is when somebody looks again.
+import type { Db, Sql } from './db.ts'
+
+export const lease_seconds = 10
+const backoff_seconds_max = 300
+
+export type Claim = { kind: string; key: string; lease_token: string; nudges: number; attempts: number }
+
+/** When to look again: in so many seconds, after a growing pause because it failed, or never (the subject is gone). */
+export type Again = { in_seconds: number } | 'backoff' | 'never'
+
+export async function nudge(tx: Sql, kind: string, key: string): Promise<void> {
+  await tx.query(
+    `insert into work (kind, key) values ($1, $2)
+     on conflict (kind, key) do update set nudges = work.nudges + 1, due_at = now(), attempts = 0`,
+    [kind, key],
+  )
+  await tx.query(`select pg_notify('work', $1)`, [kind])
+}
+
+export async function claim(db: Sql, kinds: readonly string[], owner: string, limit: number): Promise<Claim[]> {
+  return db.query<Claim>(
+    `update work set lease_token = gen_random_uuid(), lease_owner = $2, lease_until = now() + make_interval(secs => $3)
+     where (kind, key) in (
+       select kind, key from work
+       where kind = any ($1) and due_at <= now() and (lease_until is null or lease_until <= now())
+       order by due_at limit $4 for update skip locked)
+     returning kind, key, lease_token, nudges, attempts`,
+    [kinds, owner, lease_seconds, limit],
+  )
+}
+
+/** False when the lease was lost: somebody else may be at work by now. */
+export async function renew(db: Sql, { kind, key, lease_token }: Claim): Promise<boolean> {
+  const rows = await db.query(
+    `update work set lease_until = now() + make_interval(secs => $4)
+     where kind = $1 and key = $2 and lease_token = $3 returning key`,
+    [kind, key, lease_token, lease_seconds],
+  )
+  return rows.length === 1
+}
+
+/**
+ * Ends a claim: `save` writes what was observed in the same transaction. False (and nothing written) when the lease
+ * was lost meanwhile.
+ */
+export async function settle(
+  db: Db,
+  claim: Claim,
+  outcome: { again: Again; error?: string | undefined; random: number },
+  save: (tx: Sql) => Promise<void>,
+): Promise<boolean> {
+  const { kind, key, lease_token } = claim
+  return db.transaction(async (tx) => {
+    const [row] = await tx.query<{ nudges: number }>(
+      `select nudges from work where kind = $1 and key = $2 and lease_token = $3 for update`,
+      [kind, key, lease_token],
+    )
+    if (row === undefined) return false
+    await save(tx)
+    if (outcome.again === 'never') {
+      await tx.query(`delete from work where kind = $1 and key = $2`, [kind, key])
+      return true
+    }
+    const nudged = row.nudges !== claim.nudges
+    const attempts = outcome.again === 'backoff' && !nudged ? claim.attempts + 1 : 0
+    await tx.query(
+      `update work set lease_token = null, lease_owner = null, lease_until = null,
+         due_at = now() + make_interval(secs => $3), attempts = $4, error = $5
+       where kind = $1 and key = $2`,
+      [kind, key, nudged ? 0 : pauseSeconds(outcome.again, attempts, outcome.random), attempts, outcome.error],
+    )
+    return true
+  })
+}
+
+/** Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. */
+export async function secondsUntilDue(db: Sql, kinds: readonly string[]): Promise<number | undefined> {
+  const [row] = await db.query<{ seconds: number | null }>(
+    `select extract(epoch from min(greatest(due_at, lease_until)) - now())::float8 as seconds
+     from work where kind = any ($1)`,
+    [kinds],
+  )
+  return row?.seconds ?? undefined
+}
+
+export async function listLeaseOwners(db: Sql): Promise<string[]> {
+  const rows = await db.query<{ lease_owner: string }>(
+    `select distinct lease_owner from work where lease_owner is not null and lease_until > now()`,
+  )
+  return rows.map((row) => row.lease_owner)
+}
+
+/** Ends the leases of a server that is known to be dead, so that its work need not wait for them to lapse. */
+export async function releaseLeases(db: Sql, owner: string): Promise<void> {
+  await db.query(`update work set lease_token = null, lease_owner = null, lease_until = null where lease_owner = $1`, [
+    owner,
+  ])
+  await db.query(`select pg_notify('work', '')`)
+}
+
+/** 1 s, 2 s, 4 s … up to five minutes; random (0–1) takes off up to half, so that failures do not march in step. */
+export function pauseSeconds(again: Exclude<Again, 'never'>, attempts: number, random: number): number {
+  if (again !== 'backoff') return again.in_seconds
+  const full = Math.min(backoff_seconds_max, 2 ** Math.max(0, attempts - 1))
+  return full * (1 - random / 2)
+}
