@@ -57,7 +57,7 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
       const room = at_once_max - running.size
       const claims = room > 0 ? await claim(db, kinds, owner, room) : []
       for (const one of claims) {
-        const work = look(one).finally(() => {
+        const work = lookAt({ db, log, reconcile }, one).finally(() => {
           running.delete(work)
           wake()
         })
@@ -74,28 +74,6 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
     if (!stopped) timer = setTimeout(wake, sleep_seconds * 1000)
   }
 
-  const look = async (one: Claim) => {
-    const started = performance.now()
-    const heartbeat = setInterval(
-      () => {
-        renew(db, one).catch(() => undefined)
-      },
-      (lease_seconds / 3) * 1000,
-    )
-    const { again, save, error } = await reconciledOf(one, reconcile[one.kind], log)
-    clearInterval(heartbeat)
-    try {
-      const ours = await settle(db, one, { again, error, random: Math.random() }, save)
-      const took_ms = Math.round(performance.now() - started)
-      if (ours) log.debug({ kind: one.kind, key: one.key, took_ms, error }, 'looked')
-      else log.warn({ kind: one.kind, key: one.key, took_ms }, 'the lease was lost while looking; nothing was written')
-    } catch (failure) {
-      // The lease lapses by itself and somebody looks again: nothing is lost but time.
-      if (!storeIsAway(failure))
-        log.error({ err: failure, kind: one.kind, key: one.key }, 'a look could not be settled')
-    }
-  }
-
   void releaseDeadLeases(db).catch(() => undefined)
   db.listen('work', wake)
   wake()
@@ -107,6 +85,28 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
       await pumping
       await Promise.all(running)
     },
+  }
+}
+
+/** Never throws: whatever goes wrong, the lease lapses by itself and somebody looks again. */
+async function lookAt({ db, log, reconcile }: Parts, one: Claim): Promise<void> {
+  const { kind, key } = one
+  const started = performance.now()
+  const heartbeat = setInterval(
+    () => {
+      renew(db, one).catch(() => undefined)
+    },
+    (lease_seconds / 3) * 1000,
+  )
+  const { again, save, error } = await reconciledOf(one, reconcile[kind], log)
+  clearInterval(heartbeat)
+  try {
+    const ours = await settle(db, one, { again, error, random: Math.random() }, save)
+    const took_ms = Math.round(performance.now() - started)
+    if (ours) log.debug({ kind, key, took_ms, error }, 'looked')
+    else log.warn({ kind, key, took_ms }, 'the lease was lost while looking; nothing was written')
+  } catch (failure) {
+    if (!storeIsAway(failure)) log.error({ err: failure, kind, key }, 'a look could not be settled')
   }
 }
 
