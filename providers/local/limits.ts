@@ -122,7 +122,7 @@ function limitsIn(hierarchy: Hierarchy): Limits {
     return hierarchy.parents.map((parent) => join(parent, service_id))
   }
   return {
-    description: `CPU and memory limits are enforced through control groups version ${hierarchy.version}, under ${hierarchy.parents.join(', ')}.`,
+    description: `CPU and memory limits are enforced through control groups, version ${hierarchy.version}.`,
     enforced: true,
     wrap(service_id, command, run_as) {
       const files = groups(service_id).map((group) => quote(join(group, 'cgroup.procs')))
