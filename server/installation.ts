@@ -22,33 +22,41 @@ export class InstallationError extends Error {
 
 export async function openInstallation(data_dir: string): Promise<Installation> {
   await ensureDataDirectory(data_dir)
+  const local_directory = join(data_dir, 'local')
+  await ensureFolder(local_directory)
   return {
     installation_id: await ensureInstallationId(join(data_dir, 'installation-id')),
     data_dir,
     store_directory: join(data_dir, 'store'),
-    local_directory: join(data_dir, 'local'),
+    local_directory,
   }
 }
 
 async function ensureDataDirectory(data_dir: string): Promise<void> {
-  const as_root = process.getuid?.() === 0
-  const mode = as_root ? 0o711 : 0o700
   try {
-    await mkdir(data_dir, { recursive: true, mode })
-    const seen = await stat(data_dir)
-    if (seen.uid !== process.getuid?.()) {
-      throw new InstallationError(
-        `the data directory ${data_dir} belongs to another user; start the server as that user, or choose another one with --data-dir`,
-      )
-    }
-    if ((seen.mode & 0o777) !== mode) await chmod(data_dir, mode)
+    await ensureFolder(data_dir)
   } catch (error) {
     if (error instanceof InstallationError) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new InstallationError(`the data directory ${data_dir} cannot be used: ${reason}`, { cause: error })
   }
-  if (as_root) await refuseClosedParents(data_dir)
+  if (isRoot()) await refuseClosedParents(data_dir)
 }
+
+async function ensureFolder(folder: string): Promise<void> {
+  const mode = isRoot() ? 0o711 : 0o700
+  await mkdir(folder, { recursive: true, mode })
+  const seen = await stat(folder)
+  if (seen.uid !== process.getuid?.()) {
+    throw new InstallationError(
+      `the directory ${folder} belongs to another user; start the server as that user, or choose another one with --data-dir`,
+    )
+  }
+  // Whatever the umask took away, the databases' users need.
+  if ((seen.mode & 0o777) !== mode) await chmod(folder, mode)
+}
+
+const isRoot = () => process.getuid?.() === 0
 
 /** As root the databases run as other users, who must be able to walk to their files. */
 async function refuseClosedParents(data_dir: string): Promise<void> {
