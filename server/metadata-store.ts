@@ -63,6 +63,10 @@ export async function stopMetadataStore(place: Pick<StorePlace, 'directory'>): P
   throw new Error('the embedded metadata store does not stop')
 }
 
+export async function metadataStoreIsRunning(place: Pick<StorePlace, 'directory'>): Promise<boolean> {
+  return (await findPostmaster(dataOf(place))) !== undefined
+}
+
 const dataOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'data')
 const socketsOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'run')
 const logOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'postgres.log')
