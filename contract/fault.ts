@@ -25,13 +25,20 @@ export class Fault extends Error {
   readonly code: FaultCode
   readonly details: string | undefined
   readonly retry_after_seconds: number | undefined
+  /** Of the answer that carried the fault: known where a client received it. */
+  readonly request_id: string | undefined
 
-  constructor(code: FaultCode, message: string, more: { details?: string; retry_after_seconds?: number } = {}) {
+  constructor(
+    code: FaultCode,
+    message: string,
+    more: { details?: string; retry_after_seconds?: number; request_id?: string } = {},
+  ) {
     super(message)
     this.name = 'Fault'
     this.code = code
     this.details = more.details
     this.retry_after_seconds = more.retry_after_seconds
+    this.request_id = more.request_id
   }
 
   get status(): number {

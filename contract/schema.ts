@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 
 /** 1–128 characters after trimming, no control characters; the rule itself is stated in its own words in problem.ts. */
 export const Name = Type.String({
+  format: 'name',
   minLength: 1,
   maxLength: 256,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',

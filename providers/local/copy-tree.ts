@@ -3,8 +3,8 @@
 // and nobody but the caller can enter a copy before it is complete.
 // None of it is atomic: a caller copies to a name nobody looks at, and renames.
 import { execFile } from 'node:child_process'
-import { constants } from 'node:fs'
-import { chmod, copyFile, lchown, mkdir, open, readdir, readlink, rmdir, stat, symlink, unlink } from 'node:fs/promises'
+import { chmodSync, constants, lchownSync, statSync } from 'node:fs'
+import { chmod, copyFile, lchown, mkdir, open, readdir, readlink, rmdir, symlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -14,8 +14,8 @@ export type CopyOptions = {
   skip?: (relative_path: string) => boolean
   /** The tree is alive: an entry that vanishes between seeing and copying it is left out. */
   tolerate_missing?: boolean
-  /** Keeps the modes of files and directories, for trees that others must read. */
-  keep_modes?: boolean
+  /** For programs, not data: everybody may read, and run what the owner may run. */
+  public?: boolean
 }
 
 export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<void> {
@@ -25,7 +25,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   await inLanes(others, (entry) => copyEntry(from, to, entry, options))
   // A directory is handed over after its contents, so that its new owner cannot swap entries under a running copy.
   for (const { path } of directories.toReversed().concat({ path: '', kind: 'directory' })) {
-    if (options.keep_modes) await chmod(join(to, path), (await stat(join(from, path))).mode & 0o7777)
+    if (options.public) await chmod(join(to, path), 0o755)
     if (options.owner) await lchown(join(to, path), options.owner.uid, options.owner.gid)
   }
 }
@@ -97,8 +97,13 @@ async function copyEntry(from: string, to: string, entry: Entry, options: CopyOp
     if (options.tolerate_missing && isCode(error, 'ENOENT')) return
     throw error
   }
-  if (entry.kind === 'file' && !options.keep_modes) await chmod(target, 0o600)
-  if (options.owner) await lchown(target, options.owner.uid, options.owner.gid)
+  // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
+  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(statSync(target).mode) : 0o600)
+  if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
+}
+
+function publicMode(mode: number): number {
+  return mode & 0o100 ? 0o755 : 0o644
 }
 
 async function syncEntry(path: string): Promise<void> {

@@ -1,0 +1,83 @@
+// A Howdah for a bench: the real server as a child process in a folder of its own, and a client that does what any
+// client does. Afterwards the server, its databases and its files are gone.
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Service } from '#contract/service.ts'
+import { howdah, repository, startHowdah } from '#test/e2e/howdah.ts'
+import { withCleanup } from './cleanup.ts'
+
+export type Bench = {
+  pid: number
+  url: string
+  token: string
+  project_id: string
+  data_dir: string
+  createService(name: string): Promise<Service>
+  post(service_id: string, verb: 'start' | 'stop'): Promise<void>
+  remove(service_id: string): Promise<void>
+  /** Polls every 10 ms, as an eager client would. */
+  waitFor(service_id: string, status: Service['status'] | 'gone'): Promise<void>
+}
+
+const poll_ms = 10
+const wait_seconds_max = 120
+
+export async function withHowdah<T>(
+  data_dir: string,
+  work: (bench: Bench) => Promise<T>,
+  env: NodeJS.ProcessEnv = {},
+): Promise<T> {
+  const undo = () => {
+    const words = ['stop', '--all', '--data-dir', data_dir]
+    execFileSync(join(repository, 'bin/howdah'), words, { env: { ...process.env, ...env }, stdio: 'ignore' })
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+  return await withCleanup(undo, async () => {
+    const server = await startHowdah(['--data-dir', data_dir], env)
+    const made = await howdah(['token', 'create', '--name', 'bench', '--data-dir', data_dir], env)
+    return await work(await newBench(server.pid, server.url, made.stdout.trim(), data_dir))
+  })
+}
+
+async function newBench(pid: number, url: string, token: string, data_dir: string): Promise<Bench> {
+  const projects = await call<{ id: string }[]>(token, 'GET', `${url}/projects`)
+  const project_id = projects?.[0]?.id
+  if (project_id === undefined) throw new Error('the installation has no project')
+  const services = `${url}/projects/${project_id}/services`
+  return {
+    pid,
+    url,
+    token,
+    project_id,
+    data_dir,
+    createService: async (name) => {
+      const made = await call<Service>(token, 'POST', services, { name })
+      if (made === undefined) throw new Error('no answer to create')
+      return made
+    },
+    post: async (service_id, verb) => void (await call(token, 'POST', `${services}/${service_id}/${verb}`)),
+    remove: async (service_id) => void (await call(token, 'DELETE', `${services}/${service_id}`)),
+    waitFor: async (service_id, status) => {
+      const deadline = performance.now() + wait_seconds_max * 1000
+      for (;;) {
+        const seen = (await call<Service>(token, 'GET', `${services}/${service_id}`))?.status ?? 'gone'
+        if (seen === status) return
+        if (performance.now() > deadline) throw new Error(`${service_id} is ${seen}, not ${status}`)
+        await pause(poll_ms)
+      }
+    },
+  }
+}
+
+async function call<T>(token: string, method: string, url: string, body?: object): Promise<T | undefined> {
+  const headers: Record<string, string> = { authorization: `Bearer ${token}` }
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  const answer = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+  const text = await answer.text()
+  if (answer.status === 404 && method === 'GET') return undefined
+  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${text}`)
+  // The server's answers are checked against the contract by its tests; a bench believes them.
+  return text === '' ? undefined : (JSON.parse(text) as T)
+}

@@ -1,0 +1,27 @@
+// Services that exist in the metadata store only: stopped, settled, with nothing to do for a day. For benches that ask
+// what a big store costs; no process and no file belongs to them.
+import pg from 'pg'
+
+/** Returns the ids of some of them, spread over the table. */
+export async function insertServices(url: string, project_id: string, count: number): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(
+      `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+         cpu_millis, memory_gbs, password_verifier, power, state, settled_generation, observed_at)
+       select 'bn' || lpad(n::text, 8, '0'), $1, 'service ' || n, 'local', 'POSTGRES', 'DEV', '127.0.0.1', 100000 + n,
+         500, 2, 'none', 'off', 'stopped', 1, now()
+       from generate_series(1, $2::int) as n`,
+      [project_id, count],
+    )
+    await client.query(
+      `insert into work (kind, key, due_at)
+       select 'service', service_id, now() + interval '1 day' from services where service_id like 'bn%'`,
+    )
+    await client.query('vacuum analyze')
+    return [1, 0.7, 0.4].map((part) => `bn${String(Math.ceil(count * part)).padStart(8, '0')}`)
+  } finally {
+    await client.end()
+  }
+}

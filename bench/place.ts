@@ -1,0 +1,83 @@
+// Where a bench keeps its data: a folder of its own, on the given directory or on a file system made for the run.
+// `--mount xfs` (copy-on-write) and `--mount ext4` (plain copies) make a loop mount; both need root. Whatever happens,
+// the mount, its image and the folder are gone afterwards.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { withCleanup } from './cleanup.ts'
+
+export type Place = { folder: string; description: string; runs: number }
+
+const mounts = ['none', 'xfs', 'ext4'] as const
+type Mount = (typeof mounts)[number]
+
+const image_size = '12G'
+
+/** Reads `--runs`, `--directory` and `--mount`, and runs the work in a fresh folder. */
+export async function inPlace(runs_default: number, work: (place: Place) => Promise<void>): Promise<void> {
+  const { runs, directory, mount } = parseOptions(runs_default)
+  const own = mkdtempSync(join(directory, 'howdah-bench-'))
+  // PostgreSQL runs as another user when the bench runs as root, and must be able to walk in.
+  chmodSync(own, 0o755)
+  const remove = () => rmSync(own, { recursive: true, force: true })
+  await withCleanup(remove, async () => {
+    if (mount === 'none') return await work({ folder: own, description: describe(own, directory), runs })
+    const at = join(own, 'mounted')
+    await withCleanup(
+      () => unmount(at),
+      async () => {
+        mountImage(mount, join(own, 'image'), at)
+        await work({ folder: at, description: describe(at, directory), runs })
+      },
+    )
+  })
+}
+
+function parseOptions(runs_default: number): { runs: number; directory: string; mount: Mount } {
+  const { values } = parseArgs({
+    options: {
+      runs: { type: 'string', default: String(runs_default) },
+      directory: { type: 'string', default: tmpdir() },
+      mount: { type: 'string', default: 'none' },
+    },
+  })
+  const runs = Number(values.runs)
+  const mount = mounts.find((known) => known === values.mount)
+  if (!Number.isInteger(runs) || runs < 1 || runs > 1000) throw new Error('--runs: a whole number from 1 to 1000')
+  if (mount === undefined) throw new Error(`--mount: one of ${mounts.join(', ')}`)
+  return { runs, directory: values.directory, mount }
+}
+
+function mountImage(kind: 'xfs' | 'ext4', image: string, at: string): void {
+  if (process.getuid?.() !== 0) {
+    throw new Error('--mount needs root; or give --directory a folder on such a file system')
+  }
+  mkdirSync(at)
+  execFileSync('truncate', ['-s', image_size, image])
+  try {
+    execFileSync(`mkfs.${kind}`, ['-q', image], { stdio: ['ignore', 'ignore', 'pipe'] })
+  } catch (error) {
+    const debian_package = kind === 'xfs' ? 'xfsprogs' : 'e2fsprogs'
+    throw new Error(`mkfs.${kind} failed; Debian has it in ${debian_package}`, { cause: error })
+  }
+  execFileSync('mount', ['-o', 'loop', image, at])
+  chmodSync(at, 0o755)
+}
+
+function unmount(at: string): void {
+  // Lazily, so that a process that still sits there cannot keep the bench from cleaning up.
+  for (const options of [[at], ['--lazy', at]]) {
+    try {
+      execFileSync('umount', options, { stdio: 'ignore' })
+      return
+    } catch {
+      continue
+    }
+  }
+}
+
+function describe(folder: string, directory: string): string {
+  return `${execFileSync('stat', ['-f', '-c', '%T', folder], { encoding: 'utf8' }).trim()}, under ${directory}`
+}

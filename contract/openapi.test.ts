@@ -1,0 +1,86 @@
+// The OpenAPI document is sound: every reference resolves, every parameter is declared, every schema compiles.
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, test } from 'vitest'
+import { api } from './api.ts'
+import { newOpenApi } from './openapi.ts'
+
+type Operation = {
+  operationId: string
+  tags: string[]
+  summary: string
+  parameters: { name: string; in: string; required: boolean; schema: object }[]
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, { description: string; content?: Content }>
+}
+type Content = Record<string, { schema: object }>
+
+// The document is plain JSON; this is the part of its shape that the tests walk.
+const document = newOpenApi('1.2.3') as unknown as {
+  openapi: string
+  info: { title: string; version: string }
+  tags: { name: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, object> }
+}
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+)
+
+test('it says which version it describes', () => {
+  expect(document.openapi).toMatch(/^3\.1\.\d+$/)
+  expect(document.info.version).toBe('1.2.3')
+})
+
+test('every endpoint of the table is one operation under its own name', () => {
+  expect(operations.map(({ operation }) => operation.operationId).toSorted()).toEqual(Object.keys(api).toSorted())
+})
+
+test('every reference resolves, and no schema keeps an $id that would move its base', () => {
+  const text = JSON.stringify(document)
+  const references = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, target]) => target ?? '')
+  expect(references.length).toBeGreaterThan(0)
+  for (const target of references) {
+    const name = /^#\/components\/schemas\/(\w+)$/.exec(target)?.[1]
+    expect(document.components.schemas, target).toHaveProperty(name ?? target)
+  }
+  expect(text).not.toContain('"$id"')
+})
+
+test('every tag in use is declared', () => {
+  const declared = document.tags.map((tag) => tag.name)
+  expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(declared))
+})
+
+describe.each(operations)('$method $path', ({ path, method, operation }) => {
+  test('declares its path parameters, and each parameter once', () => {
+    const in_path = operation.parameters.filter((parameter) => parameter.in === 'path')
+    const expected = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    expect(in_path.map((parameter) => parameter.name)).toEqual(expected)
+    expect(in_path.every((parameter) => parameter.required)).toBe(true)
+    const keys = operation.parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
+    expect(new Set(keys).size).toBe(keys.length)
+  })
+
+  test('has one success, and errors in the one shape', () => {
+    const statuses = Object.keys(operation.responses)
+    expect(statuses.filter((status) => status.startsWith('2'))).toHaveLength(1)
+    for (const status of statuses.filter((status) => !status.startsWith('2'))) {
+      expect(operation.responses[status]?.content?.['application/json']?.schema).toEqual({
+        $ref: '#/components/schemas/Fault',
+      })
+    }
+    expect(statuses).toContain('500')
+    expect(statuses).toContain('503')
+  })
+
+  test('has a body only where HTTP gives it a meaning, and schemas that compile', () => {
+    if (method === 'get') expect(operation.requestBody).toBeUndefined()
+    const contents = [operation.requestBody?.content, ...Object.values(operation.responses).map((it) => it.content)]
+    const schemas = contents.flatMap((content) => (content ? [content['application/json']?.schema] : []))
+    for (const schema of [...schemas, ...operation.parameters.map((parameter) => parameter.schema)]) {
+      const ajv = new Ajv2020({ strict: true, formats: { 'date-time': true, password: true, name: true } })
+      ajv.addVocabulary(['components'])
+      expect(() => ajv.compile({ ...schema, components: document.components })).not.toThrow()
+    }
+  })
+})

@@ -1,0 +1,160 @@
+// The OpenAPI 3.1 document, derived from the table. Pure. A schema with an $id becomes a named component; which errors an
+// endpoint can answer follows from what it declares.
+import type { TSchema } from 'typebox'
+import { api, base_path } from './api.ts'
+import type { Endpoint } from './endpoint.ts'
+import { fault_status, type FaultCode } from './fault.ts'
+import { FaultSchema } from './schema.ts'
+
+type Json = null | boolean | number | string | Json[] | { [member: string]: Json }
+type JsonObject = { [member: string]: Json }
+
+export function newOpenApi(version: string): JsonObject {
+  const components: JsonObject = {}
+  const paths: Record<string, JsonObject> = {}
+  for (const [name, endpoint] of Object.entries<Endpoint>(api)) {
+    const path = (paths[endpoint.path] ??= {})
+    path[endpoint.method.toLowerCase()] = operationOf(name, endpoint, components)
+  }
+  schemaOf(FaultSchema, components)
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Howdah',
+      version,
+      summary: 'Manages PostgreSQL services',
+      description: 'Operations that take time answer at once; `status` shows how far they are.',
+    },
+    servers: [{ url: base_path }],
+    security: [{ token: [] }],
+    tags: [...new Set(Object.values<Endpoint>(api).map((endpoint) => endpoint.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: components,
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A personal access token: `<public_key>.<secret_key>`. HTTP Basic with the pair works too.',
+        },
+      },
+    },
+  }
+}
+
+/** Every error that this endpoint can answer. */
+export function faultsOf(endpoint: Endpoint): FaultCode[] {
+  const has_path_ids = endpoint.path.includes('{')
+  const needs_role = !['public', 'caller', 'viewer'].includes(endpoint.access)
+  const possible: Record<FaultCode, boolean> = {
+    INVALID_REQUEST: endpoint.body !== undefined || endpoint.query !== undefined,
+    WRONG_STATE: endpoint.accepts !== undefined,
+    UNAUTHORIZED: endpoint.access !== 'public',
+    FORBIDDEN: needs_role,
+    QUOTA_EXCEEDED: endpoint.idempotent === true,
+    NOT_FOUND: has_path_ids,
+    METHOD_NOT_ALLOWED: false,
+    CONFLICT: endpoint.idempotent === true,
+    PAYLOAD_TOO_LARGE: endpoint.method !== 'GET',
+    UNSUPPORTED_MEDIA_TYPE: endpoint.body !== undefined,
+    RATE_LIMITED: false,
+    INTERNAL: true,
+    UNAVAILABLE: true,
+  }
+  return (Object.keys(fault_status) as FaultCode[]).filter((code) => possible[code])
+}
+
+/** The schema as plain JSON without names: for validators and serialisers that must not see one name twice. */
+export function plainSchema(schema: TSchema): JsonObject {
+  const drop = (key: string, value: unknown) => (key === '$id' ? undefined : value)
+  // A schema is JSON by nature; stringify and parse only lose what the type library keeps for itself.
+  return JSON.parse(JSON.stringify(schema, drop)) as JsonObject
+}
+
+function operationOf(name: string, endpoint: Endpoint, components: JsonObject): JsonObject {
+  const operation: JsonObject = {
+    operationId: name,
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    parameters: parametersOf(endpoint, components),
+    responses: responsesOf(endpoint, components),
+  }
+  if (endpoint.description !== undefined) operation['description'] = endpoint.description
+  if (endpoint.access === 'public') operation['security'] = []
+  if (endpoint.body !== undefined) {
+    operation['requestBody'] = { required: true, content: jsonContent(schemaOf(endpoint.body, components)) }
+  }
+  return operation
+}
+
+function parametersOf(endpoint: Endpoint, components: JsonObject): Json[] {
+  const in_path = pathParametersOf(endpoint.path).map((name) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+  const { properties = {}, required = [] } = objectOf(endpoint.query)
+  const in_query = Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: schemaOf(schema, components),
+  }))
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: 'A repeated request with the same key and body gets the same answer and makes nothing new.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  }
+  return [...in_path, ...in_query, ...(endpoint.idempotent ? [key] : [])]
+}
+
+export function pathParametersOf(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
+}
+
+/** The members of an object schema; nothing where there is no schema. */
+export function objectOf(schema: TSchema | undefined): { properties?: Record<string, TSchema>; required?: string[] } {
+  return schema ?? {}
+}
+
+function responsesOf(endpoint: Endpoint, components: JsonObject): JsonObject {
+  const headers = { 'X-Request-Id': { schema: { type: 'string' } } }
+  const success: JsonObject = { description: 'Done, or accepted where the work takes time.', headers }
+  if (endpoint.output !== undefined) success['content'] = jsonContent(schemaOf(endpoint.output, components))
+  const responses: JsonObject = { [endpoint.success]: success }
+  const by_status = Map.groupBy(faultsOf(endpoint), (code) => fault_status[code])
+  for (const [status, codes] of by_status) {
+    responses[status] = { description: codes.join(' or '), headers, content: jsonContent(reference('Fault')) }
+  }
+  return responses
+}
+
+function schemaOf(schema: TSchema, components: JsonObject): Json {
+  const name = '$id' in schema && typeof schema.$id === 'string' ? schema.$id : undefined
+  const plain = Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key]) => key !== '$id')
+      .map(([key, value]) => [key, partOf(value, components)]),
+  )
+  if (name === undefined) return plain
+  components[name] = plain
+  return reference(name)
+}
+
+function partOf(value: unknown, components: JsonObject): Json {
+  if (Array.isArray(value)) return value.map((item) => partOf(item, components))
+  // Whatever is an object inside a schema is a schema or a map of them: both are walked the same way.
+  if (typeof value === 'object' && value !== null) return schemaOf(value, components)
+  return value as Json
+}
+
+function reference(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+function jsonContent(schema: Json): JsonObject {
+  return { 'application/json': { schema } }
+}

@@ -1,0 +1,69 @@
+// Every change that the local provider makes to the world is announced here first, by a stable name: the crash tests
+// kill the process at each of them. The two changes that recur everywhere, a whole file and a folder, live here too:
+// both look first, and both can be cut off at any moment and repeated.
+import { chmod, chown, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { removeTree } from './copy-tree.ts'
+import type { Owner } from './layout.ts'
+
+/** Awaited before a change, with its name, such as `data directory: rename into place`. */
+export type Effect = (name: string) => Promise<void>
+
+export function newEffect(hook: ((name: string) => void | Promise<void>) | undefined): Effect {
+  return async (name) => hook?.(name)
+}
+
+/** Makes the file hold exactly this text, readable for the owner's group at most. Readers see the old or the new text. */
+export async function ensureFile(effect: Effect, name: string, path: string, text: string, owner: Owner | undefined) {
+  if ((await readIfThere(path)) === text) return
+  const aside = `${path}.new`
+  await effect(`${name}: write aside`)
+  await rm(aside, { force: true })
+  await writeFile(aside, text, { mode: 0o600, flag: 'wx' })
+  if (owner) {
+    await chown(aside, 0, owner.gid)
+    await chmod(aside, 0o640)
+  }
+  await effect(`${name}: rename into place`)
+  await rename(aside, path)
+}
+
+/** Makes the folder exist with this mode and owner; its parent must exist. */
+export async function ensureFolder(effect: Effect, name: string, path: string, mode: number, owner?: Owner) {
+  let seen = await statIfThere(path)
+  if (!seen) {
+    await effect(`${name}: make`)
+    await mkdir(path, { mode })
+    seen = await stat(path)
+  }
+  if (owner && (seen.uid !== owner.uid || seen.gid !== owner.gid)) {
+    await effect(`${name}: chown`)
+    await chown(path, owner.uid, owner.gid)
+  }
+  if ((seen.mode & 0o777) !== mode) {
+    await effect(`${name}: chmod`)
+    await chmod(path, mode)
+  }
+}
+
+/** Removes a file or a whole tree, when it is there. */
+export async function ensureRemoved(effect: Effect, name: string, path: string): Promise<void> {
+  const seen = await lstat(path).catch(undefinedIfAbsent)
+  if (!seen) return
+  await effect(`${name}: remove`)
+  await (seen.isDirectory() ? removeTree(path) : rm(path, { force: true }))
+}
+
+export const statIfThere = (path: string) => stat(path).catch(undefinedIfAbsent)
+
+export const readIfThere = (path: string) => readFile(path, 'utf8').catch(undefinedIfAbsent)
+
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+function undefinedIfAbsent(error: unknown): undefined {
+  const code = errorCode(error)
+  // ESRCH is how /proc says that the process went away while it was being read.
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined
+  throw error
+}

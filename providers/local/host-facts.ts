@@ -1,0 +1,206 @@
+// What this host supports, found by trying and not by guessing: the answer of `howdah doctor`.
+// It leaves nothing behind. A missing thing is a fact with its remedy, never an exception.
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access, copyFile, mkdtemp, statfs, writeFile } from 'node:fs/promises'
+import { availableParallelism, tmpdir, totalmem } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { removeTree } from './copy-tree.ts'
+import { type PostgresInstallation, findInstallations, installationFor } from './installation.ts'
+import { openLimits } from './limits.ts'
+
+export type HostFact = { name: string; supported: boolean; finding: string; remedy?: string }
+
+export async function hostFacts(options: {
+  directory: string
+  postgres_directories: readonly string[]
+}): Promise<HostFact[]> {
+  // Before the first start the data directory is not there; the one above tells the same.
+  const directory = await nearestThere(resolve(options.directory))
+  const tried = await Promise.all([
+    copyOnWriteFact(directory),
+    limitsFact(),
+    namespacesFact(),
+    programFact('PgBouncer', 'pgbouncer', '--version', 'The pooler needs it'),
+    programFact('HAProxy', 'haproxy', '-v', 'Endpoints inside a VPC need it'),
+    postgresFacts(options.postgres_directories),
+    diskFact(directory),
+  ])
+  const cores: HostFact = { name: 'cores', supported: true, finding: `${availableParallelism()}` }
+  return [userFact(), ...tried.flat(), memoryFact(), cores]
+}
+
+const gib = 1024 ** 3
+/** Below this a new service's data directory and its first WAL segments may not fit. */
+const disk_bytes_wanted = gib
+/** Only something that hangs takes so long to print its version. */
+const try_timeout_ms = 30_000
+
+function userFact(): HostFact {
+  const name = 'a user of its own for each service'
+  if (process.getuid?.() === 0) return { name, supported: true, finding: 'running as root' }
+  return {
+    name,
+    supported: false,
+    finding: `running as user ${process.getuid?.()}, and so do all services`,
+    remedy: 'Run the server as root; PostgreSQL itself never runs as root.',
+  }
+}
+
+async function copyOnWriteFact(directory: string): Promise<HostFact> {
+  const name = 'copy-on-write'
+  let attempt: string | undefined
+  try {
+    attempt = await mkdtemp(join(directory, '.howdah-doctor-'))
+    await writeFile(join(attempt, 'source'), randomBytes(65_536))
+    await copyFile(join(attempt, 'source'), join(attempt, 'copy'), constants.COPYFILE_FICLONE_FORCE)
+    return { name, supported: true, finding: `files in ${directory} share their blocks with their copies` }
+  } catch (error) {
+    const remedy = attempt
+      ? 'Put the data directory on XFS or btrfs; until then services are copied in full.'
+      : 'Make the directory writable for this user or choose another with --data-dir.'
+    return { name, supported: false, finding: `not in ${directory} (${codeOf(error)})`, remedy }
+  } finally {
+    if (attempt) await removeTree(attempt)
+  }
+}
+
+async function limitsFact(): Promise<HostFact> {
+  const limits = await openLimits(`doctor-${randomBytes(4).toString('hex')}`)
+  return { name: 'CPU and memory limits', supported: limits.enforced, finding: limits.description }
+}
+
+async function namespacesFact(): Promise<HostFact> {
+  const name = 'network namespaces'
+  try {
+    // The namespace ends with the only process in it.
+    await promisify(execFile)('unshare', ['-n', 'true'], { timeout: try_timeout_ms })
+    return { name, supported: true, finding: 'can be made' }
+  } catch (error) {
+    const finding = `cannot be made (${lastLineOf(error)})`
+    return {
+      name,
+      supported: false,
+      finding,
+      remedy: 'Run the server as root, with util-linux installed; VPCs need them.',
+    }
+  }
+}
+
+async function programFact(name: string, program: string, flag: string, need: string): Promise<HostFact> {
+  const path = await findProgram(program)
+  if (path === undefined) {
+    return { name, supported: false, finding: 'not found', remedy: `apt-get install ${program}. ${need}.` }
+  }
+  try {
+    const { stdout } = await promisify(execFile)(path, [flag], { timeout: try_timeout_ms })
+    return { name, supported: true, finding: `${path}: ${stdout.trim().split('\n')[0]}` }
+  } catch (error) {
+    const remedy = `apt-get install --reinstall ${program}. ${need}.`
+    return { name, supported: false, finding: `${path} does not run (${lastLineOf(error)})`, remedy }
+  }
+}
+
+async function postgresFacts(postgres_directories: readonly string[]): Promise<HostFact[]> {
+  // For one look; what the server copies for good is its own affair.
+  const copies_directory = join(tmpdir(), `howdah-doctor-${randomBytes(6).toString('hex')}`)
+  const look = (directories: readonly string[]) => findInstallations(directories, { copies_directory, uid: undefined })
+  try {
+    const { installations, problems } = await lookLeniently(look, postgres_directories)
+    const found = installations.map((each): HostFact => ({
+      name: `PostgreSQL ${each.version}`,
+      supported: true,
+      finding: `${each.bin} (${each.origin})`,
+    }))
+    return [...found, ...problems, ...addon_extensions.map((each) => extensionFact(each, installations))]
+  } finally {
+    await removeTree(copies_directory)
+  }
+}
+
+type Look = (directories: readonly string[]) => Promise<PostgresInstallation[]>
+
+/** A wrong setting must not hide what is there without it. */
+async function lookLeniently(
+  look: Look,
+  directories: readonly string[],
+): Promise<{ installations: PostgresInstallation[]; problems: HostFact[] }> {
+  const problem = { name: 'PostgreSQL', supported: false }
+  const remedy = 'Name directories with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES.'
+  try {
+    const installations = await look(directories)
+    const problems = installations.length > 0 ? [] : [{ ...problem, finding: 'no installation found', remedy }]
+    return { installations, problems }
+  } catch (error) {
+    const finding = error instanceof Error ? error.message : String(error)
+    return { installations: await look([]).catch(() => []), problems: [{ ...problem, finding, remedy }] }
+  }
+}
+
+const addon_extensions = [
+  { extension: 'timescaledb', debian_package: 'postgresql-17-timescaledb' },
+  { extension: 'vector', debian_package: 'postgresql-17-pgvector' },
+] as const
+
+function extensionFact(
+  { extension, debian_package }: (typeof addon_extensions)[number],
+  installations: readonly PostgresInstallation[],
+): HostFact {
+  const name = `extension ${extension}`
+  const installation = installationFor(installations, [extension])
+  if (installation)
+    return { name, supported: true, finding: `in PostgreSQL ${installation.version}, ${installation.bin}` }
+  const remedy =
+    `apt-get install ${debian_package} (Debian 13), or name a PostgreSQL 16 or newer that has it ` +
+    'with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES.'
+  return { name, supported: false, finding: 'in no PostgreSQL installation of this host', remedy }
+}
+
+async function diskFact(directory: string): Promise<HostFact> {
+  const { bavail, blocks, bsize } = await statfs(directory)
+  const supported = bavail * bsize >= disk_bytes_wanted
+  const finding = `${inGib(bavail * bsize)} free of ${inGib(blocks * bsize)} at ${directory}`
+  return { name: 'disk space', supported, finding, ...(supported ? {} : { remedy: 'Free at least 1 GiB.' }) }
+}
+
+function memoryFact(): HostFact {
+  // A control group may allow less than the host has; zero, or more than there is, means that none does.
+  const total = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+  const finding = `${inGib(process.availableMemory())} available of ${inGib(total)}`
+  return { name: 'memory', supported: true, finding }
+}
+
+function inGib(bytes: number): string {
+  return `${(bytes / gib).toFixed(1)} GiB`
+}
+
+async function nearestThere(path: string): Promise<string> {
+  if (path === '/' || (await isThere(path))) return path
+  return await nearestThere(dirname(path))
+}
+
+/** Debian puts servers into /usr/sbin, which ordinary users do not search. */
+async function findProgram(program: string): Promise<string | undefined> {
+  const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'].filter(Boolean)
+  for (const directory of directories) {
+    if (await isThere(join(directory, program), constants.X_OK)) return join(directory, program)
+  }
+  return undefined
+}
+
+async function isThere(path: string, mode = constants.F_OK): Promise<boolean> {
+  return await access(path, mode).then(
+    () => true,
+    () => false,
+  )
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}
+
+function lastLineOf(error: unknown): string {
+  return error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error)
+}

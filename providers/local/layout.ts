@@ -1,0 +1,69 @@
+// Where everything of the local provider lives, and under which user. Pure: the same directory, service and port give
+// the same names for ever, because every later look finds things by these names alone.
+//
+// What PostgreSQL writes (data, log, sockets) belongs to the service's own user. What we write (settings, key) belongs
+// to us in a folder of ours that this user may only read, so a broken-out backend cannot plant links for root to follow.
+import { join } from 'node:path'
+
+export type Owner = { uid: number; gid: number }
+
+/** The kernel's limit for the path of a unix socket, without the closing zero. */
+const socket_path_bytes_max = 107
+const service_id_bytes_max = 16
+const first_service_uid = 70_000
+
+/** initdb needs a user that exists; `nobody` does everywhere. */
+export const nobody: Owner = { uid: 65_534, gid: 65_534 }
+
+export const master_role = 'tsdbadmin'
+export const master_database = 'tsdb'
+
+export type Place = ReturnType<typeof placeOf>
+
+/** `as_root`: whether we may, and therefore do, run each service under a user of its own. */
+export function placeOf(directory: string, service_id: string, port: number, as_root: boolean) {
+  const home = join(directory, 'services', service_id)
+  const sockets = join(directory, 'run', service_id)
+  const owner: Owner | undefined = as_root
+    ? { uid: first_service_uid + port, gid: first_service_uid + port }
+    : undefined
+  return {
+    service_id,
+    owner,
+    home,
+    /** What is being deleted, out of the way in one move. */
+    gone: `${home}.gone`,
+    data: join(home, 'data'),
+    data_aside: join(home, 'data.new'),
+    log: join(home, 'log'),
+    settings: join(home, 'howdah.conf'),
+    hba: join(home, 'pg_hba.conf'),
+    ident: join(home, 'pg_ident.conf'),
+    certificate: join(home, 'server.pem'),
+    start_log: join(home, 'start.log'),
+    /** Names the postmaster that was told to stop; its age says since when. */
+    stopping: join(home, 'stopping'),
+    sockets,
+  }
+}
+
+/** The port of the service whose files have this owner: the way back from `placeOf`. */
+export const portOf = (owner: { uid: number }): number => owner.uid - first_service_uid
+
+export function foldersOf(directory: string) {
+  return {
+    templates: join(directory, 'templates'),
+    services: join(directory, 'services'),
+    run: join(directory, 'run'),
+    authority: join(directory, 'ca'),
+    copies: join(directory, 'postgres'),
+  }
+}
+
+/** Why PostgreSQL could not make its sockets below this directory; undefined when it can. */
+export function tooLongSentence(directory: string): string | undefined {
+  const socket = join(directory, 'run', 'x'.repeat(service_id_bytes_max), '.s.PGSQL.65535')
+  const excess = Buffer.byteLength(socket) - socket_path_bytes_max
+  if (excess <= 0) return undefined
+  return `the data directory ${directory} has a path that is ${excess} bytes too long for unix sockets; choose a shorter one`
+}

@@ -1,0 +1,234 @@
+// CPU and memory limits of a service's processes through control groups: version 2, or version 1 where only that has the
+// controllers. Promises: a process is in its group before its program starts; limits change while it runs; groups of
+// one installation lie under one parent, howdah-<installation_id>. It never kills anything. Where the host does not permit
+// groups, it says so once in a sentence and does nothing.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { Size } from '../provider.ts'
+
+export type RunAs = { uid: number; gid: number }
+
+export type Limits = {
+  /** One sentence for people: what is enforced, or why nothing is and how to permit it. */
+  description: string
+  enforced: boolean
+  /** The command that joins the service's groups, drops its privileges and becomes the given one, in the same process. */
+  wrap(
+    service_id: string,
+    command: readonly string[],
+    run_as: RunAs | undefined,
+  ): { command: string[]; uid?: number; gid?: number }
+  ensure(service_id: string, size: Size): Promise<void>
+  /** Waits briefly for processes on their way out. */
+  remove(service_id: string): Promise<void>
+}
+
+/** Finds out by doing: makes a group, limits it, runs a process in it and removes it. */
+export async function openLimits(installation_id: string): Promise<Limits> {
+  assertId(installation_id)
+  const mounts = parseCgroupMounts(await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''))
+  const controllers = mounts.v2 ? await readFile(join(mounts.v2, 'cgroup.controllers'), 'utf8').catch(() => '') : ''
+  const hierarchy = hierarchyOf(mounts, controllers, `howdah-${installation_id}`)
+  if (!hierarchy) return noLimits('this host has no cpu and memory control groups mounted')
+  const limits = limitsIn(hierarchy)
+  const probe_id = `probe-${process.pid}-${randomBytes(4).toString('hex')}`
+  try {
+    await removeOldProbes(hierarchy)
+    await limits.ensure(probe_id, { cpu_millis: 500, memory_gbs: 1 })
+    const [program = '', ...args] = limits.wrap(probe_id, ['/bin/true'], undefined).command
+    await promisify(execFile)(program, args, { env: {} })
+    await limits.remove(probe_id)
+    return limits
+  } catch (error) {
+    await limits.remove(probe_id).catch(() => undefined)
+    return noLimits(`control groups cannot be used (${firstLine(error)})`)
+  }
+}
+
+export type CgroupMounts = { v2?: string; v1: ReadonlyMap<string, string> }
+
+/** Reads /proc/self/mountinfo: where version 2 is mounted, and each controller of version 1. The first mount of each counts. */
+export function parseCgroupMounts(mountinfo: string): CgroupMounts {
+  let v2: string | undefined
+  const v1 = new Map<string, string>()
+  for (const line of mountinfo.split('\n')) {
+    const [front = '', back = ''] = line.split(' - ')
+    const [type, , super_options = ''] = back.split(' ')
+    const mount_point = front
+      .split(' ')[4]
+      ?.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+    if (mount_point === undefined) continue
+    if (type === 'cgroup2') v2 ??= mount_point
+    if (type !== 'cgroup') continue
+    for (const option of super_options.split(',')) if (!v1.has(option)) v1.set(option, mount_point)
+  }
+  return v2 === undefined ? { v1 } : { v2, v1 }
+}
+
+/** One parent directory for each mount that matters. The control files of a group are named relative to its controller's. */
+export type Hierarchy = { version: 1 | 2; parents: readonly string[]; directories: { cpu: string; memory: string } }
+
+export function hierarchyOf(mounts: CgroupMounts, v2_controllers: string, parent_name: string): Hierarchy | undefined {
+  const offered = new Set(v2_controllers.trim().split(/\s+/))
+  if (mounts.v2 !== undefined && offered.has('cpu') && offered.has('memory')) {
+    const parent = join(mounts.v2, parent_name)
+    return { version: 2, parents: [parent], directories: { cpu: parent, memory: parent } }
+  }
+  const [cpu, memory] = [mounts.v1.get('cpu'), mounts.v1.get('memory')]
+  if (cpu === undefined || memory === undefined) return undefined
+  const directories = { cpu: join(cpu, parent_name), memory: join(memory, parent_name) }
+  // cpuacct counts what was used; it is often, but not always, mounted together with cpu.
+  const counting = mounts.v1.has('cpuacct') ? [join(mounts.v1.get('cpuacct') ?? '', parent_name)] : []
+  return { version: 1, parents: [...new Set([directories.cpu, directories.memory, ...counting])], directories }
+}
+
+/** What the control files must hold, in the order of writing. */
+export function controlsOf(
+  version: 1 | 2,
+  size: Size,
+): { controller: 'cpu' | 'memory'; file: string; value: string }[] {
+  const unlimited = version === 2 ? 'max' : '-1'
+  const quota = size === 'shared' ? unlimited : String((size.cpu_millis * period_us) / 1000)
+  const memory = size === 'shared' ? unlimited : String(size.memory_gbs * 1024 ** 3)
+  if (version === 2) {
+    return [
+      { controller: 'cpu', file: 'cpu.weight', value: size === 'shared' ? '20' : '100' },
+      { controller: 'cpu', file: 'cpu.max', value: `${quota} ${period_us}` },
+      { controller: 'memory', file: 'memory.max', value: memory },
+    ]
+  }
+  return [
+    { controller: 'cpu', file: 'cpu.shares', value: size === 'shared' ? '205' : '1024' },
+    { controller: 'cpu', file: 'cpu.cfs_period_us', value: String(period_us) },
+    { controller: 'cpu', file: 'cpu.cfs_quota_us', value: quota },
+    { controller: 'memory', file: 'memory.limit_in_bytes', value: memory },
+  ]
+}
+
+/** The kernel's own default: short enough that a throttled query pauses for a tenth of a second at most. */
+const period_us = 100_000
+/** How long a group may still hold processes that were told to end. */
+const leave_timeout_ms = 5000
+const ensure_attempts = 3
+
+function limitsIn(hierarchy: Hierarchy): Limits {
+  const groups = (service_id: string) => {
+    assertId(service_id)
+    return hierarchy.parents.map((parent) => join(parent, service_id))
+  }
+  return {
+    description: `CPU and memory limits are enforced through control groups, version ${hierarchy.version}.`,
+    enforced: true,
+    wrap(service_id, command, run_as) {
+      const files = groups(service_id).map((group) => quote(join(group, 'cgroup.procs')))
+      const drop = run_as ? `setpriv --reuid ${run_as.uid} --regid ${run_as.gid} --clear-groups -- ` : ''
+      const script = `for f in ${files.join(' ')}; do echo $$ > "$f" || exit 125; done; exec ${drop}"$@"`
+      return { command: ['/bin/sh', '-c', script, 'sh', ...command] }
+    },
+    async ensure(service_id, size) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          for (const group of groups(service_id)) await ensureGroup(group, hierarchy)
+          return await writeControls(service_id, size, hierarchy)
+        } catch (error) {
+          // Another service's removal may take the parent away, empty for a moment, while we are about to use it.
+          if (!isCode(error, 'ENOENT') || attempt === ensure_attempts) throw error
+        }
+      }
+    },
+    async remove(service_id) {
+      for (const group of groups(service_id)) {
+        await removeGroup(group)
+        // The parent goes with the last service; while there are others, or it is not ours to remove, it stays.
+        await rmdir(dirname(group)).catch(() => undefined)
+      }
+    },
+  }
+}
+
+function noLimits(reason: string): Limits {
+  return {
+    description: `CPU and memory limits are not enforced, because ${reason}; run the server as root on a host with writable control groups to have them enforced.`,
+    enforced: false,
+    wrap: (_, command, run_as) => ({ command: [...command], ...run_as }),
+    ensure: async () => undefined,
+    remove: async () => undefined,
+  }
+}
+
+async function ensureGroup(group: string, hierarchy: Hierarchy): Promise<void> {
+  await mkdir(group, { recursive: true })
+  if (hierarchy.version === 1) return
+  const parent = dirname(group)
+  for (const above of [dirname(parent), parent]) {
+    const file = join(above, 'cgroup.subtree_control')
+    const enabled = new Set((await readFile(file, 'utf8')).trim().split(' '))
+    if (!enabled.has('cpu') || !enabled.has('memory')) await writeFile(file, '+cpu +memory')
+  }
+}
+
+async function writeControls(service_id: string, size: Size, hierarchy: Hierarchy): Promise<void> {
+  for (const { controller, file, value } of controlsOf(hierarchy.version, size)) {
+    const path = join(hierarchy.directories[controller], service_id, file)
+    if (meaningOf(await readFile(path, 'utf8')) !== value) await writeFile(path, value)
+  }
+}
+
+/** Version 1 shows "no memory limit" as the largest number of pages, in bytes. */
+function meaningOf(text: string): string {
+  const value = text.trim()
+  return Number(value) > 2 ** 62 ? '-1' : value
+}
+
+async function removeGroup(group: string): Promise<void> {
+  const deadline = Date.now() + leave_timeout_ms
+  for (;;) {
+    try {
+      return await rmdir(group)
+    } catch (error) {
+      if (isCode(error, 'ENOENT')) return
+      if (!isCode(error, 'EBUSY') || Date.now() > deadline) throw error
+      await delay(20)
+    }
+  }
+}
+
+/** Left behind by a process that was killed while probing; those of living processes are in use. */
+async function removeOldProbes(hierarchy: Hierarchy): Promise<void> {
+  for (const parent of hierarchy.parents) {
+    for (const name of await readdir(parent).catch(() => [])) {
+      const pid = /^probe-(\d+)-/.exec(name)?.[1]
+      if (pid !== undefined && !isAlive(Number(pid))) await rmdir(join(parent, name)).catch(() => undefined)
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return isCode(error, 'EPERM')
+  }
+}
+
+/** Ids become directory names and words of a shell script. */
+function assertId(id: string): void {
+  assert.match(id, /^[a-z0-9-]{1,64}$/, 'an id consists of small letters, digits and dashes')
+}
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+function firstLine(error: unknown): string {
+  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

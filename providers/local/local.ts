@@ -1,0 +1,169 @@
+// The provider that runs PostgreSQL as daemons on this host, below one directory. Opening it finds out what the host
+// can do; closing it lets go of everything but the databases, which go on running and are found again by the next one.
+import { mkdir, readdir, stat } from 'node:fs/promises'
+import { availableParallelism, totalmem, userInfo } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import type { Offer, Provider } from '../provider.ts'
+import { ensureAuthority } from './certificate.ts'
+import { ensureFolder, newEffect, statIfThere, type Effect } from './effect.ts'
+import {
+  findInstallations,
+  installationFor,
+  missingExtensionSentence,
+  type PostgresInstallation,
+} from './installation.ts'
+import { foldersOf, nobody, placeOf, portOf, tooLongSentence } from './layout.ts'
+import { openLimits } from './limits.ts'
+import { freePort } from './port.ts'
+import { ensureStopped } from './server-process.ts'
+import { applyService, type LocalHost } from './service.ts'
+import { ensureTemplate } from './template.ts'
+import { newWatch } from './watch.ts'
+
+export type LocalOptions = {
+  directory: string
+  host: string
+  region_code: string
+  ports: { first: number; last: number }
+  postgres_directories: readonly string[]
+  installation_id: string
+  /** Called before every change of the world with its name; the crash tests end the process there. */
+  effect?: (name: string) => void | Promise<void>
+  log: (fact: object, message: string) => void
+}
+
+export type LocalProvider = Provider & {
+  authority_pem: string
+  limits_description: string
+  installations: readonly PostgresInstallation[]
+  /** Stops every database below the directory, cleanly. */
+  stopAll(): Promise<void>
+}
+
+const stop_attempts_max = 15
+const gib = 1024 ** 3
+
+export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
+  const host = await openHost(options)
+  const preferred = host.installations[0]
+  // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
+  const prepared = preferred
+    ? host.template(preferred).catch((error: unknown) => options.log({ err: error }, 'template not prepared'))
+    : undefined
+  return {
+    region_code: options.region_code,
+    volume_type: 'local',
+    authority_pem: host.authority.certificate_pem,
+    limits_description: host.limits.description,
+    installations: host.installations,
+    newEndpoint: async (taken) => ({ host: options.host, port: await freePort(options.host, options.ports, taken) }),
+    refusalOf: async (offer) =>
+      refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
+    applyService: (wanted) => applyService(host, wanted),
+    watch: (onChange) => host.watch.onChange(onChange),
+    stopAll: () => stopAll(host),
+    close: async () => {
+      host.watch.close()
+      await prepared
+    },
+  }
+}
+
+/** What this host can never make. A host sold with 2 GB has a little less: a begun gibibyte counts as whole. */
+export function refusalOf(
+  { size, extensions }: Offer,
+  installations: readonly PostgresInstallation[],
+  has: { memory: number; cores: number },
+): string | undefined {
+  const memory_gbs = Math.ceil(has.memory / gib)
+  if (size !== 'shared' && size.memory_gbs > memory_gbs) {
+    return `this region has ${memory_gbs} GB of memory in all, less than the ${size.memory_gbs} GB asked for; choose a smaller size`
+  }
+  if (size !== 'shared' && size.cpu_millis > has.cores * 1000) {
+    return `this region has ${has.cores * 1000} CPU millis in all, less than the ${size.cpu_millis} asked for; choose a smaller size`
+  }
+  return installationFor(installations, extensions) ? undefined : missingExtensionSentence(installations, extensions)
+}
+
+async function openHost(options: LocalOptions): Promise<LocalHost> {
+  const directory = resolve(options.directory)
+  const too_long = tooLongSentence(directory)
+  if (too_long !== undefined) throw new Error(too_long)
+  const effect = newEffect(options.effect)
+  const as_root = process.getuid?.() === 0
+  const folders = foldersOf(directory)
+  await ensureFolders(effect, directory, as_root)
+  const [authority, limits, installations] = await Promise.all([
+    ensureAuthority(folders.authority),
+    openLimits(options.installation_id),
+    findInstallations(options.postgres_directories, {
+      copies_directory: folders.copies,
+      uid: as_root ? nobody.uid : undefined,
+    }),
+  ])
+  return {
+    directory,
+    as_root,
+    effect,
+    authority,
+    limits,
+    installations,
+    control_plane_user: userInfo().username,
+    memory_mb: Math.floor(totalmem() / 1024 ** 2),
+    template: onceEach((installation) => ensureTemplate(effect, directory, installation, as_root)),
+    watch: newWatch(),
+    roles_seen: new Map(),
+  }
+}
+
+/** As root, PostgreSQL's users pass through our folders to their own, but cannot list them. */
+async function ensureFolders(effect: Effect, directory: string, as_root: boolean): Promise<void> {
+  const mode = as_root ? 0o711 : 0o700
+  if (!(await statIfThere(directory))) {
+    await effect('provider folder: make')
+    await mkdir(directory, { recursive: true, mode })
+  }
+  const { templates, services, run } = foldersOf(directory)
+  for (const folder of [directory, templates, services, run]) {
+    await ensureFolder(effect, 'provider folder', folder, mode)
+  }
+  if (!as_root) return
+  for (let folder = dirname(directory); ; folder = dirname(folder)) {
+    if (((await stat(folder)).mode & 0o001) === 0) {
+      throw new Error(
+        `${folder} lets no other user pass, and as root PostgreSQL runs as another user; ` +
+          `allow it with chmod o+x ${folder}, or choose another data directory than ${directory}`,
+      )
+    }
+    if (folder === dirname(folder)) return
+  }
+}
+
+/** One build at a time for each version in this process; a failed one is tried again by the next who asks. */
+function onceEach(build: (installation: PostgresInstallation) => Promise<string>): LocalHost['template'] {
+  const under_way = new Map<string, Promise<string>>()
+  return (installation) => {
+    const { version } = installation
+    const one = under_way.get(version) ?? build(installation).finally(() => under_way.delete(version))
+    under_way.set(version, one)
+    return one
+  }
+}
+
+async function stopAll(host: LocalHost): Promise<void> {
+  const { services } = foldersOf(host.directory)
+  const names = (await readdir(services)).filter((name) => /^[a-z0-9]+$/.test(name))
+  await Promise.all(names.map((service_id) => stopOne(host, service_id)))
+}
+
+async function stopOne(host: LocalHost, service_id: string): Promise<void> {
+  const { data } = placeOf(host.directory, service_id, 0, host.as_root)
+  const seen = await statIfThere(data)
+  if (!seen) return
+  const place = placeOf(host.directory, service_id, portOf(seen), host.as_root)
+  host.watch.forget(service_id)
+  for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
+    if ((await ensureStopped(host.effect, place)) === undefined) return
+  }
+  throw new Error(`the PostgreSQL server of service ${service_id} does not stop`)
+}

@@ -1,0 +1,203 @@
+// The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
+// it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
+import type { Happening, ObservedService, WantedService } from '../provider.ts'
+import type { Authority } from './certificate.ts'
+import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
+import { ensureFile, errorCode, statIfThere, type Effect } from './effect.ts'
+import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
+import { placeOf, type Place } from './layout.ts'
+import type { Limits } from './limits.ts'
+import { ensureMasterRole } from './master-role.ts'
+import { portIsFree } from './port.ts'
+import { probe } from './probe.ts'
+import { ensureCertificate } from './server-certificate.ts'
+import {
+  ensureKilled,
+  ensureStopped,
+  findPostmaster,
+  readyPostmaster,
+  startPostmaster,
+  type Postmaster,
+} from './server-process.ts'
+import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
+import type { Watch } from './watch.ts'
+
+export type LocalHost = {
+  directory: string
+  as_root: boolean
+  control_plane_user: string
+  memory_mb: number
+  effect: Effect
+  authority: Authority
+  limits: Limits
+  installations: readonly PostgresInstallation[]
+  template(installation: PostgresInstallation): Promise<string>
+  watch: Watch
+  /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
+  roles_seen: Map<string, string>
+}
+
+const look_again_soon_seconds = 1
+const look_again_after_setback_seconds = 3
+const look_again_when_well_seconds = 30
+
+export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
+  const place = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  try {
+    if (wanted.deleted) return await ensureGone(host, place)
+    const installation = await findInstallation(host, place, wanted)
+    if (typeof installation === 'string') return setback(await stateOf(place), installation)
+    await ensureHome(host.effect, place)
+    const [settings_hash] = await together(
+      ensureSettings(host, place, wanted, installation),
+      ensureDataDirectory(host.effect, place, () => host.template(installation)),
+    )
+    if (wanted.power === 'off') return await ensureOff(host, place)
+    return await ensureServing(host, place, wanted, installation.bin, settings_hash)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOSPC' && errorCode(error) !== 'EDQUOT') throw error
+    return setback(
+      await stateOf(place),
+      `no space left on the disk of ${host.directory}; it goes on when there is space`,
+    )
+  }
+}
+
+async function ensureGone(host: LocalHost, place: Place): Promise<ObservedService> {
+  host.watch.forget(place.service_id)
+  host.roles_seen.delete(place.service_id)
+  await ensureKilled(host.effect, place)
+  await host.effect('limits: remove')
+  await host.limits.remove(place.service_id)
+  await ensureDataGone(host.effect, place)
+  return { state: 'absent', settled: true, happenings: [] }
+}
+
+async function ensureOff(host: LocalHost, place: Place): Promise<ObservedService> {
+  host.watch.forget(place.service_id)
+  const waiting_for = await ensureStopped(host.effect, place)
+  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  return { state: 'stopped', settled: true, happenings: [] }
+}
+
+async function ensureServing(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  bin: string,
+  settings_hash: string,
+): Promise<ObservedService> {
+  const happenings: Happening[] = []
+  const postmaster = await ensureRunning(host, place, wanted, bin, settings_hash, happenings)
+  if ('state' in postmaster) return { ...postmaster, happenings }
+  const seen = await ensureLogin(host, place, wanted, postmaster)
+  host.watch.track(place.service_id, postmaster.pid)
+  return { ...seen, happenings }
+}
+
+/** Writes the files that the server reads at its start and returns a hash of all they say. */
+async function ensureSettings(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  { major }: PostgresInstallation,
+): Promise<string> {
+  const { size, endpoint } = wanted
+  const settings = settingsOf({ size, endpoint, place, major, host_memory_mb: host.memory_mb })
+  const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
+  const fingerprint = await ensureCertificate(host.effect, place, host.authority, endpoint.host)
+  await ensureFile(host.effect, 'settings', place.settings, settings, place.owner)
+  await ensureFile(host.effect, 'client rules', place.hba, hba, place.owner)
+  await ensureFile(host.effect, 'user map', place.ident, ident, place.owner)
+  return hashOf([settings, hba, ident, fingerprint])
+}
+
+/** A ready postmaster that was started with these settings; started, or stopped and started again, as needed. */
+async function ensureRunning(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  bin: string,
+  settings_hash: string,
+  happenings: Happening[],
+): Promise<Postmaster | ObservedService> {
+  const { effect, limits } = host
+  const found = await findPostmaster(place)
+  const stale = found.postmaster !== undefined && found.postmaster.settings_hash !== settings_hash
+  if (stale) {
+    host.watch.forget(place.service_id)
+    const waiting_for = await ensureStopped(effect, place)
+    if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  }
+  await effect('limits: set')
+  await limits.ensure(place.service_id, wanted.size)
+  if (found.postmaster && !stale) {
+    const ready = await readyPostmaster(place, () => false)
+    return ready ?? setback('not_serving', 'PostgreSQL is starting', look_again_soon_seconds)
+  }
+  const { host: address, port } = wanted.endpoint
+  if (!(await portIsFree(address, port))) {
+    return setback(
+      'not_serving',
+      `port ${port} on ${address} is in use by another program; it starts when the port is free`,
+    )
+  }
+  const started = await startPostmaster(effect, place, { bin, settings_hash, limits, died: found.died })
+  if (found.died)
+    happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
+  return typeof started === 'string' ? setback('not_serving', started) : started
+}
+
+/** The master role can log in with the wanted password, as seen from outside. */
+async function ensureLogin(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  { pid }: Postmaster,
+): Promise<ObservedService> {
+  const { endpoint, password_verifier } = wanted
+  const seen = `${pid}/${wanted.generation}`
+  const probed = () => probe({ endpoint, password_verifier, authority_pem: host.authority.certificate_pem })
+  const known = host.roles_seen.get(place.service_id) === seen
+  let login = known ? await probed() : undefined
+  if (login?.result !== 'ok') {
+    await ensureMasterRole(host.effect, place, endpoint.port, wanted)
+    host.roles_seen.set(place.service_id, seen)
+    login = await probed()
+  }
+  if (login.result === 'ok') {
+    return { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings: [] }
+  }
+  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
+  return setback('not_serving', `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`)
+}
+
+/** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
+async function findInstallation(host: LocalHost, place: Place, { extensions }: WantedService) {
+  const major = await majorOf(place)
+  const fitting = host.installations.filter((installation) => major === undefined || installation.major === major)
+  if (major !== undefined && fitting.length === 0) {
+    return `its data needs PostgreSQL ${major}, which this host no longer has; install it, or name its directory`
+  }
+  return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
+}
+
+/** Both at once; a failure is thrown when neither goes on any more, so that nothing happens behind the caller's back. */
+async function together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other])
+  return [await one, await other]
+}
+
+/** What can be said without changing anything, when a step before the last one did not succeed. */
+async function stateOf(place: Place): Promise<ObservedService['state']> {
+  if (!(await statIfThere(place.data))) return 'absent'
+  return (await findPostmaster(place)).postmaster ? 'unknown' : 'not_serving'
+}
+
+function setback(
+  state: ObservedService['state'],
+  waiting_for: string,
+  look_again_seconds = look_again_after_setback_seconds,
+): ObservedService {
+  return { state, settled: false, waiting_for, look_again_seconds, happenings: [] }
+}

@@ -1,0 +1,104 @@
+// The settings of one PostgreSQL server, derived from its size. Pure: the same wish gives the same text, and its hash
+// tells a running server that was started with another one. The text holds no secret.
+import { createHash } from 'node:crypto'
+import type { Endpoint, Size } from '../provider.ts'
+import type { Place } from './layout.ts'
+
+export type SettingsWish = { size: Size; endpoint: Endpoint; place: Place; major: number; host_memory_mb: number }
+
+/** A shared service is one of many on a host and mostly idle. */
+const shared_memory_mb = 128
+const connections_max = 1_000
+
+export function settingsOf(wish: SettingsWish): string {
+  const lines = Object.entries({ ...fixed, ...placed(wish), ...sized(wish.size, wish.host_memory_mb) })
+  return `# Written by Howdah; changes made here are undone at the next look.\n${lines.map(lineOf).join('\n')}\n`
+}
+
+/** Who may connect: the control plane by its operating-system user, everybody else by TLS and SCRAM. */
+export function hbaOf(): string {
+  return [
+    'local all postgres peer map=howdah',
+    'local replication postgres peer map=howdah',
+    'local all all scram-sha-256',
+    'hostssl all all all scram-sha-256',
+    '',
+  ].join('\n')
+}
+
+export function identOf(control_plane_user: string): string {
+  return `howdah "${control_plane_user}" postgres\n`
+}
+
+/** Short enough for a command line, and equal only for equal texts. */
+export function hashOf(texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
+}
+
+const fixed = {
+  ssl: 'on',
+  ssl_min_protocol_version: 'TLSv1.2',
+  password_encryption: 'scram-sha-256',
+  // A role that the master role creates is usable by it at once, as people expect of an administrator.
+  createrole_self_grant: 'set, inherit',
+  timezone: 'UTC',
+  lc_messages: 'C',
+  default_text_search_config: 'pg_catalog.english',
+  wal_level: 'replica',
+  max_wal_senders: 10,
+  jit: 'off',
+  // Idle services cost next to nothing: fewer wake-ups, no worker processes that wait for work.
+  wal_writer_delay: '2s',
+  bgwriter_delay: '500ms',
+  autovacuum_naptime: '1min',
+  logging_collector: 'on',
+  log_destination: 'jsonlog',
+  log_filename: 'postgresql-%Y%m%d-%H%M%S.log',
+  log_file_mode: '0600',
+  log_rotation_size: '100MB',
+  log_rotation_age: '1d',
+  log_timezone: 'UTC',
+  log_statement: 'none',
+  log_lock_waits: 'on',
+} satisfies Values
+
+type Values = Record<string, string | number>
+
+function placed({ endpoint, place, major }: SettingsWish): Values {
+  return {
+    // Known from PostgreSQL 18 on, where the default keeps three processes waiting in every idle service.
+    ...(major >= 18 ? { io_method: 'sync' } : {}),
+    listen_addresses: endpoint.host,
+    port: endpoint.port,
+    unix_socket_directories: place.sockets,
+    hba_file: place.hba,
+    ident_file: place.ident,
+    ssl_cert_file: place.certificate,
+    ssl_key_file: place.certificate,
+    log_directory: place.log,
+  }
+}
+
+function sized(size: Size, host_memory_mb: number): Values {
+  const memory_mb = size === 'shared' ? shared_memory_mb : Math.min(size.memory_gbs * 1024, host_memory_mb)
+  const cores = size === 'shared' ? 1 : Math.ceil(size.cpu_millis / 1000)
+  const connections = size === 'shared' ? 50 : Math.min(50 * size.memory_gbs, connections_max)
+  return {
+    shared_buffers: `${Math.floor(memory_mb / 4)}MB`,
+    effective_cache_size: `${Math.floor((memory_mb * 3) / 4)}MB`,
+    // A quarter of the memory if every connection sorts at once; PostgreSQL's own default at least.
+    work_mem: `${Math.max(4, Math.floor(memory_mb / 4 / connections))}MB`,
+    maintenance_work_mem: `${Math.min(2048, Math.max(32, Math.floor(memory_mb / 16)))}MB`,
+    max_connections: connections,
+    max_worker_processes: 4 + 2 * cores,
+    max_parallel_workers: cores,
+    max_parallel_workers_per_gather: Math.floor(cores / 2),
+    max_logical_replication_workers: size === 'shared' ? 0 : 4,
+    min_wal_size: size === 'shared' ? '32MB' : '80MB',
+    max_wal_size: size === 'shared' ? '256MB' : `${Math.min(16, Math.max(1, size.memory_gbs / 2))}GB`,
+  }
+}
+
+function lineOf([name, value]: [string, string | number]): string {
+  return `${name} = '${String(value).replaceAll("'", "''")}'`
+}

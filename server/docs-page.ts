@@ -1,0 +1,183 @@
+// The documentation as one HTML page, derived from the contract's table. Pure. Self-contained: no script, no outside
+// resource, readable in light and dark, by keyboard and by screen reader. Everything inserted is escaped.
+import type { TSchema } from 'typebox'
+import { api, base_path } from '#contract/api.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { fault_status } from '#contract/fault.ts'
+import { faultsOf, objectOf, pathParametersOf } from '#contract/openapi.ts'
+import { docs_style } from './docs-style.ts'
+
+export function newDocsPage(version: string): string {
+  const by_tag = Map.groupBy(Object.entries<Endpoint>(api), ([, endpoint]) => endpoint.tag)
+  const links = [...by_tag].map(
+    ([tag, rows]) =>
+      `<li><strong>${text(tag)}</strong><ul>${rows
+        .map(([name, endpoint]) => `<li><a href="#${text(name)}">${text(endpoint.summary)}</a></li>`)
+        .join('')}</ul></li>`,
+  )
+  const groups = [...by_tag].map(
+    ([tag, rows]) =>
+      `<section aria-label="${text(tag)}"><h2>${text(tag)}</h2>${rows
+        .map(([name, endpoint]) => endpointPart(name, endpoint))
+        .join('')}</section>`,
+  )
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Howdah API</title>
+<link rel="icon" href="data:,">
+<style>${docs_style}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the endpoints</a>
+<header><h1>Howdah API</h1><p>Version ${text(version)} · <a href="${base_path}/openapi.json">OpenAPI 3.1</a> ·
+<a href="${base_path}/ca.pem">CA certificate</a></p></header>
+<div class="columns">
+<nav aria-label="Endpoints"><ul>${links.join('')}</ul></nav>
+<main id="content">
+${introduction}
+${groups.join('\n')}
+${faultsPart()}
+</main>
+</div>
+</body>
+</html>
+`
+}
+
+const introduction = `<section aria-label="Basics"><h2>Basics</h2>
+<p>All paths are below <code>${base_path}</code>. Bodies are JSON. Every request carries a personal access token:
+<code>Authorization: Bearer &lt;public_key&gt;.&lt;secret_key&gt;</code>. Operations that take time answer at once with a
+transitional <code>status</code>; read the service again until it is <code>READY</code>. Every answer has
+<code>X-Request-Id</code>. The examples expect <code>BASE_URL</code>, <code>TOKEN</code>, <code>PROJECT_ID</code> and
+<code>SERVICE_ID</code> in the environment.</p></section>`
+
+function endpointPart(name: string, endpoint: Endpoint): string {
+  const { method, path, summary, description, access, accepts } = endpoint
+  const facts = [
+    access === 'public' || access === 'caller' ? undefined : `Role: ${access} or higher.`,
+    accepts === undefined ? undefined : `Possible while the service is ${accepts.join(', ')}.`,
+    endpoint.idempotent ? 'Takes an Idempotency-Key: a repeated request gets the first answer.' : undefined,
+  ].filter((fact) => fact !== undefined)
+  return `<article id="${text(name)}" aria-labelledby="${text(name)}-title">
+<h3 id="${text(name)}-title">${text(summary)}</h3>
+<p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${text(path)}</code></p>
+${description === undefined ? '' : `<p>${inline(description)}</p>`}
+${facts.length === 0 ? '' : `<p class="facts">${text(facts.join(' '))}</p>`}
+${fieldsPart('Query', endpoint.query)}
+${fieldsPart('Request body', endpoint.body)}
+${outputPart(endpoint)}
+<p>Errors: ${faultsOf(endpoint)
+    .map((code) => `<a href="#${code}"><code>${code}</code></a>`)
+    .join(', ')}</p>
+<details><summary>Example</summary><pre tabindex="0"><code>${text(exampleOf(endpoint))}</code></pre></details>
+</article>`
+}
+
+function outputPart({ success, output }: Endpoint): string {
+  if (output === undefined) return `<h4>Answer ${success}</h4><p>No body.</p>`
+  const items: TSchema | undefined = 'items' in output ? (output.items as TSchema) : undefined
+  return fieldsPart(`Answer ${success}${items === undefined ? '' : ': a list of'}`, items ?? output)
+}
+
+function fieldsPart(title: string, schema: TSchema | undefined): string {
+  if (schema === undefined) return ''
+  const rows = fieldRows(schema, '')
+  return `<h4>${text(title)}</h4><div class="scroll" tabindex="0" role="region" aria-label="${text(title)}"><table>
+<thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">About</th></tr></thead>
+<tbody>${rows.join('')}</tbody></table></div>`
+}
+
+function fieldRows(schema: TSchema, prefix: string): string[] {
+  const { properties = {}, required = [] } = objectOf(schema)
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const about = [required.includes(name) ? 'Required.' : 'Optional.', ...aboutOf(field)].join(' ')
+    const row = `<tr><th scope="row"><code>${text(prefix + name)}</code></th><td>${text(typeOf(field))}</td><td>${inline(about)}</td></tr>`
+    const items: TSchema = 'items' in field ? (field.items as TSchema) : field
+    return [row, ...fieldRows(items, `${prefix}${name}${items === field ? '' : '[]'}.`)]
+  })
+}
+
+function typeOf(schema: TSchema): string {
+  const facts = factsOf(schema)
+  if (facts.items !== undefined) return `list of ${typeOf(facts.items)}`
+  if (facts.enum !== undefined) return 'one of a set'
+  return facts.type ?? 'any'
+}
+
+function aboutOf(schema: TSchema): string[] {
+  const { description, enum: values, minimum, maximum, items } = factsOf(schema)
+  const said: string[] = []
+  if (description !== undefined) said.push(description)
+  const choices = values ?? (items && factsOf(items).enum)
+  if (choices !== undefined) said.push(choices.map((value) => `\`${value}\``).join(', '))
+  if (minimum !== undefined && maximum !== undefined) said.push(`${minimum} to ${maximum}.`)
+  return said
+}
+
+type Facts = {
+  type?: string
+  description?: string
+  enum?: readonly string[]
+  items?: TSchema
+  minimum?: number
+  maximum?: number
+}
+
+/** The JSON Schema words this page shows; the type library leaves them out of its open type. */
+function factsOf(schema: TSchema): Facts {
+  return schema
+}
+
+function exampleOf(endpoint: Endpoint): string {
+  const path = pathParametersOf(endpoint.path).reduce(
+    (path, name) => path.replace(`{${name}}`, `$${name.toUpperCase()}`),
+    endpoint.path,
+  )
+  const lines = [`curl -X ${endpoint.method} "$BASE_URL${path}" \\`, '  -H "Authorization: Bearer $TOKEN"']
+  if (endpoint.body !== undefined) {
+    lines[1] += ' \\'
+    lines.push(`  -H 'Content-Type: application/json' \\`, `  -d '${JSON.stringify(exampleBody(endpoint.body))}'`)
+  }
+  return lines.join('\n')
+}
+
+const example_values: Record<string, string> = {
+  name: 'my service',
+  cpu_millis: '1000',
+  memory_gbs: '4',
+  password: 'a long new password',
+}
+
+function exampleBody(schema: TSchema): Record<string, unknown> {
+  const { properties = {}, required = [] } = objectOf(schema)
+  return Object.fromEntries(
+    Object.entries(properties)
+      .filter(([name]) => required.includes(name))
+      .map(([name, field]) => [name, example_values[name] ?? factsOf(field).enum?.[0] ?? '']),
+  )
+}
+
+function faultsPart(): string {
+  const rows = Object.entries(fault_status).map(
+    ([code, status]) => `<tr id="${code}"><th scope="row"><code>${code}</code></th><td>${status}</td></tr>`,
+  )
+  return `<section aria-label="Errors"><h2>Errors</h2>
+<p>Every error has the shape <code>{"code", "message", "details"}</code>. The message says what is wrong and what to do
+next; <code>details</code> lists every invalid field at once, each with its JSON path.</p>
+<table><thead><tr><th scope="col">Code</th><th scope="col">Status</th></tr></thead><tbody>${rows.join('')}</tbody></table>
+</section>`
+}
+
+function text(value: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+  return value.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character)
+}
+
+/** Text in which `backticks` mark code. */
+function inline(value: string): string {
+  return text(value).replaceAll(/`([^`]*)`/g, '<code>$1</code>')
+}

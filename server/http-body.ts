@@ -1,0 +1,60 @@
+// Reads a request's body: at most 64 KiB, JSON in UTF-8. An empty body is no body, and a body where the endpoint
+// declares none is ignored. What is too large is still read for a while, so that the sender gets to see the answer.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import { Fault } from '#contract/fault.ts'
+import { tooLarge, unsupportedMediaType } from './http-errors.ts'
+
+export const body_bytes_max = 64 * 1024
+const drained_bytes_max = 4 * 1024 * 1024
+
+export function readBodies(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('remove', 'remove')
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    if (request.is404) return undefined
+    const bytes = await readBytes(payload)
+    if (bytes.length === 0 || request.routeOptions.config.endpoint?.body === undefined) return undefined
+    if (!isPlainJson(request)) throw unsupportedMediaType()
+    return new Promise((resolve, reject) => {
+      // The parser leaves out __proto__ and constructor.prototype: they can only be an attack.
+      void parseJson(request, decode(decoder, bytes), (error, body) => (error ? reject(notJson()) : resolve(body)))
+    })
+  })
+}
+
+async function readBytes(payload: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  try {
+    // The socket must survive the loop: an answer has to go out on it.
+    for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
+      const bytes = Buffer.from(chunk)
+      length += bytes.length
+      if (length <= body_bytes_max) chunks.push(bytes)
+      if (length > drained_bytes_max) break
+    }
+  } catch {
+    throw new Fault('INVALID_REQUEST', 'the body ended before it was complete')
+  }
+  if (length > body_bytes_max) throw tooLarge()
+  return Buffer.concat(chunks)
+}
+
+function isPlainJson(request: FastifyRequest): boolean {
+  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  const encoding = request.headers['content-encoding']
+  return type === 'application/json' && (encoding === undefined || encoding === 'identity')
+}
+
+function decode(decoder: TextDecoder, bytes: Buffer): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw notJson()
+  }
+}
+
+const notJson = (): Fault => new Fault('INVALID_REQUEST', 'the body is not valid JSON in UTF-8')

@@ -1,0 +1,24 @@
+// Who the caller is, as the spec words it. Everything comes from the verified caller: no look into the store.
+import type { Caller, Handlers } from '../handler.ts'
+
+/** There is one plan where everybody runs their own installation. */
+const plan_type = 'SELF_HOSTED'
+
+export function identityHandlers(): Pick<Handlers, 'getAuthInfo'> {
+  return {
+    getAuthInfo: async ({ caller }) => {
+      const api_key = apiKeyOf(caller)
+      return { type: caller.type, apiKey: api_key, api_key }
+    },
+  }
+}
+
+function apiKeyOf(caller: Caller) {
+  return {
+    created: caller.created.toISOString(),
+    issuing_user: caller.user,
+    name: caller.name,
+    project: { ...caller.project, plan_type },
+    public_key: caller.public_key,
+  }
+}

@@ -1,0 +1,90 @@
+// The data directory: who may enter it, and the name of this installation. Made once, found again for ever.
+// 1. As root it can be passed through (0711), because databases run as users of their own; an ordinary user's is 0700.
+// 2. The installation id is made atomically: servers that start at once all read the same one.
+import { randomUUID } from 'node:crypto'
+import { chmod, link, mkdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { id_form, newId } from './id.ts'
+
+export type Installation = {
+  installation_id: string
+  data_dir: string
+  /** The embedded metadata store. */
+  store_directory: string
+  /** Everything of the local provider. */
+  local_directory: string
+}
+
+/** The data directory cannot be used; the message is for the person who started the server. */
+export class InstallationError extends Error {
+  override readonly name = 'InstallationError'
+}
+
+export async function openInstallation(data_dir: string): Promise<Installation> {
+  await ensureDataDirectory(data_dir)
+  const local_directory = join(data_dir, 'local')
+  await ensureFolder(local_directory)
+  return {
+    installation_id: await ensureInstallationId(join(data_dir, 'installation-id')),
+    data_dir,
+    store_directory: join(data_dir, 'store'),
+    local_directory,
+  }
+}
+
+async function ensureDataDirectory(data_dir: string): Promise<void> {
+  try {
+    await ensureFolder(data_dir)
+  } catch (error) {
+    if (error instanceof InstallationError) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new InstallationError(`the data directory ${data_dir} cannot be used: ${reason}`, { cause: error })
+  }
+  if (isRoot()) await refuseClosedParents(data_dir)
+}
+
+async function ensureFolder(folder: string): Promise<void> {
+  const mode = isRoot() ? 0o711 : 0o700
+  await mkdir(folder, { recursive: true, mode })
+  const seen = await stat(folder)
+  if (seen.uid !== process.getuid?.()) {
+    throw new InstallationError(
+      `the directory ${folder} belongs to another user; start the server as that user, or choose another one with --data-dir`,
+    )
+  }
+  // Whatever the umask took away, the databases' users need.
+  if ((seen.mode & 0o777) !== mode) await chmod(folder, mode)
+}
+
+const isRoot = () => process.getuid?.() === 0
+
+/** As root the databases run as other users, who must be able to walk to their files. */
+async function refuseClosedParents(data_dir: string): Promise<void> {
+  for (let parent = dirname(data_dir); ; parent = dirname(parent)) {
+    const { mode } = await stat(parent)
+    if ((mode & 0o001) === 0) {
+      throw new InstallationError(
+        `the databases run as users of their own, who cannot pass through ${parent} to the data directory ${data_dir}; choose another one with --data-dir, or: chmod o+x ${parent}`,
+      )
+    }
+    if (parent === dirname(parent)) return
+  }
+}
+
+async function ensureInstallationId(file: string): Promise<string> {
+  for (;;) {
+    const text = await readFile(file, 'utf8').catch(() => undefined)
+    if (text !== undefined) {
+      const installation_id = text.trim()
+      if (id_form.test(installation_id)) return installation_id
+      throw new InstallationError(`${file} does not hold an installation id; restore it from a backup`)
+    }
+    // link, not rename: the first one wins and the others read what it wrote.
+    const aside = `${file}.${randomUUID()}`
+    await writeFile(aside, `${newId()}\n`, { mode: 0o600, flush: true })
+    await link(aside, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    await unlink(aside)
+  }
+}

@@ -1,0 +1,174 @@
+// Wires the server, in the order in which it comes up: data directory, metadata store, provider,
+// reconciler, HTTP, registration. What a step opened is closed in reverse, when a later step fails as well as at shutdown.
+// It prints nothing: what people should know is in the returned facts.
+import { base_path } from '#contract/api.ts'
+import { openLocalProvider } from '#providers/local/local.ts'
+import type { FastifyInstance } from 'fastify'
+import { nudgeEveryService } from './adoption.ts'
+import type { Config } from './config.ts'
+import type { Db } from './db.ts'
+import { newHttp } from './http.ts'
+import { identityHandlers } from './identity/routes.ts'
+import { newAuthenticator } from './identity/token.ts'
+import { openInstallation, type Installation } from './installation.ts'
+import { type Log, newLog } from './log.ts'
+import { stopMetadataStore } from './metadata-store.ts'
+import { projectHandlers } from './project/routes.ts'
+import { startReconciler } from './reconciler.ts'
+import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
+import { newServiceReconcile } from './service/reconcile.ts'
+import { serviceHandlers } from './service/routes.ts'
+import { openStore, type StoreAccess } from './store-access.ts'
+import { version } from './version.ts'
+import { nudge } from './work.ts'
+
+type LocalProvider = Awaited<ReturnType<typeof openLocalProvider>>
+
+export type StartOptions = {
+  log?: Log
+  /** Called before every effect of the provider, by name: for tests that kill the server there. */
+  effect?: (name: string) => void | Promise<void>
+}
+
+export type Server = Registration & {
+  /** Where it listens, such as `http://127.0.0.1:8080`. */
+  url: string
+  api_url: string
+  docs_url: string
+  data_dir: string
+  region: string
+  store: StoreAccess['kind']
+  limits_description: string
+  installations: LocalProvider['installations']
+  /** Finishes what was begun, bounded by the grace; databases go on running. */
+  close(): Promise<void>
+}
+
+export async function startServer(config: Config, options: StartOptions = {}): Promise<Server> {
+  const log = options.log ?? newLog(config.log_level)
+  const opened = new AsyncDisposableStack()
+  try {
+    return await start(config, options, log, opened)
+  } catch (error) {
+    await opened.disposeAsync()
+    throw error
+  }
+}
+
+/** Stops every database of the data directory and the embedded store. No server may run on it meanwhile. */
+export async function stopEverything(config: Config, log: Log = newLog(config.log_level)): Promise<void> {
+  const installation = await openInstallation(config.data_dir)
+  const provider = await openProvider(config, installation, log, {})
+  try {
+    await provider.stopAll()
+  } finally {
+    await provider.close()
+    await stopMetadataStore({ directory: installation.store_directory })
+  }
+}
+
+async function start(config: Config, options: StartOptions, log: Log, opened: AsyncDisposableStack): Promise<Server> {
+  const grace_seconds = config.shutdown_grace_seconds
+  const installation = await openInstallation(config.data_dir)
+
+  const store = await openStore(config, installation, log)
+  opened.defer(() => within(grace_seconds, store.close(), log, 'the metadata store is still busy'))
+  const { db } = store
+  await ensureRegion(db, config.region, installation.installation_id)
+
+  const provider = await openProvider(config, installation, log, options)
+  opened.defer(() => provider.close())
+  provider.watch((service_id) => {
+    // Not heard because the store is away: the next routine look finds out.
+    nudge(db, 'service', service_id).catch((error: unknown) => log.warn({ err: error, service_id }, 'a nudge failed'))
+  })
+
+  const context = { db, log, providers: new Map([[config.region, provider]]) }
+  const reconciler = startReconciler({ db, log, reconcile: { service: newServiceReconcile(context) } })
+  opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
+  await nudgeEveryService(db)
+
+  const http = newHttp({
+    handlers: { ...identityHandlers(), ...projectHandlers(), ...serviceHandlers(context) },
+    authenticate: newAuthenticator(db),
+    ready: () => reasonNotReady(db),
+    ca_pem: provider.authority_pem,
+    log,
+    version,
+  })
+  opened.defer(() => closeHttp(http, grace_seconds, log))
+  const url = await listen(http, config)
+  // The token is made once and shown once, so only when nothing but its showing is left to fail.
+  const registration = await ensureRegistration(db)
+
+  log.info({ url, version, data_dir: config.data_dir, store: store.kind }, 'server started')
+  return {
+    ...registration,
+    url,
+    api_url: url + base_path,
+    docs_url: `${url}/docs`,
+    data_dir: config.data_dir,
+    region: config.region,
+    store: store.kind,
+    limits_description: provider.limits_description,
+    installations: provider.installations,
+    close: async () => {
+      log.info({}, 'server stopping')
+      await opened.disposeAsync()
+      log.info({}, 'server stopped')
+    },
+  }
+}
+
+function openProvider(config: Config, installation: Installation, log: Log, options: Pick<StartOptions, 'effect'>) {
+  return openLocalProvider({
+    directory: installation.local_directory,
+    host: config.service_host,
+    region_code: config.region,
+    ports: config.service_ports,
+    postgres_directories: config.postgres_directories,
+    installation_id: installation.installation_id,
+    ...(options.effect && { effect: options.effect }),
+    log,
+  })
+}
+
+async function reasonNotReady(db: Db): Promise<string | undefined> {
+  try {
+    await db.query('select 1')
+    return undefined
+  } catch {
+    return 'the metadata store cannot be reached right now'
+  }
+}
+
+async function listen(http: FastifyInstance, { host, port }: Config): Promise<string> {
+  try {
+    return await http.listen({ host, port })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const reason =
+      code === 'EADDRINUSE'
+        ? `port ${port} of ${host} is in use; stop the program that has it, or choose another port with --port`
+        : `cannot listen on ${host} port ${port} (${String(code)}); choose others with --host and --port`
+    throw new Error(reason, { cause: error })
+  }
+}
+
+async function closeHttp(http: FastifyInstance, grace_seconds: number, log: Log): Promise<void> {
+  const closed = http.close()
+  await within(grace_seconds, closed, log, 'some requests are cut off')
+  http.server.closeAllConnections()
+  await closed
+}
+
+/** Waits for the work, but not for ever. */
+async function within(seconds: number, work: Promise<unknown>, log: Log, when_late: string): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<'late'>()
+  const timer = setTimeout(resolve, seconds * 1000, 'late')
+  try {
+    if ((await Promise.race([work, late])) === 'late') log.warn({ seconds }, when_late)
+  } finally {
+    clearTimeout(timer)
+  }
+}

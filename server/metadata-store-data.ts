@@ -1,0 +1,92 @@
+// The data directory of the embedded metadata store: made aside by initdb, handed to its user, renamed into place.
+// A kill at any moment leaves either no data directory or a whole one; what was left aside is removed by the next start.
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { chown, lchown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+type Owner = { uid: number; gid: number }
+type Parts = { directory: string; data: string; bin: string; owner: Owner | undefined }
+
+/** initdb wants a user with a name; this one has it everywhere. */
+const nobody: Owner = { uid: 65_534, gid: 65_534 }
+const aside_prefix = 'new-'
+
+export async function ensureStoreData(parts: Parts): Promise<void> {
+  const made_by = await readFile(join(parts.data, 'PG_VERSION'), 'utf8').catch(() => undefined)
+  if (made_by === undefined) await makeStoreData(parts)
+  else await refuseOtherVersion(parts, made_by.trim())
+  await removeLeftAside(parts.directory)
+}
+
+async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<void> {
+  const aside = join(directory, `${aside_prefix}${process.pid}-${randomUUID()}`)
+  const fresh = join(aside, 'data')
+  await mkdir(aside, { mode: 0o711 })
+  await mkdir(fresh, { mode: 0o700 })
+  if (owner) await chown(fresh, nobody.uid, nobody.gid)
+  await promisify(execFile)(
+    join(bin, 'initdb'),
+    ['-D', fresh, '-U', 'postgres', '-A', 'peer', '-E', 'UTF8', '--locale-provider=builtin', '--locale=C.UTF-8'],
+    { ...(owner && nobody), env: {}, cwd: '/' },
+  )
+  // Ours from here on, so that nobody can plant a link where we write.
+  if (owner) await chown(fresh, 0, 0)
+  await writeFile(join(fresh, 'pg_hba.conf'), 'local all postgres peer map=howdah\n', { flush: true })
+  await writeFile(join(fresh, 'pg_ident.conf'), `howdah ${quoted(userInfo().username)} postgres\n`, { flush: true })
+  if (owner) await handOver(fresh, owner)
+  // A folder that is not empty is never replaced: of several servers that start at once, the first one wins.
+  await rename(fresh, data).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  })
+  await syncFolder(directory)
+  await rm(aside, { recursive: true, force: true })
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+async function handOver(folder: string, owner: Owner): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true }))
+    await lchown(join(folder, entry), owner.uid, owner.gid)
+  await chown(folder, owner.uid, owner.gid)
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function refuseOtherVersion({ data, bin }: Parts, made_by: string): Promise<void> {
+  const { stdout } = await promisify(execFile)(join(bin, 'postgres'), ['--version'], { env: {} })
+  const major = /\s(\d+)/.exec(stdout)?.[1]
+  if (major === made_by) return
+  throw new Error(
+    `the metadata store in ${data} was made by PostgreSQL ${made_by} and this installation carries ${major}; start the version of Howdah that made it, or move its contents with pg_dump to a PostgreSQL of your own and name that in DATABASE_URL`,
+  )
+}
+
+/** What killed servers left. A folder whose maker still runs is left alone. */
+async function removeLeftAside(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const maker = new RegExp(`^${aside_prefix}(\\d+)-`).exec(name)?.[1]
+    if (maker !== undefined && !isAlive(Number(maker))) {
+      await rm(join(directory, name), { recursive: true, force: true })
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}

@@ -1,0 +1,222 @@
+// The embedded metadata store: a small PostgreSQL in the data directory, for installations without a DATABASE_URL.
+// 1. It is a daemon like every other database here: it outlives the server and is adopted by the next one.
+//    Only `stop --all` ends it (stopMetadataStore).
+// 2. It has no network address: one unix socket in a folder that only its own user and the server can enter.
+// 3. Several servers may ensure it at once: PostgreSQL's own lock lets one start win, and the others find it running.
+// 4. Killed, it is started again within two seconds by any server that watches it.
+import { spawn } from 'node:child_process'
+import { chown, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from './log.ts'
+import { ensureStoreData } from './metadata-store-data.ts'
+
+export type MetadataStore = {
+  url: string
+  /** Stops watching. The store itself goes on running. */
+  close(): Promise<void>
+}
+
+/** directory: the store's own folder. bin: where initdb and postgres are, readable for everybody. */
+export type StorePlace = { directory: string; bin: string; log: Log }
+
+/** Above every service's user (70000 + port) none is at 70000 itself. Needs no entry in /etc/passwd. */
+const store_owner = { uid: 70_000, gid: 70_000 }
+
+/** The kernel's limit, without the closing zero. */
+const socket_path_bytes_max = 107
+const start_seconds_max = 60
+const stop_seconds_max = 30
+const look_every_ms = 250
+const retry_ms_max = 2_000
+const poll_ms = 10
+const log_bytes_max = 1_000_000
+
+export async function ensureMetadataStore(place: StorePlace): Promise<MetadataStore> {
+  const excess = Buffer.byteLength(join(socketsOf(place), '.s.PGSQL.5432')) - socket_path_bytes_max
+  if (excess > 0) throw new Error(`the path of ${socketsOf(place)} is ${excess} bytes too long for a unix socket`)
+  const owner = process.getuid?.() === 0 ? store_owner : undefined
+  await mkdir(place.directory, { recursive: true, mode: owner ? 0o711 : 0o700 })
+  await mkdir(socketsOf(place), { mode: 0o700 }).catch(unlessCode('EEXIST'))
+  if (owner) await chown(socketsOf(place), owner.uid, owner.gid)
+  await ensureStoreData({ ...place, data: dataOf(place), owner })
+  await ensureServing(place)
+  return { url: urlOf(place), close: watch(place) }
+}
+
+/** Ends the store without losing anything. A server that still watches it would start it again. */
+export async function stopMetadataStore(place: Pick<StorePlace, 'directory'>): Promise<void> {
+  const signals: [NodeJS.Signals, number][] = [
+    ['SIGINT', stop_seconds_max],
+    ['SIGQUIT', stop_seconds_max],
+  ]
+  for (const [signal, seconds] of signals) {
+    const running = await findPostmaster(dataOf(place))
+    if (running === undefined) return
+    signalProcess(running.pid, signal)
+    const deadline = performance.now() + seconds * 1000
+    while (performance.now() < deadline) {
+      if (!(await isPostmaster(running.pid, dataOf(place)))) return
+      await pause(poll_ms)
+    }
+  }
+  throw new Error('the embedded metadata store does not stop')
+}
+
+export async function metadataStoreIsRunning(place: Pick<StorePlace, 'directory'>): Promise<boolean> {
+  return (await findPostmaster(dataOf(place))) !== undefined
+}
+
+const dataOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'data')
+const socketsOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'run')
+const logOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'postgres.log')
+
+function urlOf(place: StorePlace): string {
+  return `postgres://postgres@/postgres?host=${encodeURIComponent(socketsOf(place))}`
+}
+
+async function ensureServing(place: StorePlace): Promise<void> {
+  const deadline = performance.now() + start_seconds_max * 1000
+  let retry_ms = poll_ms * 2
+  for (;;) {
+    const running = await findPostmaster(dataOf(place))
+    if (running?.ready) return
+    // Another one may just be starting, or a killed one's last backends still hold its memory: then a start fails.
+    if (running === undefined && !(await start(place))) await pause((retry_ms = Math.min(retry_ms * 2, retry_ms_max)))
+    if (performance.now() > deadline) {
+      const tail = (await readFile(logOf(place), 'utf8').catch(() => '')).slice(-2_000)
+      throw new Error(`the embedded metadata store does not start; the end of ${logOf(place)}:\n${tail}`)
+    }
+    await pause(poll_ms)
+  }
+}
+
+/** Looks every quarter of a second and starts the store when it is gone. Returns how to end it. */
+function watch(place: StorePlace): () => Promise<void> {
+  const end = new AbortController()
+  const watching = (async () => {
+    while (!end.signal.aborted) {
+      await pause(look_every_ms, undefined, { signal: end.signal, ref: false }).catch(() => undefined)
+      if (end.signal.aborted) return
+      try {
+        if (await findPostmaster(dataOf(place))) continue
+        place.log.warn({}, 'the metadata store is gone; starting it again')
+        await ensureServing(place)
+        place.log.info({}, 'the metadata store serves again')
+      } catch (error) {
+        place.log.error({ err: error }, 'the metadata store cannot be started')
+      }
+    }
+  })()
+  return async () => {
+    end.abort()
+    await watching
+  }
+}
+
+/** False when the new process ended before it was ready. */
+async function start(place: StorePlace): Promise<boolean> {
+  const data = dataOf(place)
+  await removeUsurpedLock(data)
+  const output = await openLog(logOf(place))
+  const owner = process.getuid?.() === 0 ? store_owner : {}
+  const child = spawn(join(place.bin, 'postgres'), ['-D', data, ...settingsOf(place)], {
+    ...owner,
+    env: {},
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', output.fd, output.fd],
+  })
+  child.once('error', (error) => place.log.error({ err: error }, 'the metadata store cannot be started'))
+  child.unref()
+  await output.close()
+  const deadline = performance.now() + start_seconds_max * 1000
+  while (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+    if ((await findPostmaster(data))?.ready) return true
+    if (performance.now() > deadline) return false
+    await pause(poll_ms)
+  }
+  return false
+}
+
+/** Durable like any PostgreSQL, and small: few connections, little memory, next to no work while idle. */
+function settingsOf(place: StorePlace): string[] {
+  const settings = {
+    listen_addresses: '',
+    unix_socket_directories: `"${socketsOf(place)}"`,
+    unix_socket_permissions: '0700',
+    max_connections: 50,
+    shared_buffers: '32MB',
+    wal_level: 'minimal',
+    max_wal_senders: 0,
+    max_wal_size: '256MB',
+    max_worker_processes: 2,
+    max_logical_replication_workers: 0,
+    max_parallel_workers_per_gather: 0,
+    io_method: 'sync',
+    jit: 'off',
+    bgwriter_lru_maxpages: 0,
+    wal_writer_delay: '2s',
+    autovacuum_naptime: '1min',
+    checkpoint_timeout: '15min',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    log_checkpoints: 'off',
+    // Statements and rows hold verifiers and hashes: neither belongs in a log.
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_error_verbosity: 'terse',
+  }
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+async function findPostmaster(data: string): Promise<{ pid: number; ready: boolean } | undefined> {
+  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(unlessCode('ENOENT'))
+  const lines = text?.split('\n') ?? []
+  const pid = Number(lines[0])
+  if (!Number.isInteger(pid) || pid <= 0 || !(await isPostmaster(pid, data))) return undefined
+  return { pid, ready: lines[7]?.trim() === 'ready' }
+}
+
+/** By its command line, which is the one thing that root may read everywhere and that a zombie does not have. */
+async function isPostmaster(pid: number, data: string): Promise<boolean> {
+  const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  const words = text.split('\0')
+  return words[words.indexOf('-D') + 1] === data && words[0]?.endsWith('/postgres') === true
+}
+
+/**
+ * After a reboot the process id in a stale lock file may belong to a stranger, and PostgreSQL would refuse to start
+ * for ever. Moves such a file away; should it be a newer one by then, moves it back.
+ */
+async function removeUsurpedLock(data: string): Promise<void> {
+  const lock = join(data, 'postmaster.pid')
+  const seen = await readFile(lock, 'utf8').catch(unlessCode('ENOENT'))
+  if (seen === undefined || (await findPostmaster(data))) return
+  const aside = `${lock}.${process.pid}`
+  await rename(lock, aside).catch(unlessCode('ENOENT'))
+  const moved = await readFile(aside, 'utf8').catch(unlessCode('ENOENT'))
+  if (moved !== undefined && moved !== seen) await rename(aside, lock)
+  else await unlink(aside).catch(unlessCode('ENOENT'))
+}
+
+async function openLog(path: string) {
+  const bytes = await stat(path).then(({ size }) => size, unlessCode('ENOENT'))
+  if (bytes !== undefined && bytes > log_bytes_max) await rename(path, `${path}.old`)
+  return open(path, 'a', 0o600)
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    unlessCode('ESRCH')(error)
+  }
+}
+
+function unlessCode(code: string) {
+  return (error: unknown): undefined => {
+    if (error instanceof Error && 'code' in error && error.code === code) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,80 @@
+// What a first start writes into an empty metadata store: somebody to act, somewhere to act, and a token to begin with;
+// and which installation a region is. Exactly once, also when several servers start at once.
+import { userInfo } from 'node:os'
+import type { Db, Sql } from './db.ts'
+import { newId } from './id.ts'
+import { insertUser } from './identity/store.ts'
+import { createToken } from './identity/token.ts'
+import { insertMember, insertProject, listProjects } from './project/store.ts'
+
+export type Registration = {
+  /** `<public_key>.<secret_key>`, from the very first start only: it exists nowhere else. */
+  first_token: string | undefined
+  /** The oldest project, for the examples that are shown to people. */
+  project_id: string | undefined
+}
+
+/** Another installation is this region already; the message is for the person who started the server. */
+export class RegionTaken extends Error {
+  override readonly name = 'RegionTaken'
+}
+
+// Any fixed number: it only has to be the same for all servers and used for nothing else.
+const registration_lock = 4_873_102
+
+export function ensureRegistration(db: Db): Promise<Registration> {
+  return db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [registration_lock])
+    const first_token = (await someUserExists(tx)) ? undefined : await register(tx)
+    const [project] = await listProjects(tx)
+    return { first_token, project_id: project?.id }
+  })
+}
+
+export async function ensureRegion(db: Db, region_code: string, installation_id: string): Promise<void> {
+  const holder = await db.transaction(async (tx) => {
+    await insertRegion(tx, region_code, installation_id)
+    return getRegionHolder(tx, region_code)
+  })
+  if (holder === installation_id) return
+  throw new RegionTaken(
+    `the region ${region_code} of this metadata store belongs to another data directory (installation ${holder}, and this is ${installation_id}); start with that data directory, or give this machine a name of its own with --region`,
+  )
+}
+
+async function register(tx: Sql): Promise<string> {
+  const user = await insertUser(tx, { email: 'admin@localhost', name: userName() })
+  const project = await insertProject(tx, { id: newId(), name: 'default' })
+  await insertMember(tx, { project_id: project.id, user_id: user.id, role: 'owner' })
+  const token = { name: 'first token', project_id: project.id, user_id: user.id }
+  const { public_key, secret_key } = await createToken(tx, token)
+  return `${public_key}.${secret_key}`
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'admin' // A user id without a name, as in some containers.
+  }
+}
+
+async function someUserExists(tx: Sql): Promise<boolean> {
+  const [row] = await tx.query<{ found: boolean }>('select exists (select from users) as found')
+  return row?.found === true
+}
+
+async function insertRegion(tx: Sql, region_code: string, installation_id: string): Promise<void> {
+  await tx.query(
+    'insert into regions (region_code, installation_id) values ($1, $2) on conflict (region_code) do nothing',
+    [region_code, installation_id],
+  )
+}
+
+async function getRegionHolder(tx: Sql, region_code: string): Promise<string | undefined> {
+  const [row] = await tx.query<{ installation_id: string }>(
+    'select installation_id from regions where region_code = $1',
+    [region_code],
+  )
+  return row?.installation_id
+}

@@ -1,0 +1,85 @@
+// The way to the metadata store that the configuration names, for the server and for the command line alike: the
+// embedded one is started when it is not there, any one is waited for (bounded) and brought to the current schema.
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { findInstallations } from '#providers/local/installation.ts'
+import { foldersOf, nobody } from '#providers/local/layout.ts'
+import type { Config } from './config.ts'
+import { type Db, openDb, storeIsAway } from './db.ts'
+import type { Installation } from './installation.ts'
+import type { Log } from './log.ts'
+import { ensureMetadataStore } from './metadata-store.ts'
+import { migrate } from './migrate.ts'
+
+export type StoreAccess = {
+  db: Db
+  kind: 'embedded' | 'external'
+  /** Closes the connections. An embedded store goes on running. */
+  close(): Promise<void>
+}
+
+const patience_seconds = 60
+const retry_ms = 250
+const tell_every_ms = 5_000
+
+export async function openStore(config: Config, installation: Installation, log: Log): Promise<StoreAccess> {
+  const kind = config.database_url === undefined ? 'embedded' : 'external'
+  const store =
+    config.database_url === undefined
+      ? await ensureMetadataStore({
+          directory: installation.store_directory,
+          bin: await getStoreBin(installation),
+          log,
+        })
+      : { url: config.database_url, close: async () => {} }
+  const db = openDb(store.url)
+  const close = async () => {
+    await db.close()
+    await store.close()
+  }
+  try {
+    await waitFor(db, log)
+    const run = await migrate(db)
+    if (run.length > 0) log.info({ migrations: run }, 'metadata store migrated')
+    return { db, kind, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The bundled PostgreSQL, or else the newest of this machine that can make a store. */
+async function getStoreBin({ local_directory }: Installation): Promise<string> {
+  const uid = process.getuid?.() === 0 ? nobody.uid : undefined
+  const found = await findInstallations([], { copies_directory: foldersOf(local_directory).copies, uid })
+  const chosen = found.find(({ origin }) => origin === 'bundled') ?? found.find(({ major }) => major >= oldest_major)
+  if (chosen !== undefined) return chosen.bin
+  throw new Error(
+    `there is no PostgreSQL for the embedded metadata store: the bundled one is missing or cannot be run from ${join(local_directory, '..')}; repeat the installation, or name a PostgreSQL in DATABASE_URL`,
+  )
+}
+
+/** The first that has the built-in locale provider and io_method. */
+const oldest_major = 18
+
+async function waitFor(db: Db, log: Log): Promise<void> {
+  const started = performance.now()
+  let told_at = -Infinity
+  for (;;) {
+    try {
+      await db.query('select 1')
+      return
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      const now = performance.now()
+      if (!storeIsAway(error) || now - started > patience_seconds * 1000) {
+        throw new Error(`the metadata store cannot be used: ${reason}; check DATABASE_URL and that PostgreSQL runs`, {
+          cause: error,
+        })
+      }
+      if (now - told_at > tell_every_ms) log.warn({ reason }, 'waiting for the metadata store')
+      if (now - told_at > tell_every_ms) told_at = now
+      await pause(retry_ms)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+// The table keeps the promises of the spec: names, paths and success codes. A new endpoint is added here on purpose.
+import { describe, expect, test } from 'vitest'
+import { api, type EndpointName } from '#contract/api.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { fault_status } from '#contract/fault.ts'
+import { objectOf, pathParametersOf } from '#contract/openapi.ts'
+
+const one = '/projects/{project_id}/services/{service_id}'
+
+const promised: Record<EndpointName, [method: string, path: string, success: number, access: string]> = {
+  getAuthInfo: ['GET', '/auth/info', 200, 'caller'],
+  listProjects: ['GET', '/projects', 200, 'caller'],
+  listServices: ['GET', '/projects/{project_id}/services', 200, 'viewer'],
+  createService: ['POST', '/projects/{project_id}/services', 202, 'developer'],
+  getService: ['GET', one, 200, 'viewer'],
+  deleteService: ['DELETE', one, 202, 'developer'],
+  renameService: ['POST', `${one}/rename`, 200, 'developer'],
+  resizeService: ['POST', `${one}/resize`, 202, 'developer'],
+  startService: ['POST', `${one}/start`, 202, 'developer'],
+  stopService: ['POST', `${one}/stop`, 202, 'developer'],
+  updatePassword: ['POST', `${one}/updatePassword`, 204, 'developer'],
+  setEnvironment: ['POST', `${one}/setEnvironment`, 200, 'developer'],
+  listServiceEvents: ['GET', `${one}/events`, 200, 'viewer'],
+}
+
+const rows = Object.entries<Endpoint>(api).map(([name, endpoint]) => ({ name, endpoint }))
+
+test('the table has exactly the endpoints that were promised', () => {
+  const built = rows.map(({ name, endpoint: it }) => [name, [it.method, it.path, it.success, it.access]])
+  expect(Object.fromEntries(built)).toEqual(promised)
+})
+
+test('no method and path is there twice, whatever its parameters are called', () => {
+  const places = rows.map(({ endpoint }) => `${endpoint.method} ${endpoint.path.replaceAll(/\{\w+\}/g, '{}')}`)
+  expect(new Set(places).size).toBe(places.length)
+})
+
+describe.each(rows)('$name', ({ endpoint }) => {
+  test('names each parameter of its path once, and the same things by the same names', () => {
+    const names = pathParametersOf(endpoint.path)
+    expect(new Set(names).size).toBe(names.length)
+    expect(endpoint.path).toMatch(/^(\/(\{[a-z_]+\}|[a-zA-Z]+))+$/)
+    if (endpoint.path.includes('/projects/')) expect(names[0]).toBe('project_id')
+    if (endpoint.path.includes('/services/')) expect(names[1]).toBe('service_id')
+  })
+
+  test('needs a role exactly where a project is named', () => {
+    const has_role = !['public', 'caller'].includes(endpoint.access)
+    expect(has_role).toBe(endpoint.path.includes('{project_id}'))
+    if (endpoint.method === 'GET') expect(['public', 'caller', 'viewer']).toContain(endpoint.access)
+    else expect(['public', 'caller', 'viewer']).not.toContain(endpoint.access)
+  })
+
+  test('answers with a body exactly where its success code allows one', () => {
+    if (endpoint.success === 204) expect(endpoint.output).toBeUndefined()
+    if (endpoint.method === 'GET') expect(endpoint.output).toBeDefined()
+    if (endpoint.method !== 'POST') expect(endpoint.body).toBeUndefined()
+  })
+
+  test('bounds every text and every list of its body', () => {
+    for (const [name, field] of Object.entries(objectOf(endpoint.body).properties ?? {})) {
+      if ('type' in field && field.type === 'string') expect(field, name).toHaveProperty('maxLength')
+      if ('type' in field && field.type === 'array') expect(field, name).toHaveProperty('maxItems')
+      if ('type' in field && field.type === 'integer') expect(field, name).toHaveProperty('maximum')
+    }
+  })
+})
+
+test('every error code has the status that was decided', () => {
+  expect(fault_status).toEqual({
+    INVALID_REQUEST: 400,
+    WRONG_STATE: 400,
+    UNAUTHORIZED: 401,
+    FORBIDDEN: 403,
+    QUOTA_EXCEEDED: 403,
+    NOT_FOUND: 404,
+    METHOD_NOT_ALLOWED: 405,
+    CONFLICT: 409,
+    PAYLOAD_TOO_LARGE: 413,
+    UNSUPPORTED_MEDIA_TYPE: 415,
+    RATE_LIMITED: 429,
+    INTERNAL: 500,
+    UNAVAILABLE: 503,
+  })
+})

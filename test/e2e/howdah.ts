@@ -1,0 +1,71 @@
+// The real `howdah` command as child processes: one that runs to its end, and `howdah start` in the background.
+// The machine's own Howdah settings do not leak in: every HOWDAH_… variable and DATABASE_URL is taken out.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { until } from '#test/until.ts'
+
+export const repository = join(import.meta.dirname, '..', '..')
+
+const command = join(repository, 'bin', 'howdah')
+
+export type Finished = { code: number | null; stdout: string; stderr: string }
+
+export type Started = {
+  pid: number
+  /** Base URL of the API. */
+  url: string
+  /** Everything printed so far, on both streams. */
+  output(): string
+  /** Sends the signal and waits for the end; the exit code. */
+  end(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+export async function howdah(words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
+  const child = spawnHowdah(words, env)
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  await once(child, 'close')
+  return { code: child.exitCode, stdout: stdout(), stderr: stderr() }
+}
+
+/** Runs `howdah start` on a free port and returns once it has printed all it has to say. */
+export async function startHowdah(words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Started> {
+  const child = spawnHowdah(['start', '--port', '0', ...words], env)
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  const output = () => stdout() + stderr()
+  const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill(signal)
+      await once(child, 'exit')
+    }
+    return child.exitCode
+  }
+  try {
+    await until(() => child.exitCode !== null || output().includes('Ctrl-C'), { what: 'howdah start is up' })
+    const url = /http\S+\/public\/api\/v1\b/.exec(output())?.[0]
+    if (url === undefined || child.pid === undefined) throw new Error(`howdah start failed:\n${output()}`)
+    return { pid: child.pid, url, output, end }
+  } catch (error) {
+    await end('SIGKILL')
+    throw error
+  }
+}
+
+function spawnHowdah(words: readonly string[], env: NodeJS.ProcessEnv) {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('HOWDAH_') && name !== 'DATABASE_URL')
+  return spawn(command, words, {
+    cwd: repository,
+    env: { ...Object.fromEntries(own), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+function collect(stream: NonNullable<ChildProcess['stdout']>): () => string {
+  let text = ''
+  stream.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  return () => text
+}

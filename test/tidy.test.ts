@@ -1,0 +1,184 @@
+// The structure of the tree as a test: who may import whom, how long a file is, how it opens, and what the style bans.
+// It reads text, not types: cheap, and its rules can be read here.
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, extname, join, posix, relative } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const folders = ['contract', 'providers', 'server', 'cli', 'test', 'bench'] as const
+type Folder = (typeof folders)[number]
+
+/** What production code of each folder may import of ours, besides itself. */
+const may_import: Record<Folder, readonly Folder[]> = {
+  contract: [],
+  providers: [],
+  server: ['contract', 'providers'],
+  cli: ['contract', 'providers', 'server'],
+  test: folders,
+  bench: folders,
+}
+
+const lines_max = 300
+const head_lines_min = 1
+const banned_file_names = ['utils', 'util', 'common', 'helpers', 'helper', 'manager', 'base', 'types', 'index']
+
+type Source = { path: string; folder: Folder; text: string; is_test: boolean }
+
+const sources = folders.flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => extname(file) === '.ts')
+    .map((file): Source => {
+      const path = posix.join(folder, file)
+      return { path, folder, text: readFileSync(join(root, path), 'utf8'), is_test: isTest(path) }
+    }),
+)
+const production = sources.filter((source) => !source.is_test && source.folder !== 'bench')
+
+test('there is something to look at', () => {
+  expect(sources.length).toBeGreaterThan(20)
+})
+
+describe('direction of imports', () => {
+  test('each folder imports only what lies below it', () => {
+    const wrong = production.flatMap((source) =>
+      importsOf(source)
+        .map((target) => ({ target, folder: folderOf(source, target) }))
+        .filter(({ folder }) => folder !== undefined && folder !== source.folder)
+        .filter(({ folder }) => !may_import[source.folder].includes(folder as Folder))
+        .map(({ target }) => `${source.path} imports ${target}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('the contract runs in a browser: it imports the schema library and itself', () => {
+    const wrong = production
+      .filter((source) => source.folder === 'contract')
+      .flatMap((source) => importsOf(source).map((target) => [source.path, target] as const))
+      .filter(([, target]) => !target.startsWith('.') && target !== 'typebox')
+    expect(wrong).toEqual([])
+  })
+
+  test('one folder reaches another by its name, and itself by a relative path, with the file suffix', () => {
+    const wrong = sources.flatMap((source) =>
+      importsOf(source)
+        .filter((target) => {
+          const folder = folderOf(source, target)
+          if (folder === undefined) return false
+          if (!target.endsWith('.ts')) return true
+          // A test may name its own folder: from three levels down that reads better than dots.
+          return folder === source.folder ? target.startsWith('#') && folder !== 'test' : !target.startsWith('#')
+        })
+        .map((target) => `${source.path} imports ${target}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('nothing that ships imports a test or a bench', () => {
+    const wrong = production.filter((source) => /from '#(test|bench)\//.test(source.text)).map((source) => source.path)
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('files', () => {
+  test(`no file is longer than ${lines_max} lines`, () => {
+    const long = sources.filter((source) => source.text.split('\n').length - 1 > lines_max)
+    expect(long.map((source) => source.path)).toEqual([])
+  })
+
+  test('every file opens with a comment that says what it is', () => {
+    const silent = sources.filter((source) => headLines(source.text) < head_lines_min)
+    expect(silent.map((source) => source.path)).toEqual([])
+  })
+
+  test('a file is named after a thing, in lower case with hyphens', () => {
+    const wrong = sources
+      .map((source) => source.path)
+      .filter((path) => {
+        const name = basename(path).replace(/(\.test)?\.ts$/, '')
+        return banned_file_names.includes(name) || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
+      })
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('bans of the style', () => {
+  const bans: { what: string; pattern: RegExp; where: (source: Source) => boolean }[] = [
+    { what: 'enum', pattern: /^\s*(export )?(declare )?(const )?enum\s/m, where: everywhere },
+    { what: 'namespace', pattern: /^\s*(export )?(declare )?namespace\s/m, where: everywhere },
+    { what: 'any', pattern: /(:|<|\bas|\|)\s*any\b(?!\s+[a-z])/, where: everywhere },
+    { what: 'default export', pattern: /^export default /m, where: everywhere },
+    {
+      what: 'parameter properties or decorators',
+      pattern: /constructor\([^)]*\b(private|public|readonly)\s/,
+      where: everywhere,
+    },
+    { what: 'a skipped or focused test', pattern: /\b(test|it|describe)\.(only|skip|todo)\b/, where: everywhere },
+    {
+      what: 'a constant in capitals',
+      pattern: /^\s*(export )?const [A-Z][A-Z0-9]*_[A-Z0-9_]*\b/m,
+      where: everywhere,
+    },
+    {
+      what: 'console',
+      pattern: /\bconsole\.\w/,
+      where: (source) => !source.is_test && ['contract', 'providers', 'server'].includes(source.folder),
+    },
+    {
+      what: 'a class that is no error',
+      pattern:
+        /^\s*(export )?(abstract )?class \w+(?! extends \w*(Error|Fault)\b)(\s|<|\{)(?!extends \w*(Error|Fault)\b)/m,
+      where: everywhere,
+    },
+  ]
+  test.each(bans)('no $what', ({ pattern, where }) => {
+    const wrong = sources
+      .filter(where)
+      .filter((source) => pattern.test(withoutText(source.text)))
+      .map((source) => source.path)
+    expect(wrong).toEqual([])
+  })
+})
+
+test('no comment announces undone work or silences the type checker', () => {
+  const wrong = sources.filter((source) =>
+    /\bTO[D]O\b|\bFIX[M]E\b|@ts[-](ignore|nocheck|expect[-]error)/.test(source.text),
+  )
+  expect(wrong.map((source) => source.path)).toEqual([])
+})
+
+function everywhere(): boolean {
+  return true
+}
+
+function isTest(path: string): boolean {
+  return path.startsWith('test/') || path.endsWith('.test.ts')
+}
+
+function importsOf(source: Source): string[] {
+  return [...source.text.matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'/gm)].map(
+    ([, from, bare]) => from ?? bare ?? '',
+  )
+}
+
+/** The folder of ours that an import reaches; undefined for packages. */
+function folderOf(source: Source, target: string): Folder | undefined {
+  const path = target.startsWith('#')
+    ? target.slice(1)
+    : target.startsWith('.')
+      ? relative(root, join(root, dirname(source.path), target))
+      : undefined
+  return folders.find((folder) => path?.startsWith(`${folder}/`))
+}
+
+/** How many lines of comment stand at the very top. */
+function headLines(text: string): number {
+  const lines = text.split('\n')
+  const first = lines[0]?.startsWith('#!') ? 1 : 0
+  const end = lines.findIndex((line, index) => index >= first && !line.startsWith('//'))
+  return (end === -1 ? lines.length : end) - first
+}
+
+/** The code without quoted text and without comments of a line, where banned words are only words. */
+function withoutText(text: string): string {
+  return text.replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''").replaceAll(/^\s*(?:\/\/|\*|\/\*\*).*$/gm, '')
+}
