@@ -114,7 +114,7 @@ export function controlsOf(
 const period_us = 100_000
 /** How long a group may still hold processes that were told to end. */
 const leave_timeout_ms = 5000
-const ensure_attempts = 3
+const ensure_attempts = 10
 
 function limitsIn(hierarchy: Hierarchy): Limits {
   const groups = (service_id: string) => {
