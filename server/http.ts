@@ -10,7 +10,7 @@ import type { TSchema } from 'typebox'
 import { api, base_path, type EndpointName } from '#contract/api.ts'
 import { type Endpoint, roleAllows } from '#contract/endpoint.ts'
 import { Fault, notFound, unknown_project, unknown_service } from '#contract/fault.ts'
-import { plainSchema } from '#contract/openapi.ts'
+import { objectOf, plainSchema } from '#contract/openapi.ts'
 import { invalidRequest, nameProblem, problemsOf } from '#contract/problem.ts'
 import { serveDocumentation } from './documentation.ts'
 import type { Caller, Handler, Handlers } from './handler.ts'
@@ -162,11 +162,18 @@ function newParser(endpoint: Endpoint) {
       caller: request.caller,
       params: request.params,
       query: endpoint.query && request.query,
-      body: endpoint.body && request.body,
+      body: endpoint.body && declaredOf(endpoint.body, request.body),
       idempotency_key,
       request_id: request.id,
     }
   }
+}
+
+/** The members that the schema names: what is ignored is gone before anybody can stumble over it. */
+function declaredOf(schema: TSchema, body: unknown): unknown {
+  const names = Object.keys(objectOf(schema).properties ?? {})
+  const members = Object.entries(body ?? {}).filter(([name]) => names.includes(name))
+  return Object.fromEntries(members)
 }
 
 const formats = { 'date-time': fullFormats['date-time'], name: (name: string) => nameProblem(name) === undefined }

@@ -129,7 +129,7 @@ function openProvider(config: Config, installation: Installation, log: Log, opti
     postgres_directories: config.postgres_directories,
     installation_id: installation.installation_id,
     ...(options.effect && { effect: options.effect }),
-    log,
+    log: (fact, message) => log.warn(fact, message),
   })
 }
 

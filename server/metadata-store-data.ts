@@ -2,7 +2,7 @@
 // A kill at any moment leaves either no data directory or a whole one; what was left aside is removed by the next start.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chown, lchown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -71,18 +71,21 @@ async function refuseOtherVersion({ data, bin }: Parts, made_by: string): Promis
   )
 }
 
-/** What killed servers left. A folder whose maker still runs is left alone. */
+/** What killed servers left. A folder whose maker may still be at it is left alone. */
 async function removeLeftAside(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const maker = new RegExp(`^${aside_prefix}(\\d+)-`).exec(name)?.[1]
-    if (maker !== undefined && !isAlive(Number(maker))) {
-      await rm(join(directory, name), { recursive: true, force: true })
-    }
+    if (maker === undefined || (await isAtWork(Number(maker), join(directory, name)))) continue
+    await rm(join(directory, name), { recursive: true, force: true })
   }
 }
 
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false
+async function isAtWork(pid: number, aside: string): Promise<boolean> {
+  if (pid === process.pid) {
+    // In a container that was started again, an earlier server may have had our process id.
+    const made = await stat(aside).catch(() => undefined)
+    return made !== undefined && made.birthtimeMs >= performance.timeOrigin
+  }
   try {
     process.kill(pid, 0)
     return true

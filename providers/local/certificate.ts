@@ -100,10 +100,11 @@ function belongTogether(certificate_pem: string, key_pem: string): boolean {
   }
 }
 
-/** What a killed process left behind. One that is still at it will find the finished authority instead. */
+/** What a killed process left behind. One that is still at it removes its own, and finds the finished authority instead. */
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of await readdir(dirname(directory))) {
-    if (name.startsWith(`${basename(directory)}.new-`)) await removeTree(join(dirname(directory), name))
+    if (name.startsWith(`${basename(directory)}.new-`))
+      await removeTree(join(dirname(directory), name)).catch(() => undefined)
   }
 }
 

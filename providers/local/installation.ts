@@ -140,10 +140,10 @@ async function ensureCopy(package_directory: string, copies_directory: string): 
   return copy
 }
 
-/** What a killed process left behind. One that is still at it will find the finished copy instead. */
+/** What a killed process left behind. One that is still at it removes its own, and finds the finished copy instead. */
 async function removeUnfinished(copy: string): Promise<void> {
   for (const name of await readdir(dirname(copy))) {
-    if (name.startsWith(`${basename(copy)}.new-`)) await removeTree(join(dirname(copy), name))
+    if (name.startsWith(`${basename(copy)}.new-`)) await removeTree(join(dirname(copy), name)).catch(() => undefined)
   }
 }
 

@@ -17,7 +17,10 @@ export type Limits = {
   /** One sentence for people: what is enforced, or why nothing is and how to permit it. */
   description: string
   enforced: boolean
-  /** The command that joins the service's groups, drops its privileges and becomes the given one, in the same process. */
+  /**
+   * The command that joins the service's groups, drops its privileges and becomes the given one, in the same process.
+   * The groups must be ensured first; outside them it does not run.
+   */
   wrap(
     service_id: string,
     command: readonly string[],
@@ -40,7 +43,8 @@ export async function openLimits(installation_id: string): Promise<Limits> {
   try {
     await removeOldProbes(hierarchy)
     await limits.ensure(probe_id, { cpu_millis: 500, memory_gbs: 1 })
-    const [program = '', ...args] = limits.wrap(probe_id, ['/bin/true'], undefined).command
+    const run_as = process.getuid?.() === 0 ? nobody : undefined
+    const [program = '', ...args] = limits.wrap(probe_id, ['/bin/true'], run_as).command
     await promisify(execFile)(program, args, { env: {} })
     await limits.remove(probe_id)
     return limits
@@ -114,7 +118,8 @@ export function controlsOf(
 const period_us = 100_000
 /** How long a group may still hold processes that were told to end. */
 const leave_timeout_ms = 5000
-const ensure_attempts = 3
+const ensure_attempts = 10
+const nobody: RunAs = { uid: 65_534, gid: 65_534 }
 
 function limitsIn(hierarchy: Hierarchy): Limits {
   const groups = (service_id: string) => {

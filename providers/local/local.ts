@@ -163,7 +163,8 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   const place = placeOf(host.directory, service_id, portOf(seen), host.as_root)
   host.watch.forget(service_id)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
-    if ((await ensureStopped(host.effect, place)) === undefined) return
+    // Its control groups go too: whoever stops everything may be about to remove everything.
+    if ((await ensureStopped(host.effect, place)) === undefined) return await host.limits.remove(service_id)
   }
   throw new Error(`the PostgreSQL server of service ${service_id} does not stop`)
 }

@@ -1,6 +1,6 @@
 // The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
-import type { Happening, ObservedService, WantedService } from '../provider.ts'
+import type { Happening, ObservedService, Size, WantedService } from '../provider.ts'
 import type { Authority } from './certificate.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
 import { ensureFile, errorCode, statIfThere, type Effect } from './effect.ts'
@@ -90,9 +90,12 @@ async function ensureServing(
   const happenings: Happening[] = []
   const postmaster = await ensureRunning(host, place, wanted, bin, settings_hash, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
-  const seen = await ensureLogin(host, place, wanted, postmaster)
-  host.watch.track(place.service_id, postmaster.pid)
-  return { ...seen, happenings }
+  try {
+    host.watch.track(place.service_id, postmaster.pid)
+    return { ...(await ensureLogin(host, place, wanted, postmaster)), happenings }
+  } finally {
+    await ensureLimits(host, place, wanted.size)
+  }
 }
 
 /** Writes the files that the server reads at its start and returns a hash of all they say. */
@@ -129,9 +132,9 @@ async function ensureRunning(
     const waiting_for = await ensureStopped(effect, place)
     if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   }
-  await effect('limits: set')
-  await limits.ensure(place.service_id, wanted.size)
+  if (found.postmaster?.ready && !stale) return found.postmaster
   if (found.postmaster && !stale) {
+    await ensureLimits(host, place, wanted.size)
     const ready = await readyPostmaster(place, () => false)
     return ready ?? setback('not_serving', 'PostgreSQL is starting', look_again_soon_seconds)
   }
@@ -142,10 +145,17 @@ async function ensureRunning(
       `port ${port} on ${address} is in use by another program; it starts when the port is free`,
     )
   }
+  // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
+  await ensureLimits(host, place, 'shared')
   const started = await startPostmaster(effect, place, { bin, settings_hash, limits, died: found.died })
   if (found.died)
     happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
   return typeof started === 'string' ? setback('not_serving', started) : started
+}
+
+async function ensureLimits({ effect, limits }: LocalHost, { service_id }: Place, size: Size): Promise<void> {
+  await effect('limits: set')
+  await limits.ensure(service_id, size)
 }
 
 /** The master role can log in with the wanted password, as seen from outside. */

@@ -136,7 +136,7 @@ export async function listServices(sql: Sql, project_id: string): Promise<Servic
 /** Counts up to a bound, so that the answer costs the same in a project of any size. */
 export async function countServices(tx: Sql, project_id: string, at_most: number): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
-    `select count(*) as count from (select 1 from services where project_id = $1 limit $2) as some`,
+    `select count(*) as count from (select 1 from services where project_id = $1 limit $2) as counted`,
     [project_id, at_most],
   )
   return row?.count ?? 0

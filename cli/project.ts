@@ -1,0 +1,47 @@
+// howdah project create | list. A project always has an owner, so that somebody can act in it.
+import { findUserByEmail, listUsers } from '#server/identity/store.ts'
+import type { Sql } from '#server/db.ts'
+import { newId } from '#server/id.ts'
+import { insertMember, insertProject, listProjects } from '#server/project/store.ts'
+import { type Command, CommandError, json_option } from './command.ts'
+import { parseName } from './name.ts'
+import { withStore } from './store.ts'
+import { printRows } from './table.ts'
+
+export const projectCreate: Command = {
+  name: 'project create',
+  summary: 'Make a project and print its id.',
+  options: {
+    name: { value: 'text', required: true, description: 'The project’s name.' },
+    owner: { value: 'email', description: 'A user; left out: the installation’s first user.' },
+  },
+  run: async ({ config, need, text }) => {
+    const name = parseName(need('name'))
+    const project = await withStore(config, (db) =>
+      db.transaction(async (tx) => {
+        const user_id = await ownerOf(tx, text('owner'))
+        const made = await insertProject(tx, { id: newId(), name })
+        await insertMember(tx, { project_id: made.id, user_id, role: 'owner' })
+        return made
+      }),
+    )
+    console.log(project.id)
+  },
+}
+
+export const projectList: Command = {
+  name: 'project list',
+  summary: 'List the projects.',
+  options: json_option,
+  run: async ({ config, isSet }) => {
+    const projects = await withStore(config, (db) => listProjects(db))
+    const rows = projects.map(({ id, name, created }) => ({ id, name, created: created.toISOString() }))
+    printRows(rows, ['id', 'name', 'created'], isSet('json'))
+  },
+}
+
+async function ownerOf(sql: Sql, email: string | undefined): Promise<number> {
+  const user = email === undefined ? (await listUsers(sql))[0] : await findUserByEmail(sql, email)
+  if (user !== undefined) return user.id
+  throw new CommandError(`there is no user ${email ?? 'yet'}; howdah user create makes one`)
+}

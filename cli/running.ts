@@ -1,0 +1,72 @@
+// Which server processes run on a data directory: one small file each, `<data>/servers/<pid>.json`.
+// 1. Several servers may share a directory, so a file belongs to one process and no lock is needed.
+// 2. A file is believed only while its process is the very one that wrote it (same boot, same start time): a recycled
+//    pid is never signalled. 3. Files of processes that are gone are removed by whoever looks next.
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type RunningServer = { pid: number; born: string; url: string }
+
+/** Says that this process serves the directory; the returned function takes it back. */
+export function recordServer(data_dir: string, url: string): () => void {
+  const folder = folderOf(data_dir)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const file = join(folder, `${process.pid}.json`)
+  const server: RunningServer = { pid: process.pid, born: birthOf(process.pid) ?? '', url }
+  writeFileSync(`${file}.tmp`, JSON.stringify(server), { mode: 0o600 })
+  renameSync(`${file}.tmp`, file)
+  return () => rmSync(file, { force: true })
+}
+
+export function listRunning(data_dir: string): RunningServer[] {
+  const folder = folderOf(data_dir)
+  const servers: RunningServer[] = []
+  for (const name of namesIn(folder)) {
+    const file = join(folder, name)
+    const server = parseRecord(file)
+    if (server !== undefined && isRunning(server)) servers.push(server)
+    else rmSync(file, { force: true })
+  }
+  return servers.sort((a, b) => a.pid - b.pid)
+}
+
+export function isRunning(server: RunningServer): boolean {
+  return birthOf(server.pid) === server.born
+}
+
+const folderOf = (data_dir: string) => join(data_dir, 'servers')
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith('.json'))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function parseRecord(file: string): RunningServer | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (typeof value !== 'object' || value === null) return undefined
+    if (!('pid' in value) || !('born' in value) || !('url' in value)) return undefined
+    const { pid, born, url } = value
+    if (typeof pid !== 'number' || typeof born !== 'string' || typeof url !== 'string') return undefined
+    return { pid, born, url }
+  } catch {
+    return undefined
+  }
+}
+
+/** What tells one process from every other that ever had its pid; undefined when there is none, or only its corpse. */
+function birthOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The second field is the program's name in brackets and may hold anything; the state follows it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (fields[0] === 'Z' || fields[0] === 'X') return undefined
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[19]}`
+  } catch {
+    return undefined
+  }
+}

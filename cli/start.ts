@@ -1,0 +1,75 @@
+// howdah start: the server in the foreground. People read stdout; the log goes to server.log in the data directory.
+// 1. The first token is printed once and written nowhere. 2. SIGINT and SIGTERM end it gracefully; a second one at once,
+//    which is safe: the next start goes on where this one was. 3. Databases go on running.
+import { openInstallation } from '#server/installation.ts'
+import { newLog } from '#server/log.ts'
+import { type Server, startServer } from '#server/main.ts'
+import { version } from '#server/version.ts'
+import type { Command } from './command.ts'
+import { openLogFile } from './log-file.ts'
+import { recordServer } from './running.ts'
+import { tourOf } from './tour.ts'
+
+export const start: Command = {
+  name: 'start',
+  summary: 'Run the server in the foreground.',
+  details: `The very first start prints a personal access token, once. Ctrl-C stops the server; databases go on running.
+Several servers may share one data directory, each on a port of its own.`,
+  run: async ({ config }) => {
+    await openInstallation(config.data_dir)
+    const log_file = openLogFile(config.data_dir)
+    const server = await startServer(config, { log: newLog(config.log_level, log_file) })
+    // First of all, because the token is nowhere else.
+    console.log(greeting(server, log_file.path))
+    const signal = signalToEnd()
+    const forget = recordServer(config.data_dir, server.api_url)
+    console.log(`\n${await signal}: stopping. Databases go on running.`)
+    try {
+      await server.close()
+    } finally {
+      forget()
+    }
+  },
+}
+
+/** Resolves at the first signal; at the second the process ends at once. */
+function signalToEnd(): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
+  let heard = false
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (heard) process.exit(1)
+    heard = true
+    resolve(signal)
+  }
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  return promise
+}
+
+function greeting(server: Server, log_path: string): string {
+  const { first_token, project_id } = server
+  const lines = [
+    `Howdah ${version} is running.`,
+    '',
+    `  API            ${server.api_url}`,
+    `  Documentation  ${server.docs_url}`,
+    `  Data           ${server.data_dir}`,
+    `  Log            ${log_path}`,
+    `  Limits         ${server.limits_description}`,
+    '',
+  ]
+  if (first_token !== undefined && project_id !== undefined) {
+    lines.push(
+      'This is the first start. Your personal access token, shown this once:',
+      '',
+      `  ${first_token}`,
+      '',
+      'Paste this into another terminal to create a service and connect to it. The answer holds the password.',
+      'It needs curl and psql: apt-get install curl postgresql-client',
+      '',
+      ...tourOf({ url: server.api_url, project_id, token: first_token }).map((line) => `  ${line}`),
+      '',
+    )
+  }
+  lines.push('Ctrl-C stops the server; databases go on running (npx howdah stop --all stops everything).')
+  return lines.join('\n')
+}

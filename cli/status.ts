@@ -1,0 +1,63 @@
+// howdah status: what runs on a data directory. It only looks; nothing is started for it.
+import { join } from 'node:path'
+import type { ServiceStatus } from '#contract/service-status.ts'
+import type { Config } from '#server/config.ts'
+import type { Sql } from '#server/db.ts'
+import { metadataStoreIsRunning } from '#server/metadata-store.ts'
+import { listProjects } from '#server/project/store.ts'
+import { rowStatus } from '#server/service/rules.ts'
+import { listServices } from '#server/service/store.ts'
+import { type Command, json_option } from './command.ts'
+import { countDatabases } from './databases.ts'
+import { listRunning } from './running.ts'
+import { refuseUnlessInstalled, withStore } from './store.ts'
+
+type Services = Partial<Record<ServiceStatus, number>>
+
+export const status: Command = {
+  name: 'status',
+  summary: 'Say what runs: servers, services by status, databases.',
+  options: json_option,
+  run: async ({ config, isSet }) => {
+    refuseUnlessInstalled(config)
+    const servers = listRunning(config.data_dir).map(({ pid, url }) => ({ pid, url }))
+    const store_is_up = await storeIsUp(config)
+    const services = store_is_up ? await withStore(config, countServices) : undefined
+    const databases_running = await countDatabases(config.data_dir)
+    if (isSet('json')) {
+      const facts = { data_dir: config.data_dir, servers, metadata_store: store_is_up, services, databases_running }
+      return console.log(JSON.stringify(facts, undefined, 2))
+    }
+    for (const { pid, url } of servers) console.log(`Server     running at ${url} (process ${pid})`)
+    if (servers.length === 0) console.log('Server     not running; howdah start runs it')
+    console.log(
+      `Services   ${services === undefined ? 'unknown: the metadata store does not run' : described(services)}`,
+    )
+    console.log(`Databases  ${databases_running} running`)
+    console.log(`Data       ${config.data_dir}`)
+  },
+}
+
+/** One of our own making may be stopped; somebody else's is simply asked. */
+async function storeIsUp(config: Config): Promise<boolean> {
+  return (
+    config.database_url !== undefined || (await metadataStoreIsRunning({ directory: join(config.data_dir, 'store') }))
+  )
+}
+
+async function countServices(sql: Sql): Promise<Services> {
+  const counts: Services = {}
+  const now = new Date()
+  for (const project of await listProjects(sql)) {
+    for (const row of await listServices(sql, project.id)) {
+      const seen = rowStatus(row, now)
+      counts[seen] = (counts[seen] ?? 0) + 1
+    }
+  }
+  return counts
+}
+
+function described(services: Services): string {
+  const parts = Object.entries(services).map(([seen, count]) => `${count} ${seen}`)
+  return parts.length === 0 ? 'none' : parts.join(', ')
+}

@@ -1,0 +1,36 @@
+// The metadata store for commands: the same one that the server uses, also while no server runs.
+// 1. A command never makes an installation: only `howdah start` does. 2. An embedded store that had to be started for
+//    a command is stopped again after it.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '#server/config.ts'
+import type { Db } from '#server/db.ts'
+import { openInstallation } from '#server/installation.ts'
+import { newLog } from '#server/log.ts'
+import { metadataStoreIsRunning, stopMetadataStore } from '#server/metadata-store.ts'
+import { openStore } from '#server/store-access.ts'
+import { CommandError } from './command.ts'
+import { listRunning } from './running.ts'
+
+export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
+  refuseUnlessInstalled(config)
+  const installation = await openInstallation(config.data_dir)
+  const place = { directory: installation.store_directory }
+  const embedded = config.database_url === undefined
+  const was_running = embedded && (await metadataStoreIsRunning(place))
+  const store = await openStore(config, installation, newLog('silent'))
+  try {
+    return await work(store.db)
+  } finally {
+    await store.close()
+    const is_needed = was_running || listRunning(config.data_dir).length > 0
+    if (embedded && !is_needed) await stopMetadataStore(place)
+  }
+}
+
+export function refuseUnlessInstalled({ data_dir }: Config): void {
+  if (existsSync(join(data_dir, 'installation-id'))) return
+  throw new CommandError(
+    `there is no Howdah in ${data_dir}; howdah start makes one, and --data-dir names one that is elsewhere`,
+  )
+}

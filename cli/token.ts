@@ -1,0 +1,93 @@
+// howdah token create | list | revoke. A token belongs to one project and acts for one of its members; its secret is
+// printed once, alone on stdout, so that `token=$(howdah token create …)` works.
+import { roles } from '#contract/endpoint.ts'
+import { createToken, listTokens, revokeToken } from '#server/identity/token.ts'
+import type { Sql } from '#server/db.ts'
+import { listMembers } from '#server/project/store.ts'
+import { type Command, CommandError, json_option, UsageError } from './command.ts'
+import { parseName, projectOf } from './name.ts'
+import { withStore } from './store.ts'
+import { printRows } from './table.ts'
+
+const days_max = 3650
+const day_ms = 86_400_000
+
+export const tokenCreate: Command = {
+  name: 'token create',
+  summary: 'Make a personal access token and print it, once.',
+  options: {
+    name: { value: 'text', required: true, description: 'What the token is for.' },
+    project: { value: 'id', description: 'The project; may be left out where there is only one.' },
+    user: { value: 'email', description: 'For whom it acts; left out: the project’s first owner.' },
+    'expires-days': { value: 'days', description: `Days until it expires, 1 to ${days_max}; left out: never.` },
+  },
+  run: async ({ config, need, text }) => {
+    const name = parseName(need('name'))
+    const expires_at = parseExpiry(text('expires-days'))
+    const token = await withStore(config, (db) =>
+      db.transaction(async (tx) => {
+        const project_id = await projectOf(tx, text('project'))
+        const user_id = await memberOf(tx, project_id, text('user'))
+        return await createToken(tx, { name, project_id, user_id, ...(expires_at && { expires_at }) })
+      }),
+    )
+    console.log(`${token.public_key}.${token.secret_key}`)
+    if (process.stdout.isTTY) console.error('Keep it: it is not stored in clear and cannot be shown again.')
+  },
+}
+
+export const tokenList: Command = {
+  name: 'token list',
+  summary: 'List the tokens, without their secrets.',
+  options: { project: { value: 'id', description: 'Only those of one project.' }, ...json_option },
+  run: async ({ config, text, isSet }) => {
+    const tokens = await withStore(config, (db) => listTokens(db, text('project')))
+    const rows = tokens.map((token) => ({
+      public_key: token.public_key,
+      name: token.name,
+      project_id: token.project_id,
+      user_id: String(token.user_id),
+      created: token.created.toISOString(),
+      expires_at: token.expires_at?.toISOString() ?? null,
+      last_used_at: token.last_used_at?.toISOString() ?? null,
+    }))
+    printRows(
+      rows,
+      ['public_key', 'name', 'project_id', 'user_id', 'created', 'expires_at', 'last_used_at'],
+      isSet('json'),
+    )
+  },
+}
+
+export const tokenRevoke: Command = {
+  name: 'token revoke',
+  summary: 'Make a token worthless.',
+  positionals: ['public_key'],
+  details: 'It stops working within three seconds, on every server. A revoked token cannot be brought back.',
+  run: async ({ config, need }) => {
+    // People paste the whole token; the part before the dot names it.
+    const public_key = need('public_key').split(/[.:]/)[0] ?? ''
+    const revoked = await withStore(config, (db) => revokeToken(db, public_key))
+    if (!revoked) throw new CommandError(`there is no token ${public_key}; howdah token list shows them all`)
+    console.log(`Token ${public_key} is revoked.`)
+  },
+}
+
+function parseExpiry(days: string | undefined): Date | undefined {
+  if (days === undefined) return undefined
+  const number = /^\d{1,4}$/.test(days) ? Number(days) : 0
+  if (number < 1 || number > days_max) throw new UsageError(`--expires-days: a whole number from 1 to ${days_max}`)
+  return new Date(Date.now() + number * day_ms)
+}
+
+async function memberOf(sql: Sql, project_id: string, email: string | undefined): Promise<number> {
+  const members = await listMembers(sql, project_id)
+  const member =
+    email === undefined
+      ? members.toSorted((a, b) => roles.indexOf(b.role) - roles.indexOf(a.role))[0]
+      : members.find((candidate) => candidate.email.toLowerCase() === email.toLowerCase())
+  if (member !== undefined) return member.user_id
+  throw new CommandError(
+    `project ${project_id} has no member ${email ?? 'at all'}; howdah user create --project adds one`,
+  )
+}

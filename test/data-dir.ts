@@ -1,0 +1,115 @@
+// Data directories of tests: fresh ones, ports for their services, and their complete removal: processes, control
+// groups and files, also after a failure, found by the directory's own name and nothing else.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from './until.ts'
+
+const prefix = join(tmpdir(), 'howdah-test-')
+const ports_per_block = 40
+const first_port = 20_000
+const patience_ms = 20_000
+
+export function newDataDir(): string {
+  return mkdtempSync(prefix)
+}
+
+let blocks_given = 0
+
+/** A block of ports that other test processes of this machine do not use, below those that the kernel hands out. */
+export function newServicePorts(): { first: number; last: number } {
+  const ephemeral = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0])
+  const end = ephemeral >= first_port + 10 * ports_per_block ? Math.min(ephemeral, 60_000) : 60_000
+  const blocks = Math.floor((end - first_port) / ports_per_block)
+  // Process ids of workers that run at once are close to each other; a stride keeps their blocks apart.
+  const block = (process.pid * 7 + blocks_given++) % blocks
+  const first = first_port + block * ports_per_block
+  return { first, last: first + ports_per_block - 1 }
+}
+
+/** Ends every process of the directory and removes all traces of it. Safe to repeat. */
+export async function removeDataDir(data_dir: string): Promise<void> {
+  assert(data_dir.startsWith(prefix), 'only directories that a test has made are removed')
+  // Servers first, or they would start again what is ended here.
+  await endProcesses(data_dir, (process) => !process.is_postgres, 'SIGKILL')
+  // SIGQUIT lets PostgreSQL free its shared memory, which SIGKILL would leave behind for good.
+  await endProcesses(data_dir, (process) => process.is_postgres, 'SIGQUIT').catch(() => undefined)
+  await endProcesses(data_dir, () => true, 'SIGKILL')
+  removeControlGroups(data_dir)
+  await rm(data_dir, { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** The process ids of everything that runs on the directory. */
+export function listPids(data_dir: string): number[] {
+  return listProcesses(data_dir).map(({ pid }) => pid)
+}
+
+type Process = { pid: number; is_postgres: boolean }
+
+async function endProcesses(data_dir: string, chosen: (process: Process) => boolean, signal: NodeJS.Signals) {
+  await until(
+    () => {
+      const left = listProcesses(data_dir).filter(chosen)
+      for (const { pid } of left) signalIfThere(pid, signal)
+      return left.length === 0
+    },
+    { timeout_ms: patience_ms, what: `all processes of ${data_dir} end by ${signal}` },
+  )
+}
+
+function listProcesses(data_dir: string): Process[] {
+  const found: Process[] = []
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name)
+    if (!Number.isInteger(pid) || pid === process.pid) continue
+    const command = unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+    const cwd = unlessGone(() => readlinkSync(`/proc/${pid}/cwd`))
+    if (!command.includes(data_dir) && !cwd.startsWith(data_dir)) continue
+    found.push({ pid, is_postgres: /^(\S*\/)?postgres\b/.test(command) })
+  }
+  return found
+}
+
+function removeControlGroups(data_dir: string): void {
+  const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).trim()
+  if (installation_id === '') return
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
+  for (const line of mounts.filter((line) => / - cgroup2? /.test(line))) {
+    const parent = join(line.split(' ')[4] ?? '', `howdah-${installation_id}`)
+    for (const entry of entriesOf(parent))
+      if (entry.isDirectory()) unlessGone(() => removeFolder(join(parent, entry.name)))
+    unlessGone(() => removeFolder(parent))
+  }
+}
+
+function removeFolder(path: string): string {
+  rmdirSync(path)
+  return path
+}
+
+function entriesOf(path: string) {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}
+
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has just ended by itself.
+  }
+}
+
+/** Processes and groups vanish while one looks. */
+function unlessGone(look: () => string): string {
+  try {
+    return look()
+  } catch {
+    return ''
+  }
+}

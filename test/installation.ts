@@ -1,0 +1,122 @@
+// A whole installation inside the test's own process: a server with everything behind it on a fresh data directory, a
+// caller that has the first token, and a stop that leaves nothing behind.
+import { type Config, loadConfig } from '#server/config.ts'
+import { type Log, newLog } from '#server/log.ts'
+import { type Server, startServer } from '#server/main.ts'
+import { type Answer, type Call, newCall, type ServiceOrFault } from './call.ts'
+import { newDataDir, newServicePorts, removeDataDir } from './data-dir.ts'
+import { until } from './until.ts'
+
+export type TestInstallation = {
+  server: Server
+  config: Config
+  token: string
+  project_id: string
+  /** `/projects/<project_id>/services` */
+  services: string
+  call: Call
+  /** Creates a service and waits until it is READY; the answer has the password. */
+  createService(input?: Readonly<Record<string, unknown>>): Promise<ReadyService>
+  /** Waits until the service has the status (or 404 for `gone`) and returns the last answer. */
+  untilStatus(service_id: string, status: string): Promise<Answer<ServiceOrFault>>
+  /** Closes the server and starts another one on the same data; databases go on running meanwhile. */
+  restart(): Promise<void>
+  /** Ends everything and removes the data. Safe to call twice, and after any failure. */
+  stop(): Promise<void>
+}
+
+export type ReadyService = {
+  service_id: string
+  name: string
+  initial_password: string
+  endpoint: { host: string; port: number }
+}
+
+export type TestOptions = {
+  config?: Partial<Config>
+  effect?: (name: string) => void | Promise<void>
+  log?: Log
+}
+
+export async function startInstallation(options: TestOptions = {}): Promise<TestInstallation> {
+  const config = newTestConfig(options.config)
+  const start = () =>
+    startServer(config, {
+      log: options.log ?? newLog(config.log_level),
+      ...(options.effect && { effect: options.effect }),
+    })
+  try {
+    const server = await start()
+    if (server.first_token === undefined || server.project_id === undefined) throw new Error('no first token')
+    return newInstallation(config, server, server.first_token, server.project_id, start)
+  } catch (error) {
+    await removeDataDir(config.data_dir)
+    throw error
+  }
+}
+
+/** A fresh data directory and ports of its own; quiet, unless TEST_LOG_LEVEL says otherwise. */
+export function newTestConfig(changes: Partial<Config> = {}): Config {
+  const defaults = loadConfig(['--log-level', process.env['TEST_LOG_LEVEL'] ?? 'silent'], {})
+  return {
+    ...defaults,
+    port: 0,
+    data_dir: changes.data_dir ?? newDataDir(),
+    service_ports: newServicePorts(),
+    ...changes,
+  }
+}
+
+function newInstallation(
+  config: Config,
+  first: Server,
+  token: string,
+  project_id: string,
+  start: () => Promise<Server>,
+): TestInstallation {
+  const services = `/projects/${project_id}/services`
+  let server: Server | undefined = first
+  const call: Call = (method, path, body, headers) =>
+    newCall(installation.server.api_url, token)(method, path, body, headers)
+  const untilStatus = (service_id: string, status: string) =>
+    until(
+      async () => {
+        const answer = await call('GET', `${services}/${service_id}`)
+        const found = status === 'gone' ? answer.status === 404 : answer.body.status === status
+        return found ? answer : undefined
+      },
+      { what: `service ${service_id} is ${status}` },
+    )
+  const installation: TestInstallation = {
+    get server() {
+      if (server === undefined) throw new Error('the installation has been stopped')
+      return server
+    },
+    config,
+    token,
+    project_id,
+    services,
+    call,
+    untilStatus,
+    createService: async (input = {}) => {
+      const answer = await call('POST', services, { name: 'test', ...input })
+      if (answer.status !== 202) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+      await untilStatus(answer.body.service_id, 'READY')
+      return answer.body as ReadyService // the contract's own answer to a create
+    },
+    restart: async () => {
+      await server?.close()
+      server = await start()
+    },
+    stop: async () => {
+      const running = server
+      server = undefined
+      try {
+        await running?.close()
+      } finally {
+        await removeDataDir(config.data_dir)
+      }
+    },
+  }
+  return installation
+}

@@ -1,0 +1,111 @@
+// Copying, settling and removing trees on the real file system.
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { copyTree, removeTree, syncTree } from '#providers/local/copy-tree.ts'
+
+let directory: string
+let from: string
+let to: string
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'howdah-copy-tree-'))
+  from = join(directory, 'from')
+  to = join(directory, 'to')
+  mkdirSync(join(from, 'base/1'), { recursive: true, mode: 0o755 })
+  mkdirSync(join(from, 'empty'))
+  writeFileSync(join(from, 'PG_VERSION'), '18\n', { mode: 0o644 })
+  writeFileSync(join(from, 'program'), '#!/bin/sh\n', { mode: 0o700 })
+  for (let number = 0; number < 100; number++) writeFileSync(join(from, 'base/1', `${number}`), `content of ${number}`)
+  symlinkSync('../PG_VERSION', join(from, 'base/link'))
+})
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const listing = (path: string) => readdirSync(path, { recursive: true, encoding: 'utf8' }).toSorted()
+const modeOf = (path: string) => (lstatSync(join(to, path)).mode & 0o777).toString(8)
+
+test('a copy has the same entries, the same contents and the same links', async () => {
+  await copyTree(from, to)
+  expect(listing(to)).toEqual(listing(from))
+  expect(readFileSync(join(to, 'base/1/42'), 'utf8')).toBe('content of 42')
+  expect(lstatSync(join(to, 'base/link')).isSymbolicLink()).toBe(true)
+  expect(readFileSync(join(to, 'base/link'), 'utf8')).toBe('18\n')
+})
+
+test('a copy is private whatever the source was', async () => {
+  await copyTree(from, to)
+  expect(['', 'base', 'base/1', 'empty'].map(modeOf)).toEqual(['700', '700', '700', '700'])
+  expect(['PG_VERSION', 'program', 'base/1/1'].map(modeOf)).toEqual(['600', '600', '600'])
+})
+
+test('a public copy can be read by everybody, and run where its owner could', async () => {
+  await copyTree(from, to, { public: true })
+  expect(['', 'base', 'PG_VERSION', 'program'].map(modeOf)).toEqual(['755', '755', '644', '755'])
+})
+
+test('an existing target is refused and left as it is', async () => {
+  mkdirSync(to)
+  await expect(copyTree(from, to)).rejects.toMatchObject({ code: 'EEXIST' })
+  expect(listing(to)).toEqual([])
+})
+
+test('what is skipped is left out with all below it', async () => {
+  await copyTree(from, to, { skip: (path) => path === 'base/1' || path === 'program' })
+  expect(listing(to)).toEqual(['PG_VERSION', 'base', 'base/link', 'empty'])
+})
+
+test('a file that vanishes while copying is an error, unless the caller knows that the tree is alive', async () => {
+  const vanishing = (path: string) => {
+    if (path === 'PG_VERSION') unlinkSync(join(from, path))
+    return false
+  }
+  await expect(copyTree(from, to, { skip: vanishing })).rejects.toMatchObject({ code: 'ENOENT' })
+  await removeTree(to)
+  writeFileSync(join(from, 'PG_VERSION'), '18\n')
+  await copyTree(from, to, { skip: vanishing, tolerate_missing: true })
+  expect(listing(to)).toEqual(listing(from))
+})
+
+const not_root = process.getuid?.() === 0 ? '' : ' (skipped: only root can give files away)'
+
+test.skipIf(not_root)(`a copy belongs wholly to its new owner${not_root}`, async () => {
+  await copyTree(from, to, { owner: { uid: 70_001, gid: 70_002 } })
+  const owners = ['', ...readdirSync(to, { recursive: true, encoding: 'utf8' })].map((path) => {
+    const { uid, gid } = lstatSync(join(to, path))
+    return `${uid}:${gid}`
+  })
+  expect(new Set(owners)).toEqual(new Set(['70001:70002']))
+  expect(lstatSync(join(from, 'PG_VERSION')).uid).toBe(0)
+})
+
+test('a tree can be made durable, also where there is no sync program', async () => {
+  await syncTree(from)
+  const path = process.env.PATH
+  process.env.PATH = join(directory, 'empty')
+  try {
+    await syncTree(from)
+  } finally {
+    process.env.PATH = path
+  }
+})
+
+test('removing takes the whole tree, follows no link, and is content when nothing is there', async () => {
+  mkdirSync(to)
+  writeFileSync(join(to, 'kept'), '')
+  symlinkSync(to, join(from, 'link-out'))
+  await removeTree(from)
+  expect(listing(directory)).toEqual(['to', 'to/kept'])
+  await removeTree(from)
+})

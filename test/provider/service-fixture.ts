@@ -1,0 +1,135 @@
+// What the provider tests share: a provider below a fresh directory, wanted services, and logins as a customer makes
+// them. Whatever a test leaves running is stopped and removed, also after a failure.
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, readFile, readdir, readlink, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import { openLocalProvider, type LocalOptions, type LocalProvider } from '#providers/local/local.ts'
+import type { ObservedService, WantedService } from '#providers/provider.ts'
+import { until } from '#test/until.ts'
+
+export type World = {
+  directory: string
+  installation_id: string
+  /** Another provider over the same directory, as after a restart of the server. */
+  open(options?: Partial<LocalOptions>): Promise<LocalProvider>
+}
+
+export const as_root = process.getuid?.() === 0
+
+export async function newWorld(): Promise<World> {
+  const directory = await mkdtemp(join(tmpdir(), 'howdah-p-'))
+  if (as_root) await chmod(directory, 0o711)
+  const installation_id = `t${randomBytes(5).toString('hex')}`
+  const open = async (options: Partial<LocalOptions> = {}) => {
+    const provider = await openLocalProvider({
+      directory,
+      host: '127.0.0.1',
+      region_code: 'test',
+      ports: { first: 20_000, last: 32_000 },
+      postgres_directories: [],
+      installation_id,
+      log: () => undefined,
+      ...options,
+    })
+    onTestFinished(() => provider.close())
+    return provider
+  }
+  onTestFinished(() => removeWorld({ directory, installation_id, open }))
+  return { directory, installation_id, open }
+}
+
+async function removeWorld(world: World): Promise<void> {
+  const provider = await world.open()
+  await provider.stopAll()
+  for (const name of await readdir(join(world.directory, 'services'))) {
+    const wanted = await newWanted(provider, { service_id: name.replace('.gone', ''), deleted: true })
+    await provider.applyService(wanted)
+  }
+  await provider.close()
+  await rm(world.directory, { recursive: true, force: true })
+}
+
+export async function newWanted(provider: LocalProvider, parts: Partial<WantedService> = {}): Promise<WantedService> {
+  return {
+    service_id: `s${randomBytes(4).toString('hex')}x`,
+    generation: 1,
+    deleted: false,
+    power: 'on',
+    size: { cpu_millis: 500, memory_gbs: 2 },
+    extensions: [],
+    password_verifier: verifierOf('first password'),
+    endpoint: await provider.newEndpoint(new Set()),
+    ...parts,
+  }
+}
+
+/** Applies until everything holds, as the reconciler does. */
+export async function settle(provider: LocalProvider, wanted: WantedService): Promise<ObservedService> {
+  return await until(
+    async () => {
+      const seen = await provider.applyService(wanted)
+      return seen.settled && seen
+    },
+    { what: `service ${wanted.service_id} settles` },
+  )
+}
+
+export type Login = { user?: string; password?: string; database?: string; tls?: boolean }
+
+export async function loginTo(provider: LocalProvider, wanted: WantedService, login: Login = {}): Promise<pg.Client> {
+  const client = new pg.Client({
+    ...wanted.endpoint,
+    user: login.user ?? 'tsdbadmin',
+    password: login.password ?? 'first password',
+    database: login.database ?? 'tsdb',
+    connectionTimeoutMillis: 60_000,
+    ...(login.tls === false ? { ssl: false } : { ssl: { ca: provider.authority_pem } }),
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+  } catch (error) {
+    await client.end().catch(() => undefined)
+    throw error
+  }
+  return client
+}
+
+/** One value of one query by one login. */
+export async function ask(
+  provider: LocalProvider,
+  wanted: WantedService,
+  sql: string,
+  login: Login = {},
+): Promise<string> {
+  const client = await loginTo(provider, wanted, login)
+  try {
+    const { rows } = await client.query<string[]>({ text: sql, rowMode: 'array' })
+    return String(rows[0]?.[0])
+  } finally {
+    await client.end()
+  }
+}
+
+export async function postmasterPid(world: World, wanted: WantedService): Promise<number> {
+  const path = join(world.directory, 'services', wanted.service_id, 'data', 'postmaster.pid')
+  return Number((await readFile(path, 'utf8')).split('\n')[0])
+}
+
+/** The processes that work below a folder. */
+export async function processesBelow(folder: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, at) => places[at]?.startsWith(folder))
+}
+
+export function verifierOf(password: string): string {
+  const salt = randomBytes(16)
+  const salted = pbkdf2Sync(password, salt, 4096, 32, 'sha256')
+  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest()
+  const stored_key = createHash('sha256').update(keyed('Client Key')).digest('base64')
+  return `SCRAM-SHA-256$4096:${salt.toString('base64')}$${stored_key}:${keyed('Server Key').toString('base64')}`
+}

@@ -1,0 +1,109 @@
+// What a provider says and does when the world is not ready: a crash, a port in use, a full disk, a slow stop.
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { until } from '#test/until.ts'
+import { ask, loginTo, newWanted, newWorld, postmasterPid, processesBelow, settle } from './service-fixture.ts'
+
+test('a postmaster that is killed is noticed and started again, and committed rows are there', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const noticed: string[] = []
+  provider.watch((service_id) => void noticed.push(service_id))
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  await ask(provider, wanted, 'create table t as select 7 as n')
+  // A backend that computes outlives its postmaster for a while; it must be gone before the next start.
+  const busy = await loginTo(provider, wanted)
+  const computing = busy.query('select count(*) from generate_series(1, 1e10)').catch(() => 'ended')
+  const pid = await postmasterPid(world, wanted)
+  process.kill(pid, 'SIGKILL')
+  await until(() => noticed.includes(wanted.service_id), { what: 'the death is noticed' })
+  const seen = await settle(provider, wanted)
+  expect(seen).toMatchObject({ state: 'serving', happenings: [{ kind: 'restarted' }] })
+  expect(await computing).toBe('ended')
+  expect(await postmasterPid(world, wanted)).not.toBe(pid)
+  expect(await ask(provider, wanted, 'select n from t')).toBe('7')
+  expect((await provider.applyService(wanted)).happenings).toEqual([])
+})
+
+test('a pid file that names a stranger, or nobody, does not keep a service from starting', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  const pid_file = join(world.directory, 'services', wanted.service_id, 'data', 'postmaster.pid')
+  for (const content of [`${process.pid}\n`, '']) {
+    await settle(provider, { ...wanted, power: 'off' })
+    await writeFile(pid_file, content)
+    expect((await settle(provider, wanted)).state).toBe('serving')
+  }
+})
+
+test('a port in use is named, and the service starts when it is free', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  const squatter = createServer()
+  onTestFinished(() => void squatter.close())
+  await new Promise<void>((resolve) => squatter.listen(wanted.endpoint, resolve))
+  const seen = await provider.applyService(wanted)
+  expect(seen).toMatchObject({ state: 'not_serving', settled: false })
+  expect(seen.waiting_for).toContain(`port ${wanted.endpoint.port}`)
+  await new Promise((resolve) => squatter.close(resolve))
+  expect((await settle(provider, wanted)).state).toBe('serving')
+})
+
+test('a start that fails is told in the words of PostgreSQL', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  await settle(provider, { ...wanted, power: 'off' })
+  const data = join(world.directory, 'services', wanted.service_id, 'data')
+  await rm(join(data, 'pg_wal'), { recursive: true })
+  const seen = await provider.applyService(wanted)
+  expect(seen).toMatchObject({ state: 'not_serving', settled: false })
+  expect(seen.waiting_for).toMatch(/PostgreSQL did not start: .*pg_wal/)
+})
+
+test('a full disk is a setback that leaves nothing half-made, and creation completes when there is space', async () => {
+  const world = await newWorld()
+  let full = true
+  const provider = await world.open({
+    effect: (name) => {
+      if (full && name === 'data directory: own identifier') throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+    },
+  })
+  const wanted = await newWanted(provider, { size: 'shared' })
+  const seen = await provider.applyService(wanted)
+  expect(seen).toMatchObject({ state: 'absent', settled: false })
+  expect(seen.waiting_for).toMatch(/no space left/)
+  expect(await readdir(join(world.directory, 'services', wanted.service_id))).not.toContain('data.new')
+  full = false
+  expect((await settle(provider, wanted)).state).toBe('serving')
+})
+
+test('stopping everything stops every database cleanly, and they start again as they were', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const services = await Promise.all([1, 2].map(() => newWanted(provider, { size: 'shared' })))
+  await Promise.all(services.map((wanted) => settle(provider, wanted)))
+  await provider.stopAll()
+  expect(await processesBelow(world.directory)).toEqual([])
+  for (const wanted of services) {
+    expect(await settle(provider, wanted)).toMatchObject({ state: 'serving', happenings: [] })
+  }
+})
+
+test('a data directory that lost its version of PostgreSQL says which one it needs', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  await writeFile(join(world.directory, 'services', wanted.service_id, 'data', 'PG_VERSION'), '9\n')
+  const seen = await provider.applyService(wanted)
+  expect(seen.settled).toBe(false)
+  expect(seen.waiting_for).toMatch(/needs PostgreSQL 9/)
+})

@@ -1,0 +1,145 @@
+// The life of a service by provider calls alone, on real PostgreSQL.
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  ask,
+  loginTo,
+  newWanted,
+  newWorld,
+  postmasterPid,
+  processesBelow,
+  settle,
+  verifierOf,
+} from './service-fixture.ts'
+
+test('a service is created, resized, stopped, started, gets another password and is deleted without a trace', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const created = await newWanted(provider, { size: 'shared' })
+  expect((await settle(provider, created)).state).toBe('serving')
+  expect(await ask(provider, created, 'show shared_buffers')).toBe('32MB')
+  await ask(provider, created, 'create table t as select 7 as n')
+
+  const resized = { ...created, generation: 2, size: { cpu_millis: 500, memory_gbs: 2 } }
+  expect((await settle(provider, resized)).state).toBe('serving')
+  expect(await ask(provider, resized, 'show shared_buffers')).toBe('512MB')
+  expect(await ask(provider, resized, 'select n from t')).toBe('7')
+
+  await ask(provider, resized, 'insert into t values (8)')
+  const stopped = { ...resized, generation: 3, power: 'off' as const }
+  expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, happenings: [] })
+  await expect(loginTo(provider, stopped)).rejects.toThrow(/ECONNREFUSED/)
+  expect(await processesBelow(world.directory)).toEqual([])
+
+  const started = { ...resized, generation: 4 }
+  expect((await settle(provider, started)).happenings).toEqual([])
+  expect(await ask(provider, started, 'select sum(n) from t')).toBe('15')
+
+  const changed = { ...started, generation: 5, password_verifier: verifierOf('second password') }
+  await settle(provider, changed)
+  expect(await ask(provider, changed, 'select 1', { password: 'second password' })).toBe('1')
+  await expect(loginTo(provider, changed)).rejects.toThrow(/password authentication failed/)
+
+  const deleted = { ...changed, generation: 6, deleted: true }
+  expect(await provider.applyService(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
+  expect(await provider.applyService(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
+  expect(await readdir(join(world.directory, 'services'))).toEqual([])
+  expect(await readdir(join(world.directory, 'run'))).toEqual([])
+  expect(await processesBelow(world.directory)).toEqual([])
+  expect(await controlGroups(world.installation_id)).toEqual([])
+})
+
+test('a delete ends a service whose customers are still connected', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  const client = await loginTo(provider, wanted)
+  const ended = new Promise((resolve) => client.once('end', resolve))
+  expect((await settle(provider, { ...wanted, deleted: true })).state).toBe('absent')
+  await ended
+  expect(await processesBelow(world.directory)).toEqual([])
+})
+
+test('looking again at what holds changes nothing', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  const provider = await world.open({ effect: (name) => void effects.push(name) })
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  const pid = await postmasterPid(world, wanted)
+  effects.length = 0
+  expect(await provider.applyService(wanted)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+  expect(await postmasterPid(world, wanted)).toBe(pid)
+  expect(effects).toEqual(['limits: set'])
+})
+
+test('another server finds the running database again and leaves it as it is', async () => {
+  const world = await newWorld()
+  const first = await world.open()
+  const wanted = await newWanted(first)
+  await settle(first, wanted)
+  const pid = await postmasterPid(world, wanted)
+  const client = await loginTo(first, wanted)
+  await first.close()
+  const second = await world.open()
+  expect(await second.applyService(wanted)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+  expect(await postmasterPid(world, wanted)).toBe(pid)
+  expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  await client.end()
+})
+
+test('extensions that are wanted exist in the database', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { extensions: ['pg_trgm'] })
+  await settle(provider, wanted)
+  expect(await ask(provider, wanted, `select similarity('word', 'word')`)).toBe('1')
+  const more = { ...wanted, generation: 2, extensions: ['pg_trgm', 'hstore'] }
+  await settle(provider, more)
+  expect(await ask(provider, more, `select 'a=>1'::hstore -> 'a'`)).toBe('1')
+})
+
+test('a password that the customer changed in SQL is set back to the one that is wanted', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  await ask(provider, wanted, `alter role tsdbadmin password 'my own'`)
+  expect((await settle(provider, wanted)).state).toBe('serving')
+  expect(await ask(provider, wanted, 'select 1')).toBe('1')
+})
+
+test('a region refuses what it can never make', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const huge = { size: { cpu_millis: 500, memory_gbs: 1_000_000 }, extensions: [] }
+  expect(await provider.refusalOf(huge)).toMatch(/this region has \d+ GB of memory in all/)
+  const busy = { size: { cpu_millis: 10_000_000, memory_gbs: 1 }, extensions: [] }
+  expect(await provider.refusalOf(busy)).toMatch(/this region has \d+ CPU millis in all/)
+  expect(await provider.refusalOf({ size: 'shared', extensions: ['nowhere_ext'] })).toMatch(/nowhere_ext/)
+  expect(await provider.refusalOf({ size: 'shared', extensions: [] })).toBeUndefined()
+})
+
+test('a new endpoint is none that is taken, and nobody listens there', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const { host, port } = await provider.newEndpoint(new Set())
+  const other = await world.open({ ports: { first: port, last: port + 1 } })
+  expect(await other.newEndpoint(new Set([port]))).toEqual({ host, port: port + 1 })
+  const refused = await new Promise((resolve) => connect({ host, port }).once('error', resolve))
+  expect(refused).toMatchObject({ code: 'ECONNREFUSED' })
+})
+
+test('a directory whose path is too long for sockets is refused', async () => {
+  const world = await newWorld()
+  const deep = join(world.directory, 'd'.repeat(100))
+  await expect(world.open({ directory: deep })).rejects.toThrow(/too long for unix sockets/)
+})
+
+async function controlGroups(installation_id: string): Promise<string[]> {
+  const names = await readdir('/sys/fs/cgroup', { recursive: true }).catch(() => [])
+  return names.filter((name) => name.endsWith(`howdah-${installation_id}`))
+}

@@ -1,0 +1,86 @@
+// Noticing that processes are gone, with real ones.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Watch, newWatch } from '#providers/local/watch.ts'
+import { until } from '#test/until.ts'
+
+let watch: Watch
+let changed: string[]
+const children: ChildProcess[] = []
+
+beforeEach(() => {
+  watch = newWatch()
+  changed = []
+  watch.onChange((service_id) => changed.push(service_id))
+})
+
+afterEach(() => {
+  watch.close()
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+function start(command: string): ChildProcess & { pid: number } {
+  const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'ignore'] })
+  children.push(child)
+  return child as ChildProcess & { pid: number } // it has a pid because /bin/sh is everywhere
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+test('a death is called back once, a living and a forgotten process never', async () => {
+  const [dying, living, forgotten, last] = [1, 2, 3, 4].map(() => start('exec sleep 600'))
+  for (const [id, child] of Object.entries({ dying, living, forgotten, last })) watch.track(id, child?.pid ?? 0)
+  watch.forget('forgotten')
+  await end(forgotten as ChildProcess)
+  await end(dying as ChildProcess)
+  await until(() => changed.includes('dying'))
+  await end(last as ChildProcess)
+  await until(() => changed.includes('last'))
+  expect(changed).toEqual(['dying', 'last'])
+})
+
+test('a process that was gone before it was tracked is called back too', async () => {
+  const child = start('exit 0')
+  await once(child, 'exit')
+  watch.track('early', child.pid)
+  expect(changed).toEqual([])
+  await until(() => changed.length > 0)
+  expect(changed).toEqual(['early'])
+})
+
+test('a zombie counts as gone', async () => {
+  const parent = start('sleep 0.01 & echo $!; exec sleep 600')
+  const [line] = await once(parent.stdout as NodeJS.ReadableStream, 'data')
+  const pid = Number(line)
+  await until(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '))
+  watch.track('zombie', pid)
+  await until(() => changed.includes('zombie'))
+})
+
+test('another process of the same service takes the place of the first', async () => {
+  const [first, second] = [start('exec sleep 600'), start('exec sleep 600')]
+  watch.track('service', first.pid)
+  watch.track('service', second.pid)
+  const marker = start('exec sleep 600')
+  watch.track('marker', marker.pid)
+  await end(first)
+  await end(marker)
+  await until(() => changed.includes('marker'))
+  expect(changed).toEqual(['marker'])
+  await end(second)
+  await until(() => changed.includes('service'))
+})
+
+test('a service can be tracked again after its process was gone', async () => {
+  for (const round of [1, 2]) {
+    const child = start('exec sleep 600')
+    watch.track('service', child.pid)
+    await end(child)
+    await until(() => changed.length === round)
+  }
+})

@@ -1,0 +1,80 @@
+// A server as a process of its own, which a test can kill -9 at any moment or at a chosen effect, and start again on the
+// same data directory. What it started is found and ended by removeDataDir.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type Call, newCall } from './call.ts'
+
+export type ServerProcess = {
+  pid: number
+  url: string
+  api_url: string
+  first_token: string | undefined
+  project_id: string
+  /** Names of the provider's effects so far, in order. */
+  effects: readonly string[]
+  callWith(token: string): Call
+  /** Sends the signal and waits for the end. kill -9 by default. */
+  end(signal?: NodeJS.Signals): Promise<void>
+  /** Fulfilled when the process has ended, by whatever cause. */
+  ended: Promise<void>
+}
+
+export type ProcessOptions = {
+  data_dir: string
+  service_ports: { first: number; last: number }
+  database_url?: string
+  /** Kills itself with SIGKILL right before this effect: the n-th, counted from 1, or the first of that name. */
+  kill_at_effect?: number | string
+  /** More flags of the server. */
+  flags?: readonly string[]
+}
+
+/** Fulfilled when the server serves; fails, with what it printed, when it ends before. */
+export async function startServerProcess(options: ProcessOptions): Promise<ServerProcess> {
+  const child = spawnServer(options)
+  const effects: string[] = []
+  const errors: string[] = []
+  const ended = once(child, 'close').then(() => undefined)
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    errors.push(text)
+  })
+  const lines = createInterface({ input: child.stdout ?? process.stdin })
+  const started = new Promise<Facts>((resolve, reject) => {
+    lines.on('line', (line) => {
+      const message = JSON.parse(line) as { effect: string } | { facts: Facts } // written by test/server-main.ts
+      if ('effect' in message) effects.push(message.effect)
+      else resolve(message.facts)
+    })
+    void ended.then(() => reject(new Error(`the server ended before it served: ${errors.join('').slice(-4_000)}`)))
+  })
+  const end = async (signal: NodeJS.Signals = 'SIGKILL') => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    await ended
+  }
+  try {
+    const facts = await started
+    return { ...facts, effects, ended, end, callWith: (token) => newCall(facts.api_url, token) }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+type Facts = { pid: number; url: string; api_url: string; first_token: string | undefined; project_id: string }
+
+function spawnServer(options: ProcessOptions): ChildProcess {
+  const { data_dir, service_ports, database_url, kill_at_effect, flags = [] } = options
+  const script = join(import.meta.dirname, 'server-main.ts')
+  const ports = `${service_ports.first}-${service_ports.last}`
+  const words = ['--port', '0', '--data-dir', data_dir, '--service-ports', ports, '--log-level', 'error', ...flags]
+  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...words], {
+    env: {
+      PATH: process.env['PATH'],
+      ...(database_url !== undefined && { DATABASE_URL: database_url }),
+      ...(kill_at_effect !== undefined && { KILL_AT_EFFECT: String(kill_at_effect) }),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
