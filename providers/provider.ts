@@ -29,7 +29,13 @@ export type WantedService = {
 }
 
 /** One moment of one service: a snapshot of it, and from there its WAL up to target_time, when that is given. */
-export type ServiceSource = { service_id: string; snapshot_id: string; target_time?: Date }
+export type ServiceSource = {
+  service_id: string
+  snapshot_id: string
+  target_time?: Date
+  /** The snapshot was taken for this one service: it may be used up. */
+  private?: boolean
+}
 
 export type WantedSnapshot = { snapshot_id: string; deleted: boolean }
 

@@ -61,6 +61,10 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')
+}
+
 function undefinedIfAbsent(error: unknown): undefined {
   const code = errorCode(error)
   // ESRCH is how /proc says that the process went away while it was being read.

@@ -12,6 +12,7 @@ import {
   missingExtensionSentence,
   type PostgresInstallation,
 } from './installation.ts'
+import { newJobs } from './jobs.ts'
 import { foldersOf, nobody, placeOf, portOf, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
 import { freePort } from './port.ts'
@@ -64,6 +65,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     stopAll: () => stopAll(host),
     close: async () => {
       host.watch.close()
+      await host.jobs.close()
       await prepared
     },
   }
@@ -113,6 +115,8 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     template: onceEach((installation) => ensureTemplate(effect, directory, installation, as_root)),
     watch: newWatch(),
     roles_seen: new Map(),
+    pruned_seen: new Map(),
+    jobs: newJobs(),
   }
 }
 

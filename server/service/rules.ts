@@ -122,6 +122,7 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
   }
   if (row.source_service_id !== null && row.source_snapshot_id !== null) {
     wanted.source = { service_id: row.source_service_id, snapshot_id: row.source_snapshot_id }
+    if (row.source_strategy === 'NOW') wanted.source.private = true
     if (row.source_strategy === 'PITR' && row.source_time !== null) wanted.source.target_time = row.source_time
   }
   return wanted
