@@ -2,8 +2,7 @@
 // 1. The first token is printed once and written nowhere. 2. SIGINT and SIGTERM end it gracefully; a second one at once,
 //    which is safe: the next start goes on where this one was. 3. Databases go on running.
 import { openInstallation } from '#server/installation.ts'
-import { newLog } from '#server/log.ts'
-import { type Server, startServer } from '#server/main.ts'
+import type { Server } from '#server/main.ts'
 import { version } from '#server/version.ts'
 import type { Command } from './command.ts'
 import { openLogFile } from './log-file.ts'
@@ -16,6 +15,9 @@ export const start: Command = {
   details: `The very first start prints a personal access token, once. Ctrl-C stops the server; databases go on running.
 Several servers may share one data directory, each on a port of its own.`,
   run: async ({ config }) => {
+    // Loaded only here, so that the other commands answer at once.
+    const { startServer } = await import('#server/main.ts')
+    const { newLog } = await import('#server/log.ts')
     await openInstallation(config.data_dir)
     const log_file = openLogFile(config.data_dir)
     const server = await startServer(config, { log: newLog(config.log_level, log_file) })
