@@ -1,3 +1,4 @@
+// The embedded metadata store: closed to strangers, started once, found again.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
