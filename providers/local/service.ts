@@ -20,6 +20,7 @@ import {
   type Postmaster,
 } from './server-process.ts'
 import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
+import { ensureSharedMemoryGone } from './shared-memory.ts'
 import type { Watch } from './watch.ts'
 
 export type LocalHost = {
@@ -39,7 +40,11 @@ export type LocalHost = {
 
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
-const look_again_when_well_seconds = 30
+/** A death is noticed by the watch; this is for what only a login shows, and a login costs some CPU. */
+const look_again_when_well_seconds = 60
+
+/** The disk's own, the quota's, and PostgreSQL's word for it. */
+const disk_full_codes = new Set<string | undefined>(['ENOSPC', 'EDQUOT', '53100'])
 
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
   const place = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
@@ -55,7 +60,7 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
     if (wanted.power === 'off') return await ensureOff(host, place)
     return await ensureServing(host, place, wanted, installation.bin, settings_hash)
   } catch (error) {
-    if (errorCode(error) !== 'ENOSPC' && errorCode(error) !== 'EDQUOT') throw error
+    if (!disk_full_codes.has(errorCode(error))) throw error
     return setback(
       await stateOf(place),
       `no space left on the disk of ${host.directory}; it goes on when there is space`,
@@ -67,6 +72,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<ObservedServic
   host.watch.forget(place.service_id)
   host.roles_seen.delete(place.service_id)
   await ensureKilled(host.effect, place)
+  if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
   await host.effect('limits: remove')
   await host.limits.remove(place.service_id)
   await ensureDataGone(host.effect, place)
