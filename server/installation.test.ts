@@ -1,3 +1,4 @@
+// Table tests of the data directory: who may enter it, and its one id.
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
