@@ -6,7 +6,7 @@
 // 4. Killed, it is started again within two seconds by any server that watches it.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { chown, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { chmod, chown, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from './log.ts'
@@ -38,7 +38,9 @@ export async function ensureMetadataStore(place: StorePlace): Promise<MetadataSt
   const excess = Buffer.byteLength(join(socketsOf(place), '.s.PGSQL.5432')) - socket_path_bytes_max
   if (excess > 0) throw new Error(`the path of ${socketsOf(place)} is ${excess} bytes too long for a unix socket`)
   const owner = process.getuid?.() === 0 ? store_owner : undefined
-  await mkdir(place.directory, { recursive: true, mode: owner ? 0o711 : 0o700 })
+  await mkdir(place.directory, { recursive: true, mode: 0o700 })
+  // Not by mkdir: a strict umask would keep the store's own user out.
+  if (owner) await chmod(place.directory, 0o711)
   await mkdir(socketsOf(place), { mode: 0o700 }).catch(unlessCode('EEXIST'))
   if (owner) await chown(socketsOf(place), owner.uid, owner.gid)
   await ensureStoreData({ ...place, data: dataOf(place), owner })

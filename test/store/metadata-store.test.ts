@@ -65,8 +65,9 @@ test('servers that find the store stopped at once start exactly one', async () =
   await answers()
 })
 
-test('servers that find no store at once make exactly one, and nothing is left aside', async () => {
+test('servers that find no store at once make exactly one, also under a strict umask, and nothing is left aside', async () => {
   const data_dir = newDataDir()
+  const umask = process.umask(0o077)
   try {
     const { store_directory: directory } = await openInstallation(data_dir)
     const stores = await Promise.all([1, 2, 3].map(() => ensureMetadataStore({ ...store.place, directory })))
@@ -75,6 +76,7 @@ test('servers that find no store at once make exactly one, and nothing is left a
     const left = readdirSync(directory).filter((name) => name.startsWith('new-'))
     expect(left).toEqual([])
   } finally {
+    process.umask(umask)
     await removeDataDir(data_dir)
   }
 })
