@@ -55,6 +55,17 @@ export async function archiveTrouble(effect: Effect, place: Place, port: number)
   })
 }
 
+/** Whether a finished segment has been waiting for longer than it should. Costs one listing of a nearly empty folder. */
+export async function somethingWaits(place: Place): Promise<boolean> {
+  const folder = join(place.data, 'pg_wal', 'archive_status')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.ready'))
+  for (const name of names.toSorted()) {
+    const seen = await stat(join(folder, name)).catch(() => undefined)
+    if (seen && Date.now() - seen.mtimeMs > patience_ms) return true
+  }
+  return false
+}
+
 /** Removes what lies before this WAL file. */
 export async function pruneArchive(effect: Effect, place: Place, start_wal_file: string): Promise<void> {
   // Also the labels of backups, whose names begin with those of segments; the histories of timelines are kept.
@@ -69,14 +80,4 @@ export async function pruneArchive(effect: Effect, place: Place, start_wal_file:
 export function shellPath(path: string): string {
   const escaped = path.replaceAll('%', '%%').replaceAll(/%%f(?=$|\.new$)/g, '%f')
   return `'${escaped.replaceAll("'", `'\\''`)}'`
-}
-
-async function somethingWaits(place: Place): Promise<boolean> {
-  const folder = join(place.data, 'pg_wal', 'archive_status')
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.ready'))
-  for (const name of names.toSorted()) {
-    const seen = await stat(join(folder, name)).catch(() => undefined)
-    if (seen && Date.now() - seen.mtimeMs > patience_ms) return true
-  }
-  return false
 }

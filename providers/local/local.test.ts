@@ -1,3 +1,4 @@
+// Table tests of what the provider offers and refuses.
 import { expect, test } from 'vitest'
 import { refusalOf } from './local.ts'
 

@@ -4,6 +4,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises'
 import { availableParallelism, totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Offer, Provider } from '../provider.ts'
+import { newArchiveWatch } from './archive-watch.ts'
 import { ensureAuthority } from './certificate.ts'
 import { ensureFolder, newEffect, statIfThere, type Effect } from './effect.ts'
 import {
@@ -61,10 +62,14 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     refusalOf: async (offer) =>
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyService(host, wanted),
-    watch: (onChange) => host.watch.onChange(onChange),
+    watch: (onChange) => {
+      host.watch.onChange(onChange)
+      host.archive_watch.onStall(onChange)
+    },
     stopAll: () => stopAll(host),
     close: async () => {
       host.watch.close()
+      host.archive_watch.close()
       await host.jobs.close()
       await prepared
     },
@@ -114,6 +119,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
     template: onceEach((installation) => ensureTemplate(effect, directory, installation, as_root)),
     watch: newWatch(),
+    archive_watch: newArchiveWatch(),
     roles_seen: new Map(),
     pruned_seen: new Map(),
     jobs: newJobs(),

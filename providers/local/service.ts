@@ -2,6 +2,7 @@
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 import type { Happening, ObservedService, Size, WantedService } from '../provider.ts'
 import { archiveTrouble, hasArchiveModule } from './archive.ts'
+import type { ArchiveWatch } from './archive-watch.ts'
 import type { Authority } from './certificate.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
 import { ensureFile, isDiskFull, statIfThere, type Effect } from './effect.ts'
@@ -25,6 +26,7 @@ import {
   type Postmaster,
 } from './server-process.ts'
 import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
+import { ensureSharedMemoryGone } from './shared-memory.ts'
 import { ensureSnapshots } from './snapshot.ts'
 import type { Watch } from './watch.ts'
 
@@ -39,6 +41,7 @@ export type LocalHost = {
   installations: readonly PostgresInstallation[]
   template(installation: PostgresInstallation): Promise<string>
   watch: Watch
+  archive_watch: ArchiveWatch
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>
   /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
@@ -48,8 +51,8 @@ export type LocalHost = {
 
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
-/** Often enough that a stalled archive shows within a minute. */
-const look_again_when_well_seconds = 20
+/** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
+const look_again_when_well_seconds = 60
 const look_again_when_hopeless_seconds = 60
 
 /** What is seen of the service itself; its snapshots are looked at last. */
@@ -87,11 +90,13 @@ async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedServi
 
 async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
+  host.archive_watch.forget(place.service_id)
   host.roles_seen.delete(place.service_id)
   host.pruned_seen.delete(place.service_id)
   await host.jobs.end(place.service_id)
   if (await findHold(place)) return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
   await ensureKilled(host.effect, place)
+  if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
   await host.effect('limits: remove')
   await host.limits.remove(place.service_id)
   await ensureDataGone(host.effect, place)
@@ -100,6 +105,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
 
 async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
+  host.archive_watch.forget(place.service_id)
   const waiting_for = await ensureStopped(host.effect, place)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   return { state: 'stopped', settled: true, happenings: [] }
@@ -122,6 +128,7 @@ async function ensureServing(
   if ('state' in postmaster) return { ...postmaster, happenings }
   try {
     host.watch.track(place.service_id, postmaster.pid)
+    host.archive_watch.track(place)
     await ensureReplayForgotten(host.effect, place, wanted.endpoint.port)
     return { ...(await ensureLogin(host, place, wanted, postmaster)), happenings }
   } finally {

@@ -1,3 +1,4 @@
+// Table tests of the settings that follow from a size.
 import { expect, test } from 'vitest'
 import type { Size } from '../provider.ts'
 import { placeOf } from './layout.ts'

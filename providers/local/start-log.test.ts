@@ -1,3 +1,4 @@
+// Table tests of finding, in a server's log, why it did not start.
 import { expect, test } from 'vitest'
 import { fatalOfLog, fatalOfOutput } from './start-log.ts'
 

@@ -1,7 +1,10 @@
 // The howdah command as people type it: exit codes, messages without stacks, and the lives of tokens, projects, users.
+import { spawnSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
-import { howdah, type Started, startHowdah } from '#test/e2e/howdah.ts'
+import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { until } from '#test/until.ts'
 
 let data_dir = ''
@@ -45,11 +48,19 @@ test('every command explains itself', async () => {
   const names = [...stdout.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm)].map(([, name = '']) => name)
   expect(names).toContain('token create')
   for (const name of names.filter((name) => name !== 'version')) {
-    const words = name.split(' ')
-    const asked = await howdah(['help', ...words])
-    expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining(`Usage: howdah ${name}`) })
-    expect(await howdah([...words, '--help'])).toEqual(asked)
+    expect(await howdah(['help', ...name.split(' ')])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`Usage: howdah ${name}`),
+    })
   }
+  expect(await howdah(['stop', '--help'])).toEqual(await howdah(['help', 'stop']))
+})
+
+// npx links the package into the user's cache and changes a mode on the way, which only the clone's owner may.
+test.runIf(statSync(repository).uid === process.getuid?.())('npx howdah works in the clone, offline', () => {
+  const env = { ...process.env, HOME: data_dir, npm_config_cache: join(data_dir, 'npm') }
+  const ran = spawnSync('npx', ['--offline', 'howdah', 'version'], { cwd: repository, env, encoding: 'utf8' })
+  expect(ran.stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
 
 test('doctor works before anything is installed, and says what is missing', async () => {

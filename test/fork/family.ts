@@ -1,7 +1,7 @@
 // What the fork tests share: forking by the API, asking databases as their customers do, and the way from a service to
 // its folders.
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Snapshot } from '#contract/snapshot.ts'
 import type { Static } from 'typebox'
 import { loginTo } from '#test/database.ts'
@@ -13,7 +13,7 @@ export type Family = ReturnType<typeof familyOf>
 export type ForkInput = { fork_strategy: 'NOW' | 'LAST_SNAPSHOT' | 'PITR'; target_time?: string; name?: string }
 
 export function familyOf(installation: TestInstallation) {
-  const { call, services, untilStatus } = installation
+  const { call, services } = installation
   const requestFork = async (parent: ReadyService, input: ForkInput): Promise<ReadyService> => {
     const answer = await call('POST', `${services}/${parent.service_id}/forkService`, input)
     if (answer.status !== 202) throw new Error(`fork answered ${answer.status}: ${JSON.stringify(answer.body)}`)
@@ -29,7 +29,7 @@ export function familyOf(installation: TestInstallation) {
     snapshots,
     fork: async (parent: ReadyService, input: ForkInput): Promise<ReadyService> => {
       const child = await requestFork(parent, input)
-      await untilStatus(child.service_id, 'READY')
+      await installation.untilStatus(child.service_id, 'READY')
       return child
     },
     /** The first column of all rows of one statement, as text. */

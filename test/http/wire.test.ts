@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { api, base_path, type EndpointName } from '#contract/api.ts'
 import { newClient } from '#contract/client.ts'
@@ -11,6 +11,7 @@ import { Fault, unknown_service } from '#contract/fault.ts'
 import { plainSchema } from '#contract/openapi.ts'
 import type { Service } from '#contract/service.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
+import { until } from '../until.ts'
 
 let installation: TestInstallation
 let service: { service_id: string }
@@ -189,6 +190,23 @@ describe('the typed client', () => {
   })
 })
 
+test('a closing server ends idle connections at once and answers what was begun', async () => {
+  const idle = connectRaw()
+  const busy = connectRaw()
+  const body = '{"name":"renamed while closing"}'
+  await answered(idle, `GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
+  const head = `POST ${base_path}${at}/rename HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${installation.token}\r\n`
+  const begun = `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`
+  expect(await answered(busy, begun)).toMatch(/^HTTP\/1\.1 100 /)
+  const restarted = installation.restart()
+  await once(idle.socket, 'close')
+  busy.socket.write(body)
+  await once(busy.socket, 'close')
+  expect(busy.received()).toMatch(/HTTP\/1\.1 200 OK[^]*renamed while closing/)
+  await restarted
+  expect((await installation.call('GET', at)).body.name).toBe('renamed while closing')
+})
+
 /** The schema with every object closed, so that a member too many is an error. */
 function closed(schema: object): object {
   const add = (_key: string, value: unknown) =>
@@ -199,12 +217,25 @@ function closed(schema: object): object {
 }
 
 async function sendRaw(bytes: string): Promise<string> {
+  const { socket, received } = connectRaw()
+  socket.write(bytes, 'latin1')
+  await once(socket, 'close')
+  return received()
+}
+
+type Raw = { socket: Socket; received: () => string }
+
+function connectRaw(): Raw {
   const { hostname, port } = new URL(installation.server.url)
   const socket = connect(Number(port), hostname)
   const pieces: Buffer[] = []
   socket.on('data', (piece: Buffer) => pieces.push(piece))
   socket.on('error', () => undefined)
-  socket.write(bytes, 'latin1')
-  await once(socket, 'close')
-  return Buffer.concat(pieces).toString('latin1')
+  return { socket, received: () => Buffer.concat(pieces).toString('latin1') }
+}
+
+/** Writes and waits for the first bytes that come back. */
+async function answered({ socket, received }: Raw, bytes: string): Promise<string> {
+  socket.write(bytes)
+  return until(() => received())
 }
