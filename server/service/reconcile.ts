@@ -25,6 +25,13 @@ const routine_seconds = 60
 /** Not there yet, and the provider did not say when it may be. */
 const unsettled_seconds = 2
 
+/** What a deleted service waits for: it lives on for those, takes the snapshot that they stand on, and then goes. */
+const still_needed = {
+  settled: false,
+  waiting_for: 'forks that are being made still need its data',
+  look_again_seconds: unsettled_seconds,
+}
+
 type Subject = { row: ServiceRow; snapshots: SnapshotRow[] }
 
 export function newServiceReconcile(context: ServiceContext): Reconcile {
@@ -38,11 +45,11 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
     if (provider === undefined) {
       return reconciledOf(context, subject, setback(row, `region ${row.region_code} is not configured on this server`))
     }
-    if (row.deleted_at !== null && (await listForksBeingMade(db, service_id)).length > 0) {
-      return reconciledOf(context, subject, setback(row, 'forks that are being made still need its data'))
-    }
     try {
-      return reconciledOf(context, subject, await provider.applyService(wantedOf(row, subject.snapshots)))
+      const wanted = wantedOf(row, subject.snapshots)
+      const needed = wanted.deleted && (await listForksBeingMade(db, service_id)).length > 0
+      const seen = await provider.applyService(needed ? { ...wanted, deleted: false } : wanted)
+      return reconciledOf(context, subject, needed ? { ...seen, ...still_needed } : seen)
     } catch (error) {
       log.error({ err: error, service_id, generation: row.generation }, 'a provider failed')
       const seen = setback(row, 'an unexpected error; the server log has the details, and it is tried again')
