@@ -52,7 +52,8 @@ export function openDb(url: string): Db {
 export function storeIsAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (/^(08|57P0|53300|25006)/.test(code)) return true
+  // Classes 08 and 57P0: the connection or the server went; 53: it has no room; 25006: it is a standby just now.
+  if (/^(08|57P0|53|25006)/.test(code)) return true
   if (/^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true
   return /Connection terminated|timeout exceeded when trying to connect|not queryable|Client has encountered/.test(
     error.message,
