@@ -66,7 +66,9 @@ export function newHttp(parts: Parts): FastifyInstance {
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')
     // Without a declared body there is nothing whose type could be wrong.
-    if (request.routeOptions.config.endpoint?.body === undefined) delete request.raw.headers['content-type']
+    const { headers } = request.raw
+    const ignores_body = request.routeOptions.config.endpoint?.body === undefined
+    if (ignores_body && headers['content-type'] !== undefined) delete headers['content-type']
     done(request.raw.url !== undefined && request.raw.url.length > url_bytes_max ? urlTooLong() : undefined)
   })
   // The fields of this line are fixed and none is secret; the censor would cost more than the rest of a request.
