@@ -53,7 +53,7 @@ function reachSentence(from: Date, until: Date | undefined): string {
  */
 async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
   const { postmaster } = await findPostmaster(parent)
-  if (!postmaster || !(await readyPostmaster(parent, () => false))) return false
+  if (!postmaster || !(await readyPostmaster(parent))) return false
   const port = Number((await readIfThere(join(parent.data, 'postmaster.pid')))?.split('\n')[3])
   await effect('parent: commit after the target')
   try {
