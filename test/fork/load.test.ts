@@ -12,7 +12,7 @@ const writers = 3
 let installation: TestInstallation
 let family: Family
 let parent: ReadyService
-let writing = true
+const stop = new AbortController()
 const work: Promise<void>[] = []
 /** Ids of transfers whose commit was answered. */
 const committed = new Set<string>()
@@ -32,14 +32,14 @@ beforeAll(async () => {
   await until(() => committed.size > 50)
 })
 afterAll(async () => {
-  writing = false
+  stop.abort()
   await Promise.allSettled(work)
   await installation.stop()
 })
 
 async function write(): Promise<void> {
   const client = await family.session(parent)
-  while (writing) {
+  while (!stop.signal.aborted) {
     const [payer, payee] = [1 + Math.floor(Math.random() * accounts), 1 + Math.floor(Math.random() * accounts)]
     const { rows } = await client.query<{ id: string }>(
       `with paid as (update accounts set balance = balance - case when id = $1 then 7 else 0 end
