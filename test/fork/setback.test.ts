@@ -24,7 +24,7 @@ test('a parent that crashed and cannot start gives all that it had committed', a
   await until(() => listens(squatter, parent.endpoint.port))
   onTestFinished(() => void squatter.close())
   const seen = await untilTaken(provider, { ...parent, snapshots })
-  expect(seen).toMatchObject({ settled: false, waiting_for: expect.stringContaining('is in use') })
+  expect(seen).toMatchObject({ state: 'not_serving', settled: false })
   const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent) })
   await settle(provider, child)
   expect(await ask(provider, child, 'select n from t')).toBe('1')
