@@ -2,6 +2,7 @@
 import { auth_endpoints } from './auth.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
+import { snapshot_endpoints } from './snapshot.ts'
 
 export const base_path = '/public/api/v1'
 
@@ -9,6 +10,7 @@ export const api = {
   ...auth_endpoints,
   ...project_endpoints,
   ...service_endpoints,
+  ...snapshot_endpoints,
 }
 
 export type Api = typeof api

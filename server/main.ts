@@ -18,6 +18,7 @@ import { startReconciler } from './reconciler.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
+import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
 import { nudge } from './work.ts'
@@ -85,13 +86,23 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     nudge(db, 'service', service_id).catch((error: unknown) => log.warn({ err: error, service_id }, 'a nudge failed'))
   })
 
-  const context = { db, log, providers: new Map([[config.region, provider]]) }
+  const context = {
+    db,
+    log,
+    providers: new Map([[config.region, provider]]),
+    snapshot_policy: { interval_seconds: config.snapshot_interval, kept: config.snapshots_kept },
+  }
   const reconciler = startReconciler({ db, log, reconcile: { service: newServiceReconcile(context) } })
   opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
   await nudgeEveryService(db)
 
   const http = newHttp({
-    handlers: { ...identityHandlers(), ...projectHandlers(), ...serviceHandlers(context) },
+    handlers: {
+      ...identityHandlers(),
+      ...projectHandlers(),
+      ...serviceHandlers(context),
+      ...snapshotHandlers(context),
+    },
     authenticate: newAuthenticator(db),
     ready: () => reasonNotReady(db),
     ca_pem: provider.authority_pem,
