@@ -121,6 +121,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
     roles_seen: new Map(),
+    deaths_told: new Set(),
     pruned_seen: new Map(),
     jobs: newJobs(),
   }

@@ -45,6 +45,8 @@ export type LocalHost = {
   archive_watch: ArchiveWatch
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>
+  /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
+  deaths_told: Set<string>
   /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
   pruned_seen: Map<string, string>
   jobs: Jobs
@@ -66,7 +68,8 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(place), noSpaceSentence(host.directory))
   })
-  if (!(await statIfThere(place.data))) return { ...seen, snapshots: [] }
+  // What asks to be looked at again at once does not wait for copies.
+  if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
   const { snapshots, ...copying } = await ensureSnapshots(host, place, wanted)
   const pace = Math.min(seen.look_again_seconds ?? Infinity, copying.look_again_seconds ?? Infinity)
   return { ...copying, ...seen, snapshots, ...(pace < Infinity && { look_again_seconds: pace }) }
@@ -95,6 +98,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
   host.archive_watch.forget(place.service_id)
   host.roles_seen.delete(place.service_id)
+  host.deaths_told.delete(place.service_id)
   host.pruned_seen.delete(place.service_id)
   await host.jobs.end(place.service_id)
   if (await findHold(place)) return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
@@ -129,6 +133,7 @@ async function ensureServing(
   }
   const postmaster = await ensureRunning(host, place, wanted, bin, settings_hash, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
+  host.deaths_told.delete(place.service_id)
   try {
     host.watch.track(place.service_id, postmaster.pid)
     host.archive_watch.track(place)
@@ -180,6 +185,11 @@ async function ensureRunning(
     await ensureLimits(host, place, wanted.size)
     const ready = await readyPostmaster(place)
     return ready ?? setback('not_serving', still_starting, look_again_soon_seconds)
+  }
+  // What does not serve is said not to, before the time that a start and a recovery take.
+  if (found.died && !host.deaths_told.has(place.service_id)) {
+    host.deaths_told.add(place.service_id)
+    return setback('not_serving', 'PostgreSQL has ended by itself and is started again', 0)
   }
   if ((await findHold(place)) === 'copying while it stands still') {
     return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
