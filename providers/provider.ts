@@ -32,7 +32,8 @@ export type WantedService = {
 export type ServiceSource = {
   service_id: string
   snapshot_id: string
-  target_time?: Date
+  /** In UTC, to the microsecond, as PostgreSQL notes commits: `2026-03-01T12:00:00.123456Z`. */
+  target_time?: string
   /** The snapshot was taken for this one service: it may be used up. */
   private?: boolean
 }

@@ -120,7 +120,7 @@ async function finish(
     const snapshot = await findSnapshot(parent, source.snapshot_id)
     if (snapshot === undefined) throw new SourceDamaged('the snapshot of its parent is gone')
     const gathered = await gatherWal(effect, place, parent, snapshot, signal)
-    await savePlan(effect, place, { ...gathered, target_time: source.target_time.toISOString() })
+    await savePlan(effect, place, { ...gathered, target_time: source.target_time })
     await writeOwned(place, join(made, 'recovery.signal'), '')
     await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, source.target_time))
   } else {

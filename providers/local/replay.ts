@@ -50,14 +50,14 @@ export async function savePlan(effect: Effect, place: Place, plan: Plan): Promis
  * and after. hot_standby is off so that "ready" means: the target was reached and it takes writes.
  * The latest timeline is the one that the parent is on; the archive is its own, so it holds no other branch.
  */
-export function replaySettings(place: Place, target_time: Date | undefined): string {
+export function replaySettings(place: Place, target_time: string | undefined): string {
   const values = {
     // A link costs nothing; PostgreSQL renames it and, when it is done with it, reuses or removes it.
     restore_command: `ln ${shellPath(`${place.restore}/%f`)} "%p" 2>/dev/null`,
     recovery_target_timeline: 'latest',
     recovery_target_action: 'promote',
     hot_standby: 'off',
-    ...(target_time && { recovery_target_time: target_time.toISOString().replace('Z', '+00') }),
+    ...(target_time && { recovery_target_time: target_time.replace('Z', '+00') }),
   }
   return Object.entries(values)
     .map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`)

@@ -12,6 +12,7 @@ import { type At, getService, lockService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { insertEvent } from './events.ts'
 import { makeService } from './make.ts'
+import { parseMoment } from './moment.ts'
 import { invalid, parseName, parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
 import type { ServiceRow, Source } from './store.ts'
 
@@ -54,7 +55,7 @@ function forkName(name: string): string {
   return `${Array.from(name).slice(0, 123).join('')}-fork`
 }
 
-function parseTarget(input: Input, problems: string[]): Date | undefined {
+function parseTarget(input: Input, problems: string[]): string | undefined {
   if (input.fork_strategy !== 'PITR') {
     if (input.target_time !== undefined) problems.push('/target_time: only goes with fork_strategy PITR')
     return undefined
@@ -63,10 +64,12 @@ function parseTarget(input: Input, problems: string[]): Date | undefined {
     problems.push('/target_time: is required with fork_strategy PITR')
     return undefined
   }
-  return new Date(input.target_time)
+  const target = parseMoment(input.target_time)
+  if (target === undefined) problems.push('/target_time: is no moment of any calendar')
+  return target
 }
 
-async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: Date | undefined): Promise<Source> {
+async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: string | undefined): Promise<Source> {
   const { service_id } = parent
   const now = new Date()
   const source = {
@@ -79,20 +82,25 @@ async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: Date 
   await nudge(tx, 'service', service_id)
   if (input.fork_strategy === 'NOW') {
     const { snapshot_id } = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'fork' })
-    return { ...source, source_snapshot_id: snapshot_id, source_time: now }
+    return { ...source, source_snapshot_id: snapshot_id, source_time: now.toISOString() }
   }
   const snapshots = await listSnapshots(tx, service_id)
   if (input.fork_strategy === 'PITR') {
     const window = restorableOf(snapshots, now)
     if (window === undefined)
       throw invalid(['/target_time: the service has no complete snapshot yet; try again shortly'])
-    if (target === undefined || target < window.from || target > window.until) {
+    const at = new Date(target ?? Number.NaN)
+    if (!(at >= window.from && at <= window.until)) {
       const { from, until } = window
       const reach = `${from.toISOString()} to ${until.toISOString()}`
       throw invalid([`/target_time: is outside the moments that can be restored, ${reach}`])
     }
   }
-  const snapshot = sourceSnapshot(snapshots, input.fork_strategy, target)
+  const snapshot = sourceSnapshot(snapshots, input.fork_strategy, target === undefined ? undefined : new Date(target))
   if (snapshot === undefined) throw invalid(['/fork_strategy: the service has no snapshot to fork from; use NOW'])
-  return { ...source, source_snapshot_id: snapshot.snapshot_id, source_time: target ?? snapshot.taken_at }
+  return {
+    ...source,
+    source_snapshot_id: snapshot.snapshot_id,
+    source_time: target ?? snapshot.taken_at?.toISOString() ?? null,
+  }
 }

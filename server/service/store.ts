@@ -30,7 +30,8 @@ export type ServiceRow = {
   source_project_id: string | null
   source_strategy: ForkStrategy | null
   source_snapshot_id: string | null
-  source_time: Date | null
+  /** In UTC, to the microsecond. */
+  source_time: string | null
   source_failed: boolean
 }
 
@@ -42,7 +43,8 @@ export type Source = Pick<
 const columns = `service_id, project_id, name, created, region_code, service_type, environment, host, port,
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
   deleted_at, state, settled_generation, observed_at, waiting_for,
-  source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time, source_failed`
+  source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
+  to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time`
 
 /** What a new row needs; everything else has its default. */
 export type NewService = Pick<

@@ -75,5 +75,5 @@ function lineageNode(row: ServiceRow, ids: ReadonlySet<string>) {
     exists: ids.has(row.source_service_id),
   }
   if (row.source_time === null) return { ...node, forked_from }
-  return { ...node, forked_from: { ...forked_from, moment: row.source_time.toISOString() } }
+  return { ...node, forked_from: { ...forked_from, moment: row.source_time } }
 }

@@ -47,7 +47,7 @@ test('a snapshot of a parent that had crashed leads to every later moment', asyn
   const moment = Date.now() + 1
   await until(() => Date.now() > moment + 1)
   await ask(provider, parent, 'update t set n = 3')
-  const source = { ...sourceOf(parent), target_time: new Date(moment) }
+  const source = { ...sourceOf(parent), target_time: new Date(moment).toISOString() }
   const child = await newWanted(provider, { size: 'shared', source })
   await settle(provider, child)
   expect(await ask(provider, child, 'select n from t')).toBe('2')
@@ -62,7 +62,10 @@ test('a missing WAL file fails the fork with its name and what can be had, and i
   const missing = await fillSegments(world, parent, 3)
   await rm(join(world.directory, 'services', parent.service_id, 'archive', missing))
   await rm(join(world.directory, 'services', parent.service_id, 'data', 'pg_wal', missing), { force: true })
-  const child = await newWanted(provider, { size: 'shared', source: { ...sourceOf(parent), target_time: new Date() } })
+  const child = await newWanted(provider, {
+    size: 'shared',
+    source: { ...sourceOf(parent), target_time: new Date().toISOString() },
+  })
   const seen = await untilFailed(provider, child)
   expect(seen.waiting_for).toContain(`WAL file ${missing} `)
   expect(seen.waiting_for).toMatch(/can be restored is 20\S+Z to 20\S+Z/)
@@ -82,7 +85,10 @@ test('a damaged WAL file fails the fork with its name and what can be had, and i
   const file = await open(join(world.directory, 'services', parent.service_id, 'archive', damaged), 'r+')
   await file.write(Buffer.alloc(16_384, 0xff), 0, 16_384, 16_384)
   await file.close()
-  const child = await newWanted(provider, { size: 'shared', source: { ...sourceOf(parent), target_time: new Date() } })
+  const child = await newWanted(provider, {
+    size: 'shared',
+    source: { ...sourceOf(parent), target_time: new Date().toISOString() },
+  })
   const seen = await untilFailed(provider, child)
   expect(seen.waiting_for).toContain(`WAL file ${damaged} `)
   expect(seen.waiting_for).toMatch(/can be restored is 20\S+Z to 20/)
@@ -120,7 +126,7 @@ test.each(['fork: copy snapshot', 'gathered WAL: copy', 'fork: rename into place
     await untilTaken(provider, { ...parent, snapshots })
     const child = await newWanted(provider, {
       size: 'shared',
-      source: { ...sourceOf(parent), target_time: new Date() },
+      source: { ...sourceOf(parent), target_time: new Date().toISOString() },
     })
     const seen = await until(async () => {
       const one = await provider.applyService(child)
