@@ -1,5 +1,7 @@
 // kill -9 of the server right before every effect of a fork, and a new server after it. The fork runs undisturbed once to
 // learn its effects, of which the test chooses those that are not another test's already. Only the server dies.
+// A fork is killed at every third of them, so that each new server gets somewhere before it dies too; three forks so
+// have been killed everywhere.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { expect } from 'vitest'
@@ -11,12 +13,15 @@ import { listPostmasters, orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 import type { ForkInput } from './family.ts'
 
+const forks = 3
+
 export type Killing = Awaited<ReturnType<typeof startKilling>>
 
 export async function startKilling() {
   const data_dir = newDataDir()
   const service_ports = newServicePorts()
-  const revive = () => startServerProcess({ data_dir, service_ports })
+  const revive = (kill_at_effect?: string) =>
+    startServerProcess({ data_dir, service_ports, ...(kill_at_effect !== undefined && { kill_at_effect }) })
   let server: ServerProcess = await revive()
   const token = server.first_token ?? ''
   const services = `/projects/${server.project_id}/services`
@@ -51,17 +56,7 @@ export async function startKilling() {
     await untilStatus(service_id, 'gone')
   }
 
-  /** Nobody is at work, and nothing is due: what is counted from here on belongs to the next request. */
-  const untilQuiet = async () => {
-    const store = new pg.Client(storeUrlOf(data_dir))
-    await store.connect()
-    try {
-      const busy = `select from work where due_at <= now() + interval '5 seconds' or lease_token is not null`
-      await until(async () => (await store.query(busy)).rowCount === 0, { what: 'nothing is due' })
-    } finally {
-      await store.end()
-    }
-  }
+  const untilQuiet = () => until(() => isQuiet(data_dir), { interval_ms: 100, what: 'nothing is due' })
 
   const query = (service: ReadyService, sql: string) => ask(server.api_url, service, service.initial_password, sql)
 
@@ -79,36 +74,77 @@ export async function startKilling() {
       await remove(child)
       await until(() => orphansOf(data_dir, [parent.service_id]).length === 0, { what: 'nothing is left of it' })
     }
+    /** The fork is there and all work is done: a server that still lives has not come by the effect. */
+    const isMade = async () => {
+      const answer = await call('GET', '')
+      const body = answer.body as unknown as { status: string }[] // the contract's own answer to a list
+      return body.length === 2 && body.every(({ status }) => status === 'READY') && (await isQuiet(data_dir))
+    }
+    const effects = await learnEffects(chosen, () => made(path, input, 'learning'))
+    await checkAndRemove('learning')
     await untilQuiet()
-    const before = server.effects.length
-    const first = randomUUID()
-    await made(path, input, first)
-    await untilQuiet()
-    await server.killAt('none', 1)
-    const effects = [...new Set(server.effects.slice(before))].filter((name) => chosen.test(name))
-    await checkAndRemove(first)
-    for (const effect of effects) {
-      const key = randomUUID()
-      await untilQuiet()
-      await server.killAt(effect, 1)
-      // The answer may be lost with the server; the intent is not.
-      await Promise.allSettled([request(path, input, key)])
-      await within(server.ended, `the server is killed at: ${effect}`)
+    for (let first = 0; first < forks; first++) {
+      let key = ''
+      for (const effect of effects.filter((_, index) => index % forks === first)) {
+        if (key !== '' && (await diesAgain(effect, isMade))) continue
+        if (key !== '') {
+          server = await revive()
+          await checkAndRemove(key)
+          await untilQuiet()
+        }
+        key = randomUUID()
+        await server.killAt(effect, 1)
+        // The answer may be lost with the server; the intent is not.
+        await Promise.allSettled([request(path, input, key)])
+        await endOf(server, () => false, effect)
+      }
       server = await revive()
-      await checkAndRemove(key).catch((error: unknown) => {
-        throw new Error(`after a kill at: ${effect}`, { cause: error })
-      })
+      await checkAndRemove(key)
+      await untilQuiet()
     }
     return effects
+  }
+
+  /** A new server goes on with the fork and dies at the effect; false when it came to the end without it. */
+  const diesAgain = async (effect: string, isMade: () => Promise<boolean>): Promise<boolean> => {
+    // It may come that far before it serves.
+    const next = await revive(effect).catch(() => undefined)
+    if (next === undefined) return true
+    server = next
+    const end = await endOf(server, isMade, effect)
+    await server.end()
+    return end === 'killed'
+  }
+
+  const learnEffects = async (chosen: RegExp, act: () => Promise<unknown>) => {
+    await untilQuiet()
+    const before = server.effects.length
+    await act()
+    await untilQuiet()
+    await server.killAt('none', 1)
+    return [...new Set(server.effects.slice(before))].filter((name) => chosen.test(name))
   }
 
   return { made, query, untilQuiet, killAtEvery, stop: () => removeDataDir(data_dir) }
 }
 
-async function within(promise: Promise<void>, what: string): Promise<void> {
+/** Nobody is at work, and nothing is due: what is counted from here on belongs to the next request. */
+async function isQuiet(data_dir: string): Promise<boolean> {
+  const store = new pg.Client(storeUrlOf(data_dir))
+  await store.connect()
+  try {
+    const busy = `select from work where due_at <= now() + interval '5 seconds' or lease_token is not null`
+    return (await store.query(busy)).rowCount === 0
+  } finally {
+    await store.end()
+  }
+}
+
+async function endOf(server: ServerProcess, isMade: () => Promise<boolean> | boolean, effect: string) {
   let over = false
-  void promise.then(() => {
+  void server.ended.then(() => {
     over = true
   })
-  await until(() => over, { what })
+  const look = async () => (over ? 'killed' : (await isMade()) && 'made')
+  return await until(look, { what: `the server is killed at: ${effect}` })
 }

@@ -70,11 +70,11 @@ test.each(['NOW', 'NOW', 'PITR'] as const)('a fork under writes (%s) is consiste
   // A commit of the very millisecond of the target may lie after it; all earlier ones are before it.
   const late = fork_strategy === 'PITR' ? writers : 0
   expect(before.filter((id) => !there.has(id)).length).toBeLessThanOrEqual(late)
-  expect(await indexProblems(child)).toEqual([])
+  expect(await problemsOf(child)).toEqual([])
 })
 
-/** Every index of the database against its table, by PostgreSQL's own checker. */
-async function indexProblems(service: ReadyService): Promise<string[]> {
+/** Every table of the database, and every index against its table, by PostgreSQL's own checker. */
+async function problemsOf(service: ReadyService): Promise<string[]> {
   const client = new pg.Client({
     host: join(installation.config.data_dir, 'local', 'run', service.service_id),
     port: service.endpoint.port,
@@ -95,6 +95,13 @@ async function indexProblems(service: ReadyService): Promise<string[]> {
       })
     }
     expect(rows.length).toBeGreaterThan(50)
+    const heaps = await client.query<{ name: string; at: string | null; msg: string | null }>(
+      `select c.oid::regclass::text as name, found.blkno::text as at, found.msg
+       from pg_class c left join lateral verify_heapam(c.oid, check_toast => true) as found on true
+       where c.relkind in ('r', 't', 'm') and c.relpersistence = 'p'`,
+    )
+    expect(heaps.rows.length).toBeGreaterThan(50)
+    for (const { name, at, msg } of heaps.rows) if (msg !== null) problems.push(`${name}, block ${at}: ${msg}`)
     return problems
   } finally {
     await client.end()

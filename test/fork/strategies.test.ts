@@ -22,9 +22,14 @@ beforeAll(async () => {
 })
 afterAll(() => installation.stop())
 
-const remove = async ({ service_id }: ReadyService) => {
-  await installation.call('DELETE', `${installation.services}/${service_id}`)
-  await installation.untilStatus(service_id, 'gone')
+const at = ({ service_id }: ReadyService, verb = '') => `${installation.services}/${service_id}${verb}`
+
+/** What nobody looks at any more goes while the next test runs. */
+const letGo = (service: ReadyService) => installation.call('DELETE', at(service))
+
+const remove = async (service: ReadyService) => {
+  await letGo(service)
+  await installation.untilStatus(service.service_id, 'gone')
 }
 
 test('NOW has what was committed before the request; parent and fork go their own ways', async () => {
@@ -32,39 +37,16 @@ test('NOW has what was committed before the request; parent and fork go their ow
   expect(await family.rows(child, 'select n from t')).toEqual(['1'])
   await family.rows(child, 'insert into t values (100)')
   expect(await family.rows(parent, 'select n from t')).toEqual(['1'])
-  const { body } = await installation.call('GET', `${installation.services}/${child.service_id}`)
+  const { body } = await installation.call('GET', at(child))
   expect(body).toMatchObject({
     name: 'parent-fork',
     forked_from: { is_standby: false, service_id: parent.service_id, project_id: installation.project_id },
   })
-  await remove(child)
-})
-
-test('a fork has its own password, and the one of its parent is worth nothing there', async () => {
-  const child = await family.fork(parent, { fork_strategy: 'NOW' })
   expect(child.initial_password).not.toBe(parent.initial_password)
   const stranger = family.session({ ...child, initial_password: parent.initial_password })
   await expect(stranger).rejects.toThrow('password authentication failed')
-  await remove(child)
-})
 
-test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next one', async () => {
-  const empty = await family.fork(parent, { fork_strategy: 'LAST_SNAPSHOT' })
-  expect(await family.rows(empty, `select count(*) from pg_tables where tablename = 't'`)).toEqual(['0'])
-  const known = (await family.snapshots(parent)).map(({ id }) => id)
-  const taken = await installation.call('POST', `${installation.services}/${parent.service_id}/snapshots`)
-  expect(taken.status).toBe(202)
-  await family.untilSnapshot(parent, known)
-  for (const round of [1, 2]) {
-    const child = await family.fork(parent, { fork_strategy: 'LAST_SNAPSHOT', name: `round ${round}` })
-    expect(await family.rows(child, 'select n from t')).toEqual(['1'])
-    await remove(child)
-  }
-  await remove(empty)
-})
-
-test('the snapshot of a fork goes when the fork is made, and its archive holds nothing of the parent', async () => {
-  const child = await family.fork(parent, { fork_strategy: 'NOW' })
+  // The snapshot of a fork goes when the fork is made, and its archive holds nothing of the parent.
   await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
   await until(() => !readdirSync(`${family.home(parent)}/snapshots`).some((name) => name.includes('.')))
   await family.untilSnapshot(child)
@@ -74,7 +56,22 @@ test('the snapshot of a fork goes when the fork is made, and its archive holds n
       .toSorted()
       .at(-1) ?? ''
   if (oldest !== undefined) expect(oldest >= last_of_parent.slice(0, 24)).toBe(true)
-  await remove(child)
+  await letGo(child)
+})
+
+test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next one', async () => {
+  const empty = await family.fork(parent, { fork_strategy: 'LAST_SNAPSHOT' })
+  expect(await family.rows(empty, `select count(*) from pg_tables where tablename = 't'`)).toEqual(['0'])
+  await letGo(empty)
+  const known = (await family.snapshots(parent)).map(({ id }) => id)
+  const taken = await installation.call('POST', at(parent, '/snapshots'))
+  expect(taken.status).toBe(202)
+  await family.untilSnapshot(parent, known)
+  for (const round of [1, 2]) {
+    const child = await family.fork(parent, { fork_strategy: 'LAST_SNAPSHOT', name: `round ${round}` })
+    expect(await family.rows(child, 'select n from t')).toEqual(['1'])
+    await letGo(child)
+  }
 })
 
 test('a fork of a fork of a fork has the data of all', async () => {
@@ -93,51 +90,58 @@ test('a fork of a fork of a fork has the data of all', async () => {
   )
   const parents = line.map((it) => body.find(({ service_id }) => service_id === it.service_id)?.forked_from?.service_id)
   expect(parents).toEqual([parent, ...line.slice(0, -1)].map(({ service_id }) => service_id))
-  for (const one of line) await remove(one)
+  for (const one of line) await letGo(one)
 })
 
-test('a stopped parent stays stopped while it is forked', async () => {
+test('a stopped parent stays stopped while it is forked, and deleted right after the request it still gives its data', async () => {
   const sleeper = await family.fork(parent, { fork_strategy: 'NOW' })
-  await installation.call('POST', `${installation.services}/${sleeper.service_id}/stop`)
+  await installation.call('POST', at(sleeper, '/stop'))
   await installation.untilStatus(sleeper.service_id, 'PAUSED')
   const child = await family.fork(sleeper, { fork_strategy: 'NOW' })
   expect(await family.rows(child, 'select n from t')).toEqual(['1'])
   await installation.untilStatus(sleeper.service_id, 'PAUSED')
-  await remove(child)
-  await remove(sleeper)
-})
 
-test('a parent that is deleted right after the request still gives its data', async () => {
-  const doomed = await family.fork(parent, { fork_strategy: 'NOW' })
-  const child = await family.requestFork(doomed, { fork_strategy: 'NOW' })
-  await installation.call('DELETE', `${installation.services}/${doomed.service_id}`)
-  await installation.untilStatus(child.service_id, 'READY')
-  await installation.untilStatus(doomed.service_id, 'gone')
-  expect(await family.rows(child, 'select n from t')).toEqual(['1'])
-  await remove(child)
+  for (const doomed of [sleeper, child]) {
+    const heir = await family.requestFork(doomed, { fork_strategy: 'NOW' })
+    await letGo(doomed)
+    await installation.untilStatus(heir.service_id, 'READY')
+    await installation.untilStatus(doomed.service_id, 'gone')
+    expect(await family.rows(heir, 'select n from t')).toEqual(['1'])
+    await letGo(heir)
+  }
 })
 
 test('a fork that is deleted half-way leaves nothing', async () => {
+  const alone = () => orphansOf(installation.config.data_dir, [parent.service_id]).length === 0
+  await until(alone, { what: 'the forks of earlier tests are gone' })
   const before = listPids(installation.config.data_dir).length
   for (const fork_strategy of ['NOW', 'LAST_SNAPSHOT'] as const) {
     const child = await family.requestFork(parent, { fork_strategy })
     await remove(child)
   }
   await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
-  await until(() => orphansOf(installation.config.data_dir, [parent.service_id]).length === 0)
+  await until(alone)
   await until(() => listPids(installation.config.data_dir).length <= before)
 })
 
-test('ten forks of one parent at once all come', { timeout: 120_000 }, async () => {
-  const strategies = ['NOW', 'LAST_SNAPSHOT'] as const
+test('twenty forks of one parent at once, of all strategies, all come, and nothing is left when they go', async () => {
+  const strategies = ['NOW', 'LAST_SNAPSHOT', 'PITR'] as const
+  const target_time = new Date().toISOString()
   const children = await Promise.all(
-    Array.from({ length: 10 }, (_, index) =>
-      family.requestFork(parent, { fork_strategy: strategies[index % 2] ?? 'NOW', name: `fork ${index}` }),
-    ),
+    Array.from({ length: 20 }, (_, index) => {
+      const fork_strategy = strategies[index % strategies.length] ?? 'NOW'
+      const target = fork_strategy === 'PITR' ? { target_time } : {}
+      return family.requestFork(parent, { fork_strategy, name: `fork ${index}`, ...target })
+    }),
   )
   for (const child of children) {
     await installation.untilStatus(child.service_id, 'READY')
     expect(await family.rows(child, 'select n from t')).toEqual(['1'])
   }
+  await installation.untilStatus(parent.service_id, 'READY')
   await Promise.all(children.map(remove))
+  await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
+  await until(() => orphansOf(installation.config.data_dir, [parent.service_id]).length === 0)
+  const known = (await family.snapshots(parent)).map(({ id }) => id)
+  await until(() => readdirSync(`${family.home(parent)}/snapshots`).every((name) => known.includes(name)))
 })
