@@ -35,10 +35,21 @@ export async function hasArchiveModule(bin: string): Promise<boolean> {
   return found.some((seen) => seen !== undefined)
 }
 
-/** Why finished WAL does not reach the archive, as a sentence; undefined when all is well. Asks it to try again. */
-export async function archiveTrouble(effect: Effect, place: Place, port: number): Promise<string | undefined> {
+/**
+ * Why finished WAL does not reach the archive, as a sentence; undefined when all is well. Asks it to try again.
+ * `stalled`: the services of which the caller was told so the last time.
+ */
+export async function archiveTrouble(
+  effect: Effect,
+  place: Place,
+  port: number,
+  stalled: Set<string>,
+): Promise<string | undefined> {
   // The files tell for nothing what a connection would cost something to ask, and nearly always all is well.
-  if (!(await somethingWaits(place))) return undefined
+  if (!(await somethingWaits(place))) {
+    if (stalled.delete(place.service_id)) await removeHalves(effect, place)
+    return undefined
+  }
   return await withSuperuser(place, port, {}, async (client) => {
     const { rows } = await client.query<{ failing: boolean; failed: string | null }>(
       `select last_failed_wal as failed,
@@ -46,6 +57,8 @@ export async function archiveTrouble(effect: Effect, place: Place, port: number)
        from pg_stat_archiver`,
     )
     if (!rows[0]?.failing) return undefined
+    stalled.add(place.service_id)
+    await removeHalves(effect, place)
     // By itself it would try again within a minute; woken, it tries now.
     await effect('archive: try again')
     await client.query('select pg_reload_conf()')
@@ -75,6 +88,17 @@ export async function pruneArchive(effect: Effect, place: Place, start_wal_file:
   for (const name of names) {
     if (placeInWal(name) >= placeInWal(start_wal_file)) continue
     await ensureRemoved(effect, 'archived WAL', join(place.archive, name))
+  }
+}
+
+/**
+ * What PostgreSQL's module leaves behind of every attempt that failed: on a full disk they take the last space. Should it be
+ * writing one right now, it tries once more.
+ */
+async function removeHalves(effect: Effect, { archive }: Place): Promise<void> {
+  const names = await readdir(archive).catch(() => [])
+  for (const name of names.filter((name) => name.startsWith('archtemp.'))) {
+    await ensureRemoved(effect, 'cut-off archived WAL', join(archive, name))
   }
 }
 

@@ -17,7 +17,13 @@ import { withSuperuser } from './superuser.ts'
 import { firstGap, isHistory, listSegments, placeInWal, segmentNameOf, type Segment } from './wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
-export type ClusterCopy = { taken_at: Date; start_wal_file: string; size_bytes: number }
+export type ClusterCopy = {
+  taken_at: Date
+  start_wal_file: string
+  size_bytes: number
+  /** There is a commit of this millisecond or later in this WAL file, or before it. */
+  commit_after?: { ms: number; wal_file: string }
+}
 
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
@@ -51,7 +57,8 @@ export async function copyRunning(
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
     const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop.last)
     await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
-    return { taken_at: await clockOf(client), start_wal_file, size_bytes: bytes + wal_bytes }
+    const commit_after = await commitAfter(effect, client)
+    return { taken_at: await clockOf(client), start_wal_file, size_bytes: bytes + wal_bytes, commit_after }
   })
 }
 
@@ -104,6 +111,16 @@ async function saveArchived(pg_wal: string, segments: readonly Segment[]): Promi
   for (const { name, number } of segments) {
     if (number !== last?.number) await writeFile(join(pg_wal, 'archive_status', `${name}.done`), '', { mode: 0o600 })
   }
+}
+
+/** Whoever goes to an earlier moment needs no WAL beyond: only a later commit tells the replay that the moment has passed. */
+async function commitAfter(effect: Effect, client: pg.Client): Promise<{ ms: number; wal_file: string }> {
+  const ms = (await clockOf(client)).getTime() - 1
+  await effect('copy: commit after it')
+  await client.query('set synchronous_commit = on')
+  await client.query(`select pg_logical_emit_message(true, 'howdah', '')`)
+  const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_insert_lsn()) as name')
+  return { ms, wal_file: rows[0]?.name ?? '' }
 }
 
 /** The server's clock, because its commits carry that; rounded up, so that the copy is complete at that moment. */

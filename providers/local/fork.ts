@@ -15,7 +15,7 @@ import { withHold } from './hold.ts'
 import { placeOf, portOf, type Place } from './layout.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from './replay.ts'
 import type { LocalHost } from './service.ts'
-import { findSnapshot, snapshotData } from './snapshot.ts'
+import { findSnapshot, lastWalFileFor, snapshotData } from './snapshot.ts'
 import { gatherWal } from './source-wal.ts'
 
 export type ForkSeen = { waiting_for: string; failed?: boolean; look_again_seconds: number }
@@ -119,7 +119,8 @@ async function finish(
   if (source.target_time) {
     const snapshot = await findSnapshot(parent, source.snapshot_id)
     if (snapshot === undefined) throw new SourceDamaged('the snapshot of its parent is gone')
-    const gathered = await gatherWal(effect, place, parent, snapshot, signal)
+    const last_wal_file = await lastWalFileFor(parent, source.target_time)
+    const gathered = await gatherWal(effect, place, parent, { snapshot, last_wal_file, signal })
     await savePlan(effect, place, { ...gathered, target_time: source.target_time })
     await writeOwned(place, join(made, 'recovery.signal'), '')
     await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, source.target_time))

@@ -122,6 +122,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     archive_watch: newArchiveWatch(),
     roles_seen: new Map(),
     deaths_told: new Set(),
+    stalls_told: new Set(),
     pruned_seen: new Map(),
     jobs: newJobs(),
   }

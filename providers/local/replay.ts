@@ -13,7 +13,7 @@ import { segmentNameOf, placeInWal } from './wal.ts'
 
 export type Plan = {
   target_time: string
-  /** The parent ran and made a commit after the target. Otherwise the WAL may end before it, with the same result. */
+  /** There is a commit after the target, as of a parent that runs. Otherwise the WAL may end before it, with the same result. */
   source_ran: boolean
   last_wal_file: string
   /** Which moments can be had all the same, should the WAL be damaged. */

@@ -47,6 +47,8 @@ export type LocalHost = {
   roles_seen: Map<string, string>
   /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
   deaths_told: Set<string>
+  /** Services whose archive this process has reported to be stalled. Only saves a listing. */
+  stalls_told: Set<string>
   /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
   pruned_seen: Map<string, string>
   jobs: Jobs
@@ -99,6 +101,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
   host.archive_watch.forget(place.service_id)
   host.roles_seen.delete(place.service_id)
   host.deaths_told.delete(place.service_id)
+  host.stalls_told.delete(place.service_id)
   host.pruned_seen.delete(place.service_id)
   await host.jobs.end(place.service_id)
   if (await findHold(place)) return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
@@ -229,7 +232,7 @@ async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService,
     login = await probed()
   }
   if (login.result === 'ok') {
-    const waiting_for = await archiveTrouble(host.effect, place, endpoint.port)
+    const waiting_for = await archiveTrouble(host.effect, place, endpoint.port, host.stalls_told)
     if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), settled: true }
     return { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings: [] }
   }

@@ -7,7 +7,7 @@ import type { ObservedSnapshot, WantedService } from '../provider.ts'
 import { pruneArchive } from './archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
 import { syncTree } from './copy-tree.ts'
-import { ensureFolder, ensureRemoved, isDiskFull, readIfThere } from './effect.ts'
+import { ensureFolder, ensureRemoved, isDiskFull, readIfThere, statIfThere } from './effect.ts'
 import { findHold, withHold } from './hold.ts'
 import { noSpaceSentence, type Place } from './layout.ts'
 import { ensureStopped, findPostmaster } from './server-process.ts'
@@ -60,6 +60,16 @@ export async function findSnapshot(place: Place, snapshot_id: string): Promise<C
   if (text === undefined) return undefined
   const facts = JSON.parse(text) as Omit<ClusterCopy, 'taken_at'> & { taken_at: string } // written below, in one piece
   return { ...facts, taken_at: new Date(facts.taken_at) }
+}
+
+/** The WAL file up to which a replay to this moment needs the service's WAL; undefined when no snapshot can tell. */
+export async function lastWalFileFor(place: Place, target_time: string): Promise<string | undefined> {
+  const names = (await readdir(place.snapshots)).filter((name) => !name.includes('.'))
+  const commits = (await Promise.all(names.map((name) => findSnapshot(place, name)))).map(
+    (facts) => facts?.commit_after,
+  )
+  const later = commits.filter((commit) => commit !== undefined).filter(({ ms }) => Date.parse(target_time) < ms)
+  return later.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
 
 const jobName = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
@@ -140,6 +150,8 @@ async function take(host: LocalHost, place: Place, id: string, port: number, sig
 async function prune({ effect, pruned_seen }: LocalHost, place: Place, complete: readonly ClusterCopy[]) {
   const oldest = complete.map((facts) => facts.start_wal_file).toSorted((a, b) => (a.slice(8) < b.slice(8) ? -1 : 1))[0]
   if (oldest === undefined || pruned_seen.get(place.service_id) === oldest) return
+  // What is wrong with an archive is for the look at the archive to say.
+  if (!(await statIfThere(place.archive))?.isDirectory()) return
   await pruneArchive(effect, place, oldest)
   pruned_seen.set(place.service_id, oldest)
 }

@@ -13,19 +13,21 @@ import { firstGap, isHistory, listSegments, placeInWal } from './wal.ts'
 
 type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file'>
 
+/** last_wal_file: up to which the WAL is known to lead past the target. Undefined: all that there is. */
+type Wanted = { snapshot: ClusterCopy; last_wal_file: string | undefined; signal: AbortSignal }
+
 export async function gatherWal(
   effect: Effect,
   place: Place,
   parent: Place,
-  snapshot: ClusterCopy,
-  signal: AbortSignal,
+  { snapshot, last_wal_file, signal }: Wanted,
 ): Promise<Gathered> {
   const { owner } = place
   await ensureRemoved(effect, 'gathered WAL', place.restore)
   await ensureFolder(effect, 'gathered WAL', place.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
-  const source_ran = await passTarget(effect, parent)
+  const source_ran = last_wal_file !== undefined || (await passTarget(effect, parent))
   await effect('gathered WAL: copy')
-  await copyAll(place, parent, snapshot.start_wal_file, signal)
+  await copyAll(place, parent, { first: snapshot.start_wal_file, last: last_wal_file, signal })
   const segments = await listSegments(place.restore)
   const gap = firstGap(segments, snapshot.start_wal_file)
   const before = segments.findLast(({ name }) => gap !== undefined && placeInWal(name) < placeInWal(gap))
@@ -67,12 +69,15 @@ async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
   }
 }
 
-async function copyAll(place: Place, parent: Place, first: string, signal: AbortSignal): Promise<void> {
+type Row = { first: string; last: string | undefined; signal: AbortSignal }
+
+async function copyAll(place: Place, parent: Place, { first, last, signal }: Row): Promise<void> {
   const [archive, data] = await Promise.all([realpath(parent.archive), realpath(parent.data)])
   const pg_wal = join(data, 'pg_wal')
   // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
-  const recent = await listSegments(pg_wal, first)
-  const archived = await listSegments(archive, first)
+  const needed = ({ name }: { name: string }) => last === undefined || placeInWal(name) <= placeInWal(last)
+  const recent = (await listSegments(pg_wal, first)).filter(needed)
+  const archived = (await listSegments(archive, first)).filter(needed)
   const histories = [...(await readdir(pg_wal)), ...(await readdir(archive))].filter(isHistory)
   const cloning = { possible: true }
   const take = async (folder: string, name: string) => {

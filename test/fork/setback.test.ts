@@ -28,19 +28,8 @@ test('a parent that crashed and cannot start gives all that it had committed', a
   const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent) })
   await settle(provider, child)
   expect(await ask(provider, child, 'select n from t')).toBe('1')
-  await new Promise((resolve) => squatter.close(resolve))
-  await settle(provider, parent)
-  expect(await ask(provider, parent, 'select n from t')).toBe('1')
-})
 
-test('a snapshot of a parent that had crashed leads to every later moment', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const parent = await newParent(provider)
-  process.kill(await postmasterPid(world, parent), 'SIGKILL')
-  const squatter = createServer()
-  await until(() => listens(squatter, parent.endpoint.port))
-  await untilTaken(provider, { ...parent, snapshots })
+  // And the same snapshot leads to every later moment of the parent.
   await new Promise((resolve) => squatter.close(resolve))
   await settle(provider, { ...parent, snapshots })
   await ask(provider, parent, 'update t set n = 2')
@@ -48,97 +37,114 @@ test('a snapshot of a parent that had crashed leads to every later moment', asyn
   await until(() => Date.now() > moment + 1)
   await ask(provider, parent, 'update t set n = 3')
   const source = { ...sourceOf(parent), target_time: new Date(moment).toISOString() }
-  const child = await newWanted(provider, { size: 'shared', source })
-  await settle(provider, child)
-  expect(await ask(provider, child, 'select n from t')).toBe('2')
+  const later = await newWanted(provider, { size: 'shared', source })
+  await settle(provider, later)
+  expect(await ask(provider, later, 'select n from t')).toBe('2')
 })
 
-test('a missing WAL file fails the fork with its name and what can be had, and is not tried again', async () => {
+test('a damaged or missing WAL file fails the fork with its name and what can be had, and is not tried again', async () => {
   const world = await newWorld()
   const effects: string[] = []
   const provider = await world.open({ effect: (name) => void effects.push(name) })
   const parent = await newParent(provider)
   await untilTaken(provider, { ...parent, snapshots })
-  const missing = await fillSegments(world, parent, 3)
-  await rm(join(world.directory, 'services', parent.service_id, 'archive', missing))
-  await rm(join(world.directory, 'services', parent.service_id, 'data', 'pg_wal', missing), { force: true })
-  const child = await newWanted(provider, {
-    size: 'shared',
-    source: { ...sourceOf(parent), target_time: new Date().toISOString() },
-  })
-  const seen = await untilFailed(provider, child)
-  expect(seen.waiting_for).toContain(`WAL file ${missing} `)
-  expect(seen.waiting_for).toMatch(/can be restored is 20\S+Z to 20\S+Z/)
-  effects.length = 0
-  expect(await provider.applyService(child)).toMatchObject({ failed: true, waiting_for: seen.waiting_for })
-  expect(effects).toEqual([])
-  expect(readdirSync(join(world.directory, 'services', child.service_id))).not.toContain('data.new')
-})
+  const bad = await fillSegments(world, parent, 3)
+  const [archive, pg_wal] = ['archive', 'data/pg_wal'].map((at) =>
+    join(world.directory, 'services', parent.service_id, at, bad),
+  )
+  const forkOf = () => {
+    const source = { ...sourceOf(parent), target_time: new Date().toISOString() }
+    return newWanted(provider, { size: 'shared', source })
+  }
 
-test('a damaged WAL file fails the fork with its name and what can be had, and is not tried again', async () => {
-  const world = await newWorld()
-  const effects: string[] = []
-  const provider = await world.open({ effect: (name) => void effects.push(name) })
-  const parent = await newParent(provider)
-  await untilTaken(provider, { ...parent, snapshots })
-  const damaged = await fillSegments(world, parent, 3)
-  const file = await open(join(world.directory, 'services', parent.service_id, 'archive', damaged), 'r+')
+  const file = await open(archive ?? '', 'r+')
   await file.write(Buffer.alloc(16_384, 0xff), 0, 16_384, 16_384)
   await file.close()
-  const child = await newWanted(provider, {
-    size: 'shared',
-    source: { ...sourceOf(parent), target_time: new Date().toISOString() },
-  })
+  const child = await forkOf()
   const seen = await untilFailed(provider, child)
-  expect(seen.waiting_for).toContain(`WAL file ${damaged} `)
+  expect(seen.waiting_for).toContain(`WAL file ${bad} `)
   expect(seen.waiting_for).toMatch(/can be restored is 20\S+Z to 20/)
   effects.length = 0
   expect(await provider.applyService(child)).toMatchObject({ failed: true })
   expect(effects).not.toContain('postmaster: spawn')
+
+  await rm(archive ?? '')
+  await rm(pg_wal ?? '', { force: true })
+  const other = await forkOf()
+  const missed = await untilFailed(provider, other)
+  expect(missed.waiting_for).toContain(`WAL file ${bad} `)
+  expect(missed.waiting_for).toMatch(/can be restored is 20\S+Z to 20\S+Z/)
+  effects.length = 0
+  expect(await provider.applyService(other)).toMatchObject({ failed: true, waiting_for: missed.waiting_for })
+  expect(effects).toEqual([])
+  expect(readdirSync(join(world.directory, 'services', other.service_id))).not.toContain('data.new')
 })
 
-test.each(['copy: files', 'copy: WAL', 'snapshot: rename into place'])(
-  'a disk that is full at "%s" leaves no half snapshot, the service serves on, and it is taken when there is space',
-  async (at) => {
-    const world = await newWorld()
-    let full = true
-    const provider = await world.open({ effect: (name) => void (full && name === at && throwDiskFull()) })
-    const parent = await newParent(provider)
+test('a moment before a later snapshot needs no WAL from after that one', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = await newParent(provider)
+  await untilTaken(provider, { ...parent, snapshots })
+  const target_time = new Date(Date.now() + 1).toISOString()
+  await until(() => Date.now() > Date.parse(target_time) + 1)
+  const both = [...snapshots, { snapshot_id: 'second', deleted: false }]
+  await until(async () => {
+    const seen = await provider.applyService({ ...parent, snapshots: both })
+    return seen.snapshots.every(({ state }) => state === 'complete')
+  })
+  const missing = await fillSegments(world, parent, 3)
+  await rm(join(world.directory, 'services', parent.service_id, 'archive', missing))
+  await rm(join(world.directory, 'services', parent.service_id, 'data/pg_wal', missing), { force: true })
+  const child = await newWanted(provider, { size: 'shared', source: { ...sourceOf(parent), target_time } })
+  await settle(provider, child)
+  expect(await ask(provider, child, 'select count(*) from t')).toBe('1')
+})
+
+test('a disk that is full anywhere leaves no half snapshot, the service serves on, and it is taken with the space', async () => {
+  const world = await newWorld()
+  let full_at: string | undefined
+  const provider = await world.open({ effect: (name) => void (name === full_at && throwDiskFull()) })
+  const parent = await newParent(provider)
+  const taken: string[] = []
+  for (const at of ['copy: files', 'copy: WAL', 'snapshot: rename into place']) {
+    full_at = at
+    const next = { snapshot_id: `snapshot${taken.length}`, deleted: false }
+    const wanted = { ...parent, snapshots: [...taken.map((snapshot_id) => ({ snapshot_id, deleted: false })), next] }
     const seen = await until(async () => {
-      const one = await provider.applyService({ ...parent, snapshots })
+      const one = await provider.applyService(wanted)
       return one.waiting_for !== undefined && one
     })
-    expect(seen).toMatchObject({ state: 'serving', settled: true, waiting_for: expect.stringMatching(/no space left/) })
+    const told = expect.stringMatching(/no space left/)
+    expect(seen, at).toMatchObject({ state: 'serving', settled: true, waiting_for: told })
     expect(seen.look_again_seconds).toBeLessThanOrEqual(15)
-    expect(await readdir(join(world.directory, 'services', parent.service_id, 'snapshots'))).toEqual([])
-    full = false
-    await untilTaken(provider, { ...parent, snapshots })
-  },
-)
+    expect(await readdir(join(world.directory, 'services', parent.service_id, 'snapshots')), at).toEqual(taken)
+    full_at = undefined
+    await until(async () => (await provider.applyService(wanted)).snapshots.every(({ state }) => state === 'complete'))
+    taken.push(next.snapshot_id)
+  }
+})
 
-test.each(['fork: copy snapshot', 'gathered WAL: copy', 'fork: rename into place'])(
-  'a disk that is full at "%s" is a setback of the fork, which completes when there is space',
-  async (at) => {
-    const world = await newWorld()
-    let full = true
-    const provider = await world.open({ effect: (name) => void (full && name === at && throwDiskFull()) })
-    const parent = await newParent(provider)
-    await untilTaken(provider, { ...parent, snapshots })
-    const child = await newWanted(provider, {
-      size: 'shared',
-      source: { ...sourceOf(parent), target_time: new Date().toISOString() },
-    })
+test('a disk that is full anywhere is a setback of the fork, which completes when there is space', async () => {
+  const world = await newWorld()
+  let full_at: string | undefined
+  const provider = await world.open({ effect: (name) => void (name === full_at && throwDiskFull()) })
+  const parent = await newParent(provider)
+  await untilTaken(provider, { ...parent, snapshots })
+  for (const at of ['fork: copy snapshot', 'gathered WAL: copy', 'fork: rename into place']) {
+    full_at = at
+    const source = { ...sourceOf(parent), target_time: new Date().toISOString() }
+    const child = await newWanted(provider, { size: 'shared', source })
     const seen = await until(async () => {
       const one = await provider.applyService(child)
       return one.waiting_for?.includes('no space left') && one
     })
-    expect(seen).toMatchObject({ state: 'absent', settled: false })
+    expect(seen, at).toMatchObject({ state: 'absent', settled: false })
     expect(existsSync(join(world.directory, 'services', child.service_id, 'data.new'))).toBe(false)
-    full = false
+    full_at = undefined
     await settle(provider, child)
     expect(await ask(provider, child, 'select n from t')).toBe('1')
-  },
-)
+  }
+})
 
 test('a copy whose server stops in the middle is made again', async () => {
   const world = await newWorld()
