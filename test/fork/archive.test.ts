@@ -12,10 +12,14 @@ import { type Family, familyOf } from './family.ts'
 
 let installation: TestInstallation
 let family: Family
+let one: ReadyService
+let other: ReadyService
 
 beforeAll(async () => {
   installation = await startInstallation({ config: { snapshot_interval: 1, snapshots_kept: 2 } })
   family = familyOf(installation)
+  const newService = () => installation.createService({ cpu_millis: 'shared' })
+  ;[one, other] = await Promise.all([newService(), newService()])
 })
 afterAll(() => installation.stop())
 
@@ -34,7 +38,6 @@ async function onSuperuser(service: ReadyService, sql: string): Promise<string> 
 const switchWal = (service: ReadyService) => onSuperuser(service, 'select pg_walfile_name(pg_switch_wal())')
 
 test('every service archives from its first second, each into its own folder', async () => {
-  const [one, other] = [await installation.createService(), await installation.createService()]
   for (const service of [one, other]) {
     await family.rows(service, 'create table t (n int)')
     await switchWal(service)
@@ -44,12 +47,12 @@ test('every service archives from its first second, each into its own folder', a
 })
 
 test('a stalled archive makes the service UNSTABLE with a clear event, and it heals when the cause is gone', async () => {
-  const service = await installation.createService({ cpu_millis: 'shared' })
+  const service = one
   const archive = join(family.home(service), 'archive')
   await family.untilSnapshot(service)
   await rename(archive, `${archive}.away`)
   await writeFile(archive, 'in the way')
-  await family.rows(service, 'create table t (n int)')
+  await family.rows(service, 'insert into t values (1)')
   await switchWal(service)
   const status = join(family.home(service), 'data', 'pg_wal', 'archive_status')
   await until(async () => (await onSuperuser(service, 'select failed_count from pg_stat_archiver')) !== '0')
@@ -58,7 +61,7 @@ test('a stalled archive makes the service UNSTABLE with a clear event, and it he
   const minute_ago = new Date(Date.now() - 60_000)
   await utimes(join(status, waiting), minute_ago, minute_ago)
   await installation.untilStatus(service.service_id, 'UNSTABLE')
-  expect(await family.rows(service, 'select count(*) from t')).toEqual(['0'])
+  expect(await family.rows(service, 'select count(*) from t')).toEqual(['1'])
   const told = (await family.events(service)).find((event) => event.startsWith('setback:'))
   expect(told).toContain('its WAL cannot be archived')
   expect(told).toContain(archive)
@@ -72,8 +75,7 @@ test('a stalled archive makes the service UNSTABLE with a clear event, and it he
 })
 
 test('retention keeps as many snapshots as it should, prunes older WAL, and the window stays whole', async () => {
-  const service = await installation.createService({ cpu_millis: 'shared' })
-  await family.rows(service, 'create table t (n int)')
+  const service = other
   const first = await family.untilSnapshot(service)
   const seen = new Set([first.id])
   for (let n = 1; seen.size < 5; n++) {
