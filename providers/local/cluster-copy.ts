@@ -22,7 +22,7 @@ export type ClusterCopy = {
   start_wal_file: string
   size_bytes: number
   /** There is a commit of this millisecond or later in this WAL file, or before it. */
-  commit_after?: { ms: number; wal_file: string }
+  commit?: { ms: number; wal_file: string }
 }
 
 /** A checkpoint of a busy server with much memory takes a while. */
@@ -46,8 +46,9 @@ export async function copyRunning(
     await effect('copy: files')
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
-    const bytes = await copyTree(place.data, to, { skip, tolerate_missing: true, signal: either })
+    const bytes = await copyTree(place.data, to, { skip, tolerate_missing: true, leave_room: true, signal: either })
     await copyControl(place.data, to)
+    const commit = await commitNow(effect, client)
     await effect('copy: end backup')
     const { rows } = await client.query<{ label: string; last: string }>(
       'select labelfile as label, pg_walfile_name(lsn) as last from pg_backup_stop(false)',
@@ -57,8 +58,7 @@ export async function copyRunning(
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
     const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop.last)
     await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
-    const commit_after = await commitAfter(effect, client)
-    return { taken_at: await clockOf(client), start_wal_file, size_bytes: bytes + wal_bytes, commit_after }
+    return { taken_at: await clockOf(client), start_wal_file, size_bytes: bytes + wal_bytes, commit }
   })
 }
 
@@ -71,7 +71,7 @@ export async function copyStopped(effect: Effect, place: Place, to: string, sign
   const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
   await effect('copy: files')
   // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
-  const bytes = await copyTree(place.data, to, { skip: isLeftOut, tolerate_missing: true, signal })
+  const bytes = await copyTree(place.data, to, { skip: isLeftOut, tolerate_missing: true, leave_room: true, signal })
   const wal_bytes = await copyWal(effect, place, to, start_wal_file, undefined)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
 }
@@ -113,10 +113,13 @@ async function saveArchived(pg_wal: string, segments: readonly Segment[]): Promi
   }
 }
 
-/** Whoever goes to an earlier moment needs no WAL beyond: only a later commit tells the replay that the moment has passed. */
-async function commitAfter(effect: Effect, client: pg.Client): Promise<{ ms: number; wal_file: string }> {
+/**
+ * Whoever goes to an earlier moment needs no WAL beyond: only a later commit tells the replay that the moment has passed.
+ * Before the end of the backup, which begins a new WAL file: one that holds nothing is not archived.
+ */
+async function commitNow(effect: Effect, client: pg.Client): Promise<{ ms: number; wal_file: string }> {
   const ms = (await clockOf(client)).getTime() - 1
-  await effect('copy: commit after it')
+  await effect('copy: commit')
   await client.query('set synchronous_commit = on')
   await client.query(`select pg_logical_emit_message(true, 'howdah', '')`)
   const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_insert_lsn()) as name')

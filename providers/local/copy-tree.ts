@@ -20,6 +20,7 @@ import {
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Cloning, copyLiveFile } from './live-file.ts'
+import { requireRoom } from './room.ts'
 
 export type CopyOptions = {
   owner?: { uid: number; gid: number }
@@ -29,6 +30,8 @@ export type CopyOptions = {
   tolerate_missing?: boolean
   /** Breaks the copy off between two files. */
   signal?: AbortSignal
+  /** Leaves the last space of the disk to the databases that run there. */
+  leave_room?: boolean
   /** For programs, not data: everybody may read, and run what the owner may run. */
   public?: boolean
 }
@@ -42,6 +45,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   let bytes = 0
   await inLanes(others, async (entry) => {
     options.signal?.throwIfAborted()
+    if (options.leave_room) requireRoom(to)
     const size = await copyEntry(from, to, entry, options, live)
     bytes += size
   })

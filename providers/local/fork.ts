@@ -103,7 +103,7 @@ async function copySnapshot(
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   await effect('fork: copy snapshot')
   const owner = place.owner ? { owner: place.owner } : {}
-  await copyTree(snapshotData(parent, source.snapshot_id), place.data_aside, { ...owner, signal })
+  await copyTree(snapshotData(parent, source.snapshot_id), place.data_aside, { ...owner, leave_room: true, signal })
   return place.data_aside
 }
 

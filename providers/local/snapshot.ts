@@ -10,6 +10,7 @@ import { syncTree } from './copy-tree.ts'
 import { ensureFolder, ensureRemoved, isDiskFull, readIfThere, statIfThere } from './effect.ts'
 import { findHold, withHold } from './hold.ts'
 import { noSpaceSentence, type Place } from './layout.ts'
+import { requireRoom } from './room.ts'
 import { ensureStopped, findPostmaster } from './server-process.ts'
 import type { LocalHost } from './service.ts'
 
@@ -65,9 +66,7 @@ export async function findSnapshot(place: Place, snapshot_id: string): Promise<C
 /** The WAL file up to which a replay to this moment needs the service's WAL; undefined when no snapshot can tell. */
 export async function lastWalFileFor(place: Place, target_time: string): Promise<string | undefined> {
   const names = (await readdir(place.snapshots)).filter((name) => !name.includes('.'))
-  const commits = (await Promise.all(names.map((name) => findSnapshot(place, name)))).map(
-    (facts) => facts?.commit_after,
-  )
+  const commits = (await Promise.all(names.map((name) => findSnapshot(place, name)))).map((facts) => facts?.commit)
   const later = commits.filter((commit) => commit !== undefined).filter(({ ms }) => Date.parse(target_time) < ms)
   return later.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
@@ -123,6 +122,7 @@ async function take(host: LocalHost, place: Place, id: string, port: number, sig
   const { effect } = host
   const { postmaster } = await findPostmaster(place)
   if (postmaster && !postmaster.ready) return
+  requireRoom(place.home)
   await withHold(effect, place, postmaster ? 'copying while it runs' : 'copying while it stands still', async () => {
     const aside = join(place.snapshots, `${id}.new`)
     try {

@@ -7,6 +7,7 @@ import { ensureFolder, ensureRemoved, readIfThere, statIfThere, type Effect } fr
 import type { Place } from './layout.ts'
 import { copyLiveFile } from './live-file.ts'
 import { SourceDamaged, type Plan } from './replay.ts'
+import { requireRoom } from './room.ts'
 import { findPostmaster, readyPostmaster } from './server-process.ts'
 import { withSuperuser } from './superuser.ts'
 import { firstGap, isHistory, listSegments, placeInWal } from './wal.ts'
@@ -82,6 +83,7 @@ async function copyAll(place: Place, parent: Place, { first, last, signal }: Row
   const cloning = { possible: true }
   const take = async (folder: string, name: string) => {
     signal.throwIfAborted()
+    requireRoom(place.restore)
     const target = join(place.restore, name)
     await copyLiveFile(join(folder, name), target, cloning)
     if (place.owner) await chown(target, place.owner.uid, place.owner.gid)

@@ -10,6 +10,9 @@ import { type ReadyService, startInstallation, type TestInstallation } from '#te
 import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
+/** Every look of a service whose snapshots are due all the time is work for it. */
+const interval_ms = 200
+
 let installation: TestInstallation
 let family: Family
 let one: ReadyService
@@ -78,17 +81,21 @@ test('retention keeps as many snapshots as it should, prunes older WAL, and the 
   const service = other
   const first = await family.untilSnapshot(service)
   const seen = new Set([first.id])
-  for (let n = 1; seen.size < 5; n++) {
+  for (let n = 1; n <= 4; n++) {
     await family.rows(service, `insert into t values (${n})`)
     await switchWal(service)
-    await lookNow(service)
-    for (const { id, status } of await family.snapshots(service)) if (status === 'complete') seen.add(id)
+    const look = async () => {
+      await lookNow(service)
+      return (await family.snapshots(service)).find(({ id, status }) => status === 'complete' && !seen.has(id))
+    }
+    seen.add((await until(look, { interval_ms })).id)
   }
-  await until(async () => {
+  const fewLeft = async () => {
     await lookNow(service)
     const all = await family.snapshots(service)
     return all.length <= 3 && !all.some(({ id }) => id === first.id)
-  })
+  }
+  await until(fewLeft, { interval_ms })
 
   const kept = (await family.snapshots(service)).filter(({ status }) => status === 'complete')
   const oldest = kept.toSorted((a, b) => ((a.taken ?? '') < (b.taken ?? '') ? -1 : 1))[0]

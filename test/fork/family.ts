@@ -6,6 +6,7 @@ import type { Snapshot } from '#contract/snapshot.ts'
 import type { Static } from 'typebox'
 import { loginTo } from '#test/database.ts'
 import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import { orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
 export type Family = ReturnType<typeof familyOf>
@@ -49,6 +50,13 @@ export function familyOf(installation: TestInstallation) {
         async () => (await snapshots(service)).find((one) => one.status === 'complete' && !known.includes(one.id)),
         { what: `a snapshot of ${service.service_id} is complete` },
       ),
+    /** Nothing is on this host but what these services have. */
+    untilAlone: (...services: ReadyService[]) => {
+      const ids = services.map(({ service_id }) => service_id)
+      const left = () => orphansOf(installation.config.data_dir, ids)
+      // Looks at every process of the host: not so often.
+      return until(() => left().length === 0, { interval_ms: 200, what: 'nothing is left of the others' })
+    },
     events: async (service: ReadyService): Promise<string[]> => {
       const path = `${services}/${service.service_id}/events`
       const { body } = await call<{ kind: string; message: string }[]>('GET', path)

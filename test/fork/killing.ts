@@ -72,7 +72,10 @@ export async function startKilling() {
       await check(child)
       expect(listPostmasters(data_dir, child.service_id)).toHaveLength(1)
       await remove(child)
-      await until(() => orphansOf(data_dir, [parent.service_id]).length === 0, { what: 'nothing is left of it' })
+      await until(() => orphansOf(data_dir, [parent.service_id]).length === 0, {
+        interval_ms: 200,
+        what: 'nothing is left of it',
+      })
     }
     /** The fork is there and all work is done: a server that still lives has not come by the effect. */
     const isMade = async () => {

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
-import { listPostmasters, orphansOf } from '#test/traces.ts'
+import { listPostmasters } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
@@ -63,7 +63,7 @@ async function forkOnce(watch: (name: string) => void | Promise<void>): Promise<
   expect([...(await sumOf(child)), ...of_parent]).toEqual(sums)
   await installation.call('DELETE', `${installation.services}/${child.service_id}`)
   await installation.untilStatus(child.service_id, 'gone')
-  await until(() => orphansOf(installation.config.data_dir, [parent.service_id]).length === 0)
+  await family.untilAlone(parent)
 }
 
 /** False when it does not run just now. */

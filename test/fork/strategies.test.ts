@@ -4,7 +4,6 @@ import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { listPids } from '#test/data-dir.ts'
-import { orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
@@ -112,16 +111,15 @@ test('a stopped parent stays stopped while it is forked, and deleted right after
 })
 
 test('a fork that is deleted half-way leaves nothing', async () => {
-  const alone = () => orphansOf(installation.config.data_dir, [parent.service_id]).length === 0
-  await until(alone, { what: 'the forks of earlier tests are gone' })
+  await family.untilAlone(parent)
   const before = listPids(installation.config.data_dir).length
   for (const fork_strategy of ['NOW', 'LAST_SNAPSHOT'] as const) {
     const child = await family.requestFork(parent, { fork_strategy })
     await remove(child)
   }
   await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
-  await until(alone)
-  await until(() => listPids(installation.config.data_dir).length <= before)
+  await family.untilAlone(parent)
+  await until(() => listPids(installation.config.data_dir).length <= before, { interval_ms: 200 })
 })
 
 test('twenty forks of one parent at once, of all strategies, all come, and nothing is left when they go', async () => {
@@ -141,7 +139,7 @@ test('twenty forks of one parent at once, of all strategies, all come, and nothi
   await installation.untilStatus(parent.service_id, 'READY')
   await Promise.all(children.map(remove))
   await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
-  await until(() => orphansOf(installation.config.data_dir, [parent.service_id]).length === 0)
+  await family.untilAlone(parent)
   const known = (await family.snapshots(parent)).map(({ id }) => id)
   await until(() => readdirSync(`${family.home(parent)}/snapshots`).every((name) => known.includes(name)))
 })

@@ -1,0 +1,186 @@
+// A disk that is really full while WAL is archived, a snapshot is taken and a fork is restored: what runs goes on running,
+// it is said what is missing, and all resumes when there is space. Needs a small disk, so a root that may mount.
+import { execFileSync } from 'node:child_process'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { rm, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+import { type Family, familyOf } from './family.ts'
+
+const data_dir = newDataDir()
+const disk = join(data_dir, 'local')
+const ballast = join(disk, 'ballast')
+const mounted = mountDisk()
+const no_space = `no space left on the disk of ${disk}; it goes on when there is space`
+const mib = 1_048_576
+
+let installation: TestInstallation
+let family: Family
+let parent: ReadyService
+let session: pg.Client
+let atEffect: ((name: string) => void) | undefined
+
+beforeAll(async () => {
+  if (!mounted) return
+  installation = await startInstallation({ config: { data_dir }, effect: (name) => atEffect?.(name) })
+  family = familyOf(installation)
+  parent = await installation.createService({ name: 'parent', cpu_millis: 'shared' })
+  await family.untilSnapshot(parent)
+  session = await family.session(parent)
+  await session.query('create table t as select 1 as n')
+})
+
+afterEach(() => rm(ballast, { force: true }))
+
+afterAll(async () => {
+  if (!mounted) return
+  await session?.end().catch(() => undefined)
+  await installation?.server.close()
+  // Ends everything that runs on the disk and empties it; only the mounted folder itself cannot be removed yet.
+  await removeDataDir(data_dir).catch(() => undefined)
+  execFileSync('umount', ['--lazy', disk])
+  await removeDataDir(data_dir)
+})
+
+const at = (service: ReadyService, verb = '') => `${installation.services}/${service.service_id}${verb}`
+
+const untilTold = (service: ReadyService, words: string) =>
+  until(async () => (await family.events(service)).find((event) => event.includes(words)), { what: words })
+
+/** Who is there already is never disturbed; a new login may have to write a file, so it can take a second attempt. */
+const servesOn = async () => {
+  await session.query('select n from t')
+  await until(() => family.rows(parent, 'select n from t'), { what: 'a login' })
+}
+
+describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
+  test('WAL that cannot be archived makes the service UNSTABLE, which serves on, and heals with the space', async () => {
+    const home = family.home(parent)
+    // Segments to go on with: PostgreSQL reuses archived ones, and without any it would have to make a new one.
+    for (let n = 0; n < 3; n++) await switchWal()
+    await until(() => waiting(home).length === 0)
+    await asSuperuser('checkpoint')
+    fill(ballast, 8 * mib)
+    await session.query('insert into t values (2)')
+    await switchWal()
+    await until(async () => (await asSuperuser('select failed_count from pg_stat_archiver')) !== '0')
+    // As if it had been waiting for a minute already.
+    const minute_ago = new Date(Date.now() - 60_000)
+    for (const file of waiting(home)) await utimes(file, minute_ago, minute_ago)
+    await installation.untilStatus(parent.service_id, 'UNSTABLE')
+    await servesOn()
+    await session.query('insert into t values (3)')
+    await untilTold(parent, 'its WAL cannot be archived')
+    await rm(ballast)
+    await installation.untilStatus(parent.service_id, 'READY')
+    const halves = () => readdirSync(join(home, 'archive')).filter((name) => name.startsWith('archtemp'))
+    await until(() => waiting(home).length + halves().length === 0, { what: 'all is archived, and no halves are left' })
+    expect(await family.rows(parent, 'select n from t order by n')).toEqual(['1', '2', '3'])
+  })
+
+  test('a snapshot waits for space while its service serves on, and leaves nothing half', async () => {
+    const known = (await family.snapshots(parent)).map(({ id }) => id)
+    // Enough to begin with.
+    fill(ballast, 72 * mib)
+    await installation.call('POST', at(parent, '/snapshots'))
+    await untilTold(parent, `a snapshot is waiting: ${no_space}`)
+    await servesOn()
+    expect((await installation.call('GET', at(parent))).body.status).toBe('READY')
+    await until(() => !readdirSync(join(family.home(parent), 'snapshots')).some((name) => name.endsWith('.new')))
+    await rm(ballast)
+    await family.untilSnapshot(parent, known)
+  })
+
+  test('a fork waits for space while its data is copied, and comes when there is some', async () => {
+    // Enough to begin with.
+    fill(ballast, 72 * mib)
+    const child = await family.requestFork(parent, { fork_strategy: 'LAST_SNAPSHOT' })
+    await untilTold(child, no_space)
+    await servesOn()
+    expect(existsSync(join(family.home(child), 'data.new'))).toBe(false)
+    await rm(ballast)
+    await installation.untilStatus(child.service_id, 'READY')
+    expect(await family.rows(child, 'select n from t order by n')).toEqual(['1', '2', '3'])
+    await installation.call('DELETE', at(child))
+    await installation.untilStatus(child.service_id, 'gone')
+  })
+
+  test('a fork whose replay runs out of space goes on with it when there is some', async () => {
+    const target_time = new Date().toISOString()
+    atEffect = (name) => {
+      if (name !== 'postmaster: spawn') return
+      atEffect = undefined
+      fill(ballast, 0)
+    }
+    const child = await family.requestFork(parent, { fork_strategy: 'PITR', target_time })
+    await until(async () => (await family.events(child)).some((event) => /no space left/i.test(event)))
+    expect((await installation.call('GET', at(child))).body.status).toBe('CONFIGURING')
+    await rm(ballast)
+    await installation.untilStatus(child.service_id, 'READY')
+    expect(await family.rows(child, 'select n from t order by n')).toEqual(['1', '2', '3'])
+    await installation.untilStatus(parent.service_id, 'READY')
+  })
+})
+
+async function asSuperuser(sql: string): Promise<string> {
+  const host = join(disk, 'run', parent.service_id)
+  const client = new pg.Client({ host, port: parent.endpoint.port, user: 'postgres', database: 'tsdb' })
+  await client.connect()
+  try {
+    const { rows } = await client.query<string[]>({ text: sql, rowMode: 'array' })
+    return String(rows[0]?.[0])
+  } finally {
+    await client.end()
+  }
+}
+
+async function switchWal(): Promise<void> {
+  await asSuperuser(`select pg_logical_emit_message(true, 'test', '')`)
+  await asSuperuser('select pg_switch_wal()')
+}
+
+/** The notes of segments that are still to be archived. */
+function waiting(home: string): string[] {
+  const folder = join(home, 'data', 'pg_wal', 'archive_status')
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.ready'))
+    .map((name) => join(folder, name))
+}
+
+/** Room for a template and some copies of it. False where this is not permitted. */
+function mountDisk(): boolean {
+  mkdirSync(disk)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=700m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
+    return true
+  } catch {
+    // Where every test is skipped nothing is cleaned up after them.
+    rmSync(data_dir, { recursive: true })
+    return false
+  }
+}
+
+/** But for so many bytes. */
+function fill(file: string, left_bytes: number): void {
+  const fd = openSync(file, 'w')
+  try {
+    for (const block of [Buffer.alloc(mib), Buffer.alloc(4096)]) {
+      try {
+        while (free() - block.length >= left_bytes) writeSync(fd, block)
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+      }
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function free(): number {
+  const { bavail, bsize } = statfsSync(disk)
+  return bavail * bsize
+}
