@@ -14,6 +14,8 @@ import {
 } from './installation.ts'
 import { foldersOf, nobody, placeOf, portOf, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
+import { newScannerPool } from './log/scanner-pool.ts'
+import { readLogs } from './logs.ts'
 import { freePort } from './port.ts'
 import { ensureStopped } from './server-process.ts'
 import { applyService, type LocalHost } from './service.ts'
@@ -45,6 +47,7 @@ const gib = 1024 ** 3
 
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
   const host = await openHost(options)
+  const scanners = newScannerPool()
   const preferred = host.installations[0]
   // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
   const prepared = preferred
@@ -60,6 +63,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     refusalOf: async (offer) =>
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyService(host, wanted),
+    logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
     watch: (onChange) => host.watch.onChange(onChange),
     stopAll: () => stopAll(host),
     close: async () => {

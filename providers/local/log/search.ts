@@ -1,0 +1,70 @@
+// What a search looks for, and a piece of it that can be found in the raw bytes of the log before any line is parsed.
+// Pure. The piece is a necessary sign: every line whose text matches holds it, in some mixture of cases. Whether a line
+// that holds it matches is decided on its parsed text, without passwords.
+import { text_labels } from './entry.ts'
+import { masked } from './mask.ts'
+
+/** Consecutive bytes; a byte b of the log fits when (b | fold) === value. */
+export type Sign = { values: Uint8Array; folds: Uint8Array }
+
+export type Search = { sign: Sign | undefined; matches: (text: string) => boolean }
+
+export function newSearch(terms: readonly string[]): Search {
+  const folded = terms.map(foldCase).filter((term) => term !== '')
+  const signs = folded.filter((term) => !inserted_texts.some((text) => touches(term, text))).map(signOf)
+  const longest = signs.toSorted((a, b) => b.values.length - a.values.length)[0]
+  return {
+    sign: longest !== undefined && longest.values.length > 0 ? longest : undefined,
+    matches: (text) => {
+      if (folded.length === 0) return true
+      const folded_text = foldCase(text)
+      return folded.every((term) => folded_text.includes(term))
+    },
+  }
+}
+
+/** Two texts that differ in case only become equal, in every script; the two small sigmas too. */
+function foldCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ')
+}
+
+/** What the text of an entry has and the log has not: a term that touches it may be missing from the raw bytes. */
+const inserted_texts = [...Object.values(text_labels), masked].map(foldCase)
+
+function touches(term: string, inserted: string): boolean {
+  if (term.includes(inserted) || inserted.includes(term)) return true
+  for (let length = 1; length <= inserted.length; length += 1) {
+    if (term.endsWith(inserted.slice(0, length)) || term.startsWith(inserted.slice(-length))) return true
+  }
+  return false
+}
+
+/** The longest part of the term, as it stands in JSON, whose bytes differ between cases by one bit at most. */
+function signOf(term: string): Sign {
+  const escaped = JSON.stringify(term).slice(1, -1)
+  let longest: Sign = { values: new Uint8Array(), folds: new Uint8Array() }
+  let values: number[] = []
+  let folds: number[] = []
+  for (const character of [...Array.from(escaped), undefined]) {
+    if (character !== undefined && isPlain(character)) {
+      const is_letter = /[a-z]/.test(character)
+      for (const byte of Buffer.from(character)) {
+        values.push(byte)
+        folds.push(is_letter ? 0x20 : 0)
+      }
+      continue
+    }
+    if (values.length > longest.values.length) {
+      longest = { values: Uint8Array.from(values), folds: Uint8Array.from(folds) }
+    }
+    values = []
+    folds = []
+  }
+  return longest
+}
+
+/** ASCII, or without case. Not k and i: the Kelvin sign and the dotted capital I fold to them from outside ASCII. */
+function isPlain(character: string): boolean {
+  if (character === 'k' || character === 'i') return false
+  return character <= '\u007f' || (character.toUpperCase() === character && foldCase(character) === character)
+}
