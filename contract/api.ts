@@ -1,5 +1,6 @@
 // The whole API as one table: name → endpoint. Two places make a new endpoint: a row here and its handler.
 import { auth_endpoints } from './auth.ts'
+import { log_endpoints } from './log.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
 
@@ -9,6 +10,7 @@ export const api = {
   ...auth_endpoints,
   ...project_endpoints,
   ...service_endpoints,
+  ...log_endpoints,
 }
 
 export type Api = typeof api

@@ -46,6 +46,16 @@ const table = {
     description: 'More PostgreSQL installations (folders with a bin folder), separated by colons.',
     parse: parseDirectories,
   },
+  log_retention_days: {
+    default: '7',
+    description: 'How long the log of a database is kept.',
+    parse: wholeNumber(1, 3650),
+  },
+  log_retention_mb: {
+    default: '1024',
+    description: 'How much of the log of a database is kept, in megabytes; whichever limit is met first counts.',
+    parse: wholeNumber(10, 1_000_000),
+  },
   log_level: { default: 'info', description: `One of ${log_levels.join(', ')}.`, parse: parseLogLevel },
   shutdown_grace_seconds: {
     default: '10',

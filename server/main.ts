@@ -18,6 +18,7 @@ import { startReconciler } from './reconciler.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
+import { serviceLogHandlers } from './service-log/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
 import { nudge } from './work.ts'
@@ -89,7 +90,12 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   await nudgeEveryService(db)
 
   const http = newHttp({
-    handlers: { ...identityHandlers(), ...projectHandlers(), ...serviceHandlers(context) },
+    handlers: {
+      ...identityHandlers(),
+      ...projectHandlers(),
+      ...serviceHandlers(context),
+      ...serviceLogHandlers(context),
+    },
     authenticate: newAuthenticator(db),
     ready: () => reasonNotReady(db),
     ca_pem: provider.authority_pem,
@@ -128,6 +134,7 @@ function openProvider(config: Config, installation: Installation, log: Log, opti
     ports: config.service_ports,
     postgres_directories: config.postgres_directories,
     installation_id: installation.installation_id,
+    log_retention: { days: config.log_retention_days, mb: config.log_retention_mb },
     ...(options.effect && { effect: options.effect }),
     log: (fact, message) => log.warn(fact, message),
   })

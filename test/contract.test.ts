@@ -21,6 +21,7 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   updatePassword: ['POST', `${one}/updatePassword`, 204, 'developer'],
   setEnvironment: ['POST', `${one}/setEnvironment`, 200, 'developer'],
   listServiceEvents: ['GET', `${one}/events`, 200, 'viewer'],
+  getServiceLogs: ['GET', `${one}/logs`, 200, 'viewer'],
 }
 
 const rows = Object.entries<Endpoint>(api).map(([name, endpoint]) => ({ name, endpoint }))

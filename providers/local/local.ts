@@ -14,6 +14,7 @@ import {
 } from './installation.ts'
 import { foldersOf, nobody, placeOf, portOf, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
+import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { freePort } from './port.ts'
@@ -29,6 +30,7 @@ export type LocalOptions = {
   ports: { first: number; last: number }
   postgres_directories: readonly string[]
   installation_id: string
+  log_retention?: LogRetention
   /** Called before every change of the world with its name; the crash tests end the process there. */
   effect?: (name: string) => void | Promise<void>
   log: (fact: object, message: string) => void
@@ -115,6 +117,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     control_plane_user: userInfo().username,
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
     template: onceEach((installation) => ensureTemplate(effect, directory, installation, as_root)),
+    log_retention: options.log_retention ?? log_retention_default,
     watch: newWatch(),
     roles_seen: new Map(),
   }

@@ -7,6 +7,7 @@ import { ensureFile, errorCode, statIfThere, type Effect } from './effect.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
 import { placeOf, type Place } from './layout.ts'
 import type { Limits } from './limits.ts'
+import { ensureLogRetention, type LogRetention, rotationMbOf } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
 import { portIsFree } from './port.ts'
 import { probe } from './probe.ts'
@@ -32,6 +33,7 @@ export type LocalHost = {
   limits: Limits
   installations: readonly PostgresInstallation[]
   template(installation: PostgresInstallation): Promise<string>
+  log_retention: LogRetention
   watch: Watch
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>
@@ -48,6 +50,7 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
     const installation = await findInstallation(host, place, wanted)
     if (typeof installation === 'string') return setback(await stateOf(place), installation)
     await ensureHome(host.effect, place)
+    await ensureLogRetention(host.effect, place.log, host.log_retention)
     const [settings_hash] = await together(
       ensureSettings(host, place, wanted, installation),
       ensureDataDirectory(host.effect, place, () => host.template(installation)),
@@ -103,7 +106,8 @@ async function ensureSettings(
   { major }: PostgresInstallation,
 ): Promise<string> {
   const { size, endpoint } = wanted
-  const settings = settingsOf({ size, endpoint, place, major, host_memory_mb: host.memory_mb })
+  const log_rotation_mb = rotationMbOf(host.log_retention)
+  const settings = settingsOf({ size, endpoint, place, major, host_memory_mb: host.memory_mb, log_rotation_mb })
   const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
   const fingerprint = await ensureCertificate(host.effect, place, host.authority, endpoint.host)
   await ensureFile(host.effect, 'settings', place.settings, settings, place.owner)

@@ -75,8 +75,11 @@ function maskProse(text: string, about_roles: boolean): string {
   if (statement_at !== undefined) {
     return text.slice(0, statement_at) + maskStatement(text.slice(statement_at), '')
   }
-  const announced = before_statement.exec(text)?.[0].length
-  if (announced !== undefined) return text.slice(0, announced) + maskStatement(text.slice(announced), '')
+  const announcement = before_statement.exec(text) ?? /\bSQL (?:statement|expression) "/.exec(text)
+  if (announcement !== null) {
+    const at = announcement.index + announcement[0].length
+    return text.slice(0, at) + maskStatement(text.slice(at), '')
+  }
   const parameters_at = about_roles ? text.search(/parameters:/i) : -1
   return maskConnections(parameters_at < 0 ? text : cutAt(text, parameters_at))
 }

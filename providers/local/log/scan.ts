@@ -4,7 +4,7 @@ import type { LogQuery } from '../../provider.ts'
 import type { Block } from './blocks.ts'
 import type { ParsedEntry } from './entry.ts'
 import type { Scanner } from './scanner.ts'
-import { newSearch, type Sign } from './search.ts'
+import { newSearch, newSign, type Sign } from './search.ts'
 
 type Lines = Extract<Block, { kind: 'lines' }>
 
@@ -36,8 +36,8 @@ export function newScan({ search, severities }: Pick<LogQuery, 'search' | 'sever
 }
 
 function severitySign(severity: string): Sign {
-  const values = Uint8Array.from(Buffer.from(`"error_severity":"${severity}"`))
-  return { values, folds: new Uint8Array(values.length) }
+  const values = [...Buffer.from(`"error_severity":"${severity}"`)]
+  return newSign(values, Array<number>(values.length).fill(0))
 }
 
 function allLines({ bytes, from, to }: Lines): [number, number][] {

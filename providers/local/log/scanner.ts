@@ -23,7 +23,7 @@ export function newScanner(buffer_count: number, buffer_bytes: number): Scanner 
   return {
     buffers,
     find: (index, from, to, sign) => {
-      const [first, second] = rarePairOf(sign)
+      const [first, second] = sign.pair
       const base = index * buffer_bytes
       const end = base + to - sign.values.length + 1
       const at = (place: number) => [sign.values[place] ?? 0, sign.folds[place] ?? 0] as const
@@ -48,19 +48,3 @@ function isAt(bytes: Uint8Array, start: number, { values, folds }: Sign): boolea
   }
   return true
 }
-
-/** From the commonest on, as they occur in PostgreSQL's JSON logs; what is not listed is rarer. */
-const common_bytes = ' "e_ti:aosrn,dlcpm.0u1h26g5-3f4y89b7vw=xk/()q'
-
-/** Two places of the sign, in order, whose bytes are likely to be the rarest. One twice when there is only one. */
-function rarePairOf({ values }: Sign): [number, number] {
-  const rarity = (place: number) => {
-    const rank = common_bytes.indexOf(String.fromCharCode(values[place] ?? 0))
-    return rank < 0 ? common_bytes.length : rank
-  }
-  const reachable = Array.from({ length: Math.min(values.length, pair_distance_max) }, (_, place) => place)
-  const [first = 0, second = first] = reachable.toSorted((a, b) => rarity(b) - rarity(a))
-  return first < second ? [first, second] : [second, first]
-}
-
-const pair_distance_max = 256

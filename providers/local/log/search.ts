@@ -4,8 +4,8 @@
 import { text_labels } from './entry.ts'
 import { masked } from './mask.ts'
 
-/** Consecutive bytes; a byte b of the log fits when (b | fold) === value. */
-export type Sign = { values: Uint8Array; folds: Uint8Array }
+/** Consecutive bytes; a byte b of the log fits when (b | fold) === value. `pair`: the two places to look for first. */
+export type Sign = { values: Uint8Array; folds: Uint8Array; pair: [number, number] }
 
 export type Search = { sign: Sign | undefined; matches: (text: string) => boolean }
 
@@ -21,6 +21,10 @@ export function newSearch(terms: readonly string[]): Search {
       return folded.every((term) => folded_text.includes(term))
     },
   }
+}
+
+export function newSign(values: readonly number[], folds: readonly number[]): Sign {
+  return { values: Uint8Array.from(values), folds: Uint8Array.from(folds), pair: rarePairOf(values) }
 }
 
 /** Two texts that differ in case only become equal, in every script; the two small sigmas too. */
@@ -42,7 +46,7 @@ function touches(term: string, inserted: string): boolean {
 /** The longest part of the term, as it stands in JSON, whose bytes differ between cases by one bit at most. */
 function signOf(term: string): Sign {
   const escaped = JSON.stringify(term).slice(1, -1)
-  let longest: Sign = { values: new Uint8Array(), folds: new Uint8Array() }
+  let longest = newSign([], [])
   let values: number[] = []
   let folds: number[] = []
   for (const character of [...Array.from(escaped), undefined]) {
@@ -54,9 +58,7 @@ function signOf(term: string): Sign {
       }
       continue
     }
-    if (values.length > longest.values.length) {
-      longest = { values: Uint8Array.from(values), folds: Uint8Array.from(folds) }
-    }
+    if (values.length > longest.values.length) longest = newSign(values, folds)
     values = []
     folds = []
   }
@@ -68,3 +70,19 @@ function isPlain(character: string): boolean {
   if (character === 'k' || character === 'i') return false
   return character <= '\u007f' || (character.toUpperCase() === character && foldCase(character) === character)
 }
+
+/** From the commonest on, as they occur in PostgreSQL's JSON logs; what is not listed is rarer. */
+const common_bytes = ' "e_ti:aosrn,dlcpm.0u1h26g5-3f4y89b7vw=xk/()q'
+
+/** Two places of the sign, in order, whose bytes are likely to be the rarest. One twice when there is only one. */
+function rarePairOf(values: readonly number[]): [number, number] {
+  const rarity = (place: number) => {
+    const rank = common_bytes.indexOf(String.fromCharCode(values[place] ?? 0))
+    return rank < 0 ? common_bytes.length : rank
+  }
+  const reachable = Array.from({ length: Math.min(values.length, pair_distance_max) }, (_, place) => place)
+  const [first = 0, second = first] = reachable.toSorted((a, b) => rarity(b) - rarity(a))
+  return first < second ? [first, second] : [second, first]
+}
+
+const pair_distance_max = 256
