@@ -2,7 +2,7 @@
 // A kill at any moment leaves either no data directory or a whole one; what was left aside is removed by the next start.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chown, lchown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -24,9 +24,12 @@ export async function ensureStoreData(parts: Parts): Promise<void> {
 async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<void> {
   const aside = join(directory, `${aside_prefix}${process.pid}-${randomUUID()}`)
   const fresh = join(aside, 'data')
-  await mkdir(aside, { mode: 0o711 })
+  await mkdir(aside, { mode: 0o700 })
   await mkdir(fresh, { mode: 0o700 })
-  if (owner) await chown(fresh, nobody.uid, nobody.gid)
+  if (owner) {
+    await chmod(aside, 0o711)
+    await chown(fresh, nobody.uid, nobody.gid)
+  }
   await promisify(execFile)(
     join(bin, 'initdb'),
     ['-D', fresh, '-U', 'postgres', '-A', 'peer', '-E', 'UTF8', '--locale-provider=builtin', '--locale=C.UTF-8'],
@@ -71,18 +74,21 @@ async function refuseOtherVersion({ data, bin }: Parts, made_by: string): Promis
   )
 }
 
-/** What killed servers left. A folder whose maker still runs is left alone. */
+/** What killed servers left. A folder whose maker may still be at it is left alone. */
 async function removeLeftAside(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const maker = new RegExp(`^${aside_prefix}(\\d+)-`).exec(name)?.[1]
-    if (maker !== undefined && !isAlive(Number(maker))) {
-      await rm(join(directory, name), { recursive: true, force: true })
-    }
+    if (maker === undefined || (await isAtWork(Number(maker), join(directory, name)))) continue
+    await rm(join(directory, name), { recursive: true, force: true })
   }
 }
 
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false
+async function isAtWork(pid: number, aside: string): Promise<boolean> {
+  if (pid === process.pid) {
+    // In a container that was started again, an earlier server may have had our process id.
+    const made = await stat(aside).catch(() => undefined)
+    return made !== undefined && made.birthtimeMs >= performance.timeOrigin
+  }
   try {
     process.kill(pid, 0)
     return true

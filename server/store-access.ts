@@ -18,6 +18,8 @@ export type StoreAccess = {
   close(): Promise<void>
 }
 
+/** The first that has all settings of the embedded store. */
+const oldest_major = 18
 const patience_seconds = 60
 const retry_ms = 250
 const tell_every_ms = 5_000
@@ -49,7 +51,7 @@ export async function openStore(config: Config, installation: Installation, log:
 }
 
 /** The bundled PostgreSQL, or else the newest of this machine that can make a store. */
-async function getStoreBin({ local_directory }: Installation): Promise<string> {
+export async function getStoreBin({ local_directory }: Installation): Promise<string> {
   const uid = process.getuid?.() === 0 ? nobody.uid : undefined
   const found = await findInstallations([], { copies_directory: foldersOf(local_directory).copies, uid })
   const chosen = found.find(({ origin }) => origin === 'bundled') ?? found.find(({ major }) => major >= oldest_major)
@@ -58,9 +60,6 @@ async function getStoreBin({ local_directory }: Installation): Promise<string> {
     `there is no PostgreSQL for the embedded metadata store: the bundled one is missing or cannot be run from ${join(local_directory, '..')}; repeat the installation, or name a PostgreSQL in DATABASE_URL`,
   )
 }
-
-/** The first that has the built-in locale provider and io_method. */
-const oldest_major = 18
 
 async function waitFor(db: Db, log: Log): Promise<void> {
   const started = performance.now()

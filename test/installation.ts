@@ -1,7 +1,7 @@
 // A whole installation inside the test's own process: a server with everything behind it on a fresh data directory, a
 // caller that has the first token, and a stop that leaves nothing behind.
 import { type Config, loadConfig } from '#server/config.ts'
-import { newLog } from '#server/log.ts'
+import { type Log, newLog } from '#server/log.ts'
 import { type Server, startServer } from '#server/main.ts'
 import { type Answer, type Call, newCall, type ServiceOrFault } from './call.ts'
 import { newDataDir, newServicePorts, removeDataDir } from './data-dir.ts'
@@ -35,12 +35,16 @@ export type ReadyService = {
 export type TestOptions = {
   config?: Partial<Config>
   effect?: (name: string) => void | Promise<void>
+  log?: Log
 }
 
 export async function startInstallation(options: TestOptions = {}): Promise<TestInstallation> {
   const config = newTestConfig(options.config)
   const start = () =>
-    startServer(config, { log: newLog(config.log_level), ...(options.effect && { effect: options.effect }) })
+    startServer(config, {
+      log: options.log ?? newLog(config.log_level),
+      ...(options.effect && { effect: options.effect }),
+    })
   try {
     const server = await start()
     if (server.first_token === undefined || server.project_id === undefined) throw new Error('no first token')

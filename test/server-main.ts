@@ -1,16 +1,17 @@
 // The program behind test/server-process.ts: the server with its settings as flags. On standard output, one JSON object
-// a line: every effect of the provider, and the facts once it serves. KILL_AT_EFFECT=n: dies right before the n-th effect.
+// a line: every effect of the provider, and the facts once it serves. KILL_AT_EFFECT: the number or name of the effect
+// right before which it dies.
 import { writeSync } from 'node:fs'
 import { loadConfig } from '#server/config.ts'
 import { startServer } from '#server/main.ts'
 
-const kill_at_effect = Number(process.env['KILL_AT_EFFECT'] ?? Infinity)
+const kill_at_effect = process.env['KILL_AT_EFFECT']
 let effects = 0
 
 const server = await startServer(loadConfig(process.argv.slice(2), process.env), {
   effect: (name) => {
     effects += 1
-    if (effects === kill_at_effect) process.kill(process.pid, 'SIGKILL')
+    if (kill_at_effect === String(effects) || kill_at_effect === name) process.kill(process.pid, 'SIGKILL')
     say({ effect: name })
   },
 })

@@ -1,4 +1,4 @@
-// A server as a process of its own, which a test can kill -9 at any moment or at its n-th effect, and start again on the
+// A server as a process of its own, which a test can kill -9 at any moment or at a chosen effect, and start again on the
 // same data directory. What it started is found and ended by removeDataDir.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,8 +25,8 @@ export type ProcessOptions = {
   data_dir: string
   service_ports: { first: number; last: number }
   database_url?: string
-  /** Kills itself with SIGKILL right before this effect, counted from 1. */
-  kill_at_effect?: number
+  /** Kills itself with SIGKILL right before this effect: the n-th, counted from 1, or the first of that name. */
+  kill_at_effect?: number | string
   /** More flags of the server. */
   flags?: readonly string[]
 }

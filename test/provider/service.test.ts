@@ -1,18 +1,19 @@
 // The life of a service by provider calls alone, on real PostgreSQL.
-import { readdir } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   ask,
   loginTo,
   newWanted,
-  newWorld,
+  useWorlds,
   postmasterPid,
-  processesBelow,
+  noProcessBelow,
   settle,
   verifierOf,
 } from './service-fixture.ts'
+
+const { newWorld } = useWorlds()
 
 test('a service is created, resized, stopped, started, gets another password and is deleted without a trace', async () => {
   const world = await newWorld()
@@ -31,7 +32,7 @@ test('a service is created, resized, stopped, started, gets another password and
   const stopped = { ...resized, generation: 3, power: 'off' as const }
   expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, happenings: [] })
   await expect(loginTo(provider, stopped)).rejects.toThrow(/ECONNREFUSED/)
-  expect(await processesBelow(world.directory)).toEqual([])
+  await noProcessBelow(world.directory)
 
   const started = { ...resized, generation: 4 }
   expect((await settle(provider, started)).happenings).toEqual([])
@@ -47,7 +48,7 @@ test('a service is created, resized, stopped, started, gets another password and
   expect(await provider.applyService(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
   expect(await readdir(join(world.directory, 'services'))).toEqual([])
   expect(await readdir(join(world.directory, 'run'))).toEqual([])
-  expect(await processesBelow(world.directory)).toEqual([])
+  await noProcessBelow(world.directory)
   expect(await controlGroups(world.installation_id)).toEqual([])
 })
 
@@ -60,7 +61,7 @@ test('a delete ends a service whose customers are still connected', async () => 
   const ended = new Promise((resolve) => client.once('end', resolve))
   expect((await settle(provider, { ...wanted, deleted: true })).state).toBe('absent')
   await ended
-  expect(await processesBelow(world.directory)).toEqual([])
+  await noProcessBelow(world.directory)
 })
 
 test('looking again at what holds changes nothing', async () => {
@@ -123,14 +124,22 @@ test('a region refuses what it can never make', async () => {
   expect(await provider.refusalOf({ size: 'shared', extensions: [] })).toBeUndefined()
 })
 
-test('a new endpoint is none that is taken, and nobody listens there', async () => {
+test('a new endpoint is none that is taken', async () => {
   const world = await newWorld()
-  const provider = await world.open()
-  const { host, port } = await provider.newEndpoint(new Set())
-  const other = await world.open({ ports: { first: port, last: port + 1 } })
-  expect(await other.newEndpoint(new Set([port]))).toEqual({ host, port: port + 1 })
-  const refused = await new Promise((resolve) => connect({ host, port }).once('error', resolve))
-  expect(refused).toMatchObject({ code: 'ECONNREFUSED' })
+  const provider = await world.open({ ports: { first: 20_000, last: 20_099 } })
+  const taken = new Set(Array.from({ length: 90 }, (_, at) => 20_000 + at))
+  const { port } = await provider.newEndpoint(taken)
+  expect(port).toBeGreaterThanOrEqual(20_090)
+})
+
+test('two servers that start at once make one template', async () => {
+  const world = await newWorld()
+  await rm(join(world.directory, 'templates'), { recursive: true })
+  const both = await Promise.all([world.open(), world.open()])
+  await Promise.all(both.map((provider) => provider.close()))
+  const [provider] = both
+  expect(await readdir(join(world.directory, 'templates'))).toHaveLength(1)
+  expect((await settle(provider, await newWanted(provider))).state).toBe('serving')
 })
 
 test('a directory whose path is too long for sockets is refused', async () => {

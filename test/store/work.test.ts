@@ -1,0 +1,195 @@
+// The work queue against a real store. Its rows are of a kind of their own, which no reconciler of the server claims.
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Db, openDb, type Sql } from '#server/db.ts'
+import { leaseOwner, ownerIsDead } from '#server/lease-owner.ts'
+import { type Claim, claim, nudge, releaseLeases, renew, secondsUntilDue, settle } from '#server/work.ts'
+import { storeUrlOf } from '#test/database.ts'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+
+let howdah: TestInstallation
+let db: Db
+let kind: string
+
+beforeAll(async () => {
+  howdah = await startInstallation()
+  db = openDb(storeUrlOf(howdah.config.data_dir))
+})
+
+beforeEach(() => {
+  kind = `test-${randomUUID()}`
+})
+
+afterAll(async () => {
+  await db?.close()
+  await howdah?.stop()
+})
+
+const nothing = async () => {}
+const well = { again: { in_seconds: 300 }, random: 0 } as const
+const failed = { again: 'backoff', error: 'it rained', random: 0 } as const
+
+async function claimOne(owner = 'somebody'): Promise<Claim> {
+  const [one] = await claim(db, [kind], owner, 1)
+  if (one === undefined) throw new Error('nothing is due')
+  return one
+}
+
+const tell = (tx: Sql, message: string) =>
+  tx
+    .query(`insert into service_events (service_id, kind, message) values ($1, 'test', $2)`, [kind, message])
+    .then(nothing)
+
+const listTold = async () =>
+  (await db.query<{ message: string }>(`select message from service_events where service_id = $1`, [kind])).map(
+    ({ message }) => message,
+  )
+
+/** As if time had passed: the rows are due, their leases have lapsed. */
+const passTime = () =>
+  db.query(
+    `update work set due_at = now(), lease_until = case when lease_until is null then null else now() end
+     where kind = $1`,
+    [kind],
+  )
+
+test('many claimers at once never share a row, and none is left out', async () => {
+  const keys = Array.from({ length: 100 }, (_, index) => `key-${index}`)
+  for (const key of keys) await nudge(db, kind, key)
+  const claimed: string[] = []
+  const claimer = async (owner: string) => {
+    for (let batch = await claim(db, [kind], owner, 3); batch.length > 0; batch = await claim(db, [kind], owner, 3)) {
+      claimed.push(...batch.map(({ key }) => key))
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, (_, index) => claimer(`owner-${index}`)))
+  expect(claimed.toSorted()).toEqual(keys.toSorted())
+})
+
+test('a row under a lease is not due for anybody else, and is once the lease has lapsed', async () => {
+  await nudge(db, kind, 'key')
+  const first = await claimOne('first')
+  expect(await claim(db, [kind], 'second', 1)).toEqual([])
+  expect(await renew(db, first)).toBe(true)
+  await passTime()
+  const second = await claimOne('second')
+  expect(second.lease_token).not.toBe(first.lease_token)
+})
+
+test('who has lost the lease renews nothing and writes nothing', async () => {
+  await nudge(db, kind, 'key')
+  const lost = await claimOne('first')
+  await passTime()
+  const held = await claimOne('second')
+
+  expect(await renew(db, lost)).toBe(false)
+  expect(await settle(db, lost, well, (tx) => tell(tx, 'from the loser'))).toBe(false)
+  expect(await listTold()).toEqual([])
+
+  expect(await settle(db, held, well, (tx) => tell(tx, 'from the holder'))).toBe(true)
+  expect(await listTold()).toEqual(['from the holder'])
+})
+
+test('a settled row waits for its time, and a nudge makes it due at once', async () => {
+  await nudge(db, kind, 'key')
+  await settle(db, await claimOne(), well, nothing)
+  expect(await claim(db, [kind], 'somebody', 1)).toEqual([])
+  expect(await secondsUntilDue(db, [kind])).toBeGreaterThan(200)
+  await nudge(db, kind, 'key')
+  expect((await claimOne()).key).toBe('key')
+})
+
+test('a nudge that comes while somebody works is not swallowed', async () => {
+  await nudge(db, kind, 'key')
+  const one = await claimOne()
+  await nudge(db, kind, 'key')
+  await settle(db, one, well, nothing)
+  expect((await claimOne()).nudges).toBe(one.nudges + 1)
+})
+
+test('pauses after failures grow, the reason is kept, and a success or a nudge begins anew', async () => {
+  const failOnce = async () => {
+    await passTime()
+    await settle(db, await claimOne(), failed, nothing)
+    const [row] = await db.query<{ pause: number; attempts: number; error: string }>(
+      `select round(extract(epoch from due_at - now()))::int as pause, attempts, error from work where kind = $1`,
+      [kind],
+    )
+    return row
+  }
+  await nudge(db, kind, 'key')
+  const pauses = []
+  for (let count = 1; count <= 9; count += 1) pauses.push(await failOnce())
+  expect(pauses.map((row) => row?.attempts)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+  expect(pauses.at(-1)).toMatchObject({ error: 'it rained' })
+  const seconds = pauses.map((row) => row?.pause ?? 0)
+  expect(seconds).toEqual(seconds.toSorted((a, b) => a - b))
+  expect(seconds.at(-1)).toBeGreaterThan(200)
+
+  await nudge(db, kind, 'key')
+  expect((await claimOne()).attempts).toBe(0)
+})
+
+test('a subject that is gone takes its row along', async () => {
+  await nudge(db, kind, 'key')
+  await settle(db, await claimOne(), { again: 'never', random: 0 }, nothing)
+  expect(await secondsUntilDue(db, [kind])).toBeUndefined()
+})
+
+test('what is saved and the end of the claim are one: a save that fails leaves the claim as it was', async () => {
+  await nudge(db, kind, 'key')
+  const one = await claimOne()
+  const fails = async (tx: Sql) => {
+    await tell(tx, 'half a story')
+    throw new Error('the save failed')
+  }
+  await expect(settle(db, one, well, fails)).rejects.toThrow('the save failed')
+  expect(await listTold()).toEqual([])
+  expect(await renew(db, one)).toBe(true)
+})
+
+test('leases of a dead server are released at once, and those of others are not', async () => {
+  await nudge(db, kind, 'of the dead')
+  await claimOne('dead')
+  await nudge(db, kind, 'of the living')
+  await claimOne('living')
+  await releaseLeases(db, 'dead')
+  expect((await claimOne('heir')).key).toBe('of the dead')
+  expect(await claim(db, [kind], 'heir', 1)).toEqual([])
+})
+
+test('a process that has ended is known to be dead; one that runs, or ran elsewhere, is not', async () => {
+  const module = join(import.meta.dirname, '../../server/lease-owner.ts')
+  const script = `import { leaseOwner } from ${JSON.stringify(module)}; process.stdout.write(leaseOwner())`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+  expect(stdout.split('/')).toHaveLength(4)
+  expect(ownerIsDead(stdout)).toBe(true)
+  expect(ownerIsDead(leaseOwner())).toBe(false)
+  expect(ownerIsDead(`another-boot${stdout.slice(stdout.indexOf('/'))}`)).toBe(false)
+})
+
+test('a request that nudges and a look that settles on the same subject do not lock each other out', async () => {
+  const subject = `update projects set name = name where id = $1`
+  await nudge(db, kind, 'key')
+  const one = await claimOne()
+  let settled: Promise<boolean> | undefined
+  await db.transaction(async (tx) => {
+    await tx.query(subject, [howdah.project_id])
+    settled = settle(db, one, well, (own) => own.query(subject, [howdah.project_id]).then(nothing))
+    await until(() => someoneWaitsForLock(), { what: 'the settle waits for the subject' })
+    await nudge(tx, kind, 'key')
+  })
+  expect(await settled).toBe(true)
+  expect((await claimOne()).nudges).toBe(one.nudges + 1)
+})
+
+async function someoneWaitsForLock(): Promise<boolean> {
+  const [row] = await db.query<{ found: boolean }>(
+    `select exists (select from pg_stat_activity where wait_event_type = 'Lock') as found`,
+  )
+  return row?.found === true
+}
