@@ -1,6 +1,7 @@
 // The whole API as one table: name → endpoint. Two places make a new endpoint: a row here and its handler.
 import { auth_endpoints } from './auth.ts'
 import { log_endpoints } from './log.ts'
+import { metric_endpoints } from './metric.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
 
@@ -11,6 +12,7 @@ export const api = {
   ...project_endpoints,
   ...service_endpoints,
   ...log_endpoints,
+  ...metric_endpoints,
 }
 
 export type Api = typeof api

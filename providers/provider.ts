@@ -73,6 +73,18 @@ export type LogPage = { entries: readonly LogEntry[]; cursor?: string }
 /** What is wrong with a query that names a place. */
 export type LogRefusal = { refused: 'node' | 'cursor' }
 
+/** By the names of the series. What is not known (yet) is absent. */
+export type ServiceMetrics = {
+  cpu_usage_millicores?: number
+  memory_usage_bytes?: number
+  disk_usage_bytes?: number
+  connections?: number
+  transactions_per_second?: number
+  cache_hit_ratio?: number
+}
+
+export type MeasuredService = { service_id: string; endpoint: Endpoint }
+
 export type Provider = {
   region_code: string
   volume_type: string
@@ -82,6 +94,8 @@ export type Provider = {
   refusalOf(offer: Offer): Promise<string | undefined>
   applyService(wanted: WantedService): Promise<ObservedService>
   logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
+  /** What those of the services that run use right now. Cheap enough for every few seconds; rates need two calls. */
+  metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
   /** Calls back when a service that was serving may have changed by itself, such as by a crash. */
   watch(onChange: (service_id: string) => void): void
   /** Stops looking and releases what this process holds. Databases go on running. */

@@ -13,6 +13,10 @@ import { newAuthenticator } from './identity/token.ts'
 import { openInstallation, type Installation } from './installation.ts'
 import { type Log, newLog } from './log.ts'
 import { stopMetadataStore } from './metadata-store.ts'
+import { metricHandlers } from './metric/routes.ts'
+import { startSampler } from './metric/sampler.ts'
+import { serveMetrics } from './metric/scrape.ts'
+import { newTelemetry } from './metric/telemetry.ts'
 import { projectHandlers } from './project/routes.ts'
 import { startReconciler } from './reconciler.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
@@ -31,6 +35,8 @@ export type StartOptions = {
   log?: Log
   /** Called before every effect of the provider, by name: for tests that kill the server there. */
   effect?: (name: string) => void | Promise<void>
+  /** How often services are measured, for tests that cannot wait. */
+  sample_interval_ms?: number
 }
 
 export type Server = Registration & {
@@ -86,8 +92,14 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     nudge(db, 'service', service_id).catch((error: unknown) => log.warn({ err: error, service_id }, 'a nudge failed'))
   })
 
-  const context = { db, log, providers: new Map([[config.region, provider]]) }
-  const reconciler = startReconciler({ db, log, reconcile: { service: newServiceReconcile(context) } })
+  const providers = new Map([[config.region, provider]])
+  const telemetry = newTelemetry()
+  const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
+  opened.defer(() => within(grace_seconds, sampler.stop(), log, 'some services are still being measured'))
+
+  const context = { db, log, providers, sampler }
+  const reconcile = { service: newServiceReconcile(context) }
+  const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
   opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
   await nudgeEveryService(db)
 
@@ -97,13 +109,16 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
       ...projectHandlers(),
       ...serviceHandlers(context),
       ...serviceLogHandlers(context),
+      ...metricHandlers(context),
     },
     authenticate: newAuthenticator(db),
     ready: () => reasonNotReady(db),
     ca_pem: provider.authority_pem,
+    onAnswer: telemetry.request,
     log,
     version,
   })
+  serveMetrics(http, config.metrics_token, () => telemetry.text({ sql: db, sampler, version }))
   opened.defer(() => closeHttp(http, grace_seconds, log))
   const url = await listen(http, config)
   // The token is made once and shown once, so only when nothing but its showing is left to fail.

@@ -22,13 +22,21 @@ export type Reconciled = { again: Again; save: (tx: Sql) => Promise<void>; error
 
 export type Reconciler = { stop(): Promise<void> }
 
-type Parts = { db: Db; log: Log; reconcile: Readonly<Record<string, Reconcile>> }
+export type Look = { kind: string; outcome: 'done' | 'waiting' | 'failed' | 'lost'; seconds: number }
+
+type Parts = {
+  db: Db
+  log: Log
+  reconcile: Readonly<Record<string, Reconcile>>
+  /** Hears of every look, for those who count. */
+  onLook?: (look: Look) => void
+}
 
 const at_once_max = 8
 const idle_seconds_max = 5
 const store_retry_seconds = 0.5
 
-export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
+export function startReconciler({ db, log, reconcile, onLook = () => undefined }: Parts): Reconciler {
   const kinds = Object.keys(reconcile)
   const owner = leaseOwner()
   const running = new Set<Promise<void>>()
@@ -57,7 +65,7 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
       const room = at_once_max - running.size
       const claims = room > 0 ? await claim(db, kinds, owner, room) : []
       for (const one of claims) {
-        const work = lookAt({ db, log, reconcile }, one).finally(() => {
+        const work = lookAt({ db, log, reconcile, onLook }, one).finally(() => {
           running.delete(work)
           wake()
         })
@@ -89,7 +97,7 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
 }
 
 /** Never throws: whatever goes wrong, the lease lapses by itself and somebody looks again. */
-async function lookAt({ db, log, reconcile }: Parts, one: Claim): Promise<void> {
+async function lookAt({ db, log, reconcile, onLook }: Required<Parts>, one: Claim): Promise<void> {
   const { kind, key } = one
   const started = performance.now()
   const heartbeat = setInterval(
@@ -103,6 +111,8 @@ async function lookAt({ db, log, reconcile }: Parts, one: Claim): Promise<void> 
   try {
     const ours = await settle(db, one, { again, error, random: Math.random() }, save)
     const took_ms = Math.round(performance.now() - started)
+    const outcome = again === 'backoff' ? 'failed' : error === undefined ? 'done' : 'waiting'
+    onLook({ kind, outcome: ours ? outcome : 'lost', seconds: took_ms / 1000 })
     if (ours) log.debug({ kind, key, took_ms, error }, 'looked')
     else log.warn({ kind, key, took_ms }, 'the lease was lost while looking; nothing was written')
   } catch (failure) {

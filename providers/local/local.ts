@@ -17,6 +17,7 @@ import { openLimits } from './limits.ts'
 import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
+import { newMeter } from './metrics.ts'
 import { freePort } from './port.ts'
 import { ensureStopped } from './server-process.ts'
 import { applyService, type LocalHost } from './service.ts'
@@ -65,6 +66,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     refusalOf: async (offer) =>
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyService(host, wanted),
+    metrics: newMeter(host),
     logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
     watch: (onChange) => host.watch.onChange(onChange),
     stopAll: () => stopAll(host),
