@@ -14,7 +14,7 @@ export type Bench = {
   token: string
   project_id: string
   data_dir: string
-  createService(name: string): Promise<Service>
+  createService(name: string, more?: object): Promise<Service>
   post(service_id: string, verb: 'start' | 'stop'): Promise<void>
   remove(service_id: string): Promise<void>
   /** Polls every 10 ms, as an eager client would. */
@@ -52,8 +52,8 @@ async function newBench(pid: number, url: string, token: string, data_dir: strin
     token,
     project_id,
     data_dir,
-    createService: async (name) => {
-      const made = await call<Service>(token, 'POST', services, { name })
+    createService: async (name, more = {}) => {
+      const made = await call<Service>(token, 'POST', services, { name, ...more })
       if (made === undefined) throw new Error('no answer to create')
       return made
     },

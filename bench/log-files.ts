@@ -22,7 +22,7 @@ export function writeLogFiles(folder: string, bytes: number): LogFiles {
   while (written < bytes) {
     if (in_file >= file_bytes_max) {
       if (file !== undefined) closeSync(file)
-      const path = join(folder, `postgresql-20261101-${String(files.length).padStart(6, '0')}.json`)
+      const path = join(folder, nameOf(first_ms + lines * step_ms))
       file = openSync(path, 'wx', 0o600)
       files.push(path)
       in_file = 0
@@ -40,6 +40,12 @@ export function writeLogFiles(folder: string, bytes: number): LogFiles {
   }
   if (file !== undefined) closeSync(file)
   return { files, lines, first_ms, last_ms: first_ms + (lines - 1) * step_ms }
+}
+
+/** After the moment at which it begins. */
+function nameOf(begin_ms: number): string {
+  const [date, time] = new Date(begin_ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T')
+  return `postgresql-${date}-${time}.json`
 }
 
 function lineOf(at: number, time_ms: number, rare: boolean): string {

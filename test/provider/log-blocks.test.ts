@@ -49,7 +49,7 @@ describe('blocks', () => {
     const found: string[] = []
     try {
       for await (const block of blocksBackwards(
-        { handle, low: 0, high: Buffer.byteLength(text) },
+        { fd: handle.fd, low: 0, high: Buffer.byteLength(text) },
         { buffers, block_bytes },
       )) {
         const whole =

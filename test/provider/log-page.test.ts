@@ -22,7 +22,7 @@ const epoch_ms = Date.UTC(2026, 10, 15)
 
 type Line = { time_ms: number; severity: string; message: string } | { raw: string }
 
-const nameOf = (at: number) => `postgresql-20261115-${String(at).padStart(6, '0')}.json`
+const nameOf = (at: number) => `postgresql-20261114-${String(at).padStart(6, '0')}.json`
 
 function textOf(line: Line): string {
   if ('raw' in line) return line.raw
@@ -187,7 +187,7 @@ test('a place is found by its time as by looking at every line', async () => {
       }
       const handle = await open(join(folder, nameOf(0)))
       try {
-        expect((await seekTime(handle, expected, epoch_ms + ms)).offset).toBe(found ?? expected)
+        expect(seekTime(handle.fd, expected, epoch_ms + ms).offset).toBe(found ?? expected)
       } finally {
         await handle.close()
       }

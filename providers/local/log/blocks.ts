@@ -2,7 +2,7 @@
 // 1. Every complete line between `low` and `high` is in exactly one block. What follows the last line break is a line still
 //    being written, and left out. 2. A line that is longer than a line may be comes by itself, as its place only. 3. A
 //    block is valid until the next one is asked for: its memory is used again.
-import type { FileHandle } from 'node:fs/promises'
+import { readAt } from './files.ts'
 
 /** Memory for blocks: each buffer takes a block, the line that crosses its end, and some room for reading beyond. */
 export type BlockMemory = { buffers: readonly Buffer[]; block_bytes: number }
@@ -21,10 +21,10 @@ export function bufferBytesOf(block_bytes: number): number {
 }
 
 export async function* blocksBackwards(
-  { handle, low, high }: { handle: FileHandle; low: number; high: number },
+  { fd, low, high }: { fd: number; low: number; high: number },
   memory: BlockMemory,
 ): AsyncGenerator<Block> {
-  const reads = newReads(handle, low, high, memory)
+  const reads = newReads(fd, low, high, memory)
   // The end of a line that starts in an older block; `long_end` instead when it has outgrown a line.
   let carry: Buffer | undefined
   let long_end: number | undefined
@@ -61,7 +61,7 @@ export async function* blocksBackwards(
 type Read = { index: number; bytes: Buffer; start: number; length: number }
 
 /** Reads the blocks from high to low, the next ones already while the last one is being looked at. */
-function newReads(handle: FileHandle, low: number, high: number, { buffers, block_bytes }: BlockMemory) {
+function newReads(fd: number, low: number, high: number, { buffers, block_bytes }: BlockMemory) {
   const under_way: Promise<Read>[] = []
   let next_end = high
   let count = 0
@@ -71,7 +71,7 @@ function newReads(handle: FileHandle, low: number, high: number, { buffers, bloc
     const index = count % buffers.length
     const bytes = buffers[index]
     if (bytes === undefined || next_end <= low) return false
-    const read = readFully(handle, bytes, start, next_end - start).then((length) => ({ index, bytes, start, length }))
+    const read = readFully(fd, bytes, start, next_end - start).then((length) => ({ index, bytes, start, length }))
     // Whoever stops early does not wait for the rest; a failure is met by whoever waits.
     read.catch(() => undefined)
     under_way.push(read)
@@ -89,10 +89,10 @@ function newReads(handle: FileHandle, low: number, high: number, { buffers, bloc
   }
 }
 
-async function readFully(handle: FileHandle, bytes: Buffer, start: number, length: number): Promise<number> {
+async function readFully(fd: number, bytes: Buffer, start: number, length: number): Promise<number> {
   let done = 0
   while (done < length) {
-    const { bytesRead } = await handle.read(bytes, done, length - done, start + done)
+    const { bytesRead } = await readAt(fd, bytes, done, length - done, start + done)
     if (bytesRead === 0) break
     done += bytesRead
   }

@@ -3,11 +3,12 @@
 //    entry; within the page entries are sorted by their times, which may be written a little out of order.
 // 2. Only lines that may be on the page are parsed. 3. What is read for one page is bounded; a page that stops there has a
 //    cursor to go on, even if it found little.
+import { closeSync } from 'node:fs'
 import type { LogEntry, LogQuery } from '../../provider.ts'
 import { type Block, blocksBackwards, type BlockMemory, bufferBytesOf, line_bytes_max } from './blocks.ts'
 import type { Place } from './cursor.ts'
 import { entryOf, type ParsedEntry, parseEntry, timeAt } from './entry.ts'
-import { listLogFiles, type LogFile, openLogFile } from './files.ts'
+import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
 import { newScan, type Scan } from './scan.ts'
 import { type ScannerPool, search_block_bytes } from './scanner-pool.ts'
 import { seekTime } from './seek.ts'
@@ -53,26 +54,27 @@ async function collect(
   memory: BlockMemory,
 ): Promise<Page> {
   const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
-  const names = await listLogFiles(log.folder)
-  for (const name of names.filter((name) => after === undefined || name <= after.file)) {
-    const file = await openLogFile(log.folder, name, log.uid)
+  for (const name of listLogFiles(log.folder)) {
+    if (after !== undefined && name > after.file) continue
+    if (beginOf(name) - disorder_ms >= (query.until_ms ?? Infinity)) continue
+    const file = openLogFile(log.folder, name, log.uid)
     if (file === undefined) continue
     try {
       const end = name === after?.file ? Math.min(after.offset, file.size) : file.size
-      const range = await rangeOf(file, end, query)
+      const range = rangeOf(file, end, query)
       const done = await collectFile({ file, name, node: log.node, ...range }, query, scan, memory, harvest)
       if (done || range.last) break
     } finally {
-      await file.handle.close()
+      closeSync(file.fd)
     }
   }
   return pageOf(harvest)
 }
 
 /** The part of a file in which entries between the bounds can lie. */
-async function rangeOf({ handle, size }: LogFile, end: number, { since_ms, until_ms }: PageQuery) {
-  const since = since_ms === undefined ? undefined : await seekTime(handle, size, since_ms - disorder_ms)
-  const until = until_ms === undefined ? undefined : await seekTime(handle, size, until_ms + disorder_ms)
+function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: PageQuery) {
+  const since = since_ms === undefined ? undefined : seekTime(fd, size, since_ms - disorder_ms)
+  const until = until_ms === undefined ? undefined : seekTime(fd, size, until_ms + disorder_ms)
   return {
     low: since?.earlier ? since.offset : 0,
     high: Math.min(until?.offset ?? end, end),
@@ -85,8 +87,8 @@ type Part = { file: LogFile; name: string; node: number; low: number; high: numb
 
 /** True when the page is complete, or when enough has been read for it. */
 async function collectFile(part: Part, query: PageQuery, scan: Scan, memory: BlockMemory, harvest: Harvest) {
-  const { handle } = part.file
-  for await (const block of blocksBackwards({ handle, low: part.low, high: part.high }, memory)) {
+  const { fd } = part.file
+  for await (const block of blocksBackwards({ fd, low: part.low, high: part.high }, memory)) {
     if (block.kind === 'long line') {
       if (await collectLong(part, block.start, block.end, query, scan, harvest)) return true
     } else {
@@ -117,7 +119,7 @@ function offsetOf(block: Block): number {
 /** Of a line longer than any should be only the head is read. */
 async function collectLong(part: Part, start: number, end: number, query: PageQuery, scan: Scan, harvest: Harvest) {
   const head = Buffer.alloc(Math.min(head_bytes, end - start))
-  const { bytesRead } = await part.file.handle.read(head, 0, head.length, start)
+  const { bytesRead } = await readAt(part.file.fd, head, 0, head.length, start)
   if (!isWithin(timeAt(head, 0), query)) return false
   const parsed = parseEntry(head.toString('utf8', 0, bytesRead), true)
   return collectEntry(part, start, parsed, end - start, query, scan, harvest)

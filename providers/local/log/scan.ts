@@ -20,7 +20,7 @@ export type Scan = {
 const line_break = 10
 
 export function newScan({ search, severities }: Pick<LogQuery, 'search' | 'severities'>): Scan {
-  const { sign, matches } = newSearch(search)
+  const { sign, mayBeIn, matches } = newSearch(search)
   // A line has one severity, so the sign of any of them will do.
   const signs = sign === undefined ? severities.map(severitySign) : [sign]
   const wanted = new Set(severities)
@@ -30,7 +30,13 @@ export function newScan({ search, severities }: Pick<LogQuery, 'search' | 'sever
     selective,
     accepts,
     lines: allLines,
-    using: (scanner) => (signs.length === 0 ? scan : { ...scan, lines: (block) => signedLines(block, scanner, signs) }),
+    using: (scanner) => ({
+      ...scan,
+      lines: (block) => {
+        if (signs.length > 0) return signedLines(block, scanner, signs)
+        return mayBeIn(block.bytes.toString('utf8', block.from, block.to)) ? allLines(block) : []
+      },
+    }),
   }
   return scan
 }

@@ -7,14 +7,23 @@ import { masked } from './mask.ts'
 /** Consecutive bytes; a byte b of the log fits when (b | fold) === value. `pair`: the two places to look for first. */
 export type Sign = { values: Uint8Array; folds: Uint8Array; pair: [number, number] }
 
-export type Search = { sign: Sign | undefined; matches: (text: string) => boolean }
+export type Search = {
+  sign: Sign | undefined
+  /** Whether some raw text may hold a match: for searches that have no sign. */
+  mayBeIn: (raw: string) => boolean
+  matches: (text: string) => boolean
+}
 
 export function newSearch(terms: readonly string[]): Search {
   const folded = terms.map(foldCase).filter((term) => term !== '')
-  const signs = folded.filter((term) => !inserted_texts.some((text) => touches(term, text))).map(signOf)
-  const longest = signs.toSorted((a, b) => b.values.length - a.values.length)[0]
+  const logged = folded.filter((term) => !inserted_texts.some((text) => touches(term, text))).map(escaped)
+  const longest = logged.map(signOf).toSorted((a, b) => b.values.length - a.values.length)[0]
   return {
     sign: longest !== undefined && longest.values.length > 0 ? longest : undefined,
+    mayBeIn: (raw) => {
+      const folded_raw = logged.length === 0 ? '' : foldCase(raw)
+      return logged.every((term) => folded_raw.includes(term))
+    },
     matches: (text) => {
       if (folded.length === 0) return true
       const folded_text = foldCase(text)
@@ -43,9 +52,11 @@ function touches(term: string, inserted: string): boolean {
   return false
 }
 
-/** The longest part of the term, as it stands in JSON, whose bytes differ between cases by one bit at most. */
-function signOf(term: string): Sign {
-  const escaped = JSON.stringify(term).slice(1, -1)
+/** As it stands in JSON. */
+const escaped = (term: string) => JSON.stringify(term).slice(1, -1)
+
+/** The longest part of an escaped term whose bytes differ between cases by one bit at most. */
+function signOf(escaped: string): Sign {
   let longest = newSign([], [])
   let values: number[] = []
   let folds: number[] = []

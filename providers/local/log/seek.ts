@@ -1,27 +1,23 @@
 // Finds the place of a moment in a log file by halving: entries lie in the order of their times, or nearly so. It reads
 // a few kilobytes at some twenty places, whatever the size of the file.
-import type { FileHandle } from 'node:fs/promises'
+import { readSync } from 'node:fs'
 import { timeAt } from './entry.ts'
 
-const probe_bytes = 16 * 1024
+const probe_bytes = 8 * 1024
 /** Enough to read the time at a line's start. */
 const time_bytes = 64
 const line_break = 10
 
 /** `offset`: the start of the first line with this time or a later one, `size` when there is none; `earlier`: whether one
  * with an earlier time lies before it. */
-export async function seekTime(
-  handle: FileHandle,
-  size: number,
-  time_ms: number,
-): Promise<{ offset: number; earlier: boolean }> {
+export function seekTime(fd: number, size: number, time_ms: number): { offset: number; earlier: boolean } {
   const buffer = Buffer.allocUnsafe(probe_bytes)
   let low = 0
   let high = size
   let found_at = size
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const found = await firstEntryFrom(handle, buffer, middle, size)
+    const found = firstEntryFrom(fd, buffer, middle, size)
     if (found !== undefined && found.time_ms < time_ms) {
       low = found.start + 1
     } else {
@@ -33,12 +29,12 @@ export async function seekTime(
 }
 
 /** The first line that starts at or after this byte and has a time. */
-async function firstEntryFrom(handle: FileHandle, buffer: Buffer, offset: number, size: number) {
+function firstEntryFrom(fd: number, buffer: Buffer, offset: number, size: number) {
   // A line starts at 0 and after every line break.
   let at = Math.max(0, offset - 1)
   let at_line_start = offset === 0
   while (at < size) {
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, at)
+    const bytesRead = readSync(fd, buffer, 0, buffer.length, at)
     if (bytesRead === 0) return undefined
     const bytes = buffer.subarray(0, bytesRead)
     let line = at_line_start ? 0 : bytes.indexOf(line_break) + 1
