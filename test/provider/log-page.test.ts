@@ -20,16 +20,19 @@ const log = { folder, uid: process.getuid?.(), node: 0 }
 const everything: PageQuery = { skip: 0, limit: 500, search: [], severities: [] }
 const epoch_ms = Date.UTC(2026, 10, 15)
 
-type Line = { time_ms: number; severity: string; message: string } | { raw: string }
+type Line = { time_ms: number; severity: string; message: string; detail?: string } | { raw: string }
 
 const nameOf = (at: number) => `postgresql-20261114-${String(at).padStart(6, '0')}.json`
 
 function textOf(line: Line): string {
   if ('raw' in line) return line.raw
   const timestamp = stampOf(line.time_ms)
-  const { severity: error_severity, message } = line
-  return JSON.stringify({ timestamp, pid: 7, error_severity, message, backend_type: 'client backend' })
+  const { severity: error_severity, message, detail } = line
+  return JSON.stringify({ timestamp, pid: 7, error_severity, message, detail, backend_type: 'client backend' })
 }
+
+const shownOf = ({ message, detail }: { message: string; detail?: string }) =>
+  detail === undefined ? message : `${message}\nDETAIL:  ${detail}`
 
 const stampOf = (time_ms: number) => new Date(time_ms).toISOString().replace('T', ' ').replace('Z', ' UTC')
 
@@ -63,6 +66,7 @@ function naivePages(files: readonly (readonly Line[])[], query: PageQuery): LogE
     .filter((line) => 'message' in line)
     .filter(({ time_ms }) => time_ms > since_ms && time_ms < until_ms)
     .filter(({ severity }) => severities.length === 0 || severities.includes(severity))
+    .map((line) => ({ ...line, message: shownOf(line) }))
     .filter(({ message }) => search.every((term) => message.toLowerCase().includes(term.toLowerCase())))
   const pages: LogEntry[][] = []
   for (let at = 0; at < Math.max(1, wanted.length); at += limit) {
@@ -101,6 +105,7 @@ const entry = fc.record({
   jitter: fc.nat(2),
   severity: fc.constantFrom('LOG', 'ERROR', 'WARNING', 'FATAL'),
   message,
+  detail: fc.option(message, { nil: undefined }),
 })
 const garbage = fc
   .constantFrom(
@@ -124,7 +129,8 @@ const log_files = fc
       lines.map((line): Line => {
         if ('raw' in line) return { raw: line.raw.replace('<now>', stampOf(now)) }
         now += line.step * 400
-        return { time_ms: now - line.jitter * 100, severity: line.severity, message: line.message }
+        const { severity, message, detail, jitter } = line
+        return { time_ms: now - jitter * 100, severity, message, ...(detail !== undefined && { detail }) }
       }),
     )
   })
@@ -149,6 +155,15 @@ const query = fc.record(
         'KI',
         'A',
         'zzz',
+        'detail',
+        ' alpha',
+        ':  ',
+        'L:  Be',
+        'a\nd',
+        'tail:  gamma',
+        '\ndetail:  kin',
+        'masked',
+        'hint',
         'σί',
       ),
       { maxLength: 2 },

@@ -4,7 +4,7 @@ import type { LogQuery } from '../../provider.ts'
 import type { Block } from './blocks.ts'
 import type { ParsedEntry } from './entry.ts'
 import type { Scanner } from './scanner.ts'
-import { newSearch, newSign, type Sign } from './search.ts'
+import { exactSign, newSearch, type Sign } from './search.ts'
 
 type Lines = Extract<Block, { kind: 'lines' }>
 
@@ -20,9 +20,9 @@ export type Scan = {
 const line_break = 10
 
 export function newScan({ search, severities }: Pick<LogQuery, 'search' | 'severities'>): Scan {
-  const { sign, mayBeIn, matches } = newSearch(search)
+  const { signs: search_signs, mayBeIn, matches } = newSearch(search)
   // A line has one severity, so the sign of any of them will do.
-  const signs = sign === undefined ? severities.map(severitySign) : [sign]
+  const signs = search_signs.length > 0 ? search_signs : severities.map(severitySign)
   const wanted = new Set(severities)
   const accepts = (entry: ParsedEntry) => (wanted.size === 0 || wanted.has(entry.severity)) && matches(entry.text)
   const selective = search.length > 0 || severities.length > 0
@@ -42,8 +42,7 @@ export function newScan({ search, severities }: Pick<LogQuery, 'search' | 'sever
 }
 
 function severitySign(severity: string): Sign {
-  const values = [...Buffer.from(`"error_severity":"${severity}"`)]
-  return newSign(values, Array<number>(values.length).fill(0))
+  return exactSign(`"error_severity":"${severity}"`)
 }
 
 function allLines({ bytes, from, to }: Lines): [number, number][] {

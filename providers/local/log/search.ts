@@ -8,7 +8,8 @@ import { masked } from './mask.ts'
 export type Sign = { values: Uint8Array; folds: Uint8Array; pair: [number, number] }
 
 export type Search = {
-  sign: Sign | undefined
+  /** A line that matches holds one of these; empty when no such thing can be said. */
+  signs: Sign[]
   /** Whether some raw text may hold a match: for searches that have no sign. */
   mayBeIn: (raw: string) => boolean
   matches: (text: string) => boolean
@@ -16,13 +17,17 @@ export type Search = {
 
 export function newSearch(terms: readonly string[]): Search {
   const folded = terms.map(foldCase).filter((term) => term !== '')
-  const logged = folded.filter((term) => !inserted_texts.some((text) => touches(term, text))).map(escaped)
-  const longest = logged.map(signOf).toSorted((a, b) => b.values.length - a.values.length)[0]
+  const cores = folded.map(coreOf).filter((core) => core !== '')
+  const longest = cores.map(signOf).toSorted((a, b) => b.values.length - a.values.length)[0]
+  const signs =
+    longest !== undefined && longest.values.length > 0
+      ? [longest]
+      : (folded.map(labelSigns).find((some) => some.length > 0) ?? [])
   return {
-    sign: longest !== undefined && longest.values.length > 0 ? longest : undefined,
+    signs,
     mayBeIn: (raw) => {
-      const folded_raw = logged.length === 0 ? '' : foldCase(raw)
-      return logged.every((term) => folded_raw.includes(term))
+      const folded_raw = cores.length === 0 ? '' : foldCase(raw)
+      return cores.every((core) => folded_raw.includes(escaped(core)))
     },
     matches: (text) => {
       if (folded.length === 0) return true
@@ -32,7 +37,7 @@ export function newSearch(terms: readonly string[]): Search {
   }
 }
 
-export function newSign(values: readonly number[], folds: readonly number[]): Sign {
+function newSign(values: readonly number[], folds: readonly number[]): Sign {
   return { values: Uint8Array.from(values), folds: Uint8Array.from(folds), pair: rarePairOf(values) }
 }
 
@@ -41,26 +46,47 @@ function foldCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ')
 }
 
-/** What the text of an entry has and the log has not: a term that touches it may be missing from the raw bytes. */
+/** What the text of an entry has and the log has not. */
 const inserted_texts = [...Object.values(text_labels), masked].map(foldCase)
 
-function touches(term: string, inserted: string): boolean {
-  if (term.includes(inserted) || inserted.includes(term)) return true
-  for (let length = 1; length <= inserted.length; length += 1) {
-    if (term.endsWith(inserted.slice(0, length)) || term.startsWith(inserted.slice(-length))) return true
+/** The part of a term that the log itself must hold, wherever the term lies in the text; '' when there is none. */
+function coreOf(term: string): string {
+  if (inserted_texts.some((inserted) => inserted.includes(term) || term.includes(inserted))) return ''
+  let [from, to] = [0, term.length]
+  for (const inserted of inserted_texts) {
+    for (let length = 1; length <= inserted.length; length += 1) {
+      if (term.startsWith(inserted.slice(-length))) from = Math.max(from, length)
+      if (term.endsWith(inserted.slice(0, length))) to = Math.min(to, term.length - length)
+    }
   }
-  return false
+  return term.slice(from, Math.max(from, to))
+}
+
+/** A term that is part of labels is found in lines that have it, or that have what is labelled so. */
+function labelSigns(term: string): Sign[] {
+  if (foldCase(masked).includes(term)) return []
+  const own = signOf(term)
+  const labelled = Object.entries(text_labels).filter(([, label]) => foldCase(label).includes(term))
+  if (own.values.length === 0 || labelled.length === 0) return []
+  return [own, ...labelled.map(([field]) => exactSign(`"${field}":"`))]
+}
+
+export function exactSign(text: string): Sign {
+  const values = [...Buffer.from(text)]
+  return newSign(values, Array<number>(values.length).fill(0))
 }
 
 /** As it stands in JSON. */
-const escaped = (term: string) => JSON.stringify(term).slice(1, -1)
+function escaped(term: string): string {
+  return JSON.stringify(term).slice(1, -1)
+}
 
-/** The longest part of an escaped term whose bytes differ between cases by one bit at most. */
-function signOf(escaped: string): Sign {
+/** The longest part of a term, as it stands in JSON, whose bytes differ between cases by one bit at most. */
+function signOf(term: string): Sign {
   let longest = newSign([], [])
   let values: number[] = []
   let folds: number[] = []
-  for (const character of [...Array.from(escaped), undefined]) {
+  for (const character of [...Array.from(escaped(term)), undefined]) {
     if (character !== undefined && isPlain(character)) {
       const is_letter = /[a-z]/.test(character)
       for (const byte of Buffer.from(character)) {
