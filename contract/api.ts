@@ -4,6 +4,7 @@ import { log_endpoints } from './log.ts'
 import { metric_endpoints } from './metric.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
+import { snapshot_endpoints } from './snapshot.ts'
 
 export const base_path = '/public/api/v1'
 
@@ -11,6 +12,7 @@ export const api = {
   ...auth_endpoints,
   ...project_endpoints,
   ...service_endpoints,
+  ...snapshot_endpoints,
   ...log_endpoints,
   ...metric_endpoints,
 }

@@ -46,6 +46,16 @@ const table = {
     description: 'More PostgreSQL installations (folders with a bin folder), separated by colons.',
     parse: parseDirectories,
   },
+  snapshot_interval: {
+    default: '86400',
+    description: 'Seconds between two scheduled snapshots of a service.',
+    parse: wholeNumber(1, 31_536_000),
+  },
+  snapshots_kept: {
+    default: '7',
+    description: 'How many scheduled snapshots of a service are kept; the oldest is where recovery can begin.',
+    parse: wholeNumber(1, 1000),
+  },
   log_retention_days: {
     default: '7',
     description: 'How long the log of a database is kept.',

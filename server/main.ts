@@ -23,6 +23,7 @@ import { ensureRegion, ensureRegistration, type Registration } from './registrat
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
 import { serviceLogHandlers } from './service-log/routes.ts'
+import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
 import { nudge } from './work.ts'
@@ -97,7 +98,8 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
-  const context = { db, log, providers, sampler }
+  const snapshot_policy = { interval_seconds: config.snapshot_interval, kept: config.snapshots_kept }
+  const context = { db, log, providers, sampler, snapshot_policy }
   const reconcile = { service: newServiceReconcile(context) }
   const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
   opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
@@ -108,6 +110,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
       ...identityHandlers(),
       ...projectHandlers(),
       ...serviceHandlers(context),
+      ...snapshotHandlers(context),
       ...serviceLogHandlers(context),
       ...metricHandlers(context),
     },

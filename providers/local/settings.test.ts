@@ -11,6 +11,7 @@ const textOf = (size: Size, host_memory_mb = 1024 * 1024, major = 18) =>
     endpoint: { host: '127.0.0.1', port: 20_001 },
     place,
     major,
+    archive_module: true,
     host_memory_mb,
     log_rotation_mb: 100,
   })
@@ -44,6 +45,7 @@ test('a quote in a path does not end its value', () => {
     endpoint: { host: 'h', port: 1 },
     place: odd,
     major: 18,
+    archive_module: true,
     host_memory_mb: 1,
     log_rotation_mb: 100,
   })

@@ -2,6 +2,7 @@
 // tells a running server that was started with another one. The text holds no secret.
 import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../provider.ts'
+import { archiveSettings } from './archive.ts'
 import type { Place } from './layout.ts'
 
 export type SettingsWish = {
@@ -9,6 +10,8 @@ export type SettingsWish = {
   endpoint: Endpoint
   place: Place
   major: number
+  /** Whether the installation has PostgreSQL's own module for archiving. */
+  archive_module: boolean
   host_memory_mb: number
   log_rotation_mb: number
 }
@@ -53,6 +56,8 @@ const fixed = {
   default_text_search_config: 'pg_catalog.english',
   wal_level: 'replica',
   max_wal_senders: 10,
+  // Recovery begins with making everything durable: at once, instead of file by file.
+  recovery_init_sync_method: 'syncfs',
   jit: 'off',
   // Idle services cost next to nothing: fewer wake-ups, no worker processes that wait for work.
   wal_writer_delay: '2s',
@@ -77,8 +82,9 @@ const fixed = {
 
 type Values = Record<string, string | number>
 
-function placed({ endpoint, place, major, log_rotation_mb }: SettingsWish): Values {
+function placed({ endpoint, place, major, archive_module, log_rotation_mb }: SettingsWish): Values {
   return {
+    ...archiveSettings(place, archive_module),
     log_rotation_size: `${log_rotation_mb}MB`,
     // Who came in, once; older versions cannot leave out who merely knocked.
     log_connections: major >= 18 ? 'authorization' : 'on',

@@ -3,6 +3,7 @@ import type { Provider } from '#providers/provider.ts'
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
 import type { Sampler } from '../metric/sampler.ts'
+import type { SnapshotPolicy } from '../snapshot/rules.ts'
 
 export type ServiceContext = {
   db: Db
@@ -10,4 +11,5 @@ export type ServiceContext = {
   /** Region code → provider; the first one is the default region. */
   providers: ReadonlyMap<string, Provider>
   sampler: Pick<Sampler, 'latest'>
+  snapshot_policy: SnapshotPolicy
 }
