@@ -289,7 +289,10 @@ describe('odd entries', () => {
 
   test('what the control plane does itself is not shown', async () => {
     const own = JSON.stringify({ ...JSON.parse(textOf(at('connection authorized: user=postgres'))), user: 'postgres' })
-    await writeFiles([[{ raw: own }, at('connection received: host=127.0.0.1 port=5'), at('checkpoint complete')]])
+    const reset = JSON.parse(textOf(at('could not receive data from client: Connection reset by peer')))
+    const probe = JSON.stringify({ ...reset, user: 'tsdbadmin', ps: 'authentication' })
+    const knock = at('connection received: host=127.0.0.1 port=5')
+    await writeFiles([[{ raw: own }, { raw: probe }, knock, at('checkpoint complete')]])
     const { entries } = await readPage(log, everything, undefined, pool)
     expect(entries.map(({ message }) => message)).toEqual(['checkpoint complete'])
   })

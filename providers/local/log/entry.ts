@@ -53,9 +53,10 @@ export function entryOf({ timestamp, severity, text }: ParsedEntry, line_bytes?:
   return { timestamp, severity, message: `${kept}… [cut: ${left_out}]` }
 }
 
-/** Only the control plane is `postgres`. Who merely knocks has no name yet: who comes in is logged again with one. */
+/** Only the control plane is `postgres`. Who merely knocks, or goes away while being asked who it is, is mostly its probe. */
 function isOurs(logged: Logged, message: string): boolean {
-  return logged['user'] === 'postgres' || message.startsWith('connection received: ')
+  if (logged['user'] === 'postgres' || message.startsWith('connection received: ')) return true
+  return logged['ps'] === 'authentication' && message.startsWith('could not receive data from client')
 }
 
 function textFor(logged: Logged, message: string): string {
