@@ -1,6 +1,7 @@
 // One sampler for all services: every ten seconds it asks the providers of this server what their services use, keeps the
 // answer for whoever asks next, and writes it down. Services of other regions are measured by their own servers and read
 // from the store. A round that fails is told and forgotten; the next one comes anyway.
+import { setTimeout as pause } from 'node:timers/promises'
 import { metric_names } from '#contract/metric.ts'
 import type { Provider, ServiceMetrics } from '#providers/provider.ts'
 import { type Db, storeIsAway } from '../db.ts'
@@ -28,27 +29,34 @@ export type Sampler = {
 type Parts = { db: Db; log: Log; providers: ReadonlyMap<string, Provider>; interval_ms?: number | undefined }
 
 const interval_ms_default = tiers[0].bucket_seconds * 1000
+/** By then the others have written what they measured at the same moment. */
+const others_write_ms = 2_000
 const minutes_every_ms = 60_000
 /** Half-made buckets are written again each time, so not too often. */
 const quarters_every_ms = 300_000
 
 export function startSampler({ db, log, providers, interval_ms = interval_ms_default }: Parts): Sampler {
-  let samples = new Map<string, Sample>()
+  let measured = new Map<string, Sample>()
+  let read = new Map<string, Sample>()
   let timer: NodeJS.Timeout | undefined
-  let stopped = false
+  const stopping = new AbortController()
   const history = newHistory(db)
 
   const round = async () => {
     try {
-      const { measured, read } = await takeSamples(db, providers)
-      samples = new Map([...measured, ...read].map((sample) => [sample.service_id, sample]))
-      if (measured.length > 0) await insertSamples(db, measured, tiers[0])
+      const rows = Map.groupBy(await listMeasured(db), (row) => (providers.has(row.region_code) ? 'own' : 'foreign'))
+      measured = byService(await measureAll(providers, rows.get('own') ?? []))
+      if (measured.size > 0) await insertSamples(db, [...measured.values()], tiers[0])
       await history.keep()
+      const foreign = rows.get('foreign') ?? []
+      if (foreign.length > 0) await pause(others_write_ms, undefined, { signal: stopping.signal, ref: false })
+      read = byService(await readLatest(db, foreign))
     } catch (error) {
-      if (!storeIsAway(error)) log.error({ err: error }, 'services could not be measured')
+      const expected = stopping.signal.aborted || storeIsAway(error)
+      if (!expected) log.error({ err: error }, 'services could not be measured')
     }
     // At the same moments in every server, so that two that share a region write the same buckets.
-    if (!stopped) timer = setTimeout(wake, interval_ms - (Date.now() % interval_ms)).unref()
+    if (!stopping.signal.aborted) timer = setTimeout(wake, interval_ms - (Date.now() % interval_ms)).unref()
   }
   let running = round()
   const wake = () => {
@@ -56,24 +64,29 @@ export function startSampler({ db, log, providers, interval_ms = interval_ms_def
   }
 
   return {
-    latest: (service_id) => samples.get(service_id),
-    all: () => samples.values(),
+    latest: (service_id) => measured.get(service_id) ?? read.get(service_id),
+    all: () => [...measured.values(), ...read.values()],
     stop: async () => {
-      stopped = true
+      stopping.abort()
       clearTimeout(timer)
       await running
     },
   }
 }
 
-type Samples = { measured: Sample[]; read: Sample[] }
+function byService(samples: readonly Sample[]): Map<string, Sample> {
+  return new Map(samples.map((sample) => [sample.service_id, sample]))
+}
 
-async function takeSamples(db: Db, providers: ReadonlyMap<string, Provider>): Promise<Samples> {
-  const samples: Samples = { measured: [], read: [] }
-  for (const [region_code, rows] of Map.groupBy(await listMeasured(db), (row) => row.region_code)) {
-    const provider = providers.get(region_code)
-    if (provider === undefined) samples.read.push(...(await readLatest(db, rows)))
-    else samples.measured.push(...(await measure(provider, rows)))
+async function measureAll(providers: ReadonlyMap<string, Provider>, rows: readonly MeasuredRow[]): Promise<Sample[]> {
+  const samples: Sample[] = []
+  for (const [region_code, provider] of providers) {
+    samples.push(
+      ...(await measure(
+        provider,
+        rows.filter((row) => row.region_code === region_code),
+      )),
+    )
   }
   return samples
 }
@@ -89,6 +102,7 @@ async function measure(provider: Provider, rows: readonly MeasuredRow[]): Promis
 }
 
 async function readLatest(db: Db, rows: readonly MeasuredRow[]): Promise<Sample[]> {
+  if (rows.length === 0) return []
   const project_ids = new Map(rows.map(({ service_id, project_id }) => [service_id, project_id]))
   const latest = await listLatest(db, [...project_ids.keys()], tiers[0])
   return latest.map((row) => ({

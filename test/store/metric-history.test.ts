@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Db, openDb } from '#server/db.ts'
 import { insertSamples, listLatest, listPoints, removeExpired, rollUp } from '#server/metric/store.ts'
+import { startSampler } from '#server/metric/sampler.ts'
 import { tiers } from '#server/metric/tier.ts'
 import { migrate } from '#server/migrate.ts'
+import { newLog } from '#server/log.ts'
+import { until } from '#test/until.ts'
 import { startTestStore, type TestStore } from './test-store.ts'
 
 let store: TestStore
@@ -79,4 +82,23 @@ test('what is older than its tier keeps goes', async () => {
   )
   for (const tier of tiers) await removeExpired(db, tier)
   expect((await counted()).map((row) => 'bucket_seconds' in row && row.bucket_seconds)).toEqual([10, 60, 900])
+})
+
+test('what another region’s server measured is shown by this one', async () => {
+  await db.query(`insert into projects (id, name) values ('project000', 'p')`)
+  await db.query(
+    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+       password_verifier, state)
+     values ('service000', 'project000', 's', 'elsewhere', 'POSTGRES', 'DEV', '127.0.0.1', 1, '', 'serving')`,
+  )
+  const sampler = startSampler({ db, log: newLog('silent'), providers: new Map() })
+  try {
+    const sample = await until(async () => {
+      await insertSamples(db, [{ service_id: 'service000', metrics: { connections: 3 } }], tiers[0])
+      return sampler.latest('service000')
+    })
+    expect(sample).toMatchObject({ project_id: 'project000', metrics: { connections: 3 } })
+  } finally {
+    await sampler.stop()
+  }
 })
