@@ -1,5 +1,7 @@
 // The whole API as one table: name → endpoint. Two places make a new endpoint: a row here and its handler.
 import { auth_endpoints } from './auth.ts'
+import { log_endpoints } from './log.ts'
+import { metric_endpoints } from './metric.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
 import { snapshot_endpoints } from './snapshot.ts'
@@ -11,6 +13,8 @@ export const api = {
   ...project_endpoints,
   ...service_endpoints,
   ...snapshot_endpoints,
+  ...log_endpoints,
+  ...metric_endpoints,
 }
 
 export type Api = typeof api

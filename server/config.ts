@@ -56,6 +56,21 @@ const table = {
     description: 'How many scheduled snapshots of a service are kept; the oldest is where recovery can begin.',
     parse: wholeNumber(1, 1000),
   },
+  log_retention_days: {
+    default: '7',
+    description: 'How long the log of a database is kept.',
+    parse: wholeNumber(1, 3650),
+  },
+  log_retention_mb: {
+    default: '1024',
+    description: 'How much of the log of a database is kept, in megabytes; whichever limit is met first counts.',
+    parse: wholeNumber(10, 1_000_000),
+  },
+  metrics_token: {
+    default: '',
+    description: 'Bearer token for /metrics; empty: /metrics answers to this machine only.',
+    parse: parseToken,
+  },
   log_level: { default: 'info', description: `One of ${log_levels.join(', ')}.`, parse: parseLogLevel },
   shutdown_grace_seconds: {
     default: '10',
@@ -178,6 +193,13 @@ function parseDatabaseUrl(text: string): string | undefined {
   // The text itself may hold a password, so the problem does not repeat it.
   if (/^postgres(ql)?:\/\/.+/.test(text)) return text
   throw new Error('must look like postgres://user:password@host:5432/database')
+}
+
+function parseToken(text: string): string | undefined {
+  if (text === '') return undefined
+  // A secret, so the problem does not repeat it.
+  if (/^[\x21-\x7e]{16,256}$/.test(text)) return text
+  throw new Error('must be 16 to 256 visible ASCII characters')
 }
 
 function parseRegion(text: string): string {

@@ -34,6 +34,8 @@ type Parts = {
   /** Why the server cannot serve right now; undefined when it can. */
   ready: () => Promise<string | undefined>
   ca_pem: string
+  /** Hears of every answered request, for those who count. */
+  onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void
   log: Log
   version: string
 }
@@ -71,22 +73,7 @@ export function newHttp(parts: Parts): FastifyInstance {
     if (ignores_body && headers['content-type'] !== undefined) delete headers['content-type']
     done(request.raw.url !== undefined && request.raw.url.length > url_bytes_max ? urlTooLong() : undefined)
   })
-  // The fields of this line are fixed and none is secret; the censor would cost more than the rest of a request.
-  const request_log = log.child({}, { redact: [] })
-  app.addHook('onResponse', (request, reply, done) => {
-    request_log.info(
-      {
-        method: request.method,
-        route: request.routeOptions.url,
-        status: reply.statusCode,
-        took_ms: Math.round(reply.elapsedTime * 10) / 10,
-        request_id: request.id,
-        public_key: request.caller?.public_key,
-      },
-      'request',
-    )
-    done()
-  })
+  tellAnswers(app, parts)
 
   const authenticate = async (request: FastifyRequest): Promise<Caller> => {
     const caller = await parts.authenticate(request.headers.authorization)
@@ -107,6 +94,30 @@ export function newHttp(parts: Parts): FastifyInstance {
     throw new Fault('METHOD_NOT_ALLOWED', `this path accepts ${allowed.join(', ')} only`)
   })
   return app
+}
+
+/** One log line a request, and a word to those who count. */
+function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
+  // The fields of this line are fixed and none is secret; the censor would cost more than the rest of a request.
+  const request_log = log.child({}, { redact: [] })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method } = request
+    const { url: route } = request.routeOptions
+    const { statusCode: status, elapsedTime: elapsed_ms } = reply
+    onAnswer?.({ method, route: route ?? 'unknown', status, seconds: elapsed_ms / 1000 })
+    request_log.info(
+      {
+        method,
+        route,
+        status,
+        took_ms: Math.round(elapsed_ms * 10) / 10,
+        request_id: request.id,
+        public_key: request.caller?.public_key,
+      },
+      'request',
+    )
+    done()
+  })
 }
 
 type Authenticate = (request: FastifyRequest) => Promise<Caller>

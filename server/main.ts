@@ -13,11 +13,16 @@ import { newAuthenticator } from './identity/token.ts'
 import { openInstallation, type Installation } from './installation.ts'
 import { type Log, newLog } from './log.ts'
 import { stopMetadataStore } from './metadata-store.ts'
+import { metricHandlers } from './metric/routes.ts'
+import { startSampler } from './metric/sampler.ts'
+import { serveMetrics } from './metric/scrape.ts'
+import { newTelemetry } from './metric/telemetry.ts'
 import { projectHandlers } from './project/routes.ts'
 import { startReconciler } from './reconciler.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
+import { serviceLogHandlers } from './service-log/routes.ts'
 import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
@@ -31,6 +36,8 @@ export type StartOptions = {
   log?: Log
   /** Called before every effect of the provider, by name: for tests that kill the server there. */
   effect?: (name: string) => void | Promise<void>
+  /** How often services are measured, for tests that cannot wait. */
+  sample_interval_ms?: number
 }
 
 export type Server = Registration & {
@@ -86,13 +93,15 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     nudge(db, 'service', service_id).catch((error: unknown) => log.warn({ err: error, service_id }, 'a nudge failed'))
   })
 
-  const context = {
-    db,
-    log,
-    providers: new Map([[config.region, provider]]),
-    snapshot_policy: { interval_seconds: config.snapshot_interval, kept: config.snapshots_kept },
-  }
-  const reconciler = startReconciler({ db, log, reconcile: { service: newServiceReconcile(context) } })
+  const providers = new Map([[config.region, provider]])
+  const telemetry = newTelemetry()
+  const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
+  opened.defer(() => within(grace_seconds, sampler.stop(), log, 'some services are still being measured'))
+
+  const snapshot_policy = { interval_seconds: config.snapshot_interval, kept: config.snapshots_kept }
+  const context = { db, log, providers, sampler, snapshot_policy }
+  const reconcile = { service: newServiceReconcile(context) }
+  const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
   opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
   await nudgeEveryService(db)
 
@@ -102,13 +111,17 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
       ...projectHandlers(),
       ...serviceHandlers(context),
       ...snapshotHandlers(context),
+      ...serviceLogHandlers(context),
+      ...metricHandlers(context),
     },
     authenticate: newAuthenticator(db),
     ready: () => reasonNotReady(db),
     ca_pem: provider.authority_pem,
+    onAnswer: telemetry.request,
     log,
     version,
   })
+  serveMetrics(http, config.metrics_token, () => telemetry.text({ sql: db, sampler, version }))
   opened.defer(() => closeHttp(http, grace_seconds, log))
   const url = await listen(http, config)
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
@@ -141,6 +154,7 @@ function openProvider(config: Config, installation: Installation, log: Log, opti
     ports: config.service_ports,
     postgres_directories: config.postgres_directories,
     installation_id: installation.installation_id,
+    log_retention: { days: config.log_retention_days, mb: config.log_retention_mb },
     ...(options.effect && { effect: options.effect }),
     log: (fact, message) => log.warn(fact, message),
   })

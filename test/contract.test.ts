@@ -27,6 +27,9 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   getRestorable: ['GET', `${one}/restorable`, 200, 'viewer'],
   getLineage: ['GET', '/projects/{project_id}/lineage', 200, 'viewer'],
   listServiceEvents: ['GET', `${one}/events`, 200, 'viewer'],
+  getServiceLogs: ['GET', `${one}/logs`, 200, 'viewer'],
+  listMetricSeries: ['GET', `${one}/metrics/available-series`, 200, 'viewer'],
+  getMetricSeries: ['POST', `${one}/metrics/series`, 200, 'viewer'],
 }
 
 const rows = Object.entries<Endpoint>(api).map(([name, endpoint]) => ({ name, endpoint }))
@@ -41,11 +44,11 @@ test('no method and path is there twice, whatever its parameters are called', ()
   expect(new Set(places).size).toBe(places.length)
 })
 
-describe.each(rows)('$name', ({ endpoint }) => {
+describe.each(rows)('$name', ({ name, endpoint }) => {
   test('names each parameter of its path once, and the same things by the same names', () => {
     const names = pathParametersOf(endpoint.path)
     expect(new Set(names).size).toBe(names.length)
-    expect(endpoint.path).toMatch(/^(\/(\{[a-z_]+\}|[a-zA-Z]+))+$/)
+    expect(endpoint.path).toMatch(/^(\/(\{[a-z_]+\}|[a-zA-Z-]+))+$/)
     if (endpoint.path.includes('/projects/')) expect(names[0]).toBe('project_id')
     if (endpoint.path.includes('/services/')) expect(names[1]).toBe('service_id')
   })
@@ -53,7 +56,9 @@ describe.each(rows)('$name', ({ endpoint }) => {
   test('needs a role exactly where a project is named', () => {
     const has_role = !['public', 'caller'].includes(endpoint.access)
     expect(has_role).toBe(endpoint.path.includes('{project_id}'))
-    if (endpoint.method === 'GET') expect(['public', 'caller', 'viewer']).toContain(endpoint.access)
+    // A question that is too long for a path comes as a POST and changes nothing.
+    const only_reads = endpoint.method === 'GET' || name === 'getMetricSeries'
+    if (only_reads) expect(['public', 'caller', 'viewer']).toContain(endpoint.access)
     else expect(['public', 'caller', 'viewer']).not.toContain(endpoint.access)
   })
 

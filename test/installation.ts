@@ -36,6 +36,7 @@ export type TestOptions = {
   config?: Partial<Config>
   effect?: (name: string) => void | Promise<void>
   log?: Log
+  sample_interval_ms?: number
 }
 
 export async function startInstallation(options: TestOptions = {}): Promise<TestInstallation> {
@@ -44,6 +45,7 @@ export async function startInstallation(options: TestOptions = {}): Promise<Test
     startServer(config, {
       log: options.log ?? newLog(config.log_level),
       ...(options.effect && { effect: options.effect }),
+      ...(options.sample_interval_ms && { sample_interval_ms: options.sample_interval_ms }),
     })
   try {
     const server = await start()

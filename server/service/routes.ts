@@ -3,6 +3,7 @@ import { api } from '#contract/api.ts'
 import type { ServiceStatus } from '#contract/service-status.ts'
 import type { Service, service_endpoints } from '#contract/service.ts'
 import type { Handlers } from '../handler.ts'
+import { metricsView } from '../metric/rules.ts'
 import { newSettled } from '../settled.ts'
 import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
@@ -17,9 +18,12 @@ type ServiceEndpointName = keyof typeof service_endpoints
 type View = (row: ServiceRow) => Service
 
 export function serviceHandlers(context: ServiceContext): Pick<Handlers, ServiceEndpointName> {
-  const { db, providers } = context
-  const viewOf: View = (row) =>
-    serviceView(row, { now: new Date(), volume_type: providers.get(row.region_code)?.volume_type ?? 'unknown' })
+  const { db, providers, sampler } = context
+  const viewOf: View = (row) => {
+    const now = new Date()
+    const volume_type = providers.get(row.region_code)?.volume_type ?? 'unknown'
+    return { ...serviceView(row, { now, volume_type }), ...metricsView(sampler.latest(row.service_id), row.state, now) }
+  }
   return {
     listServices: async ({ params }) => (await listServices(db, params.project_id)).map(viewOf),
 
