@@ -1,6 +1,6 @@
 // howdah user create | list. A user is who a token acts for; what they may do is their role in each project.
 import { findUserByEmail, insertUser, listUsers } from '#server/identity/store.ts'
-import { insertMember } from '#server/project/store.ts'
+import { insertMember } from '#server/member/store.ts'
 import { type Command, CommandError, json_option } from './command.ts'
 import { parseEmail, parseName, parseRole, projectOf } from './name.ts'
 import { withStore } from './store.ts'

@@ -1,13 +1,19 @@
 // The whole API as one table: name → endpoint. Two places make a new endpoint: a row here and its handler.
+import { audit_endpoints } from './audit.ts'
 import { auth_endpoints } from './auth.ts'
+import { member_endpoints } from './member.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
+import { token_endpoints } from './token.ts'
 
 export const base_path = '/public/api/v1'
 
 export const api = {
   ...auth_endpoints,
   ...project_endpoints,
+  ...member_endpoints,
+  ...token_endpoints,
+  ...audit_endpoints,
   ...service_endpoints,
 }
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Timestamp } from './schema.ts'
 
-const User = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }, { $id: 'User' })
+export const User = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }, { $id: 'User' })
 
 const ApiKey = Type.Object(
   {

@@ -57,11 +57,11 @@ export function faultsOf(endpoint: Endpoint): FaultCode[] {
     CONFLICT: endpoint.idempotent === true,
     PAYLOAD_TOO_LARGE: endpoint.method !== 'GET',
     UNSUPPORTED_MEDIA_TYPE: endpoint.body !== undefined,
-    RATE_LIMITED: false,
+    RATE_LIMITED: true,
     INTERNAL: true,
     UNAVAILABLE: true,
   }
-  return (Object.keys(fault_status) as FaultCode[]).filter((code) => possible[code])
+  return (Object.keys(fault_status) as FaultCode[]).filter((code) => possible[code] || endpoint.faults?.includes(code))
 }
 
 /** The schema as plain JSON without names: for validators and serialisers that must not see one name twice. */

@@ -14,6 +14,8 @@ test('without flags and variables every setting has its default', () => {
     service_host: '127.0.0.1',
     service_ports: { first: 20000, last: 29999 },
     postgres_directories: [],
+    rate_limit: 100,
+    trusted_proxies: [],
     log_level: 'info',
     shutdown_grace_seconds: 10,
   })
@@ -30,6 +32,8 @@ const accepted: [flag: string, text: string, member: string, value: unknown][] =
   ['--service-host', 'db.example.com', 'service_host', 'db.example.com'],
   ['--service-ports', '1024-1024', 'service_ports', { first: 1024, last: 1024 }],
   ['--postgres-directories', '/a:/b/c', 'postgres_directories', ['/a', '/b/c']],
+  ['--rate-limit', '0', 'rate_limit', 0],
+  ['--trusted-proxies', '127.0.0.1, 10.0.0.0/8,::1', 'trusted_proxies', ['127.0.0.1', '10.0.0.0/8', '::1']],
   ['--log-level', 'debug', 'log_level', 'debug'],
   ['--shutdown-grace-seconds', '1', 'shutdown_grace_seconds', 1],
 ]
@@ -57,6 +61,10 @@ const refused: [flag: string, text: string][] = [
   ['--service-ports', '30000-20000'],
   ['--service-ports', '20000'],
   ['--postgres-directories', 'here'],
+  ['--rate-limit', '-1'],
+  ['--trusted-proxies', 'proxy.example.com'],
+  ['--trusted-proxies', '10.0.0.0/33'],
+  ['--trusted-proxies', '10.0.0.0/8/8'],
   ['--log-level', 'loud'],
   ['--shutdown-grace-seconds', '0'],
 ]

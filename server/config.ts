@@ -46,6 +46,18 @@ const table = {
     description: 'More PostgreSQL installations (folders with a bin folder), separated by colons.',
     parse: parseDirectories,
   },
+  rate_limit: {
+    default: '100',
+    description:
+      'Requests a second that one caller may send for long, five times as many at once; ten times as many from one address, a tenth without a valid credential. 0: no limits.',
+    parse: wholeNumber(0, 1_000_000),
+  },
+  trusted_proxies: {
+    default: '',
+    description:
+      'Addresses or networks of reverse proxies, separated by commas, whose X-Forwarded-For names the caller’s address.',
+    parse: parseNetworks,
+  },
   log_level: { default: 'info', description: `One of ${log_levels.join(', ')}.`, parse: parseLogLevel },
   shutdown_grace_seconds: {
     default: '10',
@@ -187,6 +199,21 @@ function parseDirectories(text: string): readonly string[] {
   const relative = directories.find((directory) => !directory.startsWith('/'))
   if (relative === undefined) return directories
   throw new Error(`must be absolute paths separated by colons, not ${JSON.stringify(relative)}`)
+}
+
+function parseNetworks(text: string): readonly string[] {
+  const networks = text.split(',').map((network) => network.trim())
+  const named = networks.filter((network) => network !== '')
+  const wrong = named.find((network) => !isNetwork(network))
+  if (wrong === undefined) return named
+  throw new Error(`must be addresses or networks such as 10.0.0.0/8, separated by commas, not ${JSON.stringify(wrong)}`)
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix] = text.split('/')
+  const bits_max = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
+  if (bits_max === -1 || text.split('/').length > 2) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= bits_max)
 }
 
 function parseLogLevel(text: string): (typeof log_levels)[number] {

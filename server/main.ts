@@ -5,15 +5,21 @@ import { base_path } from '#contract/api.ts'
 import { openLocalProvider } from '#providers/local/local.ts'
 import type { FastifyInstance } from 'fastify'
 import { nudgeEveryService } from './adoption.ts'
+import { newAuditRecord } from './audit/record.ts'
+import { auditHandlers } from './audit/routes.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db.ts'
 import { newHttp } from './http.ts'
+import { newCallers, type Verifier } from './identity/callers.ts'
 import { identityHandlers } from './identity/routes.ts'
-import { newAuthenticator } from './identity/token.ts'
+import { tokenHandlers } from './identity/token-routes.ts'
+import { newTokenVerifier } from './identity/token.ts'
 import { openInstallation, type Installation } from './installation.ts'
 import { type Log, newLog } from './log.ts'
+import { memberHandlers } from './member/routes.ts'
 import { stopMetadataStore } from './metadata-store.ts'
 import { projectHandlers } from './project/routes.ts'
+import { newRateLimits } from './rate-limit.ts'
 import { startReconciler } from './reconciler.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
@@ -28,6 +34,8 @@ export type StartOptions = {
   log?: Log
   /** Called before every effect of the provider, by name: for tests that kill the server there. */
   effect?: (name: string) => void | Promise<void>
+  /** More kinds of credentials, beside personal access tokens. */
+  verifiers?: readonly Verifier[]
 }
 
 export type Server = Registration & {
@@ -88,9 +96,20 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
   await nudgeEveryService(db)
 
+  const callers = newCallers(db, [newTokenVerifier(db), ...(options.verifiers ?? [])])
   const http = newHttp({
-    handlers: { ...identityHandlers(), ...projectHandlers(), ...serviceHandlers(context) },
-    authenticate: newAuthenticator(db),
+    handlers: {
+      ...identityHandlers(),
+      ...projectHandlers({ db, callers }),
+      ...memberHandlers({ db, callers }),
+      ...tokenHandlers({ db, callers }),
+      ...auditHandlers({ db }),
+      ...serviceHandlers(context),
+    },
+    callers,
+    rate_limits: newRateLimits(config.rate_limit),
+    recordOutcome: newAuditRecord(db, log),
+    trusted_proxies: config.trusted_proxies,
     ready: () => reasonNotReady(db),
     ca_pem: provider.authority_pem,
     log,

@@ -5,7 +5,8 @@ import type { Db, Sql } from './db.ts'
 import { newId } from './id.ts'
 import { insertUser } from './identity/store.ts'
 import { createToken } from './identity/token.ts'
-import { insertMember, insertProject, listProjects } from './project/store.ts'
+import { insertMember } from './member/store.ts'
+import { insertProject, listProjects } from './project/store.ts'
 
 export type Registration = {
   /** `<public_key>.<secret_key>`, from the very first start only: it exists nowhere else. */

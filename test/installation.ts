@@ -2,7 +2,7 @@
 // caller that has the first token, and a stop that leaves nothing behind.
 import { type Config, loadConfig } from '#server/config.ts'
 import { newLog } from '#server/log.ts'
-import { type Server, startServer } from '#server/main.ts'
+import { type Server, startServer, type StartOptions } from '#server/main.ts'
 import { type Answer, type Call, newCall, type ServiceOrFault } from './call.ts'
 import { newDataDir, newServicePorts, removeDataDir } from './data-dir.ts'
 import { until } from './until.ts'
@@ -34,13 +34,18 @@ export type ReadyService = {
 
 export type TestOptions = {
   config?: Partial<Config>
-  effect?: (name: string) => void | Promise<void>
+  effect?: StartOptions['effect']
+  verifiers?: StartOptions['verifiers']
 }
 
 export async function startInstallation(options: TestOptions = {}): Promise<TestInstallation> {
   const config = newTestConfig(options.config)
   const start = () =>
-    startServer(config, { log: newLog(config.log_level), ...(options.effect && { effect: options.effect }) })
+    startServer(config, {
+      log: newLog(config.log_level),
+      ...(options.effect && { effect: options.effect }),
+      ...(options.verifiers && { verifiers: options.verifiers }),
+    })
   try {
     const server = await start()
     if (server.first_token === undefined || server.project_id === undefined) throw new Error('no first token')
@@ -51,12 +56,13 @@ export async function startInstallation(options: TestOptions = {}): Promise<Test
   }
 }
 
-/** A fresh data directory and ports of its own; quiet, unless TEST_LOG_LEVEL says otherwise. */
+/** A fresh data directory and ports of its own, no rate limits; quiet, unless TEST_LOG_LEVEL says otherwise. */
 export function newTestConfig(changes: Partial<Config> = {}): Config {
   const defaults = loadConfig(['--log-level', process.env['TEST_LOG_LEVEL'] ?? 'silent'], {})
   return {
     ...defaults,
     port: 0,
+    rate_limit: 0,
     data_dir: changes.data_dir ?? newDataDir(),
     service_ports: newServicePorts(),
     ...changes,

@@ -1,8 +1,8 @@
 // The handlers of services. Each writes what is wanted, nudges, and answers; nothing here touches a database server.
-import { type EndpointName, api } from '#contract/api.ts'
+import { api } from '#contract/api.ts'
 import { notFound, unknown_service } from '#contract/fault.ts'
 import type { ServiceStatus } from '#contract/service-status.ts'
-import type { Service } from '#contract/service.ts'
+import type { Service, service_endpoints } from '#contract/service.ts'
 import type { Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
 import { newSettled } from '../settled.ts'
@@ -32,7 +32,7 @@ import {
   type WantedChange,
 } from './store.ts'
 
-type ServiceEndpointName = Exclude<EndpointName, 'getAuthInfo' | 'listProjects'>
+type ServiceEndpointName = keyof typeof service_endpoints
 type At = { project_id: string; service_id: string }
 type View = (row: ServiceRow) => Service
 
