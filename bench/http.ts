@@ -45,7 +45,7 @@ await inPlace(5, async ({ folder, description, runs }) => {
             },
             {
               what: `GET service, ${big} stored`,
-              floor: `${spread(ours, '/s')} (ours, small)`,
+              floor: `${medianOf(ours).toFixed(0)} /s with ${small}`,
               ours: spread(ours_big, '/s'),
               ratio: flatness,
               goal: atLeast(0.9, flatness),

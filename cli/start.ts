@@ -1,9 +1,8 @@
 // howdah start: the server in the foreground. People read stdout; the log goes to server.log in the data directory.
-// 1. The first token is printed once and written nowhere. 2. SIGINT and SIGTERM end it gracefully; a second one at once,
-//    which is safe: the next start goes on where this one was. 3. Databases go on running.
+// 1. The first token is printed once and written nowhere. 2. SIGINT, SIGTERM and SIGHUP end it gracefully; a second one
+//    at once, which is safe: the next start goes on where this one was. 3. Databases go on running.
 import { openInstallation } from '#server/installation.ts'
-import { newLog } from '#server/log.ts'
-import { type Server, startServer } from '#server/main.ts'
+import type { Server } from '#server/main.ts'
 import { version } from '#server/version.ts'
 import type { Command } from './command.ts'
 import { openLogFile } from './log-file.ts'
@@ -16,9 +15,15 @@ export const start: Command = {
   details: `The very first start prints a personal access token, once. Ctrl-C stops the server; databases go on running.
 Several servers may share one data directory, each on a port of its own.`,
   run: async ({ config }) => {
+    // Loaded only here, so that the other commands answer at once.
+    const { startServer } = await import('#server/main.ts')
+    const { newLog } = await import('#server/log.ts')
     await openInstallation(config.data_dir)
     const log_file = openLogFile(config.data_dir)
-    const server = await startServer(config, { log: newLog(config.log_level, log_file) })
+    const log = newLog(config.log_level, log_file)
+    // Only notes it: the process ends as it would, and whoever started it starts it again.
+    process.once('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'server crashed'))
+    const server = await startServer(config, { log })
     // First of all, because the token is nowhere else.
     console.log(greeting(server, log_file.path))
     const signal = signalToEnd()
@@ -41,7 +46,7 @@ function signalToEnd(): Promise<NodeJS.Signals> {
     heard = true
     resolve(signal)
   }
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal)
   return promise
 }
 

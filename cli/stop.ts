@@ -2,8 +2,6 @@
 // A process is signalled only while it is the one that was recorded. Stopping what is stopped is no error.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '#server/config.ts'
-import { newLog } from '#server/log.ts'
-import { stopEverything } from '#server/main.ts'
 import { type Command, CommandError } from './command.ts'
 import { countDatabases } from './databases.ts'
 import { isRunning, listRunning, type RunningServer } from './running.ts'
@@ -29,6 +27,9 @@ export const stop: Command = {
       if (databases > 0) console.log(`${counted(databases, 'database')} still running; howdah stop --all stops them.`)
       return
     }
+    // Loaded only here, so that the other commands answer at once.
+    const { stopEverything } = await import('#server/main.ts')
+    const { newLog } = await import('#server/log.ts')
     await stopEverything(config, newLog('silent'))
     const store = config.database_url === undefined ? ' and the embedded metadata store' : ''
     console.log(`Stopped ${counted(databases, 'database')}${store}.`)

@@ -6,9 +6,7 @@ import { join } from 'node:path'
 import type { Config } from '#server/config.ts'
 import type { Db } from '#server/db.ts'
 import { openInstallation } from '#server/installation.ts'
-import { newLog } from '#server/log.ts'
 import { metadataStoreIsRunning, stopMetadataStore } from '#server/metadata-store.ts'
-import { openStore } from '#server/store-access.ts'
 import { CommandError } from './command.ts'
 import { listRunning } from './running.ts'
 
@@ -18,6 +16,9 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
   const place = { directory: installation.store_directory }
   const embedded = config.database_url === undefined
   const was_running = embedded && (await metadataStoreIsRunning(place))
+  // Loaded only here, so that help and usage errors come at once.
+  const { openStore } = await import('#server/store-access.ts')
+  const { newLog } = await import('#server/log.ts')
   const store = await openStore(config, installation, newLog('silent'))
   try {
     return await work(store.db)

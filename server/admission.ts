@@ -3,10 +3,11 @@
 // A project that is not the caller's does not exist for them.
 import type { FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
-import { type Endpoint, isRole, type Role, roleAllows } from '#contract/endpoint.ts'
-import { Fault, notFound, unknown_project } from '#contract/fault.ts'
+import { type Endpoint, isRole, type Role } from '#contract/endpoint.ts'
+import { Fault, notFound } from '#contract/fault.ts'
 import type { Caller } from './handler.ts'
 import type { Callers } from './identity/callers.ts'
+import { requireRole, unauthorized } from './identity/permission.ts'
 import { isPathId, unknownPathId } from './path-id.ts'
 import { addressKey, type RateLimit, type RateLimits } from './rate-limit.ts'
 
@@ -49,7 +50,7 @@ export function newAdmission(callers: Callers, limits: RateLimits | undefined): 
       const params = paramsOf(request)
       if (isRole(access)) {
         request.role = await callers.roleIn(caller, params['project_id'] ?? '')
-        refuseUnlessAllowed(request.role, access)
+        requireRole(request.role, access)
       }
       for (const [name, id] of Object.entries(params)) {
         if (!isPathId(name, id)) throw notFound(unknownPathId(name))
@@ -69,21 +70,12 @@ export function paramsOf(request: FastifyRequest): Record<string, string> {
   return request.params as Record<string, string>
 }
 
-function refuseUnlessAllowed(role: Role | undefined, needed: Role): void {
-  if (role === undefined) throw notFound(unknown_project)
-  if (roleAllows(role, needed)) return
-  throw new Fault('FORBIDDEN', `your role in this project is ${role}; this needs at least ${needed}`)
-}
-
 function refusalOf(limit: RateLimit, key: string): Fault | undefined {
   const retry_after_seconds = limit.take(key)
   if (retry_after_seconds === 0) return undefined
   const message = `too many requests; send the next one in ${retry_after_seconds} s, and fewer of them`
   return new Fault('RATE_LIMITED', message, { retry_after_seconds })
 }
-
-const unauthorized = (): Fault =>
-  new Fault('UNAUTHORIZED', 'send a valid token in the header Authorization: Bearer <public_key>.<secret_key>')
 
 const notForTokens = (): Fault =>
   new Fault(

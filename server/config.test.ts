@@ -1,3 +1,4 @@
+// Table tests of the settings: defaults, flags, variables, refusals.
 import { expect, test } from 'vitest'
 import { ConfigError, loadConfig, settings, settingsHelp } from './config.ts'
 

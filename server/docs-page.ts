@@ -68,8 +68,8 @@ function endpointPart(name: string, endpoint: Endpoint): string {
 <p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${text(path)}</code></p>
 ${description === undefined ? '' : `<p>${inline(description)}</p>`}
 ${facts.length === 0 ? '' : `<p class="facts">${text(facts.join(' '))}</p>`}
-${fieldsPart('Query', endpoint.query)}
-${fieldsPart('Request body', endpoint.body)}
+${fieldsPart('Query', endpoint.query, input_marks)}
+${fieldsPart('Request body', endpoint.body, input_marks)}
 ${outputPart(endpoint)}
 <p>Errors: ${faultsOf(endpoint)
     .map((code) => `<a href="#${code}"><code>${code}</code></a>`)
@@ -81,31 +81,36 @@ ${outputPart(endpoint)}
 function outputPart({ success, output }: Endpoint): string {
   if (output === undefined) return `<h4>Answer ${success}</h4><p>No body.</p>`
   const items: TSchema | undefined = 'items' in output ? (output.items as TSchema) : undefined
-  return fieldsPart(`Answer ${success}${items === undefined ? '' : ': a list of'}`, items ?? output)
+  return fieldsPart(`Answer ${success}${items === undefined ? '' : ': a list of'}`, items ?? output, output_marks)
 }
 
-function fieldsPart(title: string, schema: TSchema | undefined): string {
+/** What is said of a field that must be there, and of one that need not. */
+type Marks = { always: string; sometimes: string }
+const input_marks: Marks = { always: 'Required.', sometimes: 'Optional.' }
+const output_marks: Marks = { always: '', sometimes: 'May be absent.' }
+
+function fieldsPart(title: string, schema: TSchema | undefined, marks: Marks): string {
   if (schema === undefined) return ''
-  const rows = fieldRows(schema, '')
+  const rows = fieldRows(schema, '', marks)
   return `<h4>${text(title)}</h4><div class="scroll" tabindex="0" role="region" aria-label="${text(title)}"><table>
 <thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">About</th></tr></thead>
 <tbody>${rows.join('')}</tbody></table></div>`
 }
 
-function fieldRows(schema: TSchema, prefix: string): string[] {
+function fieldRows(schema: TSchema, prefix: string, marks: Marks): string[] {
   const { properties = {}, required = [] } = objectOf(schema)
   return Object.entries(properties).flatMap(([name, field]) => {
-    const about = [required.includes(name) ? 'Required.' : 'Optional.', ...aboutOf(field)].join(' ')
+    const about = [required.includes(name) ? marks.always : marks.sometimes, ...aboutOf(field)].join(' ')
     const row = `<tr><th scope="row"><code>${text(prefix + name)}</code></th><td>${text(typeOf(field))}</td><td>${inline(about)}</td></tr>`
     const items: TSchema = 'items' in field ? (field.items as TSchema) : field
-    return [row, ...fieldRows(items, `${prefix}${name}${items === field ? '' : '[]'}.`)]
+    return [row, ...fieldRows(items, `${prefix}${name}${items === field ? '' : '[]'}.`, marks)]
   })
 }
 
 function typeOf(schema: TSchema): string {
   const facts = factsOf(schema)
-  if (facts.items !== undefined) return `list of ${typeOf(facts.items)}`
-  if (facts.enum !== undefined) return 'one of a set'
+  if (facts.items !== undefined) return typeOf(facts.items) === 'any' ? 'list' : `list of ${typeOf(facts.items)}s`
+  if (facts.enum !== undefined) return 'choice'
   return facts.type ?? 'any'
 }
 
@@ -114,7 +119,7 @@ function aboutOf(schema: TSchema): string[] {
   const said: string[] = []
   if (description !== undefined) said.push(description)
   const choices = values ?? (items && factsOf(items).enum)
-  if (choices !== undefined) said.push(choices.map((value) => `\`${value}\``).join(', '))
+  if (choices !== undefined) said.push(`One of ${choices.map((value) => `\`${value}\``).join(', ')}.`)
   if (minimum !== undefined && maximum !== undefined) said.push(`${minimum} to ${maximum}.`)
   return said
 }

@@ -1,3 +1,4 @@
+// Ids have the form that the API promises.
 import { expect, test } from 'vitest'
 import { id_form, newId } from './id.ts'
 

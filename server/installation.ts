@@ -2,7 +2,7 @@
 // 1. As root it can be passed through (0711), because databases run as users of their own; an ordinary user's is 0700.
 // 2. The installation id is made atomically: servers that start at once all read the same one.
 import { randomUUID } from 'node:crypto'
-import { chmod, link, mkdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { id_form, newId } from './id.ts'
 
@@ -20,6 +20,9 @@ export class InstallationError extends Error {
   override readonly name = 'InstallationError'
 }
 
+// What a server that starts at the same moment may already have made, and what every file system has.
+const own_names = /^(installation-id|local|store|server|lost\+found)/
+
 export async function openInstallation(data_dir: string): Promise<Installation> {
   await ensureDataDirectory(data_dir)
   const local_directory = join(data_dir, 'local')
@@ -34,6 +37,7 @@ export async function openInstallation(data_dir: string): Promise<Installation> 
 
 async function ensureDataDirectory(data_dir: string): Promise<void> {
   try {
+    await refuseForeignFolder(data_dir)
     await ensureFolder(data_dir)
   } catch (error) {
     if (error instanceof InstallationError) throw error
@@ -41,6 +45,16 @@ async function ensureDataDirectory(data_dir: string): Promise<void> {
     throw new InstallationError(`the data directory ${data_dir} cannot be used: ${reason}`, { cause: error })
   }
   if (isRoot()) await refuseClosedParents(data_dir)
+}
+
+/** A mistyped path must not cost anybody the rights to their own folder, such as /tmp. */
+async function refuseForeignFolder(data_dir: string): Promise<void> {
+  const names = (await unlessMissing(readdir(data_dir))) ?? []
+  const foreign = names.find((name) => !own_names.test(name))
+  if (foreign === undefined || names.includes('installation-id')) return
+  throw new InstallationError(
+    `${data_dir} is not a data directory of Howdah and not empty (it has ${foreign}); choose an empty or a new one with --data-dir`,
+  )
 }
 
 async function ensureFolder(folder: string): Promise<void> {
@@ -73,7 +87,7 @@ async function refuseClosedParents(data_dir: string): Promise<void> {
 
 async function ensureInstallationId(file: string): Promise<string> {
   for (;;) {
-    const text = await readFile(file, 'utf8').catch(() => undefined)
+    const text = await unlessMissing(readFile(file, 'utf8'))
     if (text !== undefined) {
       const installation_id = text.trim()
       if (id_form.test(installation_id)) return installation_id
@@ -86,5 +100,14 @@ async function ensureInstallationId(file: string): Promise<string> {
       if (error.code !== 'EEXIST') throw error
     })
     await unlink(aside)
+  }
+}
+
+async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
   }
 }

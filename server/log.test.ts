@@ -1,3 +1,4 @@
+// Nothing secret passes the log.
 import { expect, test } from 'vitest'
 import { newLog } from './log.ts'
 

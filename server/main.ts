@@ -30,6 +30,8 @@ import { nudge } from './work.ts'
 
 type LocalProvider = Awaited<ReturnType<typeof openLocalProvider>>
 
+const idle_look_ms = 50
+
 export type StartOptions = {
   log?: Log
   /** Called before every effect of the provider, by name: for tests that kill the server there. */
@@ -176,7 +178,10 @@ async function listen(http: FastifyInstance, { host, port }: Config): Promise<st
 
 async function closeHttp(http: FastifyInstance, grace_seconds: number, log: Log): Promise<void> {
   const closed = http.close()
+  // A connection whose last request was under way becomes idle later, and nobody else would end it then.
+  const idle = setInterval(() => http.server.closeIdleConnections(), idle_look_ms)
   await within(grace_seconds, closed, log, 'some requests are cut off')
+  clearInterval(idle)
   http.server.closeAllConnections()
   await closed
 }

@@ -2,7 +2,7 @@
 // A kill at any moment leaves either no data directory or a whole one; what was left aside is removed by the next start.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -24,9 +24,12 @@ export async function ensureStoreData(parts: Parts): Promise<void> {
 async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<void> {
   const aside = join(directory, `${aside_prefix}${process.pid}-${randomUUID()}`)
   const fresh = join(aside, 'data')
-  await mkdir(aside, { mode: 0o711 })
+  await mkdir(aside, { mode: 0o700 })
   await mkdir(fresh, { mode: 0o700 })
-  if (owner) await chown(fresh, nobody.uid, nobody.gid)
+  if (owner) {
+    await chmod(aside, 0o711)
+    await chown(fresh, nobody.uid, nobody.gid)
+  }
   await promisify(execFile)(
     join(bin, 'initdb'),
     ['-D', fresh, '-U', 'postgres', '-A', 'peer', '-E', 'UTF8', '--locale-provider=builtin', '--locale=C.UTF-8'],

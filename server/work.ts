@@ -57,13 +57,14 @@ export async function settle(
   save: (tx: Sql) => Promise<void>,
 ): Promise<boolean> {
   const { kind, key, lease_token } = claim
-  return db.transaction(async (tx) => {
+  const end = async (tx: Sql) => {
+    // The subject before the queue: in this order requests take them, and in the other one the two would deadlock.
+    await save(tx)
     const [row] = await tx.query<{ nudges: number }>(
       `select nudges from work where kind = $1 and key = $2 and lease_token = $3 for update`,
       [kind, key, lease_token],
     )
-    if (row === undefined) return false
-    await save(tx)
+    if (row === undefined) throw new LeaseLost()
     if (outcome.again === 'never') {
       await tx.query(`delete from work where kind = $1 and key = $2`, [kind, key])
       return true
@@ -77,8 +78,15 @@ export async function settle(
       [kind, key, nudged ? 0 : pauseSeconds(outcome.again, attempts, outcome.random), attempts, outcome.error],
     )
     return true
+  }
+  return db.transaction(end).catch((error: unknown) => {
+    if (error instanceof LeaseLost) return false
+    throw error
   })
 }
+
+/** Rolls back what a look has saved after its time. */
+class LeaseLost extends Error {}
 
 /** Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. */
 export async function secondsUntilDue(db: Sql, kinds: readonly string[]): Promise<number | undefined> {

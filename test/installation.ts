@@ -1,7 +1,7 @@
 // A whole installation inside the test's own process: a server with everything behind it on a fresh data directory, a
 // caller that has the first token, and a stop that leaves nothing behind.
 import { type Config, loadConfig } from '#server/config.ts'
-import { newLog } from '#server/log.ts'
+import { type Log, newLog } from '#server/log.ts'
 import { type Server, startServer, type StartOptions } from '#server/main.ts'
 import { type Answer, type Call, newCall, type ServiceOrFault } from './call.ts'
 import { newDataDir, newServicePorts, removeDataDir } from './data-dir.ts'
@@ -36,13 +36,14 @@ export type TestOptions = {
   config?: Partial<Config>
   effect?: StartOptions['effect']
   verifiers?: StartOptions['verifiers']
+  log?: Log
 }
 
 export async function startInstallation(options: TestOptions = {}): Promise<TestInstallation> {
   const config = newTestConfig(options.config)
   const start = () =>
     startServer(config, {
-      log: newLog(config.log_level),
+      log: options.log ?? newLog(config.log_level),
       ...(options.effect && { effect: options.effect }),
       ...(options.verifiers && { verifiers: options.verifiers }),
     })

@@ -104,8 +104,8 @@ describe('files', () => {
 describe('bans of the style', () => {
   const bans: { what: string; pattern: RegExp; where: (source: Source) => boolean }[] = [
     { what: 'enum', pattern: /^\s*(export )?(declare )?(const )?enum\s/m, where: everywhere },
-    { what: 'namespace', pattern: /^\s*(export )?(declare )?namespace\s/m, where: everywhere },
     { what: 'any', pattern: /(:|<|\bas|\|)\s*any\b(?!\s+[a-z])/, where: everywhere },
+    { what: 'namespace', pattern: /^\s*(export )?(declare )?namespace\s/m, where: everywhere },
     { what: 'default export', pattern: /^export default /m, where: everywhere },
     {
       what: 'parameter properties or decorators',

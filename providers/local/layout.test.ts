@@ -1,3 +1,4 @@
+// Table tests of where things lie and who owns them.
 import { expect, test } from 'vitest'
 import { placeOf, tooLongSentence } from './layout.ts'
 

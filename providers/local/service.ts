@@ -1,6 +1,6 @@
 // The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
-import type { Happening, ObservedService, WantedService } from '../provider.ts'
+import type { Happening, ObservedService, Size, WantedService } from '../provider.ts'
 import type { Authority } from './certificate.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
 import { ensureFile, errorCode, statIfThere, type Effect } from './effect.ts'
@@ -20,6 +20,7 @@ import {
   type Postmaster,
 } from './server-process.ts'
 import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
+import { ensureSharedMemoryGone } from './shared-memory.ts'
 import type { Watch } from './watch.ts'
 
 export type LocalHost = {
@@ -39,7 +40,11 @@ export type LocalHost = {
 
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
-const look_again_when_well_seconds = 30
+/** A death is noticed by the watch; this is for what only a login shows, and a login costs some CPU. */
+const look_again_when_well_seconds = 60
+
+/** The disk's own, the quota's, and PostgreSQL's word for it. */
+const disk_full_codes = new Set<string | undefined>(['ENOSPC', 'EDQUOT', '53100'])
 
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
   const place = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
@@ -55,7 +60,7 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
     if (wanted.power === 'off') return await ensureOff(host, place)
     return await ensureServing(host, place, wanted, installation.bin, settings_hash)
   } catch (error) {
-    if (errorCode(error) !== 'ENOSPC' && errorCode(error) !== 'EDQUOT') throw error
+    if (!disk_full_codes.has(errorCode(error))) throw error
     return setback(
       await stateOf(place),
       `no space left on the disk of ${host.directory}; it goes on when there is space`,
@@ -67,6 +72,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<ObservedServic
   host.watch.forget(place.service_id)
   host.roles_seen.delete(place.service_id)
   await ensureKilled(host.effect, place)
+  if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
   await host.effect('limits: remove')
   await host.limits.remove(place.service_id)
   await ensureDataGone(host.effect, place)
@@ -90,9 +96,12 @@ async function ensureServing(
   const happenings: Happening[] = []
   const postmaster = await ensureRunning(host, place, wanted, bin, settings_hash, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
-  const seen = await ensureLogin(host, place, wanted, postmaster)
-  host.watch.track(place.service_id, postmaster.pid)
-  return { ...seen, happenings }
+  try {
+    host.watch.track(place.service_id, postmaster.pid)
+    return { ...(await ensureLogin(host, place, wanted, postmaster)), happenings }
+  } finally {
+    await ensureLimits(host, place, wanted.size)
+  }
 }
 
 /** Writes the files that the server reads at its start and returns a hash of all they say. */
@@ -129,9 +138,9 @@ async function ensureRunning(
     const waiting_for = await ensureStopped(effect, place)
     if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   }
-  await effect('limits: set')
-  await limits.ensure(place.service_id, wanted.size)
+  if (found.postmaster?.ready && !stale) return found.postmaster
   if (found.postmaster && !stale) {
+    await ensureLimits(host, place, wanted.size)
     const ready = await readyPostmaster(place, () => false)
     return ready ?? setback('not_serving', 'PostgreSQL is starting', look_again_soon_seconds)
   }
@@ -142,10 +151,17 @@ async function ensureRunning(
       `port ${port} on ${address} is in use by another program; it starts when the port is free`,
     )
   }
+  // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
+  await ensureLimits(host, place, 'shared')
   const started = await startPostmaster(effect, place, { bin, settings_hash, limits, died: found.died })
   if (found.died)
     happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
   return typeof started === 'string' ? setback('not_serving', started) : started
+}
+
+async function ensureLimits({ effect, limits }: LocalHost, { service_id }: Place, size: Size): Promise<void> {
+  await effect('limits: set')
+  await limits.ensure(service_id, size)
 }
 
 /** The master role can log in with the wanted password, as seen from outside. */

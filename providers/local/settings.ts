@@ -50,7 +50,6 @@ const fixed = {
   // Idle services cost next to nothing: fewer wake-ups, no worker processes that wait for work.
   wal_writer_delay: '2s',
   bgwriter_delay: '500ms',
-  autovacuum_naptime: '1min',
   logging_collector: 'on',
   log_destination: 'jsonlog',
   log_filename: 'postgresql-%Y%m%d-%H%M%S.log',
@@ -89,6 +88,7 @@ function sized(size: Size, host_memory_mb: number): Values {
     // A quarter of the memory if every connection sorts at once; PostgreSQL's own default at least.
     work_mem: `${Math.max(4, Math.floor(memory_mb / 4 / connections))}MB`,
     maintenance_work_mem: `${Math.min(2048, Math.max(32, Math.floor(memory_mb / 16)))}MB`,
+    autovacuum_naptime: size === 'shared' ? '5min' : '1min',
     max_connections: connections,
     max_worker_processes: 4 + 2 * cores,
     max_parallel_workers: cores,

@@ -1,3 +1,4 @@
+// Table tests of the control file's checksum and of new identifiers.
 import { expect, test } from 'vitest'
 import { controlWith, crc32c, identifierOf, newSystemIdentifier } from './system-identifier.ts'
 

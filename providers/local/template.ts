@@ -4,7 +4,7 @@
 // 2. It is built without a listening server: single-user PostgreSQL ends with the process that feeds it.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chown, readdir, rename } from 'node:fs/promises'
+import { chown, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncTree } from './copy-tree.ts'
 import { ensureFolder, ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from './effect.ts'
@@ -50,6 +50,9 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   await run('postgres', [...single, 'postgres'], clusterSql(installation.major))
   await effect('template: master database')
   await run('postgres', [...single, master_database], databaseSql)
+  // Counts of what building did would make autovacuum work through every fresh copy.
+  await effect('template: forget activity')
+  await rm(join(aside, 'pg_stat', 'pgstat.stat'), { force: true })
   // From here on only we can enter it; copies are handed to their own users.
   if (as_root) await chown(aside, 0, 0)
   await effect('template: make durable')
@@ -79,7 +82,7 @@ function clusterSql(major: number): string {
   ].join('\n')
 }
 
-const databaseSql = `alter schema public owner to ${master_role}\n`
+const databaseSql = `alter schema public owner to ${master_role}\nvacuum (freeze, analyze)\n`
 
 /** Runs a program of PostgreSQL, as `nobody` where we are root, and throws with the end of its output unless it succeeds. */
 function runToEnd(program: string, args: readonly string[], input: string, as_root: boolean): Promise<void> {

@@ -1,12 +1,14 @@
 // The handlers of members. Changes of one project's members happen one after the other, so that two owners cannot
 // remove each other at once; afterwards everything that was believed about callers is forgotten.
+import { api } from '#contract/api.ts'
+import type { Role } from '#contract/endpoint.ts'
+import { Fault, notFound, unknown_member } from '#contract/fault.ts'
 import type { member_endpoints } from '#contract/member.ts'
-import { Fault, notFound, unknown_member, unknown_project } from '#contract/fault.ts'
 import type { Db, Sql } from '../db.ts'
-import type { Handlers } from '../handler.ts'
+import type { Caller, Handlers } from '../handler.ts'
 import type { Callers } from '../identity/callers.ts'
+import { lockProjectFor } from '../identity/permission.ts'
 import { findUserByEmail, insertInvitedUser, type UserRow } from '../identity/store.ts'
-import { lockProject } from '../project/store.ts'
 import {
   members_per_project_max,
   memberView,
@@ -34,20 +36,20 @@ export function memberHandlers({
   db: Db
   callers: Callers
 }): Pick<Handlers, keyof typeof member_endpoints> {
-  const change = async <T>(project_id: string, work: (tx: Sql) => Promise<T>): Promise<T> => {
-    const result = await db.transaction(async (tx) => {
-      if ((await lockProject(tx, project_id)) === undefined) throw notFound(unknown_project)
-      return work(tx)
-    })
+  const change = async <T>(
+    { project_id, caller, needed }: { project_id: string; caller: Caller; needed: Role },
+    work: (tx: Sql, own: Role) => Promise<T>,
+  ): Promise<T> => {
+    const result = await db.transaction(async (tx) => work(tx, await lockProjectFor(tx, project_id, caller, needed)))
     callers.forget()
     return result
   }
   return {
     listMembers: async ({ params }) => (await listMembers(db, params.project_id)).map(memberView),
 
-    addMember: async ({ params: { project_id }, body, role: own }) => {
-      refuseRoleAbove(own, body.role)
-      return change(project_id, async (tx) => {
+    addMember: ({ params: { project_id }, body, caller }) =>
+      change({ project_id, caller, needed: api.addMember.access }, async (tx, own) => {
+        refuseRoleAbove(own, body.role)
         const user = await ensureUser(tx, body)
         if ((await findMember(tx, project_id, user.id)) !== undefined) {
           throw new Fault('CONFLICT', 'this user is a member already; change their role with setRole')
@@ -60,22 +62,20 @@ export function memberHandlers({
         }
         await insertMember(tx, { project_id, user_id: user.id, role: body.role })
         return memberView(await getMember(tx, { project_id, user_id: String(user.id) }))
-      })
-    },
+      }),
 
-    setMemberRole: async ({ params, body: { role }, role: own }) => {
-      refuseRoleAbove(own, role)
-      return change(params.project_id, async (tx) => {
+    setMemberRole: ({ params, body: { role }, caller }) =>
+      change({ ...params, caller, needed: api.setMemberRole.access }, async (tx, own) => {
+        refuseRoleAbove(own, role)
         const member = await getMember(tx, params)
         refuseMemberAbove(own, member)
         refuseLastOwnerLeaving(member, role, await countOwners(tx, params.project_id))
         await saveRole(tx, params.project_id, member.user_id, role)
         return memberView({ ...member, role })
-      })
-    },
+      }),
 
-    removeMember: ({ params, role: own }) =>
-      change(params.project_id, async (tx) => {
+    removeMember: ({ params, caller }) =>
+      change({ ...params, caller, needed: api.removeMember.access }, async (tx, own) => {
         const member = await getMember(tx, params)
         refuseMemberAbove(own, member)
         refuseLastOwnerLeaving(member, undefined, await countOwners(tx, params.project_id))

@@ -1,11 +1,12 @@
 // What the provider tests share: a provider below a fresh directory, wanted services, and logins as a customer makes
 // them. Whatever a test leaves running is stopped and removed, also after a failure.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readFile, readdir, readlink, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { copyTree } from '#providers/local/copy-tree.ts'
 import { openLocalProvider, type LocalOptions, type LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
@@ -19,12 +20,31 @@ export type World = {
 
 export const as_root = process.getuid?.() === 0
 
-export async function newWorld(): Promise<World> {
+/** Fresh worlds for the tests of one file. Building PostgreSQL's template is a second's work: they get a copy. */
+export function useWorlds(): { newWorld: () => Promise<World> } {
+  let seed: World | undefined
+  beforeAll(async () => {
+    seed = await emptyWorld()
+    await (await seed.open()).close()
+  })
+  afterAll(async () => {
+    if (seed) await rm(seed.directory, { recursive: true, force: true })
+  })
+  return {
+    newWorld: async () => {
+      const world = await emptyWorld()
+      onTestFinished(() => removeWorld(world))
+      if (seed) await copyTree(join(seed.directory, 'templates'), join(world.directory, 'templates'))
+      return world
+    },
+  }
+}
+
+async function emptyWorld(): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'howdah-p-'))
-  if (as_root) await chmod(directory, 0o711)
   const installation_id = `t${randomBytes(5).toString('hex')}`
-  const open = async (options: Partial<LocalOptions> = {}) => {
-    const provider = await openLocalProvider({
+  const open = (options: Partial<LocalOptions> = {}) =>
+    openLocalProvider({
       directory,
       host: '127.0.0.1',
       region_code: 'test',
@@ -34,10 +54,6 @@ export async function newWorld(): Promise<World> {
       log: () => undefined,
       ...options,
     })
-    onTestFinished(() => provider.close())
-    return provider
-  }
-  onTestFinished(() => removeWorld({ directory, installation_id, open }))
   return { directory, installation_id, open }
 }
 
@@ -119,8 +135,12 @@ export async function postmasterPid(world: World, wanted: WantedService): Promis
   return Number((await readFile(path, 'utf8')).split('\n')[0])
 }
 
-/** The processes that work below a folder. */
-export async function processesBelow(folder: string): Promise<string[]> {
+/** Waits until no process works below a folder: the log collector is the last to go, a moment after its postmaster. */
+export async function noProcessBelow(folder: string): Promise<void> {
+  await until(async () => (await processesBelow(folder)).length === 0, { what: `no process is below ${folder}` })
+}
+
+async function processesBelow(folder: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
   return pids.filter((_, at) => places[at]?.startsWith(folder))

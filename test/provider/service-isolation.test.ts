@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { identifierOf } from '#providers/local/system-identifier.ts'
-import { as_root, ask, loginTo, newWanted, newWorld, postmasterPid, settle, verifierOf } from './service-fixture.ts'
+import { as_root, ask, loginTo, newWanted, useWorlds, postmasterPid, settle, verifierOf } from './service-fixture.ts'
+
+const { newWorld } = useWorlds()
 
 test('the master role administers its database and is no superuser', async () => {
   const world = await newWorld()

@@ -1,10 +1,22 @@
 // What a provider says and does when the world is not ready: a crash, a port in use, a full disk, a slow stop.
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { segmentsOf } from '#providers/local/shared-memory.ts'
 import { until } from '#test/until.ts'
-import { ask, loginTo, newWanted, newWorld, postmasterPid, processesBelow, settle } from './service-fixture.ts'
+import {
+  as_root,
+  ask,
+  loginTo,
+  newWanted,
+  useWorlds,
+  postmasterPid,
+  noProcessBelow,
+  settle,
+} from './service-fixture.ts'
+
+const { newWorld } = useWorlds()
 
 test('a postmaster that is killed is noticed and started again, and committed rows are there', async () => {
   const world = await newWorld()
@@ -26,6 +38,26 @@ test('a postmaster that is killed is noticed and started again, and committed ro
   expect(await postmasterPid(world, wanted)).not.toBe(pid)
   expect(await ask(provider, wanted, 'select n from t')).toBe('7')
   expect((await provider.applyService(wanted)).happenings).toEqual([])
+})
+
+test('a delete right after a crash leaves no process, file or shared memory', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  const client = await loginTo(provider, wanted)
+  process.kill(await postmasterPid(world, wanted), 'SIGKILL')
+  expect((await settle(provider, { ...wanted, deleted: true })).state).toBe('absent')
+  await client.end().catch(() => undefined)
+  await noProcessBelow(world.directory)
+  expect(await readdir(join(world.directory, 'services'))).toEqual([])
+  if (!as_root) return
+  const table = await readFile('/proc/sysvipc/shm', 'utf8')
+  expect(segmentsOf(table, { uid: 70_000 + wanted.endpoint.port, gid: 0 })).toEqual([])
+  const memory = await Promise.all(
+    (await readdir('/dev/shm')).map((name) => stat(join('/dev/shm', name)).catch(() => undefined)),
+  )
+  expect(memory.filter((file) => file?.uid === 70_000 + wanted.endpoint.port)).toEqual([])
 })
 
 test('a pid file that names a stranger, or nobody, does not keep a service from starting', async () => {
@@ -91,7 +123,7 @@ test('stopping everything stops every database cleanly, and they start again as 
   const services = await Promise.all([1, 2].map(() => newWanted(provider, { size: 'shared' })))
   await Promise.all(services.map((wanted) => settle(provider, wanted)))
   await provider.stopAll()
-  expect(await processesBelow(world.directory)).toEqual([])
+  await noProcessBelow(world.directory)
   for (const wanted of services) {
     expect(await settle(provider, wanted)).toMatchObject({ state: 'serving', happenings: [] })
   }

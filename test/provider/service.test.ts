@@ -7,12 +7,14 @@ import {
   ask,
   loginTo,
   newWanted,
-  newWorld,
+  useWorlds,
   postmasterPid,
-  processesBelow,
+  noProcessBelow,
   settle,
   verifierOf,
 } from './service-fixture.ts'
+
+const { newWorld } = useWorlds()
 
 test('a service is created, resized, stopped, started, gets another password and is deleted without a trace', async () => {
   const world = await newWorld()
@@ -31,7 +33,7 @@ test('a service is created, resized, stopped, started, gets another password and
   const stopped = { ...resized, generation: 3, power: 'off' as const }
   expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, happenings: [] })
   await expect(loginTo(provider, stopped)).rejects.toThrow(/ECONNREFUSED/)
-  expect(await processesBelow(world.directory)).toEqual([])
+  await noProcessBelow(world.directory)
 
   const started = { ...resized, generation: 4 }
   expect((await settle(provider, started)).happenings).toEqual([])
@@ -47,7 +49,7 @@ test('a service is created, resized, stopped, started, gets another password and
   expect(await provider.applyService(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
   expect(await readdir(join(world.directory, 'services'))).toEqual([])
   expect(await readdir(join(world.directory, 'run'))).toEqual([])
-  expect(await processesBelow(world.directory)).toEqual([])
+  await noProcessBelow(world.directory)
   expect(await controlGroups(world.installation_id)).toEqual([])
 })
 
@@ -60,7 +62,7 @@ test('a delete ends a service whose customers are still connected', async () => 
   const ended = new Promise((resolve) => client.once('end', resolve))
   expect((await settle(provider, { ...wanted, deleted: true })).state).toBe('absent')
   await ended
-  expect(await processesBelow(world.directory)).toEqual([])
+  await noProcessBelow(world.directory)
 })
 
 test('looking again at what holds changes nothing', async () => {

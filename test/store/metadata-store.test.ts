@@ -1,4 +1,6 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+// The embedded metadata store: closed to strangers, started once, found again.
+import { spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openInstallation } from '#server/installation.ts'
@@ -63,8 +65,9 @@ test('servers that find the store stopped at once start exactly one', async () =
   await answers()
 })
 
-test('servers that find no store at once make exactly one, and nothing is left aside', async () => {
+test('servers that find no store at once make exactly one, also under a strict umask, and nothing is left aside', async () => {
   const data_dir = newDataDir()
+  const umask = process.umask(0o077)
   try {
     const { store_directory: directory } = await openInstallation(data_dir)
     const stores = await Promise.all([1, 2, 3].map(() => ensureMetadataStore({ ...store.place, directory })))
@@ -73,19 +76,32 @@ test('servers that find no store at once make exactly one, and nothing is left a
     const left = readdirSync(directory).filter((name) => name.startsWith('new-'))
     expect(left).toEqual([])
   } finally {
+    process.umask(umask)
     await removeDataDir(data_dir)
   }
 })
 
-test('a lock file that names a stranger does not keep the store from starting', async () => {
-  await store.stopPostgres()
-  writeFileSync(
-    join(store.place.directory, 'data', 'postmaster.pid'),
-    `${process.pid}\n/nowhere\n1\n5432\n\n\n\nready\n`,
-  )
-  await store.startPostgres()
-  await answers()
-})
+test.each(['data/postmaster.pid', 'run/.s.PGSQL.5432.lock'])(
+  'a lock file %s that names a stranger, or was left empty, does not keep the store from starting',
+  async (name) => {
+    const lock = join(store.place.directory, name)
+    const stranger = spawn('sleep', ['600'], { ...ownerOf(join(store.place.directory, 'data')), stdio: 'ignore' })
+    try {
+      await store.stopPostgres()
+      writeFileSync(lock, `${stranger.pid}\n/nowhere\n1\n5432\n\n\n\nready\n`)
+      await store.startPostgres()
+      await answers()
+
+      await store.stopPostgres()
+      writeFileSync(lock, '')
+      utimesSync(lock, 0, 0)
+      await store.startPostgres()
+      await answers()
+    } finally {
+      stranger.kill('SIGKILL')
+    }
+  },
+)
 
 test('what a killed initdb left aside is removed by the next start', async () => {
   const dead_pid = 2 ** 30
@@ -93,3 +109,9 @@ test('what a killed initdb left aside is removed by the next start', async () =>
   await store.startPostgres()
   expect(readdirSync(store.place.directory).filter((name) => name.startsWith('new-'))).toEqual([])
 })
+
+/** PostgreSQL takes a lock seriously only when the process in it runs as its own user. */
+function ownerOf(path: string): { uid: number; gid: number } {
+  const { uid, gid } = statSync(path)
+  return { uid, gid }
+}

@@ -1,3 +1,4 @@
+// Migrations and the first registration where several servers start at once.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate, MigrationError } from '#server/migrate.ts'
 import { ensureRegion, ensureRegistration, RegionTaken } from '#server/registration.ts'

@@ -1,7 +1,9 @@
 // Starting and starting again, by the front door.
 import { afterEach, expect, test } from 'vitest'
-import { startServer } from '#server/main.ts'
+import { startServer, stopEverything } from '#server/main.ts'
+import { listPids } from '#test/data-dir.ts'
 import { type TestInstallation, startInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
 
 let howdah: TestInstallation | undefined
 
@@ -48,4 +50,41 @@ test('a server with another data directory may not take itself for the same regi
   await expect(startInstallation({ config: { database_url } })).rejects.toThrow(
     'the region local of this metadata store belongs to another data directory',
   )
+})
+
+test('a request that waits when the server is told to stop gets its answer first', async () => {
+  const gate = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  let armed = false
+  const running = (howdah = await startInstallation({
+    effect: async (name) => {
+      if (!armed || name !== 'master role: set verifier') return
+      reached.resolve()
+      await gate.promise
+    },
+  }))
+  const { service_id } = await running.createService()
+  armed = true
+  const path = `${running.services}/${service_id}/updatePassword`
+  const answer = running.call('POST', path, { password: 'a new password' })
+  await reached.promise
+  const closing = running.server.close()
+  gate.resolve()
+  expect((await answer).status).toBe(204)
+  await closing
+})
+
+test('stopping everything ends every database and the store, and the next start brings them back', async () => {
+  howdah = await startInstallation()
+  const { service_id } = await howdah.createService()
+  const { config } = howdah
+  await howdah.server.close()
+  expect(listPids(config.data_dir)).not.toEqual([])
+
+  await stopEverything(config)
+  // A postmaster that has ended may leave its log writer behind for a moment.
+  await until(() => listPids(config.data_dir).length === 0)
+
+  await howdah.restart()
+  await howdah.untilStatus(service_id, 'READY')
 })

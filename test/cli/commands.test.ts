@@ -1,0 +1,138 @@
+// The howdah command as people type it: exit codes, messages without stacks, and the lives of tokens, projects, users.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { howdah, type Started, startHowdah } from '#test/e2e/howdah.ts'
+import { until } from '#test/until.ts'
+
+let data_dir = ''
+
+beforeAll(() => {
+  data_dir = newDataDir()
+})
+
+afterAll(() => removeDataDir(data_dir))
+
+describe('what is written wrongly', () => {
+  test.each([
+    [['frobnicate'], 'there is no command "frobnicate"; howdah help lists them all'],
+    [['token'], 'say which: howdah token create, howdah token list, howdah token revoke'],
+    [['token', 'create'], '--name <text> is missing (howdah help token create)'],
+    [['token', 'create', '--name'], '--name needs a value'],
+    [['token', 'create', '--name', '--json'], '--name needs a value'],
+    [['token', 'revoke'], '<public_key> is missing'],
+    [['token', 'create', '--name', '\n'], '--name must'],
+    [['stop', '--all=no'], '--all takes no value'],
+    [['status', 'now', '--colour'], 'there is no option --colour; what is "now"?'],
+    [['user', 'create', '--email', 'x', '--name', 'X'], 'does not look like an e-mail'],
+    [['start', '--port', 'x', '--region', 'A'], '--port must be'],
+  ])('howdah %j is refused with exit code 2', async (words, message) => {
+    const ran = await howdah(words)
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
+    expect(ran.stderr).not.toMatch(/^\s+at /m)
+  })
+
+  test('what is right but cannot be done ends with exit code 1 and says what to do', async () => {
+    for (const words of [['status'], ['stop', '--all'], ['token', 'list']]) {
+      const ran = await howdah([...words, '--data-dir', data_dir])
+      expect(ran).toMatchObject({ code: 1, stdout: '' })
+      expect(ran.stderr).toContain(`there is no Howdah in ${data_dir}; howdah start makes one`)
+    }
+  })
+})
+
+test('every command explains itself', async () => {
+  const { stdout } = await howdah([])
+  const names = [...stdout.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm)].map(([, name = '']) => name)
+  expect(names).toContain('token create')
+  for (const name of names.filter((name) => name !== 'version')) {
+    expect(await howdah(['help', ...name.split(' ')])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`Usage: howdah ${name}`),
+    })
+  }
+  expect(await howdah(['stop', '--help'])).toEqual(await howdah(['help', 'stop']))
+})
+
+test('doctor works before anything is installed, and says what is missing', async () => {
+  const { code, stdout } = await howdah(['doctor', '--json', '--data-dir', data_dir])
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ name: 'copy-on-write' }))
+})
+
+describe('on an installation', () => {
+  let server: Started
+  let place: string[] = []
+
+  beforeAll(async () => {
+    const { first, last } = newServicePorts()
+    place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
+    server = await startHowdah(place)
+  })
+
+  const run = async (...words: string[]) => {
+    const ran = await howdah([...words, ...place])
+    expect(ran.stderr).toBe('')
+    return ran.stdout.trim()
+  }
+  const statusFor = async (token: string) =>
+    (await fetch(`${server.url}/auth/info`, { headers: { authorization: `Bearer ${token}` } })).status
+
+  test('a token is printed alone, works at once, is listed without its secret, and dies when revoked', async () => {
+    const token = await run('token', 'create', '--name', 'ci', '--expires-days', '30')
+    const [public_key = '', secret_key = ''] = token.split('.')
+    expect(await statusFor(token)).toBe(200)
+    const listed = await run('token', 'list', '--json')
+    expect(JSON.parse(listed)).toContainEqual(expect.objectContaining({ name: 'ci', public_key }))
+    expect(listed).not.toContain(secret_key)
+    await run('token', 'revoke', public_key)
+    await until(async () => (await statusFor(token)) === 401)
+    const again = await howdah(['token', 'revoke', public_key, ...place])
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no token') })
+  })
+
+  test('a project has an owner, and a token for it once it is named', async () => {
+    const project = await run('project', 'create', '--name', 'second')
+    expect(JSON.parse(await run('project', 'list', '--json'))).toContainEqual(
+      expect.objectContaining({ id: project, name: 'second' }),
+    )
+    const unclear = await howdah(['token', 'create', '--name', 'x', ...place])
+    expect(unclear).toMatchObject({ code: 1, stderr: expect.stringContaining('say which project') })
+    expect(await statusFor(await run('token', 'create', '--name', 'x', '--project', project))).toBe(200)
+  })
+
+  test('a user joins a project with a role, once', async () => {
+    const [project] = JSON.parse(await run('project', 'list', '--json')) as [{ id: string }]
+    const words = ['user', 'create', '--email', 'Ada@example.org', '--name', 'Ada', '--project', project.id]
+    const id = await run(...words, '--role', 'viewer')
+    expect(JSON.parse(await run('user', 'list', '--json'))).toContainEqual(expect.objectContaining({ id, name: 'Ada' }))
+    const token = await run('token', 'create', '--name', 'a', '--project', project.id, '--user', 'ada@example.org')
+    const create = await fetch(`${server.url}/projects/${project.id}/services`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{"name":"x"}',
+    })
+    expect(create.status).toBe(403)
+    const twice = await howdah([...words, ...place])
+    expect(twice).toMatchObject({ code: 1, stderr: 'howdah: there is a user Ada@example.org already\n' })
+  })
+
+  test('a second server on the same port is refused in one line', async () => {
+    const port = new URL(server.url).port
+    const second = await howdah(['start', '--port', port, ...place])
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port} of 127.0.0.1 is in use`) })
+  })
+
+  test('commands work without a server, and leave no store running that they started', async () => {
+    await run('stop', '--all')
+    expect(await run('token', 'list')).toContain('first token')
+    expect(JSON.parse(await run('status', '--json'))).toMatchObject({ servers: [], metadata_store: false })
+  })
+
+  test('a server that was killed does not stand in the way of status or the next start', async () => {
+    server = await startHowdah(place)
+    await server.end('SIGKILL')
+    expect(JSON.parse(await run('status', '--json'))).toMatchObject({ servers: [] })
+    server = await startHowdah(place)
+    expect(await server.end('SIGINT')).toBe(0)
+  })
+})

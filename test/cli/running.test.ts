@@ -1,0 +1,58 @@
+// Which servers run: records are believed only while their very process lives.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openLogFile } from '#cli/log-file.ts'
+import { isRunning, listRunning, recordServer } from '#cli/running.ts'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+
+const url = 'http://127.0.0.1:1/public/api/v1'
+let data_dir = ''
+
+beforeEach(() => {
+  data_dir = newDataDir()
+})
+
+afterEach(() => removeDataDir(data_dir))
+
+test('a recorded server is listed until it takes its record back', () => {
+  const forget = recordServer(data_dir, url)
+  expect(listRunning(data_dir)).toMatchObject([{ pid: process.pid, url }])
+  forget()
+  expect(listRunning(data_dir)).toEqual([])
+})
+
+test('a directory where nothing ever ran has no servers', () => {
+  expect(listRunning(join(data_dir, 'nowhere'))).toEqual([])
+})
+
+test('a process that got a dead server’s pid is not taken for it', () => {
+  recordServer(data_dir, url)
+  const [server] = listRunning(data_dir)
+  expect(server && isRunning({ ...server, born: `${server.born}0` })).toBe(false)
+})
+
+test('records of processes that are gone, and files that are no records, are removed by the next look', async () => {
+  const child = spawn('true')
+  await once(child, 'exit')
+  mkdirSync(join(data_dir, 'servers'))
+  writeFileSync(join(data_dir, 'servers', '1.json'), JSON.stringify({ pid: child.pid, born: 'x 1', url }))
+  writeFileSync(join(data_dir, 'servers', '2.json'), '{"pid": "1"')
+  expect(listRunning(data_dir)).toEqual([])
+  expect(readdirSync(join(data_dir, 'servers'))).toEqual([])
+})
+
+test('the log is private, and a full one makes room', () => {
+  const log = openLogFile(data_dir)
+  log.write('first\n')
+  expect(statSync(log.path).mode & 0o777).toBe(0o600)
+  writeFileSync(log.path, Buffer.alloc(17 * 1024 * 1024, 'x'))
+  openLogFile(data_dir).write('second\n')
+  expect(statSync(log.path).size).toBe('second\n'.length)
+  // The first writer finds out at one of its next looks, and goes on in the new file.
+  for (let line = 0; line < 1001; line += 1) log.write('third\n')
+  expect(statSync(log.path).size).toBeGreaterThan('second\n'.length)
+  expect(readdirSync(data_dir).toSorted()).toEqual(['server.log', 'server.log.1'])
+})

@@ -1,0 +1,31 @@
+// Requests derived from the contract's table, for tests that walk over all endpoints.
+import { api, type EndpointName } from '#contract/api.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+
+export type Row = { name: EndpointName; endpoint: Endpoint }
+
+// Object.keys forgets the names that the table's type has.
+export const rows: Row[] = (Object.keys(api) as EndpointName[]).map((name) => ({ name, endpoint: api[name] }))
+
+/** A body that the schema accepts, for endpoints that have one. */
+export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } = {
+  createProject: { name: 'a project' },
+  renameProject: { name: 'another name' },
+  addMember: { email: 'somebody@example.com', role: 'viewer' },
+  setMemberRole: { role: 'viewer' },
+  createToken: { name: 'a token' },
+  createService: { name: 'a service' },
+  renameService: { name: 'another name' },
+  resizeService: { cpu_millis: '1000', memory_gbs: '4' },
+  updatePassword: { password: 'a long new password' },
+  setEnvironment: { environment: 'PROD' },
+}
+
+/** The path with these ids; whatever else it names does not exist. */
+export function pathOf({ endpoint }: Row, ids: { project_id: string; service_id?: string }): string {
+  return endpoint.path
+    .replace('{project_id}', ids.project_id)
+    .replace('{service_id}', ids.service_id ?? 'nosuchid00')
+    .replace('{user_id}', '999999999')
+    .replace('{public_key}', 'NOSUCHKEY0')
+}

@@ -1,0 +1,204 @@
+// The whole life of a service as a client sees it, from its creation to the 404, on one installation; the tests tell
+// one story and run in their order. At the end, no password that ever appeared is found anywhere at rest.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Service } from '#contract/service.ts'
+import { openDb } from '#server/db.ts'
+import { newLog } from '#server/log.ts'
+import { ask, loginTo, storeUrlOf } from '#test/database.ts'
+import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { orphansOf } from '#test/traces.ts'
+import { until } from '#test/until.ts'
+
+let howdah: TestInstallation
+let service: ReadyService
+let password: string
+const passwords: string[] = []
+const log_lines: string[] = []
+
+beforeAll(async () => {
+  howdah = await startInstallation({ log: newLog('debug', { write: (line) => log_lines.push(line) }) })
+})
+
+afterAll(async () => {
+  await howdah?.stop()
+})
+
+const path = (verb = '') => `${howdah.services}/${service.service_id}${verb}`
+const query = (sql: string) => ask(howdah.server.api_url, service, password, sql)
+const setting = async (name: string) => (await query(`show ${name}`))[0]
+const eventKinds = async () =>
+  (await howdah.call<{ kind: string }[]>('GET', path('/events'))).body.map(({ kind }) => kind)
+
+test('a created service is answered at once with its endpoint and password, and becomes READY', async () => {
+  const answer = await howdah.call('POST', howdah.services, { name: ' orders ', cpu_millis: 'shared' })
+  expect(answer.status).toBe(202)
+  expect(answer.body).toMatchObject({
+    name: 'orders',
+    status: 'QUEUED',
+    project_id: howdah.project_id,
+    region_code: 'local',
+    service_type: 'POSTGRES',
+    metadata: { environment: 'DEV' },
+    ha_replicas: { replica_count: 0, sync_replica_count: 0 },
+  })
+  expect(answer.body.service_id).toMatch(/^[a-z0-9]{10}$/)
+  expect(answer.body.initial_password).toMatch(/^[\w-]{32}$/)
+  service = answer.body as ReadyService // has just been looked at
+  password = service.initial_password
+  passwords.push(password)
+  const seen = new Set<string>()
+  const ready = await until(async () => {
+    const { body } = await howdah.call('GET', path())
+    seen.add(body.status)
+    return body.status === 'READY' && body
+  })
+  expect([...seen].filter((status) => !['QUEUED', 'CONFIGURING', 'READY'].includes(status))).toEqual([])
+  expect(ready.endpoint).toEqual(service.endpoint)
+  expect(ready).not.toHaveProperty('initial_password')
+})
+
+test('READY means that the master role logs in over TLS, owns its database and is no superuser', async () => {
+  expect(await query('select current_user')).toEqual(['tsdbadmin'])
+  expect(await query('select version from pg_stat_ssl where pid = pg_backend_pid()')).toEqual([
+    expect.stringMatching(/^TLSv1\.[23]$/),
+  ])
+  expect(
+    await query(
+      `select rolsuper::text || rolcreaterole::text || rolcreatedb::text from pg_roles where rolname = current_user`,
+    ),
+  ).toEqual(['falsetruetrue'])
+  await query('create table kept (word text)')
+  await query(`insert into kept values ('from the start')`)
+})
+
+test('the list and the single view agree, and neither shows a password', async () => {
+  const { status, body } = await howdah.call<Service[]>('GET', howdah.services)
+  expect(status).toBe(200)
+  expect(body).toEqual([(await howdah.call('GET', path())).body])
+  expect(JSON.stringify(body)).not.toContain(password)
+})
+
+test('name and environment change at once and leave the status alone', async () => {
+  const renamed = await howdah.call('POST', path('/rename'), { name: 'invoices' })
+  expect(renamed).toMatchObject({ status: 200, body: { name: 'invoices', status: 'READY' } })
+  const tagged = await howdah.call<{ message: string }>('POST', path('/setEnvironment'), { environment: 'PROD' })
+  expect(tagged).toMatchObject({ status: 200, body: { message: 'the environment is PROD' } })
+  expect((await howdah.call('GET', path())).body).toMatchObject({ name: 'invoices', metadata: { environment: 'PROD' } })
+})
+
+test('a resize is answered as CONFIGURING, changes the settings of PostgreSQL and keeps the data', async () => {
+  expect(await setting('shared_buffers')).toBe('32MB')
+  const answer = await howdah.call('POST', path('/resize'), { cpu_millis: '500', memory_gbs: '2' })
+  expect(answer).toMatchObject({ status: 202, body: { status: 'CONFIGURING', endpoint: service.endpoint } })
+  expect(answer.body).not.toHaveProperty('initial_password')
+  const { body } = await howdah.untilStatus(service.service_id, 'READY')
+  expect(body.resources[0]?.spec).toMatchObject({ cpu_millis: 500, memory_gbs: 2 })
+  expect(await setting('shared_buffers')).toBe('512MB')
+  expect(await setting('max_connections')).toBe('100')
+  expect(await query('select word from kept')).toEqual(['from the start'])
+})
+
+test('a stop ends the service without losing what was committed, and a start brings it back at its endpoint', async () => {
+  const session = await loginTo(howdah.server.api_url, service, password)
+  try {
+    await session.query(`insert into kept values ('right before the stop')`)
+    const stopped = await howdah.call('POST', path('/stop'))
+    expect(stopped).toMatchObject({ status: 202, body: { status: 'PAUSING', endpoint: service.endpoint } })
+    const paused = await howdah.untilStatus(service.service_id, 'PAUSED')
+    expect(paused.body.endpoint).toEqual(service.endpoint)
+    await expect(query('select 1')).rejects.toThrow('ECONNREFUSED')
+  } finally {
+    await session.end().catch(() => undefined)
+  }
+  const started = await howdah.call('POST', path('/start'))
+  expect(started).toMatchObject({ status: 202, body: { status: 'RESUMING', endpoint: service.endpoint } })
+  const ready = await howdah.untilStatus(service.service_id, 'READY')
+  expect(ready.body.endpoint).toEqual(service.endpoint)
+  expect(await query('select word from kept')).toEqual(['from the start', 'right before the stop'])
+})
+
+test('a new password holds when the answer comes, the old one no longer does, and open sessions live on', async () => {
+  const session: pg.Client = await loginTo(howdah.server.api_url, service, password)
+  try {
+    const old = password
+    password = 'correct horse Ünïcode'
+    passwords.push(password)
+    const answer = await howdah.call<undefined>('POST', path('/updatePassword'), { password })
+    expect(answer).toMatchObject({ status: 204, body: undefined })
+    expect(await query('select 1')).toEqual(['1'])
+    await expect(ask(howdah.server.api_url, service, old, 'select 1')).rejects.toThrow('password authentication failed')
+    expect((await session.query('select 1')).rowCount).toBe(1)
+    expect((await howdah.call('GET', path())).body.status).toBe('READY')
+  } finally {
+    await session.end()
+  }
+})
+
+test('the events tell the story, newest first', async () => {
+  const { body } = await howdah.call<{ time: string; kind: string; message: string }[]>('GET', path('/events'))
+  const times = body.map(({ time }) => Date.parse(time))
+  expect(times).toEqual(times.toSorted((a, b) => b - a))
+  expect(body.at(-1)).toMatchObject({ kind: 'created', message: 'created as orders' })
+  const requests = body.filter(({ kind }) => kind === 'requested').map(({ message }) => message)
+  expect(requests.toReversed()).toEqual([
+    'renamed to invoices',
+    'environment set to PROD',
+    'resize to 500 milli-cores and 2 GB requested',
+    'stop requested',
+    'start requested',
+    'change of the master password requested',
+  ])
+  expect((await eventKinds()).filter((kind) => kind === 'settled')).toHaveLength(5)
+})
+
+test('no password is anywhere at rest: not in the data directory, not in the store, not in the log', async () => {
+  const { data_dir } = howdah.config
+  // Proves that the search would find it: the name is in the store's files.
+  expect(await filesWith('invoices', data_dir)).not.toEqual([])
+  for (const secret of passwords) {
+    expect(await filesWith(secret, data_dir)).toEqual([])
+    expect(log_lines.filter((line) => line.includes(secret))).toEqual([])
+  }
+  expect(log_lines.filter((line) => line.includes(service.service_id))).not.toEqual([])
+  const rows = await storeAsText(data_dir)
+  expect(rows.filter((row) => row.includes('invoices'))).not.toEqual([])
+  for (const secret of passwords) expect(rows.filter((row) => row.includes(secret))).toEqual([])
+})
+
+test('a deleted service is DELETING and then unknown, and nothing of it is left on the host', async () => {
+  const answer = await howdah.call<undefined>('DELETE', path())
+  expect(answer).toMatchObject({ status: 202, body: undefined })
+  const seen = await howdah.call('GET', path())
+  expect(seen.body.status ?? seen.status).toSatisfy((it: unknown) => it === 'DELETING' || it === 404)
+  const gone = await howdah.untilStatus(service.service_id, 'gone')
+  expect(gone.body).toEqual({ code: 'NOT_FOUND', message: 'no service with that id exists' })
+  expect((await howdah.call('GET', howdah.services)).body).toEqual([])
+  expect(orphansOf(howdah.config.data_dir, [])).toEqual([])
+})
+
+/** As bytes, through all files: data, WAL, logs and settings, of the service and of the store. */
+async function filesWith(text: string, folder: string): Promise<string[]> {
+  const grep = promisify(execFile)('grep', ['-rlsaF', '-e', text, folder])
+  // Its exit code says "nothing found", and also that a file of a living database went away meanwhile.
+  const { stdout } = await grep.catch((failure: { stdout: string }) => failure)
+  return stdout.split('\n').filter((line) => line !== '')
+}
+
+/** Every row of every table, as PostgreSQL writes it. */
+async function storeAsText(data_dir: string): Promise<string[]> {
+  const db = openDb(storeUrlOf(data_dir))
+  try {
+    const tables = await db.query<{ name: string }>(
+      `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'`,
+    )
+    const rows = await Promise.all(
+      tables.map(({ name }) => db.query<{ row: string }>(`select ${name}::text as row from ${name}`)),
+    )
+    return rows.flat().map(({ row }) => row)
+  } finally {
+    await db.close()
+  }
+}

@@ -1,0 +1,211 @@
+// What is refused, by which code and with which words: wrong states, and what this installation does not offer. Nothing
+// refused leaves a trace.
+import { totalmem } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sizes } from '#contract/size.ts'
+import { type Db, openDb } from '#server/db.ts'
+import { services_per_project_max } from '#server/service/rules.ts'
+import { storeUrlOf } from '#test/database.ts'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+
+let howdah: TestInstallation
+let db: Db
+
+beforeAll(async () => {
+  howdah = await startInstallation()
+  db = openDb(storeUrlOf(howdah.config.data_dir))
+})
+
+afterAll(async () => {
+  await db?.close()
+  await howdah?.stop()
+})
+
+const small = { cpu_millis: '500', memory_gbs: '2' }
+const create = (input: Record<string, unknown>) => howdah.call('POST', howdah.services, { name: 'refused', ...input })
+
+async function expectRefusal(input: Record<string, unknown>, ...words: string[]): Promise<void> {
+  const before = await countServices()
+  const answer = await create(input)
+  expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+  for (const word of words) expect(answer.body.message).toContain(word)
+  expect(await countServices()).toBe(before)
+}
+
+async function countServices(): Promise<number> {
+  const [row] = await db.query<{ count: number }>('select count(*) as count from services')
+  return row?.count ?? -1
+}
+
+describe('the status decides what is possible', () => {
+  const verbs: [verb: string, body: unknown, accepts: readonly string[]][] = [
+    ['stop', undefined, ['READY', 'UNSTABLE']],
+    ['start', undefined, ['PAUSED']],
+    ['resize', small, ['READY']],
+    ['updatePassword', { password: 'long enough' }, ['READY']],
+  ]
+  const any_but_deleting =
+    'QUEUED, CONFIGURING, READY, DELETED, UNSTABLE, PAUSING, PAUSED, RESUMING, UPGRADING, OPTIMIZING'
+
+  // Rows in each status without a database behind them. No work is queued for them, so they stay as they are.
+  const states: [status: string, columns: string][] = [
+    ['QUEUED', `'on', 1, 1, 0, 'unknown', null`],
+    ['CONFIGURING', `'on', 1, 1, 0, 'absent', null`],
+    ['READY', `'on', 1, 1, 1, 'serving', null`],
+    ['UNSTABLE', `'on', 1, 1, 1, 'not_serving', null`],
+    ['PAUSING', `'off', 2, 2, 1, 'serving', null`],
+    ['PAUSED', `'off', 2, 2, 2, 'stopped', null`],
+    ['RESUMING', `'on', 3, 3, 2, 'stopped', null`],
+    ['DELETING', `'on', 1, 1, 1, 'serving', now()`],
+  ]
+
+  async function insertIn(columns: string): Promise<string> {
+    const [row] = await db.query<{ service_id: string }>(
+      `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+         cpu_millis, memory_gbs, password_verifier, power, generation, power_generation, settled_generation, state,
+         deleted_at)
+       select substr(md5(random()::text), 1, 10), id, 'in a state', 'elsewhere', 'POSTGRES', 'DEV', '127.0.0.1',
+         (select coalesce(max(port), 0) + 1 from services where region_code = 'elsewhere'), 500, 2, '', ${columns}
+       from projects returning service_id`,
+    )
+    return row?.service_id ?? ''
+  }
+
+  test.each(states)('a service that is %s refuses what does not fit', async (status, columns) => {
+    const at = `${howdah.services}/${await insertIn(columns)}`
+    expect((await howdah.call('GET', at)).body.status).toBe(status)
+    for (const [verb, body, accepts] of verbs) {
+      if (accepts.includes(status)) continue
+      expect(await howdah.call('POST', `${at}/${verb}`, body), verb).toMatchObject({
+        status: 400,
+        body: {
+          code: 'WRONG_STATE',
+          message: `the service is ${status}; this is possible when it is ${accepts.join(', ')}`,
+        },
+      })
+    }
+    const renamed = await howdah.call('POST', `${at}/rename`, { name: 'renamed' })
+    const tagged = await howdah.call('POST', `${at}/setEnvironment`, { environment: 'PROD' })
+    if (status === 'DELETING') {
+      const message = `the service is DELETING; this is possible when it is ${any_but_deleting}`
+      for (const answer of [renamed, tagged]) {
+        expect(answer).toMatchObject({ status: 400, body: { code: 'WRONG_STATE', message } })
+      }
+    } else {
+      expect([renamed.status, tagged.status]).toEqual([200, 200])
+    }
+    expect((await howdah.call('GET', at)).body).toMatchObject({
+      status,
+      name: status === 'DELETING' ? 'in a state' : 'renamed',
+    })
+    await db.query(`delete from services where region_code = 'elsewhere'`)
+  })
+
+  test('a real service refuses a start while it runs, and a stop, a resize and a password while it is paused', async () => {
+    const { service_id } = await howdah.createService({ cpu_millis: 'shared' })
+    const verb = (name: string, body?: unknown) => howdah.call('POST', `${howdah.services}/${service_id}/${name}`, body)
+    expect(await verb('start')).toMatchObject({ status: 400, body: { code: 'WRONG_STATE' } })
+    expect(await verb('stop')).toMatchObject({ status: 202, body: { status: 'PAUSING' } })
+    await howdah.untilStatus(service_id, 'PAUSED')
+    for (const [name, body] of verbs.filter(([name]) => name !== 'start')) {
+      expect(await verb(name, body), name).toMatchObject({ status: 400, body: { code: 'WRONG_STATE' } })
+    }
+    await howdah.call('DELETE', `${howdah.services}/${service_id}`)
+    await howdah.untilStatus(service_id, 'gone')
+  })
+
+  test('a delete may be repeated while the service is DELETING', async () => {
+    const at = `${howdah.services}/${await insertIn(`'on', 1, 1, 1, 'serving', now()`)}`
+    expect([(await howdah.call('DELETE', at)).status, (await howdah.call('DELETE', at)).status]).toEqual([202, 202])
+    await db.query(`delete from services where region_code = 'elsewhere'`)
+  })
+})
+
+describe('what this installation does not offer', () => {
+  test('a size that does not exist is refused with the list of those that do', async () => {
+    const list = '500/2, 1000/4, 2000/8, 4000/16, 8000/32, 16000/64, 32000/128'
+    await expectRefusal(
+      { cpu_millis: '500', memory_gbs: '4' },
+      `500/4 is not a size; the sizes are ${list}, shared/shared`,
+    )
+    await expectRefusal({ cpu_millis: '750' }, '750/(none) is not a size')
+    await expectRefusal({ cpu_millis: 'shared', memory_gbs: '2' }, 'shared/2 is not a size')
+  })
+
+  test('more memory than the host has is refused with how much there is', async () => {
+    const gbs = Math.ceil(totalmem() / 1024 ** 3)
+    const too_large = sizes.find((size) => size.memory_gbs > gbs)
+    // A host of 128 GB can hold them all.
+    if (too_large === undefined) return
+    await expectRefusal(
+      { memory_gbs: String(too_large.memory_gbs) },
+      `this region has ${gbs} GB of memory in all, less than the ${too_large.memory_gbs} GB asked for`,
+    )
+  })
+
+  test('an unknown region is refused with the list of regions', async () => {
+    await expectRefusal({ region_code: 'moon' }, 'there is no region "moon"; the regions are local')
+  })
+
+  test('high-availability replicas are refused', async () => {
+    await expectRefusal({ replica_count: 1 }, 'does not offer high-availability replicas')
+  })
+
+  test('an addon whose extension no installation has is refused by name, with where it was looked for', async () => {
+    for (const [addon, extension] of [
+      ['time-series', 'timescaledb'],
+      ['ai', 'vector'],
+    ] as const) {
+      if (howdah.server.installations.some(({ extensions }) => extensions.has(extension))) continue
+      await expectRefusal(
+        { addons: [addon] },
+        extension,
+        howdah.server.installations[0]?.bin ?? '',
+        '--postgres-directories',
+      )
+    }
+  })
+
+  test('everything that is wrong is told at once', async () => {
+    const answer = await create({ cpu_millis: '1', region_code: 'moon', replica_count: 2 })
+    expect(answer.body.details?.split('\n').map((line) => line.split(':')[0])).toEqual([
+      '/cpu_millis, /memory_gbs',
+      '/region_code',
+      '/replica_count',
+    ])
+  })
+})
+
+test('a project that is full refuses one more service and says what to do', async () => {
+  await db.query(
+    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+       password_verifier)
+     select substr(md5(number::text), 1, 10), projects.id, 'full', 'elsewhere', 'POSTGRES', 'DEV', '127.0.0.1', number, ''
+     from generate_series(1, $1) as number, projects`,
+    [services_per_project_max],
+  )
+  expect(await create({})).toMatchObject({
+    status: 403,
+    body: {
+      code: 'QUOTA_EXCEEDED',
+      message: 'a project holds at most 1000 services; delete one, or create another project',
+    },
+  })
+  await db.query(`delete from services where region_code = 'elsewhere'`)
+  expect((await create({ cpu_millis: 'shared' })).status).toBe(202)
+})
+
+test.each(['0000000000', 'short', 'UPPERCASE0', 'with-dash0', 'x'.repeat(200), '%00', "'; drop table services"])(
+  'the unknown or malformed id %j is a service that does not exist',
+  async (id) => {
+    const at = `${howdah.services}/${encodeURIComponent(id)}`
+    const body = { code: 'NOT_FOUND', message: 'no service with that id exists' }
+    expect(await howdah.call('GET', at)).toMatchObject({ status: 404, body })
+    expect(await howdah.call('DELETE', at)).toMatchObject({ status: 404, body })
+    expect(await howdah.call('POST', `${at}/stop`)).toMatchObject({ status: 404, body })
+    expect(await howdah.call('POST', `${at}/resize`, small)).toMatchObject({ status: 404, body })
+    expect(await howdah.call('GET', `${at}/events`)).toMatchObject({ status: 404, body })
+    const elsewhere = await howdah.call('GET', `/projects/${encodeURIComponent(id)}/services`)
+    expect(elsewhere).toMatchObject({ status: 404, body: { message: 'no project with that id exists' } })
+  },
+)

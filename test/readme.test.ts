@@ -1,0 +1,101 @@
+// The README is true: its tour runs as pasted, and its tables say what the code says.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, expect, test } from 'vitest'
+import { fault_status } from '#contract/fault.ts'
+import { settings } from '#server/config.ts'
+import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { howdah, repository, startHowdah } from '#test/e2e/howdah.ts'
+
+const readme = readFileSync(join(repository, 'README.md'), 'utf8')
+const data_dirs: string[] = []
+
+afterAll(async () => {
+  for (const data_dir of data_dirs) await removeDataDir(data_dir)
+})
+
+const has = (program: string) => spawnSync(program, ['--version']).error === undefined
+
+test.skipIf(!has('curl'))('the tour works when it is pasted', async () => {
+  const data_dir = newDataDir()
+  data_dirs.push(data_dir)
+  const { first, last } = newServicePorts()
+  const env = { HOWDAH_DATA_DIR: data_dir, HOWDAH_SERVICE_PORTS: `${first}-${last}` }
+  const server = await startHowdah([], env)
+  const tour = /```sh tour\n(.*?)```/s.exec(readme)?.[1] ?? ''
+  const pasted = tour
+    .replaceAll('http://127.0.0.1:8080/public/api/v1', server.url)
+    .replaceAll('howdah-ca.pem', join(data_dir, 'ca.pem'))
+    .replaceAll('psql ', has('psql') ? 'psql ' : ': psql ')
+
+  const shell = spawn('bash', ['-c', `set -e\n${pasted}`], {
+    cwd: repository,
+    env: { ...process.env, DATABASE_URL: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'close')])
+  expect(shell.exitCode, stderr).toBe(0)
+  if (has('psql')) expect(stdout).toContain('PostgreSQL 18')
+  // The answer to the last line, which pauses the service.
+  expect(stdout).toMatch(/"status":"(PAUSING|PAUSED)"/)
+  expect((await howdah(['stop', '--all'], env)).code).toBe(0)
+})
+
+test('the settings are those of the server', () => {
+  const rows = settings.map((setting) => [setting.flag, setting.env, setting.default || 'none', setting.description])
+  expect(tableOf('Settings')).toEqual(rows)
+})
+
+test('the errors are those of the contract', () => {
+  const rows = tableOf('The API').map(([code = '', status]) => [code, Number(status)] as const)
+  expect(Object.fromEntries(rows)).toEqual(fault_status)
+})
+
+test('every dependency has its reason, and no other is named', () => {
+  const groups = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
+  type Manifest = Record<(typeof groups)[number], Record<string, string>>
+  const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as Manifest // our own file
+  const named = tableOf('Dependencies').flatMap(([packages = '']) => packages.split(', '))
+  expect(named.toSorted()).toEqual(groups.flatMap((group) => Object.keys(manifest[group])).toSorted())
+})
+
+test('every bench is named with its command, and every named one exists', () => {
+  const named = [...section('Figures').matchAll(/npm run bench (\w+)/g)].map(([, name]) => name)
+  const there = readdirSync(join(repository, 'bench'))
+    .filter((file) => readFileSync(join(repository, 'bench', file), 'utf8').startsWith('// Bench:'))
+    .map((file) => file.replace('.ts', ''))
+  expect(new Set(named)).toEqual(new Set(there))
+})
+
+test('the commands are those that howdah help lists', async () => {
+  const { stdout } = await howdah(['help'])
+  const there = [...stdout.matchAll(/^ {2}(\w+)/gm)].map(([, word]) => word)
+  const named = [...section('The command').matchAll(/^\| `howdah (\w+)/gm)].map(([, word]) => word)
+  expect(new Set([...named, 'help', 'version'])).toEqual(new Set(there))
+})
+
+test('the folders of the tree exist', () => {
+  const folders = [...section('How it works').matchAll(/^(\w+)\/ /gm)].map(([, folder = '']) => folder)
+  expect(folders.length).toBeGreaterThan(5)
+  expect(folders.filter((folder) => !existsSync(join(repository, folder)))).toEqual([])
+})
+
+function section(title: string): string {
+  return readme.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? ''
+}
+
+/** The rows of a section's table without its head, each cell without its backticks. */
+function tableOf(title: string): string[][] {
+  const lines = section(title)
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+  return lines.slice(2).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  )
+}

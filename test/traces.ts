@@ -1,0 +1,95 @@
+// What is on this host for the services of a data directory: files, processes and control groups, seen from outside and
+// without asking the server. The crash tests compare it with what should be there.
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Everything that should not be there when exactly these services exist: traces of other services, unfinished
+ * directories, second postmasters. Empty when all is in order.
+ */
+export function orphansOf(data_dir: string, service_ids: readonly string[]): string[] {
+  const local = join(data_dir, 'local')
+  const files = ['services', 'run'].flatMap((folder) =>
+    namesIn(join(local, folder))
+      .filter((name) => !service_ids.includes(name))
+      .map((name) => join(local, folder, name)),
+  )
+  const unfinished = [
+    ...service_ids.flatMap((id) => listUnfinished(join(local, 'services', id))),
+    ...listUnfinished(join(local, 'templates')),
+  ]
+  const groups = listControlGroups(data_dir).filter((path) => !service_ids.includes(path.split('/').at(-1) ?? ''))
+  return [...files, ...unfinished, ...groups, ...orphanProcesses(local, service_ids)]
+}
+
+/** The process id of the service's postmaster as its own pid file names it. */
+export function postmasterPid(data_dir: string, service_id: string): number {
+  const file = join(data_dir, 'local', 'services', service_id, 'data', 'postmaster.pid')
+  return Number(readFileSync(file, 'utf8').split('\n')[0])
+}
+
+/** Process ids of all postmasters that run on the service's data. */
+export function listPostmasters(data_dir: string, service_id: string): number[] {
+  const data = join(data_dir, 'local', 'services', service_id, 'data')
+  return listPids().filter((pid) => {
+    const words = look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+    return words[0]?.endsWith('/postgres') === true && words[words.indexOf('-D') + 1] === data
+  })
+}
+
+function orphanProcesses(local: string, service_ids: readonly string[]): string[] {
+  const services = join(local, 'services')
+  const strangers = listPids().flatMap((pid) => {
+    const command = look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ')
+    const cwd = look(() => readlinkSync(`/proc/${pid}/cwd`))
+    const name = new RegExp(`${services}/([^/ ]+)`).exec(`${cwd} ${command}`)?.[1]
+    return name === undefined || service_ids.includes(name) ? [] : [`process ${pid}: ${command}`]
+  })
+  const doubles = service_ids
+    .map((id) => ({ id, pids: listPostmasters(join(local, '..'), id) }))
+    .filter(({ pids }) => pids.length > 1)
+    .map(({ id, pids }) => `postmasters ${pids.join(', ')} of ${id}`)
+  return [...strangers, ...doubles]
+}
+
+function listUnfinished(folder: string): string[] {
+  return namesIn(folder)
+    .filter((name) => name === 'data.new' || name.includes('.making-') || name.endsWith('.gone'))
+    .map((name) => join(folder, name))
+}
+
+function listControlGroups(data_dir: string): string[] {
+  const installation_id = readFileSync(join(data_dir, 'installation-id'), 'utf8').trim()
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => / - cgroup2? /.test(line))
+    .map((line) => join(line.split(' ')[4] ?? '', `howdah-${installation_id}`))
+    .flatMap((parent) => foldersIn(parent).map((name) => join(parent, name)))
+}
+
+const listPids = () => namesIn('/proc').map(Number).filter(Number.isInteger)
+
+function foldersIn(path: string): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+  } catch {
+    return []
+  }
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}
+
+/** Processes vanish while one looks. */
+function look(at: () => string): string {
+  try {
+    return at()
+  } catch {
+    return ''
+  }
+}
