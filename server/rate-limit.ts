@@ -47,12 +47,12 @@ export type RateLimits = {
 }
 
 /** per_second: what one caller may send for long; the others follow from it. 0: no limits. */
-export function newRateLimits(per_second: number): RateLimits | undefined {
+export function newRateLimits(per_second: number, now?: () => number): RateLimits | undefined {
   if (per_second === 0) return undefined
   return {
-    caller: newRateLimit({ per_second, burst: per_second * 5 }),
-    address: newRateLimit({ per_second: per_second * 10, burst: per_second * 50 }),
-    stranger: newRateLimit({ per_second: per_second / 10, burst: per_second }),
+    caller: newRateLimit({ per_second, burst: per_second * 5 }, now),
+    address: newRateLimit({ per_second: per_second * 10, burst: per_second * 50 }, now),
+    stranger: newRateLimit({ per_second: per_second / 10, burst: per_second }, now),
   }
 }
 
