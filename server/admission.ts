@@ -35,7 +35,7 @@ export function newAdmission(callers: Callers, limits: RateLimits | undefined): 
       throw (limits && refusalOf(limits.stranger, addressKey(addressOf(request)))) ?? unauthorized()
     }
     request.caller = caller
-    const refusal = limits && refusalOf(limits.caller, caller.type === 'apiKey' ? caller.public_key : caller.user.id)
+    const refusal = limits && refusalOf(limits.caller, keyOf(caller))
     if (refusal !== undefined) throw refusal
     return caller
   }
@@ -68,6 +68,10 @@ export function addressOf(request: FastifyRequest): string {
 export function paramsOf(request: FastifyRequest): Record<string, string> {
   // Every value in a path is text; the router adds nothing else.
   return request.params as Record<string, string>
+}
+
+function keyOf(caller: Caller): string {
+  return caller.type === 'apiKey' ? caller.public_key : `user ${caller.user.id}`
 }
 
 function refusalOf(limit: RateLimit, key: string): Fault | undefined {

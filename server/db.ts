@@ -5,7 +5,8 @@ import { Fault } from '#contract/fault.ts'
 
 /** Where a statement can run: the pool, or the transaction that a function was handed. */
 export type Sql = {
-  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** name: kept prepared under it on every connection. For the hottest reads; their columns must be named, not `*`. */
+  query<Row extends object>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>
 }
 
 export type Db = Sql & {
@@ -36,7 +37,7 @@ export function openDb(url: string): Db {
   pool.on('error', () => undefined)
   const listeners: Listener[] = []
   return {
-    query: (text, values) => run(pool, text, values),
+    query: (text, values, name) => run(pool, text, values, name),
     transaction: (work) => inTransaction(pool, work),
     listen: (channel, onNotice) => {
       listeners.push(newListener(options, channel, onNotice))
@@ -52,7 +53,8 @@ export function openDb(url: string): Db {
 export function storeIsAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (/^(08|57P0|53300|25006)/.test(code)) return true
+  // Classes 08 and 57P0: the connection or the server went; 53: it has no room; 25006: it is a standby just now.
+  if (/^(08|57P0|53|25006)/.test(code)) return true
   if (/^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true
   return /Connection terminated|timeout exceeded when trying to connect|not queryable|Client has encountered/.test(
     error.message,
@@ -69,8 +71,13 @@ export const unavailable = (): Fault =>
     retry_after_seconds: 1,
   })
 
-async function run<Row extends object>(on: pg.Pool | pg.PoolClient, text: string, values: readonly unknown[] = []) {
-  const result = await on.query<Row>(text, [...values])
+async function run<Row extends object>(
+  on: pg.Pool | pg.PoolClient,
+  text: string,
+  values: readonly unknown[] = [],
+  name?: string,
+) {
+  const result = await on.query<Row>({ text, values: [...values], ...(name !== undefined && { name }) })
   return result.rows
 }
 
@@ -83,7 +90,7 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>): P
   client.on('error', onError)
   try {
     await client.query('begin')
-    const result = await work({ query: (text, values) => run(client, text, values) })
+    const result = await work({ query: (text, values, name) => run(client, text, values, name) })
     await client.query('commit')
     return result
   } catch (error) {

@@ -101,7 +101,9 @@ function addHooks(app: FastifyInstance, admission: Admission, log: Log): void {
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')
     // Without a declared body there is nothing whose type could be wrong.
-    if (request.routeOptions.config.endpoint?.body === undefined) delete request.raw.headers['content-type']
+    const { headers } = request.raw
+    const ignores_body = request.routeOptions.config.endpoint?.body === undefined
+    if (ignores_body && headers['content-type'] !== undefined) delete headers['content-type']
     if (request.raw.url !== undefined && request.raw.url.length > url_bytes_max) return done(urlTooLong())
     done(health_paths.has(request.url) ? undefined : admission.refusalOfAddress(request))
   })

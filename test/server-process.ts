@@ -1,7 +1,7 @@
 // A server as a process of its own, which a test can kill -9 at any moment or at a chosen effect, and start again on the
 // same data directory. What it started is found and ended by removeDataDir.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Call, newCall } from './call.ts'
@@ -15,6 +15,8 @@ export type ServerProcess = {
   /** Names of the provider's effects so far, in order. */
   effects: readonly string[]
   callWith(token: string): Call
+  /** From now on: kills itself with SIGKILL right before the nth effect of this name. All effects before are known then. */
+  killAt(effect: string, nth: number): Promise<void>
   /** Sends the signal and waits for the end. kill -9 by default. */
   end(signal?: NodeJS.Signals): Promise<void>
   /** Fulfilled when the process has ended, by whatever cause. */
@@ -41,11 +43,13 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
     errors.push(text)
   })
   const lines = createInterface({ input: child.stdout ?? process.stdin })
+  const answers = new EventEmitter()
   const started = new Promise<Facts>((resolve, reject) => {
     lines.on('line', (line) => {
-      const message = JSON.parse(line) as { effect: string } | { facts: Facts } // written by test/server-main.ts
+      const message = JSON.parse(line) as { effect: string } | { facts: Facts } | { armed: true } // written by test/server-main.ts
       if ('effect' in message) effects.push(message.effect)
-      else resolve(message.facts)
+      else if ('facts' in message) resolve(message.facts)
+      else answers.emit('armed')
     })
     void ended.then(() => reject(new Error(`the server ended before it served: ${errors.join('').slice(-4_000)}`)))
   })
@@ -53,9 +57,16 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
     if (child.exitCode === null && child.signalCode === null) child.kill(signal)
     await ended
   }
+  const killAt = async (effect: string, nth: number) => {
+    const armed = once(answers, 'armed')
+    child.stdin?.write(`${JSON.stringify({ effect, nth })}\n`)
+    await armed
+  }
+  // A server that dies while it is spoken to is no failure of this process.
+  child.stdin?.on('error', () => undefined)
   try {
     const facts = await started
-    return { ...facts, effects, ended, end, callWith: (token) => newCall(facts.api_url, token) }
+    return { ...facts, effects, ended, end, killAt, callWith: (token) => newCall(facts.api_url, token) }
   } catch (error) {
     await end()
     throw error
@@ -75,6 +86,6 @@ function spawnServer(options: ProcessOptions): ChildProcess {
       ...(database_url !== undefined && { DATABASE_URL: database_url }),
       ...(kill_at_effect !== undefined && { KILL_AT_EFFECT: String(kill_at_effect) }),
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
 }

@@ -31,10 +31,21 @@ export function postmasterPid(data_dir: string, service_id: string): number {
 /** Process ids of all postmasters that run on the service's data. */
 export function listPostmasters(data_dir: string, service_id: string): number[] {
   const data = join(data_dir, 'local', 'services', service_id, 'data')
-  return listPids().filter((pid) => {
+  const named = listPids().filter((pid) => {
     const words = look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
     return words[0]?.endsWith('/postgres') === true && words[words.indexOf('-D') + 1] === data
   })
+  // A backend that was forked a moment ago still has its postmaster's command line.
+  return named.filter((pid) => {
+    const parent = parentOf(pid)
+    return parent !== undefined && !named.includes(parent)
+  })
+}
+
+/** Undefined when the process is gone by now. */
+function parentOf(pid: number): number | undefined {
+  const parent = /^PPid:\s*(\d+)/m.exec(look(() => readFileSync(`/proc/${pid}/status`, 'utf8')))?.[1]
+  return parent === undefined ? undefined : Number(parent)
 }
 
 function orphanProcesses(local: string, service_ids: readonly string[]): string[] {

@@ -1,9 +1,14 @@
 // Every change that the local provider makes to the world is announced here first, by a stable name: the crash tests
 // kill the process at each of them. The two changes that recur everywhere, a whole file and a folder, live here too:
 // both look first, and both can be cut off at any moment and repeated.
-import { chmod, chown, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { chmod, chown, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { removeTree } from './copy-tree.ts'
 import type { Owner } from './layout.ts'
+
+export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const text_bytes_max = 1024 ** 2
+const chunk_bytes = 16_384
 
 /** Awaited before a change, with its name, such as `data directory: rename into place`. */
 export type Effect = (name: string) => Promise<void>
@@ -32,7 +37,10 @@ export async function ensureFolder(effect: Effect, name: string, path: string, m
   let seen = await statIfThere(path)
   if (!seen) {
     await effect(`${name}: make`)
-    await mkdir(path, { mode })
+    // Another server that starts at the same moment may be faster.
+    await mkdir(path, { mode }).catch((error: unknown) => {
+      if (errorCode(error) !== 'EEXIST') throw error
+    })
     seen = await stat(path)
   }
   if (owner && (seen.uid !== owner.uid || seen.gid !== owner.gid)) {
@@ -55,7 +63,25 @@ export async function ensureRemoved(effect: Effect, name: string, path: string):
 
 export const statIfThere = (path: string) => stat(path).catch(undefinedIfAbsent)
 
-export const readIfThere = (path: string) => readFile(path, 'utf8').catch(undefinedIfAbsent)
+/** The text of a small file. Some lie in folders of a service's user: neither a link, a pipe nor a huge file may harm us. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  const file = await open(path, read_safely).catch(undefinedIfAbsent)
+  if (!file) return undefined
+  try {
+    const chunks: Buffer[] = []
+    for (let size = 0; size < text_bytes_max;) {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(chunk_bytes), 0, chunk_bytes)
+      if (bytesRead === 0) break
+      chunks.push(buffer.subarray(0, bytesRead))
+      size += bytesRead
+    }
+    return Buffer.concat(chunks).toString()
+  } catch (error) {
+    return undefinedIfAbsent(error)
+  } finally {
+    await file.close()
+  }
+}
 
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

@@ -15,6 +15,8 @@ export type Postmaster = { pid: number; ready: boolean; settings_hash: string | 
 /** `died`: a pid file of a postmaster that is no more, so it ended without being told to. */
 export type Found = { postmaster: Postmaster | undefined; died: boolean }
 
+export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
+
 const look_every_ms = 3
 const start_wait_ms = 6_000
 const stop_wait_ms = 8_000
@@ -53,16 +55,16 @@ export async function startPostmaster(
   const ended = () => broken !== undefined || child.exitCode !== null || child.signalCode !== null
   const postmaster = await readyPostmaster(place, ended)
   if (postmaster) return postmaster
-  if (!ended()) return 'PostgreSQL is starting; it may be recovering from a crash'
+  if (!ended()) return still_starting
   return `PostgreSQL did not start: ${broken?.message ?? (await startFailure(place, started_at))}`
 }
 
 /** The postmaster once it is ready; undefined when it ended, or is not ready within seconds. */
-export async function readyPostmaster(place: Place, ended: () => boolean): Promise<Postmaster | undefined> {
+export async function readyPostmaster(place: Place, ended?: () => boolean): Promise<Postmaster | undefined> {
   for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
     const { postmaster } = await findPostmaster(place)
     if (postmaster?.ready) return postmaster
-    if (ended()) return undefined
+    if (ended ? ended() : !postmaster) return undefined
   }
   return undefined
 }

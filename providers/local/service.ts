@@ -17,6 +17,7 @@ import {
   findPostmaster,
   readyPostmaster,
   startPostmaster,
+  still_starting,
   type Postmaster,
 } from './server-process.ts'
 import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
@@ -141,8 +142,8 @@ async function ensureRunning(
   if (found.postmaster?.ready && !stale) return found.postmaster
   if (found.postmaster && !stale) {
     await ensureLimits(host, place, wanted.size)
-    const ready = await readyPostmaster(place, () => false)
-    return ready ?? setback('not_serving', 'PostgreSQL is starting', look_again_soon_seconds)
+    const ready = await readyPostmaster(place)
+    return ready ?? setback('not_serving', still_starting, look_again_soon_seconds)
   }
   const { host: address, port } = wanted.endpoint
   if (!(await portIsFree(address, port))) {
@@ -154,8 +155,10 @@ async function ensureRunning(
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
   await ensureLimits(host, place, 'shared')
   const started = await startPostmaster(effect, place, { bin, settings_hash, limits, died: found.died })
-  if (found.died)
+  const begun = typeof started !== 'string' || started === still_starting
+  if (found.died && begun) {
     happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
+  }
   return typeof started === 'string' ? setback('not_serving', started) : started
 }
 

@@ -2,6 +2,7 @@
 // already running, of its log. Only what this start wrote counts. It only reads, and never more than a bounded tail.
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { read_safely } from './effect.ts'
 import type { Place } from './layout.ts'
 
 const tail_bytes_max = 65_536
@@ -47,7 +48,7 @@ async function newestLog(place: Place): Promise<string> {
 }
 
 async function tailOf(path: string): Promise<string> {
-  const file = await open(path, 'r').catch(() => undefined)
+  const file = await open(path, read_safely).catch(() => undefined)
   if (!file) return ''
   try {
     const { size } = await file.stat()

@@ -27,6 +27,10 @@ export type ServiceRow = {
   waiting_for: string | null
 }
 
+const columns = `service_id, project_id, name, created, region_code, service_type, environment, host, port,
+  generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
+  deleted_at, state, settled_generation, observed_at, waiting_for`
+
 /** What a new row needs; everything else has its default. */
 export type NewService = Pick<
   ServiceRow,
@@ -68,7 +72,7 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
        cpu_millis, memory_gbs, extensions, password_verifier)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
      on conflict on constraint endpoint_is_used_once do nothing
-     returning *`,
+     returning ${columns}`,
     [
       row.service_id,
       row.project_id,
@@ -88,28 +92,30 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
 }
 
 export async function findService(sql: Sql, service_id: string): Promise<ServiceRow | undefined> {
-  const [row] = await sql.query<ServiceRow>(`select * from services where service_id = $1`, [service_id])
+  const [row] = await sql.query<ServiceRow>(`select ${columns} from services where service_id = $1`, [service_id])
   return row
 }
 
+/** The hottest read of all: everybody who waits for a service polls it. */
 export async function findServiceOfProject(sql: Sql, project_id: string, service_id: string) {
-  const [row] = await sql.query<ServiceRow>(`select * from services where service_id = $1 and project_id = $2`, [
-    service_id,
-    project_id,
-  ])
+  const [row] = await sql.query<ServiceRow>(
+    `select ${columns} from services where service_id = $1 and project_id = $2`,
+    [service_id, project_id],
+    'find service of project',
+  )
   return row
 }
 
 export async function lockServiceOfProject(tx: Sql, project_id: string, service_id: string) {
   const [row] = await tx.query<ServiceRow>(
-    `select * from services where service_id = $1 and project_id = $2 for update`,
+    `select ${columns} from services where service_id = $1 and project_id = $2 for update`,
     [service_id, project_id],
   )
   return row
 }
 
 export async function listServices(sql: Sql, project_id: string): Promise<ServiceRow[]> {
-  return sql.query<ServiceRow>(`select * from services where project_id = $1 order by created, service_id`, [
+  return sql.query<ServiceRow>(`select ${columns} from services where project_id = $1 order by created, service_id`, [
     project_id,
   ])
 }

@@ -73,6 +73,19 @@ test('a pid file that names a stranger, or nobody, does not keep a service from 
   }
 })
 
+test('a damaged certificate and changed settings are made good', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  const home = join(world.directory, 'services', wanted.service_id)
+  await writeFile(join(home, 'server.pem'), 'damaged')
+  await writeFile(join(home, 'howdah.conf'), `shared_buffers = '1MB'`)
+  expect((await settle(provider, wanted)).state).toBe('serving')
+  expect(await ask(provider, wanted, 'show shared_buffers')).toBe('32MB')
+  expect(await readFile(join(home, 'howdah.conf'), 'utf8')).toContain(`shared_buffers = '32MB'`)
+})
+
 test('a port in use is named, and the service starts when it is free', async () => {
   const world = await newWorld()
   const provider = await world.open()

@@ -1,0 +1,32 @@
+// Every command there is, and how the first words name one.
+import { type Command, UsageError } from './command.ts'
+import { doctor } from './doctor.ts'
+import { projectCreate, projectList } from './project.ts'
+import { start } from './start.ts'
+import { status } from './status.ts'
+import { stop } from './stop.ts'
+import { tokenCreate, tokenList, tokenRevoke } from './token.ts'
+import { userCreate, userList } from './user.ts'
+
+export const commands: readonly Command[] = [
+  start,
+  status,
+  stop,
+  doctor,
+  tokenCreate,
+  tokenList,
+  tokenRevoke,
+  projectCreate,
+  projectList,
+  userCreate,
+  userList,
+]
+
+/** The command and the words that are left for it. */
+export function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
+  const command = commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word))
+  if (command !== undefined) return { command, rest: words.slice(command.name.split(' ').length) }
+  const noun = commands.filter(({ name }) => name.startsWith(`${words[0]} `))
+  if (noun.length > 0) throw new UsageError(`say which: ${noun.map(({ name }) => `howdah ${name}`).join(', ')}`)
+  throw new UsageError(`there is no command ${JSON.stringify(words[0])}; howdah help lists them all`)
+}

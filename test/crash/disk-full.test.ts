@@ -1,0 +1,97 @@
+// The disk of the databases is full: the service says so, everything else goes on, and creation completes when there is
+// space again. Needs a small disk of its own, so a root that may mount; the metadata store lies outside of it.
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { ask } from '#test/database.ts'
+import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { orphansOf } from '#test/traces.ts'
+import { until } from '#test/until.ts'
+
+const data_dir = newDataDir()
+const disk = join(data_dir, 'local')
+const ballast = join(disk, 'ballast')
+const mounted = mountDisk()
+
+let howdah: TestInstallation
+
+beforeAll(async () => {
+  if (mounted) howdah = await startInstallation({ config: { data_dir } })
+})
+
+afterEach(() => rm(ballast, { force: true }))
+
+afterAll(async () => {
+  await howdah?.server.close()
+  // Lazily: the databases on it still run, and are ended with the rest.
+  if (mounted) execFileSync('umount', ['--lazy', disk])
+  await removeDataDir(data_dir)
+})
+
+const at = ({ service_id }: { service_id: string }, verb = '') => `${howdah.services}/${service_id}${verb}`
+
+describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
+  test('a create waits for space and says so, while everything else goes on', async () => {
+    const other = await howdah.createService({ name: 'other', cpu_millis: 'shared' })
+    const query = (service: ReadyService, sql: string) =>
+      ask(howdah.server.api_url, service, service.initial_password, sql)
+    // The first session of a database writes a file of its own.
+    await query(other, 'select 1')
+    fill(ballast)
+
+    const created = await howdah.call('POST', howdah.services, { name: 'waiting', cpu_millis: 'shared' })
+    expect(created.status).toBe(202)
+    const service = created.body as ReadyService // the contract's own answer to a create
+    const setback = await until(async () => {
+      const { body } = await howdah.call<{ kind: string; message: string }[]>('GET', at(service, '/events'))
+      return body.find(({ kind }) => kind === 'setback')
+    })
+    expect(setback.message).toBe(`no space left on the disk of ${disk}; it goes on when there is space`)
+    expect((await howdah.call('GET', at(service))).body.status).toBe('CONFIGURING')
+    expect((await howdah.call('GET', howdah.services)).status).toBe(200)
+    expect((await howdah.call('GET', at(other))).body.status).toBe('READY')
+    expect(await query(other, 'select 1')).toEqual(['1'])
+
+    await rm(ballast)
+    await howdah.untilStatus(service.service_id, 'READY')
+    expect(await query(service, 'select 1')).toEqual(['1'])
+    expect(orphansOf(data_dir, [other.service_id, service.service_id])).toEqual([])
+  })
+
+  test('a delete needs no space', async () => {
+    const service = await howdah.createService({ name: 'in the way', cpu_millis: 'shared' })
+    fill(ballast)
+    expect((await howdah.call('DELETE', at(service))).status).toBe(202)
+    await howdah.untilStatus(service.service_id, 'gone')
+  })
+})
+
+/** Room for a template and some copies of it. False where this is not permitted. */
+function mountDisk(): boolean {
+  mkdirSync(disk)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=500m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** To the last byte. */
+function fill(file: string): void {
+  const fd = openSync(file, 'w')
+  try {
+    for (const block of [Buffer.alloc(1_048_576), Buffer.alloc(512)]) {
+      try {
+        for (;;) writeSync(fd, block)
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+      }
+    }
+  } finally {
+    closeSync(fd)
+  }
+}

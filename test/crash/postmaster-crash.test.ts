@@ -1,0 +1,124 @@
+// A database that dies by itself is noticed and started again, with everything that was committed.
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask, loginTo } from '#test/database.ts'
+import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { listPostmasters, orphansOf, postmasterPid } from '#test/traces.ts'
+import { until } from '#test/until.ts'
+
+let howdah: TestInstallation
+let service: ReadyService
+
+beforeAll(async () => {
+  howdah = await startInstallation()
+  service = await howdah.createService({ cpu_millis: 'shared' })
+  await query('create table kept (word text)')
+})
+
+afterAll(async () => {
+  await howdah?.stop()
+})
+
+const query = (sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
+
+const countEvents = async (kind: string) => {
+  const path = `${howdah.services}/${service.service_id}/events`
+  const { body } = await howdah.call<{ kind: string }[]>('GET', path)
+  return body.filter((event) => event.kind === kind).length
+}
+
+test('a postmaster that is killed is started again by itself, with what was committed, and the events say so', async () => {
+  const before = await countEvents('restarted')
+  const session = await loginTo(howdah.server.api_url, service, service.initial_password)
+  await session.query(`insert into kept values ('committed')`)
+  await session.query('begin')
+  await session.query(`insert into kept values ('not committed')`)
+  const killed = postmasterPid(howdah.config.data_dir, service.service_id)
+  process.kill(killed, 'SIGKILL')
+
+  await until(async () => (await countEvents('restarted')) === before + 1, { what: 'the events tell of the restart' })
+  await howdah.untilStatus(service.service_id, 'READY')
+  await session.end().catch(() => undefined)
+  expect(await query('select word from kept')).toEqual(['committed'])
+  expect(postmasterPid(howdah.config.data_dir, service.service_id)).not.toBe(killed)
+  expect(orphansOf(howdah.config.data_dir, [service.service_id])).toEqual([])
+})
+
+test('a busy backend does not keep the dead postmaster’s place: it is ended before the new one starts', async () => {
+  const before = await countEvents('restarted')
+  const session = await loginTo(howdah.server.api_url, service, service.initial_password)
+  // Bound to the processor, it does not notice by itself that its postmaster is gone.
+  const endless = session
+    .query('select count(*) from generate_series(1, 1000000000000)')
+    .catch((error: unknown) => error)
+  await until(async () => (await query(`select from pg_stat_activity where query like '%10000000%'`)).length > 1)
+  process.kill(postmasterPid(howdah.config.data_dir, service.service_id), 'SIGKILL')
+
+  await until(async () => (await countEvents('restarted')) === before + 1, { what: 'the events tell of the restart' })
+  await howdah.untilStatus(service.service_id, 'READY')
+  expect(await endless).toBeInstanceOf(Error)
+  await session.end().catch(() => undefined)
+  expect(listPostmasters(howdah.config.data_dir, service.service_id)).toHaveLength(1)
+})
+
+test('a killed backend makes PostgreSQL recover by itself; the service is READY after it and nobody restarted it', async () => {
+  const before = await countEvents('restarted')
+  const postmaster = postmasterPid(howdah.config.data_dir, service.service_id)
+  const session = await loginTo(howdah.server.api_url, service, service.initial_password)
+  await session.query(`insert into kept values ('before the recovery')`)
+  const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
+  process.kill(rows[0]?.pid ?? 0, 'SIGKILL')
+
+  await until(async () => (await query('select word from kept')).includes('before the recovery'))
+  await session.end().catch(() => undefined)
+  await howdah.untilStatus(service.service_id, 'READY')
+  expect(postmasterPid(howdah.config.data_dir, service.service_id)).toBe(postmaster)
+  expect(await countEvents('restarted')).toBe(before)
+})
+
+test('a database that died while no server ran is started by the next server', async () => {
+  const before = await countEvents('restarted')
+  await query(`insert into kept values ('before the night')`)
+  await howdah.server.close()
+  process.kill(postmasterPid(howdah.config.data_dir, service.service_id), 'SIGKILL')
+  await howdah.restart()
+  await until(async () => (await countEvents('restarted')) === before + 1, { what: 'the events tell of the restart' })
+  await howdah.untilStatus(service.service_id, 'READY')
+  expect(await query('select word from kept')).toContain('before the night')
+})
+
+test('a database that cannot be started again is UNSTABLE with the reason, and READY when it can', async () => {
+  const squatter = await stopAndTakePort()
+  try {
+    await howdah.untilStatus(service.service_id, 'UNSTABLE')
+    const { body } = await howdah.call<{ kind: string; message: string }[]>(
+      'GET',
+      `${howdah.services}/${service.service_id}/events`,
+    )
+    const setback = body.find(({ kind }) => kind === 'setback')
+    expect(setback?.message).toContain(`port ${service.endpoint.port} on 127.0.0.1 is in use by another program`)
+    expect(body.find(({ kind }) => kind === 'unstable')).toBeDefined()
+  } finally {
+    await new Promise((resolve) => squatter.close(resolve))
+  }
+  await howdah.untilStatus(service.service_id, 'READY')
+  expect(await countEvents('recovered')).toBe(1)
+})
+
+/** Kills the postmaster and takes its port before anybody can start another one. */
+async function stopAndTakePort() {
+  const postmaster = postmasterPid(howdah.config.data_dir, service.service_id)
+  await howdah.server.close()
+  process.kill(postmaster, 'SIGKILL')
+  await until(() => listPostmasters(howdah.config.data_dir, service.service_id).length === 0)
+  const squatter = createServer()
+  await until(
+    () =>
+      new Promise<boolean>((resolve) => {
+        squatter.once('error', () => resolve(false)).listen(service.endpoint, () => resolve(true))
+      }),
+    { what: 'the port is free' },
+  )
+  await howdah.restart()
+  return squatter
+}
