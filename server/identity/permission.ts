@@ -1,6 +1,6 @@
 // What a role permits, at the door and under the lock. The door believes what is at most three seconds old; whoever
-// changes members or tokens asks again inside the transaction, so that a revoked token or a removed member cannot use
-// those seconds on another server to let themselves in again.
+// changes members or tokens, or deletes the project, asks again inside the transaction: a revoked token or a removed
+// member cannot use those seconds on another server to let themselves in again.
 import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
 import type { Sql } from '../db.ts'

@@ -16,12 +16,12 @@ export type Trust<T> = {
 
 type Answer<T> = { value: Promise<T | undefined>; until: number }
 
-export function newTrust<T>(): Trust<T> {
+export function newTrust<T>(now: () => number = () => performance.now()): Trust<T> {
   // Insertion order is age: the oldest leave first.
   const answers = new Map<string, Answer<T>>()
 
   const settle = async (answer: Answer<T>, key: string, look: () => Promise<Found<T> | undefined>) => {
-    const asked_at = performance.now()
+    const asked_at = now()
     const drop = () => {
       if (answers.get(key) === answer) answers.delete(key)
     }
@@ -37,9 +37,9 @@ export function newTrust<T>(): Trust<T> {
   return {
     ask: (key, look) => {
       const known = answers.get(key)
-      if (known !== undefined && known.until > performance.now()) return known.value
+      if (known !== undefined && known.until > now()) return known.value
       answers.delete(key)
-      const answer: Answer<T> = { value: Promise.resolve(undefined), until: performance.now() + trust_ms }
+      const answer: Answer<T> = { value: Promise.resolve(undefined), until: now() + trust_ms }
       answers.set(key, answer)
       answer.value = settle(answer, key, look)
       for (const oldest of answers.keys()) {

@@ -1,11 +1,13 @@
 // The handlers of projects. A personal access token is scoped to one, and the verified caller already names it; a user
 // has those that they are a member of.
+import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
 import type { project_endpoints } from '#contract/project.ts'
 import { type Db, isForeignKeyViolation } from '../db.ts'
 import type { Handlers } from '../handler.ts'
 import { newId } from '../id.ts'
 import type { Callers } from '../identity/callers.ts'
+import { lockProjectFor } from '../identity/permission.ts'
 import { lockUser } from '../identity/store.ts'
 import { insertMember } from '../member/store.ts'
 import {
@@ -53,10 +55,11 @@ export function projectHandlers({
       return project
     },
 
-    deleteProject: async ({ params: { project_id } }) => {
+    deleteProject: async ({ params: { project_id }, caller }) => {
       await db
         .transaction(async (tx) => {
-          if ((await lockProjectAgainstUse(tx, project_id)) === undefined) throw notFound(unknown_project)
+          await lockProjectAgainstUse(tx, project_id)
+          await lockProjectFor(tx, project_id, caller, api.deleteProject.access)
           const contents = await listContents(tx, project_id, contents_named_max)
           if (contents.length > 0) throw notEmpty(contents)
           await removeProject(tx, project_id)

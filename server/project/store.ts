@@ -41,11 +41,8 @@ export async function lockProject(tx: Sql, project_id: string): Promise<ProjectR
 }
 
 /** Nothing can be put into the project until this transaction ends. */
-export async function lockProjectAgainstUse(tx: Sql, project_id: string): Promise<ProjectRow | undefined> {
-  const [row] = await tx.query<ProjectRow>('select id, name, created from projects where id = $1 for update', [
-    project_id,
-  ])
-  return row
+export async function lockProjectAgainstUse(tx: Sql, project_id: string): Promise<void> {
+  await tx.query('select from projects where id = $1 for update', [project_id])
 }
 
 export async function saveProjectName(sql: Sql, project_id: string, name: string): Promise<ProjectRow | undefined> {
