@@ -25,9 +25,13 @@ await inPlace(5, async ({ folder, description, runs }) => {
           const ours: number[] = []
           const ours_big: number[] = []
           for (let run = 0; run < runs; run += 1) {
-            floor.push(await load(`${floor_url}/services/${few_id}`, ''))
-            ours.push(await load(serviceUrl(few, few_id), few.token))
-            ours_big.push(await load(serviceUrl(many, many_id), many.token))
+            const turns = [
+              async () => floor.push(await load(`${floor_url}/services/${few_id}`, '')),
+              async () => ours.push(await load(serviceUrl(few, few_id), few.token)),
+              async () => ours_big.push(await load(serviceUrl(many, many_id), many.token)),
+            ]
+            // Every other run the other way round, so that a machine that warms up or tires favours nobody.
+            for (const turn of run % 2 === 0 ? turns : turns.toReversed()) await turn()
           }
           const ratio = medianOf(ours) / medianOf(floor)
           const flatness = medianOf(ours_big) / medianOf(ours)

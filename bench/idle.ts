@@ -27,8 +27,9 @@ await inPlace(1, async ({ folder, runs }) => {
       const after = measure(bench.pid, bench.data_dir)
       const percent = (a: number, b: number) => ((b - a) / ticks_per_second / seconds) * 100
       const server = percent(before.server_ticks, after.server_ticks)
+      const store = percent(before.store_ticks, after.store_ticks)
       const databases = percent(before.database_ticks, after.database_ticks)
-      const all = server + databases
+      const all = server + store + databases
       printFigures(`idle, ${services} services over ${seconds} s`, [
         {
           what: 'server, resident memory',
@@ -36,9 +37,10 @@ await inPlace(1, async ({ folder, runs }) => {
           goal: { text: `< ${memory_mb_goal} MB`, reached: after.server_mb < memory_mb_goal },
         },
         { what: 'server, processor', ours: `${server.toFixed(2)} % of a core` },
-        { what: `${after.databases} PostgreSQL processes`, ours: `${databases.toFixed(2)} % of a core` },
+        { what: 'embedded metadata store, processor', ours: `${store.toFixed(2)} % of a core` },
+        { what: `${services} services, processor`, ours: `${databases.toFixed(2)} % of a core` },
         {
-          what: 'all processors together',
+          what: 'all together, processor',
           ours: `${all.toFixed(2)} % of a core`,
           goal: { text: `< ${core_percent_goal} %`, reached: all < core_percent_goal },
         },
@@ -48,28 +50,31 @@ await inPlace(1, async ({ folder, runs }) => {
 })
 
 function measure(server_pid: number, data_dir: string) {
-  const databases = postgresProcesses(data_dir)
   const memory = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server_pid}/status`, 'utf8'))?.[1]
   return {
     server_mb: Number(memory) / 1024,
-    server_ticks: ticksOf(server_pid),
-    databases: databases.length,
-    database_ticks: databases.reduce((sum, pid) => sum + ticksOf(pid), 0),
+    server_ticks: ticksOf(String(server_pid)),
+    store_ticks: ticksOfPostgres(join(data_dir, 'store')),
+    database_ticks: ticksOfPostgres(join(data_dir, 'local')),
   }
 }
 
-/** The postmasters whose command line names the data directory, and their children. */
-function postgresProcesses(data_dir: string): number[] {
+/** Of the postmasters whose command line names the folder, and of their children. */
+function ticksOfPostgres(folder: string): number {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const postmasters = new Set(
-    pids.filter((pid) => /postgres/.test(fileOf(pid, 'cmdline')) && fileOf(pid, 'cmdline').includes(data_dir)),
-  )
-  return pids.filter((pid) => postmasters.has(pid) || postmasters.has(fieldsOf(pid)[1] ?? '')).map(Number)
+  const postmasters = new Set(pids.filter((pid) => isPostmasterOf(folder, fileOf(pid, 'cmdline').split('\0'))))
+  return pids
+    .filter((pid) => postmasters.has(pid) || postmasters.has(fieldsOf(pid)[1] ?? ''))
+    .reduce((sum, pid) => sum + ticksOf(pid), 0)
+}
+
+function isPostmasterOf(folder: string, [program = '', ...words]: string[]): boolean {
+  return program.endsWith('/postgres') && words.some((word) => word.startsWith(folder))
 }
 
 /** User and system time, with that of children that have ended. */
-function ticksOf(pid: number): number {
-  return fieldsOf(String(pid))
+function ticksOf(pid: string): number {
+  return fieldsOf(pid)
     .slice(11, 15)
     .reduce((sum, field) => sum + Number(field), 0)
 }

@@ -14,7 +14,7 @@ a { color: var(--link); }
 a:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: 1rem; background: var(--paper); padding: .5rem 1rem; z-index: 1; }
-header { padding: 2rem clamp(1rem, 4vw, 3rem) 1rem; border-bottom: 1px solid var(--line); }
+header { padding: 2rem max(1.5rem, calc((100vw - 80rem) / 2 + 1.5rem)) 1rem; border-bottom: 1px solid var(--line); }
 h1 { margin: 0; font-size: 1.9rem; letter-spacing: -.02em; }
 header p { margin: .3rem 0 0; color: var(--soft); }
 .columns { display: grid; grid-template-columns: 17rem minmax(0, 1fr); max-width: 80rem; margin: 0 auto; }
@@ -23,7 +23,7 @@ nav ul { list-style: none; margin: 0; padding: 0; }
 nav ul ul { margin: .2rem 0 1rem; }
 nav a { display: block; padding: .15rem 0; text-decoration: none; }
 nav a:hover { text-decoration: underline; }
-main { padding: 1rem clamp(1rem, 4vw, 3rem) 4rem; min-width: 0; }
+main { padding: 1rem clamp(1.5rem, 4vw, 3rem) 4rem; min-width: 0; }
 h2 { margin: 2.5rem 0 .5rem; font-size: 1.4rem; }
 h3 { margin: 0; font-size: 1.15rem; }
 h4 { margin: 1.2rem 0 .4rem; font-size: .95rem; }

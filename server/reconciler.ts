@@ -31,7 +31,7 @@ const store_retry_seconds = 0.5
 export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
   const kinds = Object.keys(reconcile)
   const owner = leaseOwner()
-  const running = new Set<Promise<void>>()
+  const running = new Map<string, Promise<void>>()
   let stopped = false
   let pumping: Promise<void> | undefined
   let asked_again = false
@@ -57,11 +57,12 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
       const room = at_once_max - running.size
       const claims = room > 0 ? await claim(db, kinds, owner, room) : []
       for (const one of claims) {
-        const work = lookAt({ db, log, reconcile }, one).finally(() => {
-          running.delete(work)
+        const subject = `${one.kind}/${one.key}`
+        const work = lookAt({ db, log, reconcile }, one, running.get(subject)).finally(() => {
+          if (running.get(subject) === work) running.delete(subject)
           wake()
         })
-        running.add(work)
+        running.set(subject, work)
       }
       if (running.size < at_once_max) {
         const due = await secondsUntilDue(db, kinds)
@@ -83,13 +84,16 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
       stopped = true
       clearTimeout(timer)
       await pumping
-      await Promise.all(running)
+      await Promise.all(running.values())
     },
   }
 }
 
-/** Never throws: whatever goes wrong, the lease lapses by itself and somebody looks again. */
-async function lookAt({ db, log, reconcile }: Parts, one: Claim): Promise<void> {
+/**
+ * Never throws: whatever goes wrong, the lease lapses by itself and somebody looks again. `earlier`: a look of this process
+ * at the same subject whose lease has lapsed, as after a pause of the whole machine; it ends before this one begins.
+ */
+async function lookAt({ db, log, reconcile }: Parts, one: Claim, earlier: Promise<void> | undefined): Promise<void> {
   const { kind, key } = one
   const started = performance.now()
   const heartbeat = setInterval(
@@ -98,6 +102,7 @@ async function lookAt({ db, log, reconcile }: Parts, one: Claim): Promise<void> 
     },
     (lease_seconds / 3) * 1000,
   )
+  await earlier
   const { again, save, error } = await reconciledOf(one, reconcile[kind], log)
   clearInterval(heartbeat)
   try {

@@ -1,0 +1,241 @@
+// kill -9 of the server right before every single effect of every verb, and a new server after it: the end is always the
+// one of an undisturbed run, and nothing is orphaned. Each verb runs undisturbed once to learn its effects. An effect is
+// named by its name and its how-manieth, because effects of independent steps may change places between two runs.
+// One data directory serves all: only the server dies.
+import { randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Answer, ServiceOrFault } from '#test/call.ts'
+import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { ask, storeUrlOf } from '#test/database.ts'
+import type { ReadyService } from '#test/installation.ts'
+import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
+import { listPostmasters, orphansOf } from '#test/traces.ts'
+import { until } from '#test/until.ts'
+
+const data_dir = newDataDir()
+const service_ports = newServicePorts()
+/** Some 50 starts of a server, on a machine that may be very busy. */
+const timeout = 900_000
+
+let server: ServerProcess
+let token: string
+let services: string
+
+beforeAll(async () => {
+  await revive()
+  token = server.first_token ?? ''
+  services = `/projects/${server.project_id}/services`
+})
+
+afterAll(() => removeDataDir(data_dir))
+
+test('a first start that is killed anywhere ends with one whole template', { timeout }, async () => {
+  const templates = join(data_dir, 'local', 'templates')
+  const built = () => readdirSync(templates).filter((name) => !name.includes('.making-'))
+  await until(() => built().length === 1, { what: 'the template is built' })
+  await server.killAt('none', 1)
+  const effects = [...new Set(server.effects)].filter((name) => name.startsWith('template: '))
+  await server.end()
+  await rm(templates, { recursive: true })
+  for (const effect of effects) {
+    // It may die before it serves, or after. What it left is the beginning of the next one.
+    const doomed = await startServerProcess({ data_dir, service_ports, kill_at_effect: effect }).catch(() => undefined)
+    if (doomed !== undefined) await untilEnded(doomed, effect)
+    expect(built()).toEqual([])
+  }
+  await revive()
+  await until(() => built().length === 1, { what: 'the template is built after all' })
+  expectInOrder([], { running: false })
+  await remove(await newService())
+})
+
+test('a create that is killed anywhere ends with one service that serves', { timeout }, async () => {
+  let key = ''
+  await killAtEveryEffect({
+    request: () => {
+      key = randomUUID()
+      return create(key)
+    },
+    check: async () => {
+      const service = await getCreated(key)
+      expect(await query(service, 'select current_user')).toEqual(['tsdbadmin'])
+      expectInOrder([service.service_id], { running: true })
+      await remove(service)
+    },
+  })
+})
+
+test('a delete that is killed anywhere leaves nothing', { timeout }, async () => {
+  let service: ReadyService
+  await killAtEveryEffect({
+    prepare: async () => {
+      service = await newService()
+    },
+    request: () => call('DELETE', `${services}/${service.service_id}`),
+    check: async () => {
+      await untilStatus(service.service_id, 'gone')
+      expectInOrder([], { running: false })
+    },
+  })
+})
+
+test(
+  'resize, stop and start that are killed anywhere end as if they were not, with the data',
+  { timeout },
+  async () => {
+    const service = await newService()
+    const at = `${services}/${service.service_id}`
+    await query(service, 'create table kept (word text)')
+    await query(service, `insert into kept values ('kept')`)
+    const expectServing = async () => {
+      await untilStatus(service.service_id, 'READY')
+      expectInOrder([service.service_id], { running: true })
+      expect(await query(service, 'select word from kept')).toEqual(['kept'])
+    }
+
+    let memory_gbs = 2
+    await killAtEveryEffect({
+      request: () => {
+        memory_gbs = memory_gbs === 2 ? 4 : 2
+        return call('POST', `${at}/resize`, { cpu_millis: String(memory_gbs * 250), memory_gbs: String(memory_gbs) })
+      },
+      check: async () => {
+        await expectServing()
+        expect(await query(service, 'show shared_buffers')).toEqual([memory_gbs === 2 ? '512MB' : '1GB'])
+      },
+    })
+
+    const expectPaused = async () => {
+      await untilStatus(service.service_id, 'PAUSED')
+      expectInOrder([service.service_id], { running: false })
+    }
+    await killAtEveryEffect({
+      request: () => call('POST', `${at}/stop`),
+      check: async () => {
+        await expectPaused()
+        await call('POST', `${at}/start`)
+        await expectServing()
+      },
+    })
+
+    await killAtEveryEffect({
+      prepare: async () => {
+        await call('POST', `${at}/stop`)
+        await expectPaused()
+      },
+      request: () => call('POST', `${at}/start`),
+      check: expectServing,
+    })
+    await remove(service)
+  },
+)
+
+type Verb = {
+  prepare?: () => Promise<void>
+  request: () => Promise<Answer<ServiceOrFault>>
+  /** The end state; brings everything back to where the verb can be run again. */
+  check: () => Promise<void>
+}
+
+async function killAtEveryEffect({ prepare, request, check }: Verb): Promise<void> {
+  await prepare?.()
+  const effects = await effectsOf(request)
+  await check()
+  expect(effects).not.toEqual([])
+  for (const [index, effect] of effects.entries()) {
+    const nth = effects.slice(0, index + 1).filter((name) => name === effect).length
+    await prepare?.()
+    await untilQuiet()
+    await server.killAt(effect, nth)
+    // The answer may be lost with the server; the intent is not.
+    await Promise.allSettled([request()])
+    await untilEnded(server, `${effect} (${nth})`)
+    await revive()
+    await check().catch((error: unknown) => {
+      throw new Error(`after a kill at: ${effect} (${nth})`, { cause: error })
+    })
+  }
+}
+
+async function effectsOf(request: Verb['request']): Promise<string[]> {
+  await untilQuiet()
+  await server.killAt('none', 1)
+  const before = server.effects.length
+  expect((await request()).status).toBe(202)
+  await untilQuiet()
+  await server.killAt('none', 1)
+  return server.effects.slice(before)
+}
+
+async function untilEnded(one: ServerProcess, effect: string): Promise<void> {
+  let ended = false
+  void one.ended.then(() => {
+    ended = true
+  })
+  await until(() => ended, { what: `the server is killed at: ${effect}` })
+}
+
+async function revive(): Promise<void> {
+  server = await startServerProcess({ data_dir, service_ports })
+}
+
+/** Nobody is at work, and nothing is due: what is counted from here on belongs to the next request. */
+async function untilQuiet(): Promise<void> {
+  const store = new pg.Client(storeUrlOf(data_dir))
+  await store.connect()
+  try {
+    await until(async () => {
+      const { rowCount } = await store.query(
+        `select from work where due_at <= now() + interval '5 seconds' or lease_token is not null`,
+      )
+      return rowCount === 0
+    })
+  } finally {
+    await store.end()
+  }
+}
+
+function call(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
+  return server.callWith(token)(method, path, body, headers)
+}
+
+const create = (key: string) => call('POST', services, { name: 'test' }, { 'idempotency-key': key })
+
+/** The service of a create whose answer may have been lost: the same key gives the same answer, password and all. */
+async function getCreated(key: string): Promise<ReadyService> {
+  const { status, body } = await create(key)
+  expect(status).toBe(202)
+  await untilStatus(body.service_id, 'READY')
+  return body as ReadyService // the contract's own answer to a create
+}
+
+async function newService(): Promise<ReadyService> {
+  return getCreated(randomUUID())
+}
+
+async function remove({ service_id }: ReadyService): Promise<void> {
+  await call('DELETE', `${services}/${service_id}`)
+  await untilStatus(service_id, 'gone')
+}
+
+const untilStatus = (service_id: string, wanted: string) =>
+  until(
+    async () => {
+      const { status, body } = await call('GET', `${services}/${service_id}`)
+      return wanted === 'gone' ? status === 404 : body.status === wanted
+    },
+    { what: `service ${service_id} is ${wanted}` },
+  )
+
+const query = (service: ReadyService, sql: string) => ask(server.api_url, service, service.initial_password, sql)
+
+function expectInOrder(service_ids: readonly string[], { running }: { running: boolean }): void {
+  expect(orphansOf(data_dir, service_ids)).toEqual([])
+  for (const service_id of service_ids) {
+    expect(listPostmasters(data_dir, service_id)).toHaveLength(running ? 1 : 0)
+  }
+}

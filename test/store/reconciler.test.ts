@@ -1,0 +1,122 @@
+// The loop on a real store, with subjects that only count how they are looked at.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Db, openDb } from '#server/db.ts'
+import { newLog } from '#server/log.ts'
+import { type Reconcile, type Reconciler, startReconciler } from '#server/reconciler.ts'
+import { nudge } from '#server/work.ts'
+import { storeUrlOf } from '#test/database.ts'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+
+let howdah: TestInstallation
+let db: Db
+let kind: string
+let loops: Reconciler[]
+
+beforeAll(async () => {
+  howdah = await startInstallation()
+  db = openDb(storeUrlOf(howdah.config.data_dir))
+})
+
+beforeEach(() => {
+  kind = `test-${randomUUID()}`
+  loops = []
+})
+
+afterEach(async () => {
+  await Promise.all(loops.map((loop) => loop.stop()))
+})
+
+afterAll(async () => {
+  await db?.close()
+  await howdah?.stop()
+})
+
+const looked = { again: { in_seconds: 300 }, save: async () => {} } as const
+
+function startLoop(reconcile: Reconcile): void {
+  loops.push(startReconciler({ db, log: newLog('silent'), reconcile: { [kind]: reconcile } }))
+}
+
+test('a nudge leads to a look at once, and each further nudge to one more', async () => {
+  let looks = 0
+  startLoop(async () => {
+    looks += 1
+    return looked
+  })
+  for (let count = 1; count <= 3; count += 1) {
+    await nudge(db, kind, 'key')
+    await until(() => looks === count)
+  }
+})
+
+test('a look that throws is tried again', async () => {
+  let looks = 0
+  startLoop(async () => {
+    looks += 1
+    if (looks === 1) throw new Error('the first one fails')
+    return looked
+  })
+  await nudge(db, kind, 'key')
+  await until(() => looks === 2)
+})
+
+test('two loops on one store never look at one subject at the same time', async () => {
+  const busy = new Set<string>()
+  let looks = 0
+  let clashes = 0
+  const reconcile: Reconcile = async (key) => {
+    if (busy.has(key)) clashes += 1
+    busy.add(key)
+    await db.query('select pg_sleep(0.001)')
+    busy.delete(key)
+    looks += 1
+    return looked
+  }
+  startLoop(reconcile)
+  startLoop(reconcile)
+  for (let count = 0; count < 60; count += 1) await nudge(db, kind, `key-${count % 3}`)
+  await until(async () => (await countDue()) === 0)
+  expect(looks).toBeGreaterThanOrEqual(3)
+  expect(clashes).toBe(0)
+})
+
+test('a lease that lapsed under a look comes back to the same process, which ends the first look before', async () => {
+  const gate = Promise.withResolvers<void>()
+  let begun = 0
+  let under_way = 0
+  let most = 0
+  startLoop(async () => {
+    begun += 1
+    under_way += 1
+    most = Math.max(most, under_way)
+    if (begun === 1) await gate.promise
+    under_way -= 1
+    return looked
+  })
+  await nudge(db, kind, 'key')
+  await until(() => begun === 1)
+  const token = await leaseToken()
+  // As after a pause of the whole machine.
+  await db.query(`update work set lease_until = now(), due_at = now() where kind = $1`, [kind])
+  await nudge(db, kind, 'key')
+  await until(async () => (await leaseToken()) !== token, { what: 'the row is claimed again' })
+  gate.resolve()
+  await until(() => begun === 2)
+  await until(async () => (await countDue()) === 0)
+  expect(most).toBe(1)
+})
+
+async function leaseToken(): Promise<string | null | undefined> {
+  const [row] = await db.query<{ lease_token: string | null }>(`select lease_token from work where kind = $1`, [kind])
+  return row?.lease_token
+}
+
+async function countDue(): Promise<number> {
+  const rows = await db.query(
+    `select from work where kind = $1 and (due_at <= now() + interval '1 second' or lease_token is not null)`,
+    [kind],
+  )
+  return rows.length
+}
