@@ -36,4 +36,15 @@ export const auth_endpoints = {
     success: 200,
     output: AuthInfo,
   }),
+  logout: endpoint({
+    method: 'POST',
+    path: '/auth/logout',
+    summary: 'End this login',
+    description: 'The access token and its refresh token are worthless afterwards. A personal access token stays.',
+    tag: 'Identity',
+    access: 'caller',
+    body_optional: true,
+    body: Type.Object({ refresh_token: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })) }),
+    success: 204,
+  }),
 }

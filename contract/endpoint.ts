@@ -26,6 +26,8 @@ export type Endpoint = {
   idempotent?: true
   query?: TSchema
   body?: TSchema
+  /** The body may be left out altogether, which is like an empty object. */
+  body_optional?: true
   /** Errors beside those that follow from the other members of the row. */
   faults?: readonly FaultCode[]
   success: 200 | 201 | 202 | 204

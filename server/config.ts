@@ -5,6 +5,7 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type Role, roles } from '#contract/endpoint.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -58,6 +59,34 @@ const table = {
       'Addresses or networks of reverse proxies, separated by commas, whose X-Forwarded-For names the caller’s address.',
     parse: parseNetworks,
   },
+  public_url: {
+    default: 'http://host:port',
+    description:
+      'Where browsers reach this server: scheme, host and port. Several servers behind one address share it.',
+    parse: parseOrigin,
+    fallback: () => '',
+  },
+  oidc_issuer: {
+    default: '',
+    description: 'An OpenID Connect issuer at which people log in; empty: they log in here, with a password.',
+    parse: parseIssuer,
+  },
+  oidc_client_id: {
+    default: '',
+    description: 'What that issuer calls Howdah. Its redirect URI is <public URL>/oauth/external/callback.',
+    parse: parseOptional,
+  },
+  oidc_client_secret: {
+    flag: false,
+    default: '',
+    description: 'The client’s secret at that issuer, if it has one. No flag: other users of this machine see flags.',
+    parse: parseOptional,
+  },
+  oidc_groups: {
+    default: '',
+    description: 'Groups there that make members here: group=project_id:role, separated by commas.',
+    parse: parseGroups,
+  },
   log_level: { default: 'info', description: `One of ${log_levels.join(', ')}.`, parse: parseLogLevel },
   shutdown_grace_seconds: {
     default: '10',
@@ -68,15 +97,17 @@ const table = {
 
 export type Config = { [Name in keyof typeof table]: ReturnType<(typeof table)[Name]['parse']> }
 
-export type Setting = { name: string; flag: string; env: string; default: string; description: string }
+export type Setting = { name: string; flag: string | undefined; env: string; default: string; description: string }
 
 export const settings: readonly Setting[] = Object.entries<Row<unknown>>(table).map(([name, row]) => ({
   name,
-  flag: flagOf(name),
+  flag: row.flag === false ? undefined : flagOf(name),
   env: row.env ?? `HOWDAH_${name.toUpperCase()}`,
   default: row.default,
   description: row.description,
 }))
+
+export const setting_flags: readonly string[] = settings.flatMap(({ flag }) => flag ?? [])
 
 /** A flag wins over the environment; an empty environment variable counts as not given. */
 export function loadConfig(argv: readonly string[], env: Environment): Config {
@@ -84,13 +115,13 @@ export function loadConfig(argv: readonly string[], env: Environment): Config {
   const config: Record<string, unknown> = {}
   for (const setting of settings) {
     const row: Row<unknown> = table[setting.name as keyof Config] // settings is made from the table's own keys
-    const flag = flags.get(setting.flag)
+    const flag = setting.flag && flags.get(setting.flag)
     const variable = env[setting.env] === '' ? undefined : env[setting.env]
     const text = flag ?? variable ?? row.fallback?.(env) ?? row.default
     try {
       config[setting.name] = row.parse(text)
     } catch (error) {
-      const source = flag === undefined ? setting.env : setting.flag
+      const source = (flag !== undefined && setting.flag) || setting.env
       problems.push(`${source} ${error instanceof Error ? error.message : String(error)}`)
     }
   }
@@ -102,18 +133,20 @@ export function loadConfig(argv: readonly string[], env: Environment): Config {
 
 /** For `--help`: one setting a paragraph. */
 export function settingsHelp(): string {
-  const width = Math.max(...settings.map((setting) => setting.flag.length))
+  const width = Math.max(...settings.map((setting) => setting.flag?.length ?? 0))
   return settings
     .map((setting) => {
       const indent = ' '.repeat(width + 4)
       const lines = [setting.description, `${setting.env}; default: ${setting.default || 'none'}`]
-      return `  ${setting.flag.padEnd(width)}  ${lines.join(`\n${indent}`)}`
+      return `  ${(setting.flag ?? '').padEnd(width)}  ${lines.join(`\n${indent}`)}`
     })
     .join('\n')
 }
 
 type Row<T> = {
   env?: string
+  /** Only by its environment variable. */
+  flag?: false
   /** As text, for people too. */
   default: string
   description: string
@@ -130,7 +163,7 @@ function flagOf(name: string): string {
 function parseFlags(argv: readonly string[]): { flags: Map<string, string>; problems: string[] } {
   const flags = new Map<string, string>()
   const problems: string[] = []
-  const options = Object.fromEntries(settings.map(({ flag }) => [flag.slice(2), { type: 'string' as const }]))
+  const options = Object.fromEntries(setting_flags.map((flag) => [flag.slice(2), { type: 'string' as const }]))
   for (const token of parseArgs({ args: [...argv], options, strict: false, tokens: true }).tokens) {
     if (token.kind === 'positional') problems.push(`${JSON.stringify(token.value)} is not a setting; see --help`)
     if (token.kind !== 'option') continue
@@ -214,6 +247,42 @@ function isNetwork(text: string): boolean {
   const bits_max = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
   if (bits_max === -1 || text.split('/').length > 2) return false
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= bits_max)
+}
+
+function parseOptional(text: string): string | undefined {
+  return text === '' ? undefined : text
+}
+
+function parseOrigin(text: string): string | undefined {
+  if (text === '') return undefined
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
+  throw new Error(`must be like https://howdah.example.com, without a path, not ${JSON.stringify(text)}`)
+}
+
+function parseIssuer(text: string): string | undefined {
+  if (text === '') return undefined
+  const url = URL.parse(text)
+  const is_safe =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && /^(127\.0\.0\.1|localhost)$/.test(url.hostname))
+  if (is_safe && url.search === '' && url.hash === '' && url.username === '') return text
+  throw new Error(`must be the https:// address of an issuer, not ${JSON.stringify(text)}`)
+}
+
+function parseGroups(text: string): readonly { group: string; project_id: string; role: Role }[] {
+  return text
+    .split(',')
+    .filter((entry) => entry.trim() !== '')
+    .map((entry) => {
+      const match = /^(.+)=([a-z0-9]{10}):([a-z]+)$/.exec(entry.trim())
+      const role = roles.find((known) => known === match?.[3])
+      if (match?.[1] !== undefined && match[2] !== undefined && role !== undefined) {
+        return { group: match[1], project_id: match[2], role }
+      }
+      throw new Error(
+        `must be like admins=a1b2c3d4e5:admin, with one of ${roles.join(', ')}, not ${JSON.stringify(entry.trim())}`,
+      )
+    })
 }
 
 function parseLogLevel(text: string): (typeof log_levels)[number] {

@@ -22,7 +22,12 @@ export type TokenCaller = {
 }
 
 /** Their role is a matter of membership, project by project. */
-export type UserCaller = { type: 'oauth'; user: User }
+export type UserCaller = {
+  type: 'oauth'
+  user: User
+  /** The login that the token came from, where there is one that can end. */
+  grant_id?: string
+}
 
 export type HandlerRequest<Name extends EndpointName> = {
   caller: Api[Name]['access'] extends 'user' ? UserCaller : Caller

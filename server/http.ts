@@ -31,6 +31,8 @@ import type { RateLimits } from './rate-limit.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     endpoint?: Endpoint
+    /** No endpoint, but a page whose forms are read. */
+    reads_forms?: true
   }
   interface FastifyRequest {
     /** What the handler answered, and what was refused: for the audit log. */
@@ -102,7 +104,8 @@ function addHooks(app: FastifyInstance, admission: Admission, log: Log): void {
     reply.header('cache-control', 'no-store')
     // Without a declared body there is nothing whose type could be wrong.
     const { headers } = request.raw
-    const ignores_body = request.routeOptions.config.endpoint?.body === undefined
+    const { endpoint, reads_forms } = request.routeOptions.config
+    const ignores_body = endpoint?.body === undefined && reads_forms !== true
     if (ignores_body && headers['content-type'] !== undefined) delete headers['content-type']
     if (request.raw.url !== undefined && request.raw.url.length > url_bytes_max) return done(urlTooLong())
     done(health_paths.has(request.url) ? undefined : admission.refusalOfAddress(request))
@@ -178,8 +181,9 @@ function newParser(endpoint: Endpoint) {
       problems.push('the header Idempotency-Key: must be 1 to 255 visible ASCII characters')
     }
     if (query_check !== undefined) problems.push(...query_check(request.query, 'query'))
-    if (body_check !== undefined && request.body === undefined) problems.push('/: a JSON body is required')
-    else if (body_check !== undefined) problems.push(...body_check(request.body, ''))
+    if (body_check !== undefined && request.body === undefined && !endpoint.body_optional)
+      problems.push('/: a JSON body is required')
+    else if (body_check !== undefined) problems.push(...body_check(request.body ?? {}, ''))
     if (problems.length > 0) throw invalidRequest(problems)
     return {
       caller: request.caller,

@@ -18,10 +18,13 @@ import { openInstallation, type Installation } from './installation.ts'
 import { type Log, newLog } from './log.ts'
 import { memberHandlers } from './member/routes.ts'
 import { stopMetadataStore } from './metadata-store.ts'
+import { logoutHandlers } from './oauth/logout.ts'
+import { openOauth } from './oauth/oauth.ts'
 import { projectHandlers } from './project/routes.ts'
 import { newRateLimits } from './rate-limit.ts'
 import { startReconciler } from './reconciler.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
+import type { ServiceContext } from './service/context.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
@@ -43,6 +46,8 @@ export type StartOptions = {
 export type Server = Registration & {
   /** Where it listens, such as `http://127.0.0.1:8080`. */
   url: string
+  /** Where browsers reach it. */
+  public_url: string
   api_url: string
   docs_url: string
   data_dir: string
@@ -98,34 +103,18 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
   await nudgeEveryService(db)
 
-  const callers = newCallers(db, [newTokenVerifier(db), ...(options.verifiers ?? [])])
-  const http = newHttp({
-    handlers: {
-      ...identityHandlers(),
-      ...projectHandlers({ db, callers }),
-      ...memberHandlers({ db, callers }),
-      ...tokenHandlers({ db, callers }),
-      ...auditHandlers({ db }),
-      ...serviceHandlers(context),
-    },
-    callers,
-    rate_limits: newRateLimits(config.rate_limit),
-    recordOutcome: newAuditRecord(db, log),
-    trusted_proxies: config.trusted_proxies,
-    ready: () => reasonNotReady(db),
-    ca_pem: provider.authority_pem,
-    log,
-    version,
-  })
-  opened.defer(() => closeHttp(http, grace_seconds, log))
-  const url = await listen(http, config)
+  const parts = { config, options, log, opened, db, installation, context, ca_pem: provider.authority_pem }
+  const { url, public_url } = await serve(parts)
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
   const registration = await ensureRegistration(db)
 
   log.info({ url, version, data_dir: config.data_dir, store: store.kind }, 'server started')
   return {
     ...registration,
+    // Where people log in elsewhere, there is no page for a password.
+    password_link: config.oidc_issuer === undefined ? registration.password_link : undefined,
     url,
+    public_url,
     api_url: url + base_path,
     docs_url: `${url}/docs`,
     data_dir: config.data_dir,
@@ -139,6 +128,50 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
       log.info({}, 'server stopped')
     },
   }
+}
+
+type Parts = {
+  config: Config
+  options: StartOptions
+  log: Log
+  opened: AsyncDisposableStack
+  db: Db
+  installation: Installation
+  context: ServiceContext
+  ca_pem: string
+}
+
+/** From here on requests are answered. */
+async function serve(parts: Parts): Promise<{ url: string; public_url: string }> {
+  const { config, options, log, opened, db, installation, context, ca_pem } = parts
+  const oauth = await openOauth({ config, db, log, installation })
+  opened.defer(async () => oauth.close())
+  const callers = newCallers(db, [newTokenVerifier(db), oauth.verifier, ...(options.verifiers ?? [])])
+  const http = newHttp({
+    handlers: {
+      ...identityHandlers(),
+      ...logoutHandlers({ db, callers }),
+      ...projectHandlers({ db, callers }),
+      ...memberHandlers({ db, callers }),
+      ...tokenHandlers({ db, callers }),
+      ...auditHandlers({ db }),
+      ...serviceHandlers(context),
+    },
+    callers,
+    rate_limits: newRateLimits(config.rate_limit),
+    recordOutcome: newAuditRecord(db, log),
+    trusted_proxies: config.trusted_proxies,
+    ready: () => reasonNotReady(db),
+    ca_pem,
+    log,
+    version,
+  })
+  opened.defer(() => closeHttp(http, config.shutdown_grace_seconds, log))
+  oauth.serve(http, () => callers.forget())
+  const url = await listen(http, config)
+  const public_url = config.public_url ?? url
+  oauth.setOrigin(public_url)
+  return { url, public_url }
 }
 
 function openProvider(config: Config, installation: Installation, log: Log, options: Pick<StartOptions, 'effect'>) {

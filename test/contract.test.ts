@@ -8,6 +8,7 @@ import { objectOf, pathParametersOf } from '#contract/openapi.ts'
 const one = '/projects/{project_id}/services/{service_id}'
 
 const promised: Record<EndpointName, [method: string, path: string, success: number, access: string]> = {
+  logout: ['POST', '/auth/logout', 204, 'caller'],
   getAuthInfo: ['GET', '/auth/info', 200, 'caller'],
   listProjects: ['GET', '/projects', 200, 'caller'],
   createProject: ['POST', '/projects', 201, 'user'],

@@ -1,5 +1,6 @@
 // The frame of every page that people see while they log in: plain HTML that works without scripts and loads nothing.
-// Whatever comes from outside goes through `html`, which escapes it; raw text has no other way in.
+// Whatever comes from outside goes through `markup`, which escapes it; raw text has no other way in.
+import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 
 /** Text that is HTML already. */
@@ -8,19 +9,19 @@ export type Html = { readonly html: string }
 type Value = string | number | Html | undefined | readonly Html[]
 
 /** Escapes every value that is not HTML itself. */
-export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
+export function markup(strings: TemplateStringsArray, ...values: Value[]): Html {
   const text = strings.map((string, index) => string + textOf(values[index])).join('')
   return { html: text }
 }
 
 export function pageOf(title: string, body: Html): string {
-  const page = html`<!doctype html>
+  const page = markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Howdah</title>
-<style>${{ html: style }}</style>
+${style_element}
 </head>
 <body>
 <main>
@@ -36,12 +37,14 @@ ${body}
 
 /** A message above a form that was not accepted; screen readers say it at once. */
 export function alertOf(message: string | undefined): Html {
-  return message === undefined ? html`` : html`<p class="alert" role="alert">${message}</p>`
+  return message === undefined ? markup`` : markup`<p class="alert" role="alert">${message}</p>`
 }
 
 export function hiddenInputs(values: Readonly<Record<string, string>>): Html {
-  const inputs = Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
-  return html`${inputs}`
+  const inputs = Object.entries(values).map(
+    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}" />`,
+  )
+  return markup`${inputs}`
 }
 
 const style = `
@@ -65,12 +68,14 @@ a { color: var(--accent) }
 code { font-size: 1.4rem; letter-spacing: .1em }
 `
 
-// The style is inline, so it needs a permission; there is none for scripts, frames, images or connections. A form may
+const style_element: Html = { html: `<style>${style}</style>` }
+
+// The style is inline and allowed by its hash; scripts, frames, images and connections are not allowed at all. A form may
 // lead back to the command line that waits on this machine: browsers hold redirects after a form to this list, too.
 const content_security_policy = [
   `default-src 'none'`,
   `script-src 'none'`,
-  `style-src 'unsafe-inline'`,
+  `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
   `form-action 'self' http://127.0.0.1:*`,
   `base-uri 'none'`,
   `frame-ancestors 'none'`,
@@ -98,6 +103,12 @@ function textOf(value: Value): string {
 }
 
 function escaped(text: string): string {
-  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&#39;',
+  }
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -51,7 +51,7 @@ export function newPasswords(): Passwords {
 
 /** Why this cannot be a password; undefined when it can. */
 export function passwordProblem(password: string): string | undefined {
-  const characters = [...password].length
+  const characters = password.length
   if (characters < characters_min) return `The new password needs at least ${characters_min} characters.`
   if (characters > characters_max) return `The new password can have at most ${characters_max} characters.`
   if (/\p{Cc}/u.test(password)) return 'The new password must not have control characters.'

@@ -80,6 +80,18 @@ export async function removeRecordsOfGrant(sql: Sql, model: string, grant_id: st
   await sql.query('delete from oauth_records where model = $1 and grant_id = $2', [model, grant_id])
 }
 
+/** The browser session in which the grant was given to this client. */
+export async function removeSession(
+  sql: Sql,
+  at: { user_id: number; client_id: string; grant_id: string },
+): Promise<void> {
+  await sql.query(
+    `delete from oauth_records
+     where model = 'Session' and user_id = $1 and payload -> 'authorizations' -> $2 ->> 'grantId' = $3`,
+    [at.user_id, at.client_id, at.grant_id],
+  )
+}
+
 /** Ends every login of the user. */
 export async function removeRecordsOfUser(sql: Sql, user_id: number): Promise<void> {
   await sql.query('delete from oauth_records where user_id = $1', [user_id])

@@ -9,7 +9,7 @@ import { addressKey } from '../rate-limit.ts'
 export type Throttle = {
   /** 0 when the attempt may be made, else the seconds until the next one may. */
   take(email: string, address: string): Promise<number>
-  /** After a success: the account's owner starts with a full bucket. */
+  /** After a success: the account's owner may make every mistake again. */
   forgive(email: string, address: string): Promise<void>
 }
 
@@ -33,6 +33,8 @@ export function newThrottle(db: Db): Throttle {
     forgive: async (email, address) => {
       const keys = keysOf(email, address)
       await db.query('delete from login_attempts where key = any($1)', [[keys.account_at_address, keys.account]])
+      // An office behind one address logs in as often as it likes: only failures count there.
+      await db.query('update login_attempts set amount = greatest(amount - 1, 0) where key = $1', [keys.address])
     },
   }
 }
