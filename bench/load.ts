@@ -1,5 +1,6 @@
 // Load for benches: servers and load are processes of their own, so that neither slows the other's event loop.
 import { execFile, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { withCleanup } from './cleanup.ts'
@@ -11,7 +12,7 @@ export const load_seconds = 5
 export async function withServer(
   script: string,
   env: NodeJS.ProcessEnv,
-  work: (url: string) => Promise<void>,
+  work: (url: string, pid: number) => Promise<void>,
 ): Promise<void> {
   const child = spawn(process.execPath, [join(import.meta.dirname, script)], {
     env,
@@ -24,9 +25,16 @@ export async function withServer(
         child.stdout.setEncoding('utf8').once('data', (line: string) => resolve(line.trim()))
         child.once('exit', () => reject(new Error(`${script} did not start`)))
       })
-      await work(url)
+      await work(url, child.pid ?? 0)
     },
   )
+}
+
+/** Milliseconds of processor time that a process has used. */
+export function processorMs(pid: number): number {
+  // The name in parentheses may hold spaces; user and system time are the 14th and 15th field, in ticks of 10 ms.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 /** Requests a second, by autocannon in a process of its own. */
