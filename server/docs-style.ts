@@ -40,5 +40,6 @@ table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--line); font-weight: 400; }
 thead th { color: var(--soft); font-size: .82rem; }
 summary { cursor: pointer; }
+@media (min-width: 50rem) { tbody :first-child > code { overflow-wrap: normal; } }
 @media (max-width: 50rem) { .columns { display: block; } nav { position: static; max-height: none; } }
 `

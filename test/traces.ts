@@ -22,6 +22,18 @@ export function orphansOf(data_dir: string, service_ids: readonly string[]): str
   return [...files, ...unfinished, ...groups, ...orphanProcesses(local, service_ids)]
 }
 
+/** What the service's processes may use of the processors; undefined where the host enforces no limits. */
+export function cpuLimitMillis(data_dir: string, service_id: string): number | undefined {
+  const groups = listControlGroups(data_dir).filter((path) => path.endsWith(`/${service_id}`))
+  const quotas = groups.flatMap((group) => [
+    look(() => readFileSync(join(group, 'cpu.max'), 'utf8')),
+    look(() => readFileSync(join(group, 'cpu.cfs_quota_us'), 'utf8')),
+  ])
+  const quota = quotas.find((text) => text !== '')
+  // Microseconds in each tenth of a second.
+  return quota === undefined ? undefined : Number.parseInt(quota, 10) / 100
+}
+
 /** The process id of the service's postmaster as its own pid file names it. */
 export function postmasterPid(data_dir: string, service_id: string): number {
   const file = join(data_dir, 'local', 'services', service_id, 'data', 'postmaster.pid')

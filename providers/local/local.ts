@@ -113,6 +113,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     template: onceEach((installation) => ensureTemplate(effect, directory, installation, as_root)),
     watch: newWatch(),
     roles_seen: new Map(),
+    deaths_told: new Set(),
   }
 }
 

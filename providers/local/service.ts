@@ -37,6 +37,8 @@ export type LocalHost = {
   watch: Watch
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>
+  /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
+  deaths_told: Set<string>
 }
 
 const look_again_soon_seconds = 1
@@ -72,6 +74,7 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
 async function ensureGone(host: LocalHost, place: Place): Promise<ObservedService> {
   host.watch.forget(place.service_id)
   host.roles_seen.delete(place.service_id)
+  host.deaths_told.delete(place.service_id)
   await ensureKilled(host.effect, place)
   if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
   await host.effect('limits: remove')
@@ -97,6 +100,7 @@ async function ensureServing(
   const happenings: Happening[] = []
   const postmaster = await ensureRunning(host, place, wanted, bin, settings_hash, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
+  host.deaths_told.delete(place.service_id)
   try {
     host.watch.track(place.service_id, postmaster.pid)
     return { ...(await ensureLogin(host, place, wanted, postmaster)), happenings }
@@ -144,6 +148,11 @@ async function ensureRunning(
     await ensureLimits(host, place, wanted.size)
     const ready = await readyPostmaster(place)
     return ready ?? setback('not_serving', still_starting, look_again_soon_seconds)
+  }
+  // What does not serve is said not to, before the time that a start and a recovery take.
+  if (found.died && !host.deaths_told.has(place.service_id)) {
+    host.deaths_told.add(place.service_id)
+    return setback('not_serving', 'PostgreSQL has ended by itself and is started again', 0)
   }
   const { host: address, port } = wanted.endpoint
   if (!(await portIsFree(address, port))) {

@@ -8,9 +8,10 @@ import { until } from '#test/until.ts'
 
 let howdah: TestInstallation
 let service: ReadyService
+let atEffect: ((name: string) => Promise<void>) | undefined
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInstallation({ effect: (name) => atEffect?.(name) })
   service = await howdah.createService({ cpu_millis: 'shared' })
   await query('create table kept (word text)')
 })
@@ -21,11 +22,11 @@ afterAll(async () => {
 
 const query = (sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
 
-const countEvents = async (kind: string) => {
-  const path = `${howdah.services}/${service.service_id}/events`
-  const { body } = await howdah.call<{ kind: string }[]>('GET', path)
-  return body.filter((event) => event.kind === kind).length
-}
+const listEvents = async () =>
+  (await howdah.call<{ kind: string; message: string }[]>('GET', `${howdah.services}/${service.service_id}/events`))
+    .body
+
+const countEvents = async (kind: string) => (await listEvents()).filter((event) => event.kind === kind).length
 
 test('a postmaster that is killed is started again by itself, with what was committed, and the events say so', async () => {
   const before = await countEvents('restarted')
@@ -42,6 +43,19 @@ test('a postmaster that is killed is started again by itself, with what was comm
   expect(await query('select word from kept')).toEqual(['committed'])
   expect(postmasterPid(howdah.config.data_dir, service.service_id)).not.toBe(killed)
   expect(orphansOf(howdah.config.data_dir, [service.service_id])).toEqual([])
+})
+
+test('while a killed postmaster is being started again the service is UNSTABLE', async () => {
+  const held = Promise.withResolvers<void>()
+  atEffect = async (name) => {
+    if (name === 'postmaster: spawn') await held.promise
+  }
+  process.kill(postmasterPid(howdah.config.data_dir, service.service_id), 'SIGKILL')
+  await howdah.untilStatus(service.service_id, 'UNSTABLE').finally(() => held.resolve())
+  atEffect = undefined
+  await howdah.untilStatus(service.service_id, 'READY')
+  expect(await countEvents('unstable')).toBeGreaterThan(0)
+  expect(await countEvents('recovered')).toBe(await countEvents('unstable'))
 })
 
 test('a busy backend does not keep the dead postmaster’s place: it is ended before the new one starts', async () => {
@@ -88,21 +102,17 @@ test('a database that died while no server ran is started by the next server', a
 })
 
 test('a database that cannot be started again is UNSTABLE with the reason, and READY when it can', async () => {
+  const before = await countEvents('recovered')
   const squatter = await stopAndTakePort()
   try {
-    await howdah.untilStatus(service.service_id, 'UNSTABLE')
-    const { body } = await howdah.call<{ kind: string; message: string }[]>(
-      'GET',
-      `${howdah.services}/${service.service_id}/events`,
-    )
-    const setback = body.find(({ kind }) => kind === 'setback')
-    expect(setback?.message).toContain(`port ${service.endpoint.port} on 127.0.0.1 is in use by another program`)
-    expect(body.find(({ kind }) => kind === 'unstable')).toBeDefined()
+    const reason = `port ${service.endpoint.port} on 127.0.0.1 is in use by another program`
+    await until(async () => (await listEvents()).some(({ message }) => message.startsWith(reason)))
+    expect((await howdah.call('GET', `${howdah.services}/${service.service_id}`)).body.status).toBe('UNSTABLE')
   } finally {
     await new Promise((resolve) => squatter.close(resolve))
   }
   await howdah.untilStatus(service.service_id, 'READY')
-  expect(await countEvents('recovered')).toBe(1)
+  expect(await countEvents('recovered')).toBe(before + 1)
 })
 
 /** Kills the postmaster and takes its port before anybody can start another one. */
