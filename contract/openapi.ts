@@ -82,7 +82,10 @@ function operationOf(name: string, endpoint: Endpoint, components: JsonObject): 
   if (endpoint.description !== undefined) operation['description'] = endpoint.description
   if (endpoint.access === 'public') operation['security'] = []
   if (endpoint.body !== undefined) {
-    operation['requestBody'] = { required: !endpoint.body_optional, content: jsonContent(schemaOf(endpoint.body, components)) }
+    operation['requestBody'] = {
+      required: !endpoint.body_optional,
+      content: jsonContent(schemaOf(endpoint.body, components)),
+    }
   }
   return operation
 }

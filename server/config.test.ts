@@ -17,6 +17,11 @@ test('without flags and variables every setting has its default', () => {
     postgres_directories: [],
     rate_limit: 100,
     trusted_proxies: [],
+    public_url: undefined,
+    oidc_issuer: undefined,
+    oidc_client_id: undefined,
+    oidc_client_secret: undefined,
+    oidc_groups: [],
     log_level: 'info',
     shutdown_grace_seconds: 10,
   })
@@ -35,6 +40,19 @@ const accepted: [flag: string, text: string, member: string, value: unknown][] =
   ['--postgres-directories', '/a:/b/c', 'postgres_directories', ['/a', '/b/c']],
   ['--rate-limit', '0', 'rate_limit', 0],
   ['--trusted-proxies', '127.0.0.1, 10.0.0.0/8,::1', 'trusted_proxies', ['127.0.0.1', '10.0.0.0/8', '::1']],
+  ['--public-url', 'https://howdah.example.com/', 'public_url', 'https://howdah.example.com'],
+  ['--public-url', 'http://127.0.0.1:9000', 'public_url', 'http://127.0.0.1:9000'],
+  ['--oidc-issuer', 'https://login.example.com/realm/', 'oidc_issuer', 'https://login.example.com/realm/'],
+  ['--oidc-client-id', 'howdah', 'oidc_client_id', 'howdah'],
+  [
+    '--oidc-groups',
+    'dba=a1b2c3d4e5:admin, cn=dev=a1b2c3d4e5:viewer',
+    'oidc_groups',
+    [
+      { group: 'dba', project_id: 'a1b2c3d4e5', role: 'admin' },
+      { group: 'cn=dev', project_id: 'a1b2c3d4e5', role: 'viewer' },
+    ],
+  ],
   ['--log-level', 'debug', 'log_level', 'debug'],
   ['--shutdown-grace-seconds', '1', 'shutdown_grace_seconds', 1],
 ]
@@ -66,6 +84,13 @@ const refused: [flag: string, text: string][] = [
   ['--trusted-proxies', 'proxy.example.com'],
   ['--trusted-proxies', '10.0.0.0/33'],
   ['--trusted-proxies', '10.0.0.0/8/8'],
+  ['--public-url', 'https://howdah.example.com/below'],
+  ['--public-url', 'howdah.example.com'],
+  ['--public-url', 'https://user@howdah.example.com'],
+  ['--oidc-issuer', 'http://login.example.com'],
+  ['--oidc-issuer', 'https://login.example.com/?x'],
+  ['--oidc-groups', 'dba=a1b2c3d4e5'],
+  ['--oidc-groups', 'dba=a1b2c3d4e5:boss'],
   ['--log-level', 'loud'],
   ['--shutdown-grace-seconds', '0'],
 ]
@@ -95,9 +120,14 @@ test('a refused database URL is not repeated, because it may hold a password', (
   expect(() => loadConfig(['--database-url', 'mysql://me:hunter2@host/x'], home)).toThrow(/^((?!hunter2)[^])*$/)
 })
 
+test('the secret of the outside issuer’s client has a variable and no flag', () => {
+  expect(loadConfig([], { ...home, HOWDAH_OIDC_CLIENT_SECRET: 'x' }).oidc_client_secret).toBe('x')
+  expect(() => loadConfig(['--oidc-client-secret', 'x'], home)).toThrow('--oidc-client-secret is not a setting')
+})
+
 test('there are fewer than twenty settings, each with its flag, variable and description in the help', () => {
   expect(settings.length).toBeLessThan(20)
   for (const setting of settings) {
-    for (const part of [setting.flag, setting.env, setting.description]) expect(settingsHelp()).toContain(part)
+    for (const part of [setting.flag ?? '', setting.env, setting.description]) expect(settingsHelp()).toContain(part)
   }
 })
