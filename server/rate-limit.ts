@@ -1,5 +1,5 @@
 // Rate limits: token buckets in memory. Each key may send `burst` at once and `per_second` for long.
-// 1. Cheap: one look into a map. 2. Memory is bounded: what was used longest ago is dropped, which only ever forgives.
+// 1. Cheap: one look into a map. 2. Memory is bounded: what has long been idle is dropped, which only ever forgives.
 // 3. Each server process counts for itself: behind a load balancer the limits add up.
 import { isIPv6 } from 'node:net'
 
@@ -10,24 +10,28 @@ export type RateLimit = {
 
 type Bucket = { left: number; at: number }
 
-const keys_max = 20_000
+const generation_keys_max = 10_000
 
 export function newRateLimit(
   { per_second, burst }: { per_second: number; burst: number },
   now: () => number = () => performance.now(),
 ): RateLimit {
-  // Insertion order is order of use: the first has been idle longest.
-  const buckets = new Map<string, Bucket>()
+  // Two generations, so that a key in use costs one look and leaves no garbage: when the younger one is full it becomes
+  // the older one, and what is still in use moves on.
+  let younger = new Map<string, Bucket>()
+  let older = new Map<string, Bucket>()
+  const bucketOf = (key: string, at: number): Bucket => {
+    const known = younger.get(key)
+    if (known !== undefined) return known
+    const bucket = older.get(key) ?? { left: burst, at }
+    if (younger.size >= generation_keys_max) [younger, older] = [new Map(), younger]
+    younger.set(key, bucket)
+    return bucket
+  }
   return {
     take: (key) => {
       const at = now()
-      const bucket = buckets.get(key) ?? { left: burst, at }
-      buckets.delete(key)
-      buckets.set(key, bucket)
-      for (const idle of buckets.keys()) {
-        if (buckets.size <= keys_max) break
-        buckets.delete(idle)
-      }
+      const bucket = bucketOf(key, at)
       bucket.left = Math.min(burst, bucket.left + ((at - bucket.at) / 1000) * per_second)
       bucket.at = at
       if (bucket.left < 1) return Math.max(1, Math.ceil((1 - bucket.left) / per_second))
