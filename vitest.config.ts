@@ -7,8 +7,8 @@ export default defineConfig({
     exclude: ['node_modules/**'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     reporters: ['default'],
   },
 })

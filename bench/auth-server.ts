@@ -21,7 +21,12 @@ const limit = 1_000_000
 
 const http = newHttp({
   // Only getService is asked for.
-  handlers: serviceHandlers({ db, log, providers: new Map() }) as Handlers,
+  handlers: serviceHandlers({
+    db,
+    log,
+    providers: new Map(),
+    snapshot_policy: { interval_seconds: 1, kept: 1 },
+  }) as Handlers,
   callers: authenticates ? newCallers(db, [newTokenVerifier(db)]) : everybody,
   rate_limits: authenticates ? newRateLimits(limit) : undefined,
   recordOutcome: async () => undefined,

@@ -4,6 +4,7 @@ import { auth_endpoints } from './auth.ts'
 import { member_endpoints } from './member.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
+import { snapshot_endpoints } from './snapshot.ts'
 import { token_endpoints } from './token.ts'
 
 export const base_path = '/public/api/v1'
@@ -15,6 +16,7 @@ export const api = {
   ...token_endpoints,
   ...audit_endpoints,
   ...service_endpoints,
+  ...snapshot_endpoints,
 }
 
 export type Api = typeof api

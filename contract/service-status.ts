@@ -54,5 +54,6 @@ export const accepted_statuses = {
   resize: ['READY'],
   fork: ['READY', 'PAUSED', 'UNSTABLE'],
   update_password: ['READY'],
+  snapshot: ['READY', 'PAUSED', 'UNSTABLE'],
   describe: service_statuses.filter((status) => status !== 'DELETING'),
 } as const satisfies Record<string, readonly ServiceStatus[]>

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Message, Name, Timestamp } from './schema.ts'
+import { strategies } from './snapshot.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
 
 export const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
@@ -68,6 +69,17 @@ export const CreateServiceInput = Type.Object({
   replica_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 5 })),
 })
 
+export const ForkServiceInput = Type.Object({
+  fork_strategy: Type.Enum([...strategies]),
+  target_time: Type.Optional(
+    Type.String({ format: 'date-time', maxLength: 64, description: 'For PITR: the moment to recover to.' }),
+  ),
+  name: Type.Optional(Name),
+  cpu_millis: Type.Optional(CpuMillis),
+  memory_gbs: Type.Optional(MemoryGbs),
+  environment_tag: Type.Optional(Environment),
+})
+
 const one = '/projects/{project_id}/services/{service_id}'
 const tag = 'Services'
 
@@ -129,6 +141,19 @@ export const service_endpoints = {
     access: 'developer',
     accepts: accepted_statuses.resize,
     body: Type.Object({ cpu_millis: CpuMillis, memory_gbs: MemoryGbs }),
+    success: 202,
+    output: Service,
+  }),
+  forkService: endpoint({
+    method: 'POST',
+    path: `${one}/forkService`,
+    summary: 'Create a new, independent service from a moment of this one',
+    description: 'Asynchronous like create. `initial_password` is shown in this answer only.',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.fork,
+    idempotent: true,
+    body: ForkServiceInput,
     success: 202,
     output: Service,
   }),

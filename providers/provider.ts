@@ -22,7 +22,26 @@ export type WantedService = {
   /** SCRAM-SHA-256 verifier of the master role: the only form in which a password reaches a provider. */
   password_verifier: string
   endpoint: Endpoint
+  /** Where the data come from the first time; absent: an empty database. Ignored once the service has its own data. */
+  source?: ServiceSource
+  /** Snapshots that must exist, or must be gone. One that is in neither list is removed. */
+  snapshots: readonly WantedSnapshot[]
 }
+
+/** One moment of one service: a snapshot of it, and from there its WAL up to target_time, when that is given. */
+export type ServiceSource = {
+  service_id: string
+  snapshot_id: string
+  target_time?: Date
+  /** The snapshot was taken for this one service: it may be used up. */
+  private?: boolean
+}
+
+export type WantedSnapshot = { snapshot_id: string; deleted: boolean }
+
+export type ObservedSnapshot =
+  | { snapshot_id: string; state: 'absent' | 'taking' }
+  | { snapshot_id: string; state: 'complete'; taken_at: Date; size_bytes: number }
 
 /** Something that happened and that people want to read about later. It decides nothing. */
 export type Happening = { kind: string; message: string }
@@ -34,6 +53,9 @@ export type ObservedService = {
   settled: boolean
   /** A sentence for people: what the world lacks, when not settled. Says what to do about it where somebody can. */
   waiting_for?: string
+  /** It can never be made as wanted (a WAL segment of its source is missing, say): trying again is of no use. */
+  failed?: boolean
+  snapshots: readonly ObservedSnapshot[]
   /** When to look again although nobody asks; absent: the caller's own pace. */
   look_again_seconds?: number
   happenings: readonly Happening[]

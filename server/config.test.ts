@@ -15,6 +15,8 @@ test('without flags and variables every setting has its default', () => {
     service_host: '127.0.0.1',
     service_ports: { first: 20000, last: 29999 },
     postgres_directories: [],
+    snapshot_interval: 86_400,
+    snapshots_kept: 7,
     rate_limit: 100,
     trusted_proxies: [],
     public_url: undefined,

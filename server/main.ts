@@ -27,6 +27,7 @@ import { ensureRegion, ensureRegistration, type Registration } from './registrat
 import type { ServiceContext } from './service/context.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
+import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
 import { nudge } from './work.ts'
@@ -98,7 +99,12 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     nudge(db, 'service', service_id).catch((error: unknown) => log.warn({ err: error, service_id }, 'a nudge failed'))
   })
 
-  const context = { db, log, providers: new Map([[config.region, provider]]) }
+  const context = {
+    db,
+    log,
+    providers: new Map([[config.region, provider]]),
+    snapshot_policy: { interval_seconds: config.snapshot_interval, kept: config.snapshots_kept },
+  }
   const reconciler = startReconciler({ db, log, reconcile: { service: newServiceReconcile(context) } })
   opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
   await nudgeEveryService(db)
@@ -156,6 +162,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...tokenHandlers({ db, callers }),
       ...auditHandlers({ db }),
       ...serviceHandlers(context),
+      ...snapshotHandlers(context),
     },
     callers,
     rate_limits: newRateLimits(config.rate_limit),

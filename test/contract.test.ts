@@ -32,6 +32,12 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   stopService: ['POST', `${one}/stop`, 202, 'developer'],
   updatePassword: ['POST', `${one}/updatePassword`, 204, 'developer'],
   setEnvironment: ['POST', `${one}/setEnvironment`, 200, 'developer'],
+  forkService: ['POST', `${one}/forkService`, 202, 'developer'],
+  listSnapshots: ['GET', `${one}/snapshots`, 200, 'viewer'],
+  takeSnapshot: ['POST', `${one}/snapshots`, 202, 'developer'],
+  deleteSnapshot: ['DELETE', `${one}/snapshots/{snapshot_id}`, 202, 'developer'],
+  getRestorable: ['GET', `${one}/restorable`, 200, 'viewer'],
+  getLineage: ['GET', '/projects/{project_id}/lineage', 200, 'viewer'],
   listServiceEvents: ['GET', `${one}/events`, 200, 'viewer'],
 }
 

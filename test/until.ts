@@ -2,7 +2,7 @@
 // generous because the machine may be very busy; it exists so that a hang becomes a failure with a sentence.
 import { setTimeout as pause } from 'node:timers/promises'
 
-const timeout_ms_default = 60_000
+const timeout_ms_default = 120_000
 const interval_ms_default = 20
 
 type Falsy = false | undefined | null | 0 | ''

@@ -3,30 +3,61 @@
 // and nobody but the caller can enter a copy before it is complete.
 // None of it is atomic: a caller copies to a name nobody looks at, and renames.
 import { execFile } from 'node:child_process'
-import { chmodSync, constants, lchownSync, statSync } from 'node:fs'
-import { chmod, copyFile, lchown, mkdir, open, readdir, readlink, rmdir, symlink, unlink } from 'node:fs/promises'
+import { chmodSync, constants, lchownSync, lstatSync } from 'node:fs'
+import {
+  chmod,
+  copyFile,
+  lchown,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rmdir,
+  symlink,
+  unlink,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { type Cloning, copyLiveFile } from './live-file.ts'
 
 export type CopyOptions = {
   owner?: { uid: number; gid: number }
   /** Leaves out an entry, with all below it. */
   skip?: (relative_path: string) => boolean
-  /** The tree is alive: an entry that vanishes between seeing and copying it is left out. */
+  /** The tree is alive: an entry that vanishes or is replaced between seeing and copying it is left out. */
   tolerate_missing?: boolean
+  /** Breaks the copy off between two files. */
+  signal?: AbortSignal
   /** For programs, not data: everybody may read, and run what the owner may run. */
   public?: boolean
 }
 
-export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<void> {
+/** Returns the bytes of the files in the copy. */
+export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<number> {
   await mkdir(to, { mode: 0o700 })
   const { directories, others } = await listTree(from, options)
   for (const { path } of directories) await mkdir(join(to, path), { mode: 0o700 })
-  await inLanes(others, (entry) => copyEntry(from, to, entry, options))
+  const live = options.tolerate_missing ? { root: await realpath(from), cloning: { possible: true } } : undefined
+  let bytes = 0
+  await inLanes(others, async (entry) => {
+    options.signal?.throwIfAborted()
+    const size = await copyEntry(from, to, entry, options, live)
+    bytes += size
+  })
   // A directory is handed over after its contents, so that its new owner cannot swap entries under a running copy.
   for (const { path } of directories.toReversed().concat({ path: '', kind: 'directory' })) {
     if (options.public) await chmod(join(to, path), 0o755)
     if (options.owner) await lchown(join(to, path), options.owner.uid, options.owner.gid)
+  }
+  return bytes
+}
+
+/** Hands a whole tree to a user, the root last: until then nobody else can enter it. */
+export async function chownTree(path: string, owner: { uid: number; gid: number }): Promise<void> {
+  const { directories, others } = await listTree(path, {})
+  for (const entry of [...others, ...directories.toReversed(), { path: '' }]) {
+    lchownSync(join(path, entry.path), owner.uid, owner.gid)
   }
 }
 
@@ -51,6 +82,8 @@ export async function removeTree(path: string): Promise<void> {
 
 /** Each lane has one file under way. The four threads behind Node's file calls are busy from here on; more lanes gain nothing. */
 const lanes = 16
+
+type Live = { root: string; cloning: Cloning }
 
 type Entry = { path: string; kind: 'directory' | 'file' | 'symlink' | 'other' }
 
@@ -86,20 +119,23 @@ async function listDirectory(root: string, path: string, options: CopyOptions): 
   return options.skip ? entries.filter((entry) => !options.skip?.(entry.path)) : entries
 }
 
-async function copyEntry(from: string, to: string, entry: Entry, options: CopyOptions): Promise<void> {
+async function copyEntry(from: string, to: string, entry: Entry, options: CopyOptions, live: Live | undefined) {
   const target = join(to, entry.path)
   try {
     if (entry.kind === 'symlink') await symlink(await readlink(join(from, entry.path)), target)
+    else if (entry.kind === 'file' && live) await copyLiveFile(join(live.root, entry.path), target, live.cloning)
     else if (entry.kind === 'file') await copyFile(join(from, entry.path), target, constants.COPYFILE_FICLONE)
     // Sockets and pipes belong to the process that made them.
-    else return
+    else return 0
   } catch (error) {
-    if (options.tolerate_missing && isCode(error, 'ENOENT')) return
+    if (options.tolerate_missing && isCode(error, 'ENOENT')) return 0
     throw error
   }
   // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
-  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(statSync(target).mode) : 0o600)
+  const { size, mode } = lstatSync(target)
+  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(mode) : 0o600)
   if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
+  return size
 }
 
 function publicMode(mode: number): number {

@@ -3,6 +3,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { ensureArchive } from './archive.ts'
 import { copyTree, syncTree } from './copy-tree.ts'
 import { ensureFolder, ensureRemoved, readIfThere, statIfThere, type Effect } from './effect.ts'
 import type { Place } from './layout.ts'
@@ -12,6 +13,7 @@ import { newSystemIdentifier, saveSystemIdentifier } from './system-identifier.t
 export async function ensureHome(effect: Effect, place: Place): Promise<void> {
   const { owner } = place
   await ensureFolder(effect, 'home', place.home, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
+  await ensureArchive(effect, place)
   await ensureFolder(effect, 'log folder', place.log, 0o700, owner)
   await ensureFolder(effect, 'socket folder', place.sockets, 0o700, owner)
 }
@@ -59,7 +61,7 @@ async function clone(effect: Effect, place: Place, template: string): Promise<vo
   await Promise.all([syncFolder(place.home), syncFolder(dirname(place.home))])
 }
 
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {
     await folder.sync()

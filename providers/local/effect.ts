@@ -87,6 +87,11 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
+/** The disk's own word for it, the quota's, and PostgreSQL's. */
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', '53100'].includes(errorCode(error) ?? '')
+}
+
 function undefinedIfAbsent(error: unknown): undefined {
   const code = errorCode(error)
   // ESRCH is how /proc says that the process went away while it was being read.

@@ -35,6 +35,18 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     gone: `${home}.gone`,
     data: join(home, 'data'),
     data_aside: join(home, 'data.new'),
+    /** A snapshot that was handed over whole and is on its way to become the data. */
+    data_moved: join(home, 'data.moved'),
+    /** Finished WAL, written by PostgreSQL itself; pruned by us, but never beyond the oldest snapshot. */
+    archive: join(home, 'archive'),
+    /** Ours alone: what a snapshot holds cannot be changed by the service it was taken of. */
+    snapshots: join(home, 'snapshots'),
+    /** WAL of the parent on the way to a moment, until the fork is there. */
+    restore: join(home, 'restore'),
+    /** How far the replay to a moment has come, or why it can never get there. */
+    replay: join(home, 'replay.json'),
+    /** Names the process that is copying in this home. */
+    copying: join(home, 'copying'),
     log: join(home, 'log'),
     settings: join(home, 'howdah.conf'),
     hba: join(home, 'pg_hba.conf'),
@@ -58,6 +70,11 @@ export function foldersOf(directory: string) {
     authority: join(directory, 'ca'),
     copies: join(directory, 'postgres'),
   }
+}
+
+/** Nobody but the administrator can help, and nobody has to tell us afterwards. */
+export function noSpaceSentence(directory: string): string {
+  return `no space left on the disk of ${directory}; it goes on when there is space`
 }
 
 /** Why PostgreSQL could not make its sockets below this directory; undefined when it can. */

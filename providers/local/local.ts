@@ -4,6 +4,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises'
 import { availableParallelism, totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Offer, Provider } from '../provider.ts'
+import { newArchiveWatch } from './archive-watch.ts'
 import { ensureAuthority } from './certificate.ts'
 import { ensureFolder, newEffect, statIfThere, type Effect } from './effect.ts'
 import {
@@ -12,6 +13,7 @@ import {
   missingExtensionSentence,
   type PostgresInstallation,
 } from './installation.ts'
+import { newJobs } from './jobs.ts'
 import { foldersOf, nobody, placeOf, portOf, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
 import { freePort } from './port.ts'
@@ -60,10 +62,15 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     refusalOf: async (offer) =>
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyService(host, wanted),
-    watch: (onChange) => host.watch.onChange(onChange),
+    watch: (onChange) => {
+      host.watch.onChange(onChange)
+      host.archive_watch.onStall(onChange)
+    },
     stopAll: () => stopAll(host),
     close: async () => {
       host.watch.close()
+      host.archive_watch.close()
+      await host.jobs.close()
       await prepared
     },
   }
@@ -112,8 +119,11 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
     template: onceEach((installation) => ensureTemplate(effect, directory, installation, as_root)),
     watch: newWatch(),
+    archive_watch: newArchiveWatch(),
     roles_seen: new Map(),
     deaths_told: new Set(),
+    pruned_seen: new Map(),
+    jobs: newJobs(),
   }
 }
 

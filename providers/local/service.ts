@@ -1,15 +1,21 @@
 // The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 import type { Happening, ObservedService, Size, WantedService } from '../provider.ts'
+import { archiveTrouble, hasArchiveModule } from './archive.ts'
+import type { ArchiveWatch } from './archive-watch.ts'
 import type { Authority } from './certificate.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
-import { ensureFile, errorCode, statIfThere, type Effect } from './effect.ts'
+import { ensureFile, isDiskFull, statIfThere, type Effect } from './effect.ts'
+import { ensureForked } from './fork.ts'
+import { findHold } from './hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
-import { placeOf, type Place } from './layout.ts'
+import type { Jobs } from './jobs.ts'
+import { noSpaceSentence, placeOf, type Place } from './layout.ts'
 import type { Limits } from './limits.ts'
 import { ensureMasterRole } from './master-role.ts'
 import { portIsFree } from './port.ts'
 import { probe } from './probe.ts'
+import { ensureReplayable, ensureReplayForgotten } from './replay.ts'
 import { ensureCertificate } from './server-certificate.ts'
 import {
   ensureKilled,
@@ -22,6 +28,7 @@ import {
 } from './server-process.ts'
 import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
+import { ensureSnapshots } from './snapshot.ts'
 import type { Watch } from './watch.ts'
 
 export type LocalHost = {
@@ -35,46 +42,64 @@ export type LocalHost = {
   installations: readonly PostgresInstallation[]
   template(installation: PostgresInstallation): Promise<string>
   watch: Watch
+  archive_watch: ArchiveWatch
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>
   /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
   deaths_told: Set<string>
+  /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
+  pruned_seen: Map<string, string>
+  jobs: Jobs
 }
 
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
-/** A death is noticed by the watch; this is for what only a login shows, and a login costs some CPU. */
+/** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
 const look_again_when_well_seconds = 60
+const look_again_when_hopeless_seconds = 60
 
-/** The disk's own, the quota's, and PostgreSQL's word for it. */
-const disk_full_codes = new Set<string | undefined>(['ENOSPC', 'EDQUOT', '53100'])
+/** What is seen of the service itself; its snapshots are looked at last. */
+type Seen = Omit<ObservedService, 'snapshots'>
 
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
   const place = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
-  try {
-    if (wanted.deleted) return await ensureGone(host, place)
-    const installation = await findInstallation(host, place, wanted)
-    if (typeof installation === 'string') return setback(await stateOf(place), installation)
-    await ensureHome(host.effect, place)
-    const [settings_hash] = await together(
-      ensureSettings(host, place, wanted, installation),
-      ensureDataDirectory(host.effect, place, () => host.template(installation)),
-    )
-    if (wanted.power === 'off') return await ensureOff(host, place)
-    return await ensureServing(host, place, wanted, installation.bin, settings_hash)
-  } catch (error) {
-    if (!disk_full_codes.has(errorCode(error))) throw error
-    return setback(
-      await stateOf(place),
-      `no space left on the disk of ${host.directory}; it goes on when there is space`,
-    )
-  }
+  if (wanted.deleted) return { ...(await ensureGone(host, place)), snapshots: [] }
+  const seen = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
+    if (!isDiskFull(error)) throw error
+    return setback(await stateOf(place), noSpaceSentence(host.directory))
+  })
+  // What asks to be looked at again at once does not wait for copies.
+  if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
+  const { snapshots, ...copying } = await ensureSnapshots(host, place, wanted)
+  const pace = Math.min(seen.look_again_seconds ?? Infinity, copying.look_again_seconds ?? Infinity)
+  return { ...copying, ...seen, snapshots, ...(pace < Infinity && { look_again_seconds: pace }) }
 }
 
-async function ensureGone(host: LocalHost, place: Place): Promise<ObservedService> {
+async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
+  if (wanted.source && !(await statIfThere(place.data))) {
+    await ensureHome(host.effect, place)
+    const waiting = await ensureForked(host, place, wanted.source)
+    if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
+  }
+  const installation = await findInstallation(host, place, wanted)
+  if (typeof installation === 'string') return setback(await stateOf(place), installation)
+  await ensureHome(host.effect, place)
+  const [settings_hash] = await together(
+    ensureSettings(host, place, wanted, installation),
+    ensureDataDirectory(host.effect, place, () => host.template(installation)),
+  )
+  if (wanted.power === 'off') return await ensureOff(host, place)
+  return await ensureServing(host, place, wanted, installation.bin, settings_hash)
+}
+
+async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
+  host.archive_watch.forget(place.service_id)
   host.roles_seen.delete(place.service_id)
   host.deaths_told.delete(place.service_id)
+  host.pruned_seen.delete(place.service_id)
+  await host.jobs.end(place.service_id)
+  if (await findHold(place)) return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
   await ensureKilled(host.effect, place)
   if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
   await host.effect('limits: remove')
@@ -83,8 +108,9 @@ async function ensureGone(host: LocalHost, place: Place): Promise<ObservedServic
   return { state: 'absent', settled: true, happenings: [] }
 }
 
-async function ensureOff(host: LocalHost, place: Place): Promise<ObservedService> {
+async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
+  host.archive_watch.forget(place.service_id)
   const waiting_for = await ensureStopped(host.effect, place)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   return { state: 'stopped', settled: true, happenings: [] }
@@ -96,13 +122,20 @@ async function ensureServing(
   wanted: WantedService,
   bin: string,
   settings_hash: string,
-): Promise<ObservedService> {
+): Promise<Seen> {
   const happenings: Happening[] = []
+  const hopeless = await ensureReplayable(host.effect, place)
+  if (hopeless !== undefined) {
+    const look_again_seconds = look_again_when_hopeless_seconds
+    return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, happenings }
+  }
   const postmaster = await ensureRunning(host, place, wanted, bin, settings_hash, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
   host.deaths_told.delete(place.service_id)
   try {
     host.watch.track(place.service_id, postmaster.pid)
+    host.archive_watch.track(place)
+    await ensureReplayForgotten(host.effect, place, wanted.endpoint.port)
     return { ...(await ensureLogin(host, place, wanted, postmaster)), happenings }
   } finally {
     await ensureLimits(host, place, wanted.size)
@@ -114,10 +147,11 @@ async function ensureSettings(
   host: LocalHost,
   place: Place,
   wanted: WantedService,
-  { major }: PostgresInstallation,
+  { major, bin }: PostgresInstallation,
 ): Promise<string> {
   const { size, endpoint } = wanted
-  const settings = settingsOf({ size, endpoint, place, major, host_memory_mb: host.memory_mb })
+  const archive_module = await hasArchiveModule(bin)
+  const settings = settingsOf({ size, endpoint, place, major, archive_module, host_memory_mb: host.memory_mb })
   const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
   const fingerprint = await ensureCertificate(host.effect, place, host.authority, endpoint.host)
   await ensureFile(host.effect, 'settings', place.settings, settings, place.owner)
@@ -134,7 +168,7 @@ async function ensureRunning(
   bin: string,
   settings_hash: string,
   happenings: Happening[],
-): Promise<Postmaster | ObservedService> {
+): Promise<Postmaster | Seen> {
   const { effect, limits } = host
   const found = await findPostmaster(place)
   const stale = found.postmaster !== undefined && found.postmaster.settings_hash !== settings_hash
@@ -153,6 +187,9 @@ async function ensureRunning(
   if (found.died && !host.deaths_told.has(place.service_id)) {
     host.deaths_told.add(place.service_id)
     return setback('not_serving', 'PostgreSQL has ended by itself and is started again', 0)
+  }
+  if ((await findHold(place)) === 'copying while it stands still') {
+    return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
   }
   const { host: address, port } = wanted.endpoint
   if (!(await portIsFree(address, port))) {
@@ -177,12 +214,7 @@ async function ensureLimits({ effect, limits }: LocalHost, { service_id }: Place
 }
 
 /** The master role can log in with the wanted password, as seen from outside. */
-async function ensureLogin(
-  host: LocalHost,
-  place: Place,
-  wanted: WantedService,
-  { pid }: Postmaster,
-): Promise<ObservedService> {
+async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): Promise<Seen> {
   const { endpoint, password_verifier } = wanted
   const seen = `${pid}/${wanted.generation}`
   const probed = () => probe({ endpoint, password_verifier, authority_pem: host.authority.certificate_pem })
@@ -194,6 +226,8 @@ async function ensureLogin(
     login = await probed()
   }
   if (login.result === 'ok') {
+    const waiting_for = await archiveTrouble(host.effect, place, endpoint.port)
+    if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), settled: true }
     return { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings: [] }
   }
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
@@ -226,6 +260,6 @@ function setback(
   state: ObservedService['state'],
   waiting_for: string,
   look_again_seconds = look_again_after_setback_seconds,
-): ObservedService {
+): Seen {
   return { state, settled: false, waiting_for, look_again_seconds, happenings: [] }
 }

@@ -6,7 +6,14 @@ import { hashOf, hbaOf, settingsOf } from './settings.ts'
 
 const place = placeOf('/d', 'abc', 20_001, false)
 const textOf = (size: Size, host_memory_mb = 1024 * 1024, major = 18) =>
-  settingsOf({ size, endpoint: { host: '127.0.0.1', port: 20_001 }, place, major, host_memory_mb })
+  settingsOf({
+    size,
+    endpoint: { host: '127.0.0.1', port: 20_001 },
+    place,
+    major,
+    archive_module: true,
+    host_memory_mb,
+  })
 
 test.each([
   ['shared', '32MB', '50', '4MB'],
@@ -37,6 +44,7 @@ test('a quote in a path does not end its value', () => {
     endpoint: { host: 'h', port: 1 },
     place: odd,
     major: 18,
+    archive_module: true,
     host_memory_mb: 1,
   })
   expect(text).toContain(`unix_socket_directories = '/it''s/run/abc'`)

@@ -2,9 +2,18 @@
 // tells a running server that was started with another one. The text holds no secret.
 import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../provider.ts'
+import { archiveSettings } from './archive.ts'
 import type { Place } from './layout.ts'
 
-export type SettingsWish = { size: Size; endpoint: Endpoint; place: Place; major: number; host_memory_mb: number }
+export type SettingsWish = {
+  size: Size
+  endpoint: Endpoint
+  place: Place
+  major: number
+  /** Whether the installation has PostgreSQL's own module for archiving. */
+  archive_module: boolean
+  host_memory_mb: number
+}
 
 /** A shared service is one of many on a host and mostly idle. */
 const shared_memory_mb = 128
@@ -46,6 +55,8 @@ const fixed = {
   default_text_search_config: 'pg_catalog.english',
   wal_level: 'replica',
   max_wal_senders: 10,
+  // Recovery begins with making everything durable: at once, instead of file by file.
+  recovery_init_sync_method: 'syncfs',
   jit: 'off',
   // Idle services cost next to nothing: fewer wake-ups, no worker processes that wait for work.
   wal_writer_delay: '2s',
@@ -63,8 +74,9 @@ const fixed = {
 
 type Values = Record<string, string | number>
 
-function placed({ endpoint, place, major }: SettingsWish): Values {
+function placed({ endpoint, place, major, archive_module }: SettingsWish): Values {
   return {
+    ...archiveSettings(place, archive_module),
     // Known from PostgreSQL 18 on, where the default keeps three processes waiting in every idle service.
     ...(major >= 18 ? { io_method: 'sync' } : {}),
     listen_addresses: endpoint.host,

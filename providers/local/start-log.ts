@@ -14,6 +14,12 @@ export async function startFailure(place: Place, started_at: number): Promise<st
   return (logged ?? said ?? 'it gave no reason').slice(0, sentence_chars_max)
 }
 
+/** Everything that PostgreSQL has logged since then, oldest first, as far as the tail goes. */
+export async function logSince(place: Place, started_at: number): Promise<string[]> {
+  const entries = (await tailOf(await newestLog(place))).split('\n').map(parseEntry)
+  return entries.flatMap((entry) => (entry !== undefined && entry.time >= started_at ? [entry.message] : []))
+}
+
 /** The last FATAL line of plain output; without one, the last line at all, such as a loader's complaint. */
 export function fatalOfOutput(text: string): string | undefined {
   const lines = text.split('\n').filter((line) => line.trim() !== '')

@@ -45,8 +45,8 @@ export function identifierOf(control: Buffer): bigint {
   return control.readBigUInt64LE(0)
 }
 
-/** Found by search, because the fields before it differ between PostgreSQL versions. */
-function checksumOffsetOf(control: Buffer): number {
+/** Found by search, because the fields before it differ between PostgreSQL versions. Throws when there is none. */
+export function checksumOffsetOf(control: Buffer): number {
   for (let offset = checksum_search.first; offset <= checksum_search.last; offset += 4) {
     if (control.readUInt32LE(offset) === crc32c(control.subarray(0, offset))) return offset
   }

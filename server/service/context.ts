@@ -2,10 +2,12 @@
 import type { Provider } from '#providers/provider.ts'
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
+import type { SnapshotPolicy } from '../snapshot/rules.ts'
 
 export type ServiceContext = {
   db: Db
   log: Log
   /** Region code → provider; the first one is the default region. */
   providers: ReadonlyMap<string, Provider>
+  snapshot_policy: SnapshotPolicy
 }

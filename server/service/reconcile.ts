@@ -4,49 +4,77 @@ import type { ObservedService } from '#providers/provider.ts'
 import type { Sql } from '../db.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
 import { announceSettled } from '../settled.ts'
+import { saveSnapshots } from '../snapshot/reconcile.ts'
+import { listSnapshots, type SnapshotRow } from '../snapshot/store.ts'
+import { nudge } from '../work.ts'
 import type { ServiceContext } from './context.ts'
 import { insertEvent } from './events.ts'
 import { wantedOf } from './rules.ts'
-import { findService, removeService, saveFirstLook, saveObserved, type ServiceRow } from './store.ts'
+import {
+  findService,
+  listForksBeingMade,
+  removeService,
+  saveFirstLook,
+  saveObserved,
+  saveSourceFailed,
+  type ServiceRow,
+} from './store.ts'
 
 /** Nobody asked and all is well: look again this often, in case something changed unseen. */
 const routine_seconds = 60
 /** Not there yet, and the provider did not say when it may be. */
 const unsettled_seconds = 2
 
-export function newServiceReconcile({ db, log, providers }: ServiceContext): Reconcile {
+/** What a deleted service waits for: it lives on for those, takes the snapshot that they stand on, and then goes. */
+const still_needed = {
+  settled: false,
+  waiting_for: 'forks that are being made still need its data',
+  look_again_seconds: unsettled_seconds,
+}
+
+type Subject = { row: ServiceRow; snapshots: SnapshotRow[] }
+
+export function newServiceReconcile(context: ServiceContext): Reconcile {
+  const { db, log, providers } = context
   return async (service_id) => {
     const row = await findService(db, service_id)
     if (row === undefined) return { again: 'never', save: async () => {} }
+    const subject = { row, snapshots: await listSnapshots(db, service_id) }
     if (row.state === 'unknown' && row.deleted_at === null) await saveFirstLook(db, service_id)
     const provider = providers.get(row.region_code)
     if (provider === undefined) {
-      return reconciledOf(row, setback(row, `region ${row.region_code} is not configured on this server`))
+      return reconciledOf(context, subject, setback(row, `region ${row.region_code} is not configured on this server`))
     }
     try {
-      return reconciledOf(row, await provider.applyService(wantedOf(row)))
+      const wanted = wantedOf(row, subject.snapshots)
+      const needed = wanted.deleted && (await listForksBeingMade(db, service_id)).length > 0
+      const seen = await provider.applyService(needed ? { ...wanted, deleted: false } : wanted)
+      return reconciledOf(context, subject, needed ? { ...seen, ...still_needed } : seen)
     } catch (error) {
       log.error({ err: error, service_id, generation: row.generation }, 'a provider failed')
       const seen = setback(row, 'an unexpected error; the server log has the details, and it is tried again')
-      return {
-        ...reconciledOf(row, seen),
-        again: 'backoff',
-        error: error instanceof Error ? error.message : String(error),
-      }
+      const message = error instanceof Error ? error.message : String(error)
+      return { ...reconciledOf(context, subject, seen), again: 'backoff', error: message }
     }
   }
 }
 
 function setback(row: ServiceRow, waiting_for: string): ObservedService {
-  return { state: row.settled_generation === 0 ? 'absent' : 'unknown', settled: false, waiting_for, happenings: [] }
+  const state = row.settled_generation === 0 ? 'absent' : 'unknown'
+  return { state, settled: false, waiting_for, happenings: [], snapshots: [] }
 }
 
-function reconciledOf(row: ServiceRow, seen: ObservedService): Reconciled {
-  if (row.deleted_at !== null && seen.settled) {
-    return { again: 'never', save: (tx) => saveGone(tx, row) }
-  }
+function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedService): Reconciled {
+  const { row } = subject
+  if (row.deleted_at !== null && seen.settled) return { again: 'never', save: (tx) => saveGone(tx, row) }
   const seconds = seen.look_again_seconds ?? (seen.settled ? routine_seconds : unsettled_seconds)
-  return { again: { in_seconds: seconds }, error: seen.waiting_for, save: (tx) => saveSeen(tx, row, seen) }
+  // The first time that it serves, its first snapshot is next.
+  const first_time = seen.settled && row.settled_generation === 0
+  return {
+    again: { in_seconds: first_time ? 0 : seconds },
+    error: seen.waiting_for,
+    save: (tx) => saveSeen(tx, context, subject, seen),
+  }
 }
 
 async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
@@ -54,7 +82,7 @@ async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
 }
 
-async function saveSeen(tx: Sql, row: ServiceRow, seen: ObservedService): Promise<void> {
+async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Subject, seen: ObservedService) {
   await saveObserved(tx, row.service_id, {
     state: seen.state,
     settled_generation: seen.settled ? row.generation : row.settled_generation,
@@ -64,6 +92,13 @@ async function saveSeen(tx: Sql, row: ServiceRow, seen: ObservedService): Promis
     await insertEvent(tx, row.service_id, kind, message)
   }
   if (seen.settled) await announceSettled(tx, row.service_id)
+  if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
+  if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
+    // The fork stands on its own now: its parent may drop the private snapshot, or go.
+    await nudge(tx, 'service', row.source_service_id)
+  }
+  const progress = await saveSnapshots(tx, { row, snapshots, seen, policy: context.snapshot_policy, now: new Date() })
+  if (progress) for (const fork of await listForksBeingMade(tx, row.service_id)) await nudge(tx, 'service', fork)
 }
 
 /** What changed between the last look and this one, in words. Pure. */

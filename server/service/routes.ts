@@ -1,39 +1,19 @@
 // The handlers of services. Each writes what is wanted, nudges, and answers; nothing here touches a database server.
 import { api } from '#contract/api.ts'
-import { notFound, unknown_service } from '#contract/fault.ts'
 import type { ServiceStatus } from '#contract/service-status.ts'
 import type { Service, service_endpoints } from '#contract/service.ts'
-import type { Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
 import { newSettled } from '../settled.ts'
-import { nudge } from '../work.ts'
+import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { createService } from './create.ts'
-import { insertEvent, listEvents } from './events.ts'
+import { forkService } from './fork.ts'
+import { listEvents } from './events.ts'
 import { newVerifier, passwordProblem } from './password.ts'
-import {
-  deleted,
-  invalid,
-  parseName,
-  parseSizeInput,
-  powered,
-  requireStatus,
-  resized,
-  serviceView,
-  withVerifier,
-} from './rules.ts'
-import {
-  findService,
-  findServiceOfProject,
-  listServices,
-  lockServiceOfProject,
-  saveWanted,
-  type ServiceRow,
-  type WantedChange,
-} from './store.ts'
+import { deleted, invalid, parseName, parseSizeInput, powered, resized, serviceView, withVerifier } from './rules.ts'
+import { findService, listServices, type ServiceRow } from './store.ts'
 
 type ServiceEndpointName = keyof typeof service_endpoints
-type At = { project_id: string; service_id: string }
 type View = (row: ServiceRow) => Service
 
 export function serviceHandlers(context: ServiceContext): Pick<Handlers, ServiceEndpointName> {
@@ -54,8 +34,14 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
     createService: ({ params, body, idempotency_key }) =>
       createService(context, { project_id: params.project_id, input: body, idempotency_key }),
 
+    forkService: ({ params, body, idempotency_key }) =>
+      forkService(context, { at: params, input: body, idempotency_key }),
+
     deleteService: async ({ params }) => {
-      await change(context, params, undefined, (row) => ({ ...deleted(row, new Date()), event: 'deletion requested' }))
+      await changeService(context, params, undefined, (row) => ({
+        ...deleted(row, new Date()),
+        event: 'deletion requested',
+      }))
     },
 
     ...descriptionHandlers(context, viewOf),
@@ -75,12 +61,12 @@ function descriptionHandlers(
       const name = parseName(body.name, problems)
       if (problems.length > 0) throw invalid(problems)
       const event = `renamed to ${name}`
-      return viewOf(await change(context, params, api.renameService.accepts, () => ({ name, event })))
+      return viewOf(await changeService(context, params, api.renameService.accepts, () => ({ name, event })))
     },
 
     setEnvironment: async ({ params, body: { environment } }) => {
       const event = `environment set to ${environment}`
-      await change(context, params, api.setEnvironment.accepts, () => ({ environment, event }))
+      await changeService(context, params, api.setEnvironment.accepts, () => ({ environment, event }))
       return { message: `the environment is ${environment}` }
     },
   }
@@ -91,7 +77,7 @@ type PowerAndSize = 'startService' | 'stopService' | 'resizeService'
 function powerAndSizeHandlers(context: ServiceContext, viewOf: View): Pick<Handlers, PowerAndSize> {
   const { db, providers } = context
   const turn = async (at: At, power: 'on' | 'off', accepts: readonly ServiceStatus[], event: string) =>
-    viewOf(await change(context, at, accepts, (row) => ({ ...powered(row, power), event })))
+    viewOf(await changeService(context, at, accepts, (row) => ({ ...powered(row, power), event })))
   return {
     startService: ({ params }) => turn(params, 'on', api.startService.accepts, 'start requested'),
 
@@ -99,14 +85,14 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: View): Pick<Handl
 
     resizeService: async ({ params, body }) => {
       const problems: string[] = []
-      const size = parseSizeInput(body, false, problems)
+      const size = parseSizeInput(body, { shared: false }, problems)
       const { region_code } = await getService(db, params)
       const refusal = await providers.get(region_code)?.refusalOf({ size, extensions: [] })
       if (refusal !== undefined) problems.push(refusal)
       if (problems.length > 0) throw invalid(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
       const accepts = api.resizeService.accepts
-      return viewOf(await change(context, params, accepts, (row) => ({ ...resized(row, size), event })))
+      return viewOf(await changeService(context, params, accepts, (row) => ({ ...resized(row, size), event })))
     },
   }
 }
@@ -121,32 +107,7 @@ function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
     const verifier = await newVerifier(body.password)
     const event = 'change of the master password requested'
     const accepts = api.updatePassword.accepts
-    const row = await change(context, params, accepts, (row) => ({ ...withVerifier(row, verifier), event }))
+    const row = await changeService(context, params, accepts, (row) => ({ ...withVerifier(row, verifier), event }))
     await settled.wait(row.service_id, row.generation)
   }
-}
-
-async function getService(sql: Sql, { project_id, service_id }: At): Promise<ServiceRow> {
-  const row = await findServiceOfProject(sql, project_id, service_id)
-  if (row === undefined) throw notFound(unknown_service)
-  return row
-}
-
-/** The one way in which a request changes a service: lock, check the status, write, tell, nudge; all or nothing. */
-async function change(
-  { db }: ServiceContext,
-  { project_id, service_id }: At,
-  accepts: readonly ServiceStatus[] | undefined,
-  changeOf: (row: ServiceRow) => WantedChange & { event: string },
-): Promise<ServiceRow> {
-  return db.transaction(async (tx) => {
-    const row = await lockServiceOfProject(tx, project_id, service_id)
-    if (row === undefined) throw notFound(unknown_service)
-    if (accepts !== undefined) requireStatus(row, accepts, new Date())
-    const { event, ...wanted } = changeOf(row)
-    await saveWanted(tx, service_id, wanted)
-    await insertEvent(tx, service_id, 'requested', event)
-    if (wanted.generation !== undefined) await nudge(tx, 'service', service_id)
-    return { ...row, ...wanted }
-  })
 }

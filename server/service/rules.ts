@@ -6,6 +6,7 @@ import type { Addon, Service } from '#contract/service.ts'
 import { creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizesInWords } from '#contract/size.ts'
 import type { WantedService } from '#providers/provider.ts'
+import type { SnapshotRow } from '../snapshot/store.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
@@ -23,11 +24,15 @@ export function parseName(name: string, problems: string[]): string {
   return name.trim()
 }
 
-export function parseSizeInput(input: SizeInput, allow_shared: boolean, problems: string[]): Size {
-  const size = parseSize(input, default_size, allow_shared)
+export function parseSizeInput(
+  input: SizeInput,
+  allowed: { shared: boolean; otherwise?: Size },
+  problems: string[],
+): Size {
+  const size = parseSize(input, allowed.otherwise ?? default_size, allowed.shared)
   if (size === undefined) {
     const given = `${input.cpu_millis ?? '(none)'}/${input.memory_gbs ?? '(none)'}`
-    problems.push(`/cpu_millis, /memory_gbs: ${given} is not a size; the sizes are ${sizesInWords(allow_shared)}`)
+    problems.push(`/cpu_millis, /memory_gbs: ${given} is not a size; the sizes are ${sizesInWords(allowed.shared)}`)
   }
   return size ?? default_size
 }
@@ -99,8 +104,8 @@ export function deleted(row: ServiceRow, now: Date): WantedChange {
   return { deleted_at: row.deleted_at ?? now, generation: row.generation + 1 }
 }
 
-export function wantedOf(row: ServiceRow): WantedService {
-  return {
+export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): WantedService {
+  const wanted: WantedService = {
     service_id: row.service_id,
     generation: row.generation,
     deleted: row.deleted_at !== null,
@@ -109,12 +114,23 @@ export function wantedOf(row: ServiceRow): WantedService {
     extensions: row.extensions,
     password_verifier: row.password_verifier,
     endpoint: { host: row.host, port: row.port },
+    // A new service serves first; its snapshots are the next look's work.
+    snapshots:
+      row.settled_generation === 0
+        ? []
+        : snapshots.map(({ snapshot_id, deleted_at }) => ({ snapshot_id, deleted: deleted_at !== null })),
   }
+  if (row.source_service_id !== null && row.source_snapshot_id !== null) {
+    wanted.source = { service_id: row.source_service_id, snapshot_id: row.source_snapshot_id }
+    if (row.source_strategy === 'NOW') wanted.source.private = true
+    if (row.source_strategy === 'PITR' && row.source_time !== null) wanted.source.target_time = row.source_time
+  }
+  return wanted
 }
 
 export function serviceView(row: ServiceRow, about: { now: Date; volume_type: string }): Service {
   const size = sizeOf(row)
-  return {
+  const view: Service = {
     service_id: row.service_id,
     project_id: row.project_id,
     name: row.name,
@@ -128,4 +144,8 @@ export function serviceView(row: ServiceRow, about: { now: Date; volume_type: st
     read_replica_sets: [],
     resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), volume_type: about.volume_type } }],
   }
+  if (row.source_service_id !== null && row.source_project_id !== null) {
+    view.forked_from = { is_standby: false, project_id: row.source_project_id, service_id: row.source_service_id }
+  }
+  return view
 }

@@ -1,5 +1,6 @@
 // The services table. One statement a function; a row keeps its column names everywhere.
 import type { Sql } from '../db.ts'
+import type { ForkStrategy } from '#contract/snapshot.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 
 export type ServiceRow = {
@@ -25,11 +26,23 @@ export type ServiceRow = {
   settled_generation: number
   observed_at: Date | null
   waiting_for: string | null
+  source_service_id: string | null
+  source_project_id: string | null
+  source_strategy: ForkStrategy | null
+  source_snapshot_id: string | null
+  source_time: Date | null
+  source_failed: boolean
 }
+
+export type Source = Pick<
+  ServiceRow,
+  'source_service_id' | 'source_project_id' | 'source_strategy' | 'source_snapshot_id' | 'source_time'
+>
 
 const columns = `service_id, project_id, name, created, region_code, service_type, environment, host, port,
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
-  deleted_at, state, settled_generation, observed_at, waiting_for`
+  deleted_at, state, settled_generation, observed_at, waiting_for,
+  source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time, source_failed`
 
 /** What a new row needs; everything else has its default. */
 export type NewService = Pick<
@@ -46,7 +59,8 @@ export type NewService = Pick<
   | 'memory_gbs'
   | 'extensions'
   | 'password_verifier'
->
+> &
+  Partial<Source>
 
 /** The part of a row that requests may change. */
 export type WantedChange = Partial<
@@ -69,8 +83,9 @@ export type WantedChange = Partial<
 export async function insertService(tx: Sql, row: NewService): Promise<ServiceRow | undefined> {
   const [inserted] = await tx.query<ServiceRow>(
     `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
-       cpu_millis, memory_gbs, extensions, password_verifier)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+       cpu_millis, memory_gbs, extensions, password_verifier,
+       source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
      on conflict on constraint endpoint_is_used_once do nothing
      returning ${columns}`,
     [
@@ -86,6 +101,11 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
       row.memory_gbs,
       row.extensions,
       row.password_verifier,
+      row.source_service_id,
+      row.source_project_id,
+      row.source_strategy,
+      row.source_snapshot_id,
+      row.source_time,
     ],
   )
   return inserted
@@ -166,4 +186,18 @@ export async function removeService(tx: Sql, service_id: string): Promise<void> 
 export async function listServiceIds(sql: Sql): Promise<string[]> {
   const rows = await sql.query<{ service_id: string }>(`select service_id from services`)
   return rows.map((row) => row.service_id)
+}
+
+/** Forks of this service that have no data of their own yet. */
+export async function listForksBeingMade(sql: Sql, service_id: string): Promise<string[]> {
+  const rows = await sql.query<{ service_id: string }>(
+    `select service_id from services
+     where source_service_id = $1 and settled_generation = 0 and deleted_at is null and not source_failed`,
+    [service_id],
+  )
+  return rows.map((row) => row.service_id)
+}
+
+export async function saveSourceFailed(tx: Sql, service_id: string): Promise<void> {
+  await tx.query(`update services set source_failed = true where service_id = $1`, [service_id])
 }

@@ -1,7 +1,7 @@
 // The disk of the databases is full: the service says so, everything else goes on, and creation completes when there is
 // space again. Needs a small disk of its own, so a root that may mount; the metadata store lies outside of it.
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -26,8 +26,9 @@ afterEach(() => rm(ballast, { force: true }))
 
 afterAll(async () => {
   await howdah?.server.close()
-  // Lazily: the databases on it still run, and are ended with the rest.
-  if (mounted) execFileSync('umount', ['--lazy', disk])
+  // Ends everything that runs on the disk and empties it; only the mounted folder itself cannot be removed yet.
+  await removeDataDir(data_dir).catch(() => undefined)
+  execFileSync('umount', ['--lazy', disk])
   await removeDataDir(data_dir)
 })
 
@@ -76,6 +77,8 @@ function mountDisk(): boolean {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=500m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
     return true
   } catch {
+    // Where every test is skipped nothing is cleaned up after them.
+    rmSync(data_dir, { recursive: true })
     return false
   }
 }

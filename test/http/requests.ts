@@ -15,6 +15,7 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   setMemberRole: { role: 'viewer' },
   createToken: { name: 'a token' },
   createService: { name: 'a service' },
+  forkService: { fork_strategy: 'LAST_SNAPSHOT' },
   renameService: { name: 'another name' },
   resizeService: { cpu_millis: '1000', memory_gbs: '4' },
   updatePassword: { password: 'a long new password' },
@@ -28,4 +29,5 @@ export function pathOf({ endpoint }: Row, ids: { project_id: string; service_id?
     .replace('{service_id}', ids.service_id ?? 'nosuchid00')
     .replace('{user_id}', '999999999')
     .replace('{public_key}', 'NOSUCHKEY0')
+    .replace('{snapshot_id}', 'nosuchid00')
 }

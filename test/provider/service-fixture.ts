@@ -78,6 +78,7 @@ export async function newWanted(provider: LocalProvider, parts: Partial<WantedSe
     extensions: [],
     password_verifier: verifierOf('first password'),
     endpoint: await provider.newEndpoint(new Set()),
+    snapshots: [],
     ...parts,
   }
 }

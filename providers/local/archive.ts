@@ -1,0 +1,83 @@
+// The WAL archive of a service: a folder of its own, which PostgreSQL itself fills from its first second on. Here are
+// the settings that make it so, a look at whether it keeps up, and the pruning.
+// 1. Parent and fork never share a folder: after a fork the same name means different WAL.
+// 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ensureFolder, ensureRemoved, statIfThere, type Effect } from './effect.ts'
+import type { Place } from './layout.ts'
+import { withSuperuser } from './superuser.ts'
+import { placeInWal } from './wal.ts'
+
+/** A segment that has waited for so long has had every chance; one that waits behind others may yet have it. */
+const patience_ms = 20_000
+
+export async function ensureArchive(effect: Effect, place: Place): Promise<void> {
+  await ensureFolder(effect, 'archive', place.archive, 0o700, place.owner)
+}
+
+/** With the module that PostgreSQL brings along, where it is installed; else by commands that leave whole files only. */
+export function archiveSettings({ archive }: Place, has_module: boolean): Record<string, string> {
+  if (has_module) {
+    return { archive_mode: 'on', archive_library: 'basic_archive', 'basic_archive.archive_directory': archive }
+  }
+  const [target, aside] = [shellPath(`${archive}/%f`), shellPath(`${archive}/%f.new`)]
+  // Repeated after a crash, the file may be there already: the same content is as good as success.
+  const whole = `cp "%p" ${aside} && sync ${aside} && mv -n ${aside} ${target}`
+  return { archive_mode: 'on', archive_command: `cmp -s "%p" ${target} || { test ! -e ${target} && ${whole}; }` }
+}
+
+/** Whether the installation has the module; its libraries are in one of two places relative to its programs. */
+export async function hasArchiveModule(bin: string): Promise<boolean> {
+  const names = ['lib/basic_archive.so', 'lib/postgresql/basic_archive.so']
+  const found = await Promise.all(names.map((name) => statIfThere(join(bin, '..', name))))
+  return found.some((seen) => seen !== undefined)
+}
+
+/** Why finished WAL does not reach the archive, as a sentence; undefined when all is well. Asks it to try again. */
+export async function archiveTrouble(effect: Effect, place: Place, port: number): Promise<string | undefined> {
+  // The files tell for nothing what a connection would cost something to ask, and nearly always all is well.
+  if (!(await somethingWaits(place))) return undefined
+  return await withSuperuser(place, port, {}, async (client) => {
+    const { rows } = await client.query<{ failing: boolean; failed: string | null }>(
+      `select last_failed_wal as failed,
+         last_failed_time is not null and last_failed_time > coalesce(last_archived_time, '-infinity') as failing
+       from pg_stat_archiver`,
+    )
+    if (!rows[0]?.failing) return undefined
+    // By itself it would try again within a minute; woken, it tries now.
+    await effect('archive: try again')
+    await client.query('select pg_reload_conf()')
+    return (
+      `its WAL cannot be archived (${rows[0].failed} is waiting), so moments from now on cannot be restored; ` +
+      `check that ${place.archive} can be written and that its disk has space`
+    )
+  })
+}
+
+/** Whether a finished segment has been waiting for longer than it should. Costs one listing of a nearly empty folder. */
+export async function somethingWaits(place: Place): Promise<boolean> {
+  const folder = join(place.data, 'pg_wal', 'archive_status')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.ready'))
+  for (const name of names.toSorted()) {
+    const seen = await stat(join(folder, name)).catch(() => undefined)
+    if (seen && Date.now() - seen.mtimeMs > patience_ms) return true
+  }
+  return false
+}
+
+/** Removes what lies before this WAL file. */
+export async function pruneArchive(effect: Effect, place: Place, start_wal_file: string): Promise<void> {
+  // Also the labels of backups, whose names begin with those of segments; the histories of timelines are kept.
+  const names = (await readdir(place.archive)).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
+  for (const name of names) {
+    if (placeInWal(name) >= placeInWal(start_wal_file)) continue
+    await ensureRemoved(effect, 'archived WAL', join(place.archive, name))
+  }
+}
+
+/** In single quotes for a shell; a percent sign is PostgreSQL's own, but for %f. */
+export function shellPath(path: string): string {
+  const escaped = path.replaceAll('%', '%%').replaceAll(/%%f(?=$|\.new$)/g, '%f')
+  return `'${escaped.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,115 @@
+// A copy of a whole data directory from which PostgreSQL recovers to a consistent state by itself: of a running server by
+// its backup mode, of a stopped or crashed one as it lies there. One mechanism for snapshots and all that stands on them.
+// 1. A copy of a running server without its backup_label would usually start, and sometimes be wrong without a word: the
+//    label is written before anybody else can see the copy.
+// 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
+// 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, realpath, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { copyControl, readControl } from './control-file.ts'
+import { copyTree } from './copy-tree.ts'
+import type { Effect } from './effect.ts'
+import type { Place } from './layout.ts'
+import { copyLiveFile } from './live-file.ts'
+import { withSuperuser } from './superuser.ts'
+import { firstGap, isHistory, listSegments, placeInWal, segmentNameOf, type Segment } from './wal.ts'
+
+/** The moment of the copy is the one from which on its service's WAL leads to any later one. */
+export type ClusterCopy = { taken_at: Date; start_wal_file: string; size_bytes: number }
+
+/** A checkpoint of a busy server with much memory takes a while. */
+const statement_timeout_ms = 600_000
+
+export async function copyRunning(
+  effect: Effect,
+  place: Place,
+  port: number,
+  to: string,
+  signal: AbortSignal,
+): Promise<ClusterCopy> {
+  return await withSuperuser(place, port, { statement_timeout_ms }, async (client) => {
+    const cut_off = new AbortController()
+    client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
+    await effect('copy: begin backup')
+    // Keeps the WAL of the copy from being removed before it is copied; goes with the connection.
+    const slot = `howdah_${randomBytes(8).toString('hex')}`
+    await client.query('select pg_create_physical_replication_slot($1, true, true)', [slot])
+    await client.query(`select pg_backup_start('howdah', true)`)
+    await effect('copy: files')
+    const either = AbortSignal.any([signal, cut_off.signal])
+    const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
+    const bytes = await copyTree(place.data, to, { skip, tolerate_missing: true, signal: either })
+    await copyControl(place.data, to)
+    await effect('copy: end backup')
+    const { rows } = await client.query<{ label: string; last: string }>(
+      'select labelfile as label, pg_walfile_name(lsn) as last from pg_backup_stop(false)',
+    )
+    const [stop] = rows
+    const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
+    if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
+    const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop.last)
+    await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
+    return { taken_at: await clockOf(client), start_wal_file, size_bytes: bytes + wal_bytes }
+  })
+}
+
+/** Nobody may start it meanwhile. After a crash the copy recovers as the service itself would. */
+export async function copyStopped(effect: Effect, place: Place, to: string, signal: AbortSignal): Promise<ClusterCopy> {
+  const control = await readControl(place.data)
+  const segments = await listSegments(join(place.data, 'pg_wal'))
+  const segment_bytes = segments[0]?.bytes
+  if (segment_bytes === undefined) throw new Error(`there is no WAL in ${place.data}`)
+  const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
+  await effect('copy: files')
+  // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
+  const bytes = await copyTree(place.data, to, { skip: isLeftOut, tolerate_missing: true, signal })
+  const wal_bytes = await copyWal(effect, place, to, start_wal_file, undefined)
+  return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
+}
+
+const emptied_folders =
+  /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans|log)\//
+const left_out_files =
+  /^(postmaster\.(pid|opts)|(standby|recovery)\.signal|backup_(label|manifest).*|tablespace_map.*|current_logfiles.*|postgresql\.auto\.conf.*)$/
+const left_out_anywhere = /(^|\/)(pg_internal\.init[^/]*|pgsql_tmp[^/]*)$/
+
+function isLeftOut(path: string): boolean {
+  return emptied_folders.test(path) || left_out_files.test(path) || left_out_anywhere.test(path)
+}
+
+async function copyWal(effect: Effect, place: Place, to: string, first: string, last: string | undefined) {
+  const [from, pg_wal] = [join(await realpath(place.data), 'pg_wal'), join(to, 'pg_wal')]
+  const needed = (await listSegments(from)).filter(
+    ({ name }) => placeInWal(name) >= placeInWal(first) && (last === undefined || placeInWal(name) <= placeInWal(last)),
+  )
+  const gap = firstGap(needed, first)
+  if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
+  await effect('copy: WAL')
+  const cloning = { possible: true }
+  for (const { name, path } of needed) await copyLiveFile(path, join(pg_wal, name), cloning)
+  for (const name of (await readdir(from)).filter(isHistory)) {
+    await copyLiveFile(join(from, name), join(pg_wal, name), cloning)
+  }
+  await mkdir(join(pg_wal, 'summaries'), { mode: 0o700 })
+  await mkdir(join(pg_wal, 'archive_status'), { mode: 0o700 })
+  await saveArchived(pg_wal, needed)
+  return needed.reduce((sum, segment) => sum + segment.bytes, 0)
+}
+
+/** The source has archived them, or will: a fork does not do it again. It goes on writing the last one itself. */
+async function saveArchived(pg_wal: string, segments: readonly Segment[]): Promise<void> {
+  const last = segments.at(-1)
+  for (const { name, number } of segments) {
+    if (number !== last?.number) await writeFile(join(pg_wal, 'archive_status', `${name}.done`), '', { mode: 0o600 })
+  }
+}
+
+/** The server's clock, because its commits carry that; rounded up, so that the copy is complete at that moment. */
+async function clockOf(client: pg.Client): Promise<Date> {
+  const { rows } = await client.query<{ ms: number }>(
+    'select ceil(extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+  )
+  return new Date(rows[0]?.ms ?? Date.now())
+}

@@ -1,0 +1,69 @@
+// Long work that goes on between two looks: a copy of a whole database, say. It runs inside this process under a name
+// that every look derives anew, so a look that finds it under way leaves it alone.
+// It is never the truth: what a job has made is found in the file system, and a killed one is simply begun again.
+
+export type Jobs = {
+  /** Begins the work unless it is under way, and waits a little for its end. Its failure is thrown, to one caller. */
+  ensure(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<'done' | 'under way'>
+  /** Breaks off every job of a service and waits until nothing of it goes on. */
+  end(service_id: string): Promise<void>
+  close(): Promise<void>
+}
+
+type Outcome = { error?: unknown }
+type Job = { breaking_off: AbortController; ended: Promise<Outcome> }
+
+/** Small databases are copied within it, so that one look is enough for them. */
+const wait_ms = 2_000
+
+/** A job's name is `<service id>/<what>`. */
+export function newJobs(): Jobs {
+  const jobs = new Map<string, Job>()
+
+  const begin = (name: string, work: (signal: AbortSignal) => Promise<void>): Job => {
+    const breaking_off = new AbortController()
+    const ended = work(breaking_off.signal).then(
+      (): Outcome => {
+        // What it made can be seen; only a failure has to wait for somebody who asks.
+        jobs.delete(name)
+        return {}
+      },
+      (error: unknown): Outcome => ({ error }),
+    )
+    const job = { breaking_off, ended }
+    jobs.set(name, job)
+    return job
+  }
+
+  const endAll = async (chosen: (name: string) => boolean) => {
+    const ending = [...jobs].filter(([name]) => chosen(name))
+    for (const [, job] of ending) job.breaking_off.abort(new Error('broken off'))
+    for (const [name, job] of ending) {
+      await job.ended
+      jobs.delete(name)
+    }
+  }
+
+  return {
+    async ensure(name, work) {
+      const job = jobs.get(name) ?? begin(name, work)
+      const outcome = await withinWait(job.ended)
+      if (outcome === undefined) return 'under way'
+      jobs.delete(name)
+      if ('error' in outcome) throw outcome.error
+      return 'done'
+    },
+    end: (service_id) => endAll((name) => name.startsWith(`${service_id}/`)),
+    close: () => endAll(() => true),
+  }
+}
+
+async function withinWait(ended: Promise<Outcome>): Promise<Outcome | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(resolve, wait_ms, undefined)
+  try {
+    return await Promise.race([ended, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

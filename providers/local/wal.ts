@@ -1,0 +1,77 @@
+// WAL as files: their names, and which of those that lie somewhere hold WAL of the place that their name says.
+// A name is 8 digits of timeline and 16 of place; the place alone, as text, tells which of two comes first.
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorCode } from './effect.ts'
+
+export type Segment = { name: string; path: string; number: number; bytes: number }
+
+const segment_name = /^[0-9A-F]{24}$/
+export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
+
+/** The same for one place on any timeline, and in the order of the WAL. */
+export const placeInWal = (name: string) => name.slice(8, 24)
+
+/** The file that holds this position. */
+export function segmentNameOf(timeline: number, position: bigint, segment_bytes: number): string {
+  const number = position / BigInt(segment_bytes)
+  const per_log = 0x1_0000_0000n / BigInt(segment_bytes)
+  return [BigInt(timeline), number / per_log, number % per_log].map(hex8).join('')
+}
+
+/** The segments of a folder, oldest first, without those that PostgreSQL keeps only to reuse them. */
+export async function listSegments(folder: string): Promise<Segment[]> {
+  const names = (await readdir(folder)).filter((name) => segment_name.test(name)).toSorted()
+  const found = await Promise.all(names.map((name) => findSegment(folder, name)))
+  return found.filter((segment) => segment !== undefined).toSorted((a, b) => a.number - b.number)
+}
+
+/** What is missing of an unbroken row from the first name to the last segment, as the name that it would have. */
+export function firstGap(segments: readonly Segment[], first_name: string): string | undefined {
+  const there = new Set(segments.map((segment) => segment.number))
+  const last = segments.at(-1)
+  if (last === undefined) return first_name
+  const timeline = Number.parseInt(first_name.slice(0, 8), 16)
+  for (let number = numberOf(first_name, last.bytes); number <= last.number; number++) {
+    if (!there.has(number)) return segmentNameOf(timeline, BigInt(number) * BigInt(last.bytes), last.bytes)
+  }
+  return undefined
+}
+
+async function findSegment(folder: string, name: string): Promise<Segment | undefined> {
+  const path = join(folder, name)
+  const header = await readHeader(path)
+  if (header === undefined) return undefined
+  const number = numberOf(name, header.segment_bytes)
+  // One that was renamed for later use still says where it was before; a fresh one says nothing.
+  const in_use = header.address === BigInt(number) * BigInt(header.segment_bytes)
+  return in_use ? { name, path, number, bytes: header.segment_bytes } : undefined
+}
+
+/** The beginning of a segment's first page: its address and the size of segments. */
+async function readHeader(path: string): Promise<{ address: bigint; segment_bytes: number } | undefined> {
+  try {
+    const file = await open(path, 'r')
+    try {
+      const bytes = Buffer.alloc(40)
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, 0)
+      const segment_bytes = bytes.readUInt32LE(32)
+      return bytesRead < bytes.length || segment_bytes === 0
+        ? undefined
+        : { address: bytes.readBigUInt64LE(8), segment_bytes }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    // Removed or reused between the listing and here, which PostgreSQL does only with what nobody needs.
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function numberOf(name: string, segment_bytes: number): number {
+  const [log, low] = [name.slice(8, 16), name.slice(16, 24)].map((part) => Number.parseInt(part, 16))
+  return (log ?? 0) * (0x1_0000_0000 / segment_bytes) + (low ?? 0)
+}
+
+const hex8 = (value: bigint) => value.toString(16).toUpperCase().padStart(8, '0')

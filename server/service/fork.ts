@@ -1,0 +1,98 @@
+// Fork a service: the same making as create, with a source: one moment of the parent. The moment is chosen while the
+// parent's row is locked, so the snapshot it stands on cannot go meanwhile.
+import type { Static } from 'typebox'
+import { api } from '#contract/api.ts'
+import type { ForkServiceInput, Service } from '#contract/service.ts'
+import type { Sql } from '../db.ts'
+import { newId } from '../id.ts'
+import { restorableOf, sourceSnapshot } from '../snapshot/rules.ts'
+import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
+import { nudge } from '../work.ts'
+import { type At, getService, lockService } from './change.ts'
+import type { ServiceContext } from './context.ts'
+import { insertEvent } from './events.ts'
+import { makeService } from './make.ts'
+import { invalid, parseName, parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
+import type { ServiceRow, Source } from './store.ts'
+
+type Input = Static<typeof ForkServiceInput>
+type Request = { at: At; input: Input; idempotency_key: string | undefined }
+
+export async function forkService(context: ServiceContext, { at, input, idempotency_key }: Request): Promise<Service> {
+  const parent = await getService(context.db, at)
+  requireStatus(parent, api.forkService.accepts, new Date())
+  const problems: string[] = []
+  const name = parseName(input.name ?? forkName(parent.name), problems)
+  const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, problems)
+  const target_time = parseTarget(input, problems)
+  const provider = context.providers.get(parent.region_code)
+  if (provider === undefined) problems.push(`region ${parent.region_code} is not configured on this server`)
+  const refusal = await provider?.refusalOf({ size, extensions: parent.extensions })
+  if (refusal !== undefined) problems.push(refusal)
+  if (provider === undefined || problems.length > 0) throw invalid(problems)
+  const described = {
+    name,
+    region_code: parent.region_code,
+    service_type: parent.service_type,
+    environment: input.environment_tag ?? 'DEV',
+    ...sizeColumnsOf(size),
+    extensions: parent.extensions,
+  }
+  return makeService(context, {
+    provider,
+    project_id: at.project_id,
+    described,
+    request: { ...input, service_id: at.service_id },
+    idempotency_key,
+    event: `created as ${name}, a fork of ${parent.service_id} (${input.fork_strategy})`,
+    sourceOf: async (tx) => sourceOf(tx, await lockService(tx, at, api.forkService.accepts), input, target_time),
+  })
+}
+
+/** The parent's name with -fork, within the length that a name may have. */
+function forkName(name: string): string {
+  return `${Array.from(name).slice(0, 123).join('')}-fork`
+}
+
+function parseTarget(input: Input, problems: string[]): Date | undefined {
+  if (input.fork_strategy !== 'PITR') {
+    if (input.target_time !== undefined) problems.push('/target_time: only goes with fork_strategy PITR')
+    return undefined
+  }
+  if (input.target_time === undefined) {
+    problems.push('/target_time: is required with fork_strategy PITR')
+    return undefined
+  }
+  return new Date(input.target_time)
+}
+
+async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: Date | undefined): Promise<Source> {
+  const { service_id } = parent
+  const now = new Date()
+  const source = {
+    source_service_id: service_id,
+    source_project_id: parent.project_id,
+    source_strategy: input.fork_strategy,
+  }
+  await insertEvent(tx, service_id, 'forked', `a fork was requested (${input.fork_strategy})`)
+  // The parent has something to do for every strategy: take a snapshot, finish one, or bring its WAL to the target.
+  await nudge(tx, 'service', service_id)
+  if (input.fork_strategy === 'NOW') {
+    const { snapshot_id } = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'fork' })
+    return { ...source, source_snapshot_id: snapshot_id, source_time: now }
+  }
+  const snapshots = await listSnapshots(tx, service_id)
+  if (input.fork_strategy === 'PITR') {
+    const window = restorableOf(snapshots, now)
+    if (window === undefined)
+      throw invalid(['/target_time: the service has no complete snapshot yet; try again shortly'])
+    if (target === undefined || target < window.from || target > window.until) {
+      const { from, until } = window
+      const reach = `${from.toISOString()} to ${until.toISOString()}`
+      throw invalid([`/target_time: is outside the moments that can be restored, ${reach}`])
+    }
+  }
+  const snapshot = sourceSnapshot(snapshots, input.fork_strategy, target)
+  if (snapshot === undefined) throw invalid(['/fork_strategy: the service has no snapshot to fork from; use NOW'])
+  return { ...source, source_snapshot_id: snapshot.snapshot_id, source_time: target ?? snapshot.taken_at }
+}

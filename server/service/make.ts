@@ -1,0 +1,94 @@
+// Makes a service: what create and fork have in common. One row at a free endpoint, its first snapshot, its event and its
+// nudge in one transaction; once, however often a request with an Idempotency-Key is repeated. The answer is the only
+// place where the password ever appears.
+import { createHash, randomBytes } from 'node:crypto'
+import { Fault } from '#contract/fault.ts'
+import type { Service } from '#contract/service.ts'
+import type { Provider } from '#providers/provider.ts'
+import type { Sql } from '../db.ts'
+import { newId } from '../id.ts'
+import { insertSnapshot } from '../snapshot/store.ts'
+import { nudge } from '../work.ts'
+import type { ServiceContext } from './context.ts'
+import { insertEvent } from './events.ts'
+import { findRepeat, insertIdempotencyKey } from './idempotency.ts'
+import { newPassword, newVerifier, passwordOf } from './password.ts'
+import { services_per_project_max, serviceView } from './rules.ts'
+import { countServices, insertService, listPorts, type NewService, type ServiceRow, type Source } from './store.ts'
+
+export type Described = Omit<
+  NewService,
+  'service_id' | 'project_id' | 'host' | 'port' | 'password_verifier' | keyof Source
+>
+
+export type Making = {
+  provider: Provider
+  project_id: string
+  described: Described
+  /** The whole request, so that a key that comes with another one is refused. */
+  request: Readonly<Record<string, unknown>>
+  idempotency_key: string | undefined
+  event: string
+  /** Chooses the moment that a fork starts from, in the transaction that writes the fork. */
+  sourceOf?: (tx: Sql) => Promise<Source>
+}
+
+const endpoint_attempts_max = 20
+
+export async function makeService({ db }: ServiceContext, making: Making): Promise<Service> {
+  const { project_id, idempotency_key } = making
+  const service_id = newId()
+  const salt = randomBytes(16)
+  const password = idempotency_key === undefined ? newPassword() : passwordOf(idempotency_key, salt)
+  const identity = { service_id, password_verifier: await newVerifier(password) }
+  if (idempotency_key === undefined) {
+    return viewOf(making, await db.transaction((tx) => insertMade(tx, making, identity)), password)
+  }
+  const repeatable = { project_id, idempotency_key, request_hash: hashOf(making.request) }
+  const row = await db.transaction(async (tx) => {
+    const first = await insertIdempotencyKey(tx, { ...repeatable, salt, service_id })
+    return first ? insertMade(tx, making, identity) : undefined
+  })
+  if (row !== undefined) return viewOf(making, row, password)
+  const repeat = await findRepeat(db, repeatable)
+  if (repeat === undefined) throw new Fault('CONFLICT', 'this Idempotency-Key expired just now; choose a new key')
+  return viewOf(making, repeat.row, passwordOf(idempotency_key, repeat.salt))
+}
+
+function viewOf({ provider }: Making, row: ServiceRow, initial_password: string): Service {
+  return { ...serviceView(row, { now: new Date(), volume_type: provider.volume_type }), initial_password }
+}
+
+async function insertMade(tx: Sql, making: Making, identity: Pick<NewService, 'service_id' | 'password_verifier'>) {
+  const { project_id, described } = making
+  if ((await countServices(tx, project_id, services_per_project_max)) >= services_per_project_max) {
+    const limit = `a project holds at most ${services_per_project_max} services`
+    throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create another project`)
+  }
+  const source = await making.sourceOf?.(tx)
+  const row = await insertAtFreeEndpoint(tx, making.provider, { ...described, ...identity, ...source, project_id })
+  await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
+  await insertEvent(tx, row.service_id, 'created', making.event)
+  await nudge(tx, 'service', row.service_id)
+  return row
+}
+
+/** Requests at the same time may pick the same port; the constraint lets one have it and the others pick again. */
+async function insertAtFreeEndpoint(tx: Sql, provider: Provider, service: Omit<NewService, 'host' | 'port'>) {
+  const taken = new Set(await listPorts(tx, provider.region_code))
+  for (let attempt = 0; attempt < endpoint_attempts_max; attempt += 1) {
+    const endpoint = await provider.newEndpoint(taken)
+    const row = await insertService(tx, { ...service, ...endpoint })
+    if (row !== undefined) return row
+    taken.add(endpoint.port)
+  }
+  throw new Fault('UNAVAILABLE', 'no free port was found for the service; repeat the request', {
+    retry_after_seconds: 1,
+  })
+}
+
+/** Two requests that say the same in another order of members are the same request. */
+function hashOf(request: Readonly<Record<string, unknown>>): Buffer {
+  const members = Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha256').update(JSON.stringify(members)).digest()
+}

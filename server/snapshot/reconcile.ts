@@ -1,0 +1,54 @@
+// What a look at a service means for its snapshots: those taken are written down, those gone are forgotten, a due one is
+// asked for, and those past their time are asked to go. Runs in the transaction that ends the look.
+import type { ObservedService } from '#providers/provider.ts'
+import type { Sql } from '../db.ts'
+import { newId } from '../id.ts'
+import { insertEvent } from '../service/events.ts'
+import type { ServiceRow } from '../service/store.ts'
+import { nudge } from '../work.ts'
+import { expiredSnapshots, snapshotIsDue, type SnapshotPolicy } from './rules.ts'
+import {
+  insertSnapshot,
+  listSnapshots,
+  listSnapshotsInUse,
+  removeSnapshots,
+  saveSnapshotDeleted,
+  saveTaken,
+  type SnapshotRow,
+} from './store.ts'
+
+type Look = {
+  row: ServiceRow
+  snapshots: readonly SnapshotRow[]
+  seen: ObservedService
+  policy: SnapshotPolicy
+  now: Date
+}
+
+/** True when a snapshot became complete: forks may be waiting for it. */
+export async function saveSnapshots(tx: Sql, { row, snapshots, seen, policy, now }: Look): Promise<boolean> {
+  let progress = false
+  for (const snapshot of seen.snapshots) {
+    const known = snapshots.find((one) => one.snapshot_id === snapshot.snapshot_id)
+    if (known === undefined) continue
+    if (snapshot.state === 'complete' && known.taken_at === null) {
+      await saveTaken(tx, known.snapshot_id, snapshot)
+      if (known.kind !== 'fork')
+        await insertEvent(tx, row.service_id, 'snapshot', `snapshot ${known.snapshot_id} taken`)
+      progress = true
+    }
+    if (snapshot.state === 'absent' && known.deleted_at !== null) await removeSnapshots(tx, [known.snapshot_id])
+  }
+  if (row.deleted_at === null && row.settled_generation > 0) await saveSchedule(tx, row, policy, now)
+  return progress
+}
+
+async function saveSchedule(tx: Sql, { service_id, power }: ServiceRow, policy: SnapshotPolicy, now: Date) {
+  const rows = await listSnapshots(tx, service_id)
+  // A stopped service does not change: its last snapshot stays as good as it is.
+  const due = power === 'on' && snapshotIsDue(rows, policy, now)
+  if (due) await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'scheduled' })
+  const expired = expiredSnapshots(rows, await listSnapshotsInUse(tx, service_id), policy)
+  if (expired.length > 0) await saveSnapshotDeleted(tx, expired)
+  if (due || expired.length > 0) await nudge(tx, 'service', service_id)
+}

@@ -1,0 +1,79 @@
+// The handlers of snapshots, of the restorable window and of the lineage.
+import { api } from '#contract/api.ts'
+import { Fault, notFound } from '#contract/fault.ts'
+import type { snapshot_endpoints } from '#contract/snapshot.ts'
+import type { Handlers } from '../handler.ts'
+import { newId } from '../id.ts'
+import { type At, getService, lockService } from '../service/change.ts'
+import type { ServiceContext } from '../service/context.ts'
+import { insertEvent } from '../service/events.ts'
+import { listServices, type ServiceRow } from '../service/store.ts'
+import { nudge } from '../work.ts'
+import { restorableOf, snapshotView } from './rules.ts'
+import { insertSnapshot, listSnapshots, listSnapshotsInUse, saveSnapshotDeleted } from './store.ts'
+
+export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof typeof snapshot_endpoints> {
+  const { db } = context
+  return {
+    listSnapshots: async ({ params }) => {
+      const { service_id } = await getService(db, params)
+      return (await listSnapshots(db, service_id)).map(snapshotView)
+    },
+
+    takeSnapshot: ({ params }) =>
+      db.transaction(async (tx) => {
+        const { service_id } = await lockService(tx, params, api.takeSnapshot.accepts)
+        const row = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'manual' })
+        await insertEvent(tx, service_id, 'requested', `snapshot ${row.snapshot_id} requested`)
+        await nudge(tx, 'service', service_id)
+        return snapshotView(row)
+      }),
+
+    deleteSnapshot: ({ params }) => deleteSnapshot(context, params, params.snapshot_id),
+
+    getRestorable: async ({ params }) => {
+      const { service_id } = await getService(db, params)
+      const window = restorableOf(await listSnapshots(db, service_id), new Date())
+      if (window === undefined) return {}
+      return { restorable_from: window.from.toISOString(), restorable_until: window.until.toISOString() }
+    },
+
+    getLineage: async ({ params }) => {
+      const rows = await listServices(db, params.project_id)
+      const ids = new Set(rows.map((row) => row.service_id))
+      return rows.map((row) => lineageNode(row, ids))
+    },
+  }
+}
+
+async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const { service_id } = await lockService(tx, at, undefined)
+    const rows = await listSnapshots(tx, service_id)
+    const row = rows.find((one) => one.snapshot_id === snapshot_id)
+    if (row === undefined) throw notFound('no snapshot with that id exists')
+    if (row.deleted_at !== null) return
+    const lasting = rows.filter((one) => one.taken_at !== null && one.deleted_at === null && one.kind !== 'fork')
+    if (lasting.length === 1 && lasting[0] === row) {
+      throw new Fault('CONFLICT', 'this is the last complete snapshot; take another one first')
+    }
+    if ((await listSnapshotsInUse(tx, service_id)).includes(snapshot_id)) {
+      throw new Fault('CONFLICT', 'a fork is being made from this snapshot; delete it when the fork is READY')
+    }
+    await saveSnapshotDeleted(tx, [snapshot_id])
+    await insertEvent(tx, service_id, 'requested', `deletion of snapshot ${snapshot_id} requested`)
+    await nudge(tx, 'service', service_id)
+  })
+}
+
+function lineageNode(row: ServiceRow, ids: ReadonlySet<string>) {
+  const node = { service_id: row.service_id, name: row.name, created: row.created.toISOString() }
+  if (row.source_service_id === null || row.source_strategy === null) return node
+  const forked_from = {
+    service_id: row.source_service_id,
+    fork_strategy: row.source_strategy,
+    exists: ids.has(row.source_service_id),
+  }
+  if (row.source_time === null) return { ...node, forked_from }
+  return { ...node, forked_from: { ...forked_from, moment: row.source_time.toISOString() } }
+}

@@ -1,0 +1,73 @@
+// The rules of snapshots, pure: when one is due, which ones go, which moment a fork can start from.
+import type { Static } from 'typebox'
+import type { ForkStrategy, Snapshot } from '#contract/snapshot.ts'
+import type { SnapshotRow } from './store.ts'
+
+export type SnapshotPolicy = { interval_seconds: number; kept: number }
+
+/** True when the newest snapshot that the schedule counts (taken or under way) is older than the interval. */
+export function snapshotIsDue(rows: readonly SnapshotRow[], policy: SnapshotPolicy, now: Date): boolean {
+  const counted = rows.filter((row) => row.kind === 'initial' || row.kind === 'scheduled')
+  const newest = Math.max(0, ...counted.map((row) => row.requested_at.getTime()))
+  return now.getTime() - newest >= policy.interval_seconds * 1000
+}
+
+/**
+ * Which snapshots have served their time: scheduled ones beyond the number kept, and the private ones of forks that
+ * are made. Never one in use, never the newest complete one: the window of recovery stays whole.
+ */
+export function expiredSnapshots(
+  rows: readonly SnapshotRow[],
+  in_use: readonly string[],
+  policy: SnapshotPolicy,
+): string[] {
+  const complete = byAge(rows).filter((row) => row.taken_at !== null && row.deleted_at === null)
+  const newest_lasting = complete.find((row) => row.kind !== 'fork')
+  const beyond = complete.filter((row) => row.kind === 'initial' || row.kind === 'scheduled').slice(policy.kept)
+  const private_ones = rows.filter((row) => row.kind === 'fork' && row.deleted_at === null)
+  return [...beyond, ...private_ones]
+    .filter((row) => row !== newest_lasting && !in_use.includes(row.snapshot_id))
+    .map((row) => row.snapshot_id)
+}
+
+/** The moments that can be reached: from the oldest complete snapshot until now. Undefined before the first one. */
+export function restorableOf(rows: readonly SnapshotRow[], now: Date): { from: Date; until: Date } | undefined {
+  const times = lasting(rows).flatMap((row) => (row.taken_at === null ? [] : [row.taken_at.getTime()]))
+  return times.length === 0 ? undefined : { from: new Date(Math.min(...times)), until: now }
+}
+
+/**
+ * The snapshot that a fork stands on. LAST_SNAPSHOT: the newest complete one, or the one being taken when there is
+ * none yet. PITR: the newest that was complete by the target. NOW makes its own, so it has no answer here.
+ */
+export function sourceSnapshot(
+  rows: readonly SnapshotRow[],
+  strategy: Exclude<ForkStrategy, 'NOW'>,
+  target: Date | undefined,
+): SnapshotRow | undefined {
+  const newest_first = byAge(lasting(rows))
+  const complete = newest_first.filter((row) => row.taken_at !== null)
+  if (strategy === 'LAST_SNAPSHOT') return complete[0] ?? newest_first[0]
+  return complete.find((row) => row.taken_at !== null && target !== undefined && row.taken_at <= target)
+}
+
+export function snapshotView(row: SnapshotRow): Static<typeof Snapshot> {
+  const view: Static<typeof Snapshot> = {
+    id: row.snapshot_id,
+    kind: row.kind,
+    status: row.deleted_at !== null ? 'deleting' : row.taken_at === null ? 'taking' : 'complete',
+    requested: row.requested_at.toISOString(),
+  }
+  if (row.taken_at !== null) view.taken = row.taken_at.toISOString()
+  if (row.size_bytes !== null) view.size_mb = Math.ceil(row.size_bytes / 1e6)
+  return view
+}
+
+/** Those that recovery may stand on: not on their way out, and not the private ones of a fork. */
+function lasting(rows: readonly SnapshotRow[]): SnapshotRow[] {
+  return rows.filter((row) => row.deleted_at === null && row.kind !== 'fork')
+}
+
+function byAge(rows: readonly SnapshotRow[]): SnapshotRow[] {
+  return rows.toSorted((a, b) => b.requested_at.getTime() - a.requested_at.getTime())
+}

@@ -1,0 +1,143 @@
+// The archive from outside: a stalled one makes the service UNSTABLE, says why and heals by itself; and what retention
+// prunes never takes a moment of the window with it.
+import { readdirSync, readFileSync } from 'node:fs'
+import { readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { storeUrlOf } from '#test/database.ts'
+import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+import { type Family, familyOf } from './family.ts'
+
+let installation: TestInstallation
+let family: Family
+
+beforeAll(async () => {
+  installation = await startInstallation({ config: { snapshot_interval: 1, snapshots_kept: 2 } })
+  family = familyOf(installation)
+})
+afterAll(() => installation.stop())
+
+async function onSuperuser(service: ReadyService, sql: string): Promise<string> {
+  const host = join(installation.config.data_dir, 'local', 'run', service.service_id)
+  const client = new pg.Client({ host, port: service.endpoint.port, user: 'postgres', database: 'postgres' })
+  await client.connect()
+  try {
+    const { rows } = await client.query<string[]>({ text: sql, rowMode: 'array' })
+    return String(rows[0]?.[0])
+  } finally {
+    await client.end()
+  }
+}
+
+const switchWal = (service: ReadyService) => onSuperuser(service, 'select pg_walfile_name(pg_switch_wal())')
+
+test('every service archives from its first second, each into its own folder', async () => {
+  const [one, other] = [await installation.createService(), await installation.createService()]
+  for (const service of [one, other]) {
+    await family.rows(service, 'create table t (n int)')
+    await switchWal(service)
+    const archived = () => readdirSync(join(family.home(service), 'archive')).some((name) => /^\w{24}$/.test(name))
+    await until(archived, { what: 'a segment is archived' })
+  }
+})
+
+test('a stalled archive makes the service UNSTABLE with a clear event, and it heals when the cause is gone', async () => {
+  const service = await installation.createService({ cpu_millis: 'shared' })
+  const archive = join(family.home(service), 'archive')
+  await family.untilSnapshot(service)
+  await rename(archive, `${archive}.away`)
+  await writeFile(archive, 'in the way')
+  await family.rows(service, 'create table t (n int)')
+  await switchWal(service)
+  const status = join(family.home(service), 'data', 'pg_wal', 'archive_status')
+  await until(async () => (await onSuperuser(service, 'select failed_count from pg_stat_archiver')) !== '0')
+  const [waiting = ''] = readdirSync(status).filter((name) => /^\w{24}\.ready$/.test(name))
+  // As if it had been waiting for a minute already.
+  const minute_ago = new Date(Date.now() - 60_000)
+  await utimes(join(status, waiting), minute_ago, minute_ago)
+  await installation.untilStatus(service.service_id, 'UNSTABLE')
+  expect(await family.rows(service, 'select count(*) from t')).toEqual(['0'])
+  const told = (await family.events(service)).find((event) => event.startsWith('setback:'))
+  expect(told).toContain('its WAL cannot be archived')
+  expect(told).toContain(archive)
+  await rm(archive)
+  await rename(`${archive}.away`, archive)
+  await installation.untilStatus(service.service_id, 'READY')
+  const caught_up = 'select last_archived_time > last_failed_time from pg_stat_archiver'
+  expect(await onSuperuser(service, caught_up)).toBe('true')
+  expect(readdirSync(status)).not.toContain(waiting)
+  expect(await family.events(service)).toContain('recovered: the service answers again')
+})
+
+test('retention keeps as many snapshots as it should, prunes older WAL, and the window stays whole', async () => {
+  const service = await installation.createService({ cpu_millis: 'shared' })
+  await family.rows(service, 'create table t (n int)')
+  const first = await family.untilSnapshot(service)
+  const seen = new Set([first.id])
+  for (let n = 1; seen.size < 5; n++) {
+    await family.rows(service, `insert into t values (${n})`)
+    await switchWal(service)
+    await lookNow(service)
+    for (const { id, status } of await family.snapshots(service)) if (status === 'complete') seen.add(id)
+  }
+  await until(async () => {
+    await lookNow(service)
+    const all = await family.snapshots(service)
+    return all.length <= 3 && !all.some(({ id }) => id === first.id)
+  })
+
+  const kept = (await family.snapshots(service)).filter(({ status }) => status === 'complete')
+  const oldest = kept.toSorted((a, b) => ((a.taken ?? '') < (b.taken ?? '') ? -1 : 1))[0]
+  await until(() => {
+    const starts = readdirSync(join(family.home(service), 'snapshots'))
+      .filter((name) => !name.includes('.'))
+      .map((id) => readFileSync(join(family.home(service), 'snapshots', id, 'snapshot.json'), 'utf8'))
+      .map((text) => (JSON.parse(text) as { start_wal_file: string }).start_wal_file)
+      .toSorted()
+    const archived = readdirSync(join(family.home(service), 'archive')).toSorted()
+    return archived.every((name) => name >= (starts[0] ?? ''))
+  })
+  expect(oldest).toBeDefined()
+  const target_time = (
+    await installation.call<{ restorable_from: string }>(
+      'GET',
+      `${installation.services}/${service.service_id}/restorable`,
+    )
+  ).body.restorable_from
+  const child = await family.fork(service, { fork_strategy: 'PITR', target_time })
+  expect(Number(await family.rows(child, 'select count(*) from t'))).toBeGreaterThan(0)
+})
+
+test('the last complete snapshot cannot be deleted, another one can', async () => {
+  const service = await installation.createService({ cpu_millis: 'shared' })
+  const only = await family.untilSnapshot(service)
+  const at = `${installation.services}/${service.service_id}/snapshots`
+  const { status } = await installation.call('DELETE', `${at}/${only.id}`)
+  expect(status).toBe(409)
+  await installation.call('POST', at)
+  await family.untilSnapshot(service, [only.id])
+  expect((await installation.call('DELETE', `${at}/${only.id}`)).status).toBe(202)
+  await until(async () => !(await family.snapshots(service)).some(({ id }) => id === only.id))
+  await until(async () => !(await readdir(join(family.home(service), 'snapshots'))).includes(only.id))
+})
+
+/** Makes the service due, as time would. */
+async function lookNow({ service_id }: ReadyService): Promise<void> {
+  const store = new pg.Client(storeUrlOf(installation.config.data_dir))
+  await store.connect()
+  try {
+    await store.query(`update work set due_at = now(), nudges = nudges + 1 where key = $1`, [service_id])
+    await store.query(`select pg_notify('work', '')`)
+    await until(async () => {
+      const { rowCount } = await store.query(
+        'select from work where key = $1 and due_at > now() and lease_token is null',
+        [service_id],
+      )
+      return rowCount === 1
+    })
+  } finally {
+    await store.end()
+  }
+}

@@ -1,0 +1,58 @@
+// What the fork tests share: forking by the API, asking databases as their customers do, and the way from a service to
+// its folders.
+import { join } from 'node:path'
+import type pg from 'pg'
+import type { Snapshot } from '#contract/snapshot.ts'
+import type { Static } from 'typebox'
+import { loginTo } from '#test/database.ts'
+import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+
+export type Family = ReturnType<typeof familyOf>
+
+export type ForkInput = { fork_strategy: 'NOW' | 'LAST_SNAPSHOT' | 'PITR'; target_time?: string; name?: string }
+
+export function familyOf(installation: TestInstallation) {
+  const { call, services } = installation
+  const requestFork = async (parent: ReadyService, input: ForkInput): Promise<ReadyService> => {
+    const answer = await call('POST', `${services}/${parent.service_id}/forkService`, input)
+    if (answer.status !== 202) throw new Error(`fork answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+    return answer.body as ReadyService // the contract's own answer to a fork
+  }
+  const session = (service: ReadyService): Promise<pg.Client> =>
+    loginTo(installation.server.api_url, service, service.initial_password)
+  const snapshots = async (service: ReadyService) =>
+    (await call<Static<typeof Snapshot>[]>('GET', `${services}/${service.service_id}/snapshots`)).body
+  return {
+    requestFork,
+    session,
+    snapshots,
+    fork: async (parent: ReadyService, input: ForkInput): Promise<ReadyService> => {
+      const child = await requestFork(parent, input)
+      await installation.untilStatus(child.service_id, 'READY')
+      return child
+    },
+    /** The first column of all rows of one statement, as text. */
+    rows: async (service: ReadyService, sql: string): Promise<string[]> => {
+      const client = await session(service)
+      try {
+        const { rows } = await client.query<unknown[]>({ text: sql, rowMode: 'array' })
+        return rows.map((row) => String(row[0]))
+      } finally {
+        await client.end()
+      }
+    },
+    home: (service: ReadyService) => join(installation.config.data_dir, 'local', 'services', service.service_id),
+    /** Waits for a complete snapshot beside those that are known already. */
+    untilSnapshot: (service: ReadyService, known: readonly string[] = []) =>
+      until(
+        async () => (await snapshots(service)).find((one) => one.status === 'complete' && !known.includes(one.id)),
+        { what: `a snapshot of ${service.service_id} is complete` },
+      ),
+    events: async (service: ReadyService): Promise<string[]> => {
+      const path = `${services}/${service.service_id}/events`
+      const { body } = await call<{ kind: string; message: string }[]>('GET', path)
+      return body.map(({ kind, message }) => `${kind}: ${message}`)
+    },
+  }
+}

@@ -1,0 +1,222 @@
+// Copies and replays when the world is not ready: a parent that crashed and cannot start, damaged WAL, a full disk, a
+// server that stops in the middle of a copy, another process at work. Directly on the provider, look by look.
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { open, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { ObservedService, ObservedSnapshot, WantedService } from '#providers/provider.ts'
+import { ask, newWanted, postmasterPid, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+
+const { newWorld } = useWorlds()
+const snapshots = [{ snapshot_id: 'first', deleted: false }]
+
+test('a parent that crashed and cannot start gives all that it had committed', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = await newParent(provider)
+  process.kill(await postmasterPid(world, parent), 'SIGKILL')
+  const squatter = createServer()
+  await until(() => listens(squatter, parent.endpoint.port))
+  onTestFinished(() => void squatter.close())
+  await untilTaken(provider, { ...parent, snapshots })
+  const seen = await provider.applyService({ ...parent, snapshots })
+  expect(seen).toMatchObject({ settled: false, waiting_for: expect.stringContaining('is in use') })
+  const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent) })
+  await settle(provider, child)
+  expect(await ask(provider, child, 'select n from t')).toBe('1')
+  await new Promise((resolve) => squatter.close(resolve))
+  await settle(provider, parent)
+  expect(await ask(provider, parent, 'select n from t')).toBe('1')
+})
+
+test('a missing WAL file fails the fork with its name and what can be had, and is not tried again', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  const provider = await world.open({ effect: (name) => void effects.push(name) })
+  const parent = await newParent(provider)
+  await untilTaken(provider, { ...parent, snapshots })
+  const missing = await fillSegments(world, parent, 3)
+  await rm(join(world.directory, 'services', parent.service_id, 'archive', missing))
+  await rm(join(world.directory, 'services', parent.service_id, 'data', 'pg_wal', missing), { force: true })
+  const child = await newWanted(provider, { size: 'shared', source: { ...sourceOf(parent), target_time: new Date() } })
+  const seen = await untilFailed(provider, child)
+  expect(seen.waiting_for).toContain(`WAL file ${missing} `)
+  expect(seen.waiting_for).toMatch(/can be restored is 20\S+Z to 20\S+Z/)
+  effects.length = 0
+  expect(await provider.applyService(child)).toMatchObject({ failed: true, waiting_for: seen.waiting_for })
+  expect(effects).toEqual([])
+  expect(readdirSync(join(world.directory, 'services', child.service_id))).not.toContain('data.new')
+})
+
+test('a damaged WAL file fails the fork with its name and what can be had, and is not tried again', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  const provider = await world.open({ effect: (name) => void effects.push(name) })
+  const parent = await newParent(provider)
+  await untilTaken(provider, { ...parent, snapshots })
+  const damaged = await fillSegments(world, parent, 3)
+  const file = await open(join(world.directory, 'services', parent.service_id, 'archive', damaged), 'r+')
+  await file.write(Buffer.alloc(16_384, 0xff), 0, 16_384, 16_384)
+  await file.close()
+  const child = await newWanted(provider, { size: 'shared', source: { ...sourceOf(parent), target_time: new Date() } })
+  const seen = await untilFailed(provider, child)
+  expect(seen.waiting_for).toContain(`WAL file ${damaged} `)
+  expect(seen.waiting_for).toMatch(/can be restored is 20\S+Z to 20/)
+  effects.length = 0
+  expect(await provider.applyService(child)).toMatchObject({ failed: true })
+  expect(effects).not.toContain('postmaster: spawn')
+})
+
+test.each(['copy: files', 'copy: WAL', 'snapshot: rename into place'])(
+  'a disk that is full at "%s" leaves no half snapshot, the service serves on, and it is taken when there is space',
+  async (at) => {
+    const world = await newWorld()
+    let full = true
+    const provider = await world.open({ effect: (name) => void (full && name === at && throwDiskFull()) })
+    const parent = await newParent(provider)
+    const seen = await until(async () => {
+      const one = await provider.applyService({ ...parent, snapshots })
+      return one.waiting_for !== undefined && one
+    })
+    expect(seen).toMatchObject({ state: 'serving', settled: true, waiting_for: expect.stringMatching(/no space left/) })
+    expect(seen.look_again_seconds).toBeLessThanOrEqual(15)
+    expect(await readdir(join(world.directory, 'services', parent.service_id, 'snapshots'))).toEqual([])
+    full = false
+    await untilTaken(provider, { ...parent, snapshots })
+  },
+)
+
+test.each(['fork: copy snapshot', 'gathered WAL: copy', 'fork: rename into place'])(
+  'a disk that is full at "%s" is a setback of the fork, which completes when there is space',
+  async (at) => {
+    const world = await newWorld()
+    let full = true
+    const provider = await world.open({ effect: (name) => void (full && name === at && throwDiskFull()) })
+    const parent = await newParent(provider)
+    await untilTaken(provider, { ...parent, snapshots })
+    const child = await newWanted(provider, {
+      size: 'shared',
+      source: { ...sourceOf(parent), target_time: new Date() },
+    })
+    const seen = await until(async () => {
+      const one = await provider.applyService(child)
+      return one.waiting_for?.includes('no space left') && one
+    })
+    expect(seen).toMatchObject({ state: 'absent', settled: false })
+    expect(existsSync(join(world.directory, 'services', child.service_id, 'data.new'))).toBe(false)
+    full = false
+    await settle(provider, child)
+    expect(await ask(provider, child, 'select n from t')).toBe('1')
+  },
+)
+
+test('a copy whose server stops in the middle is made again', async () => {
+  const world = await newWorld()
+  let stop: (() => Promise<void>) | undefined
+  const provider = await world.open({
+    effect: async (name) => {
+      if (name !== 'copy: end backup') return
+      await stop?.()
+      stop = undefined
+    },
+  })
+  const parent = await newParent(provider)
+  const pid = await postmasterPid(world, parent)
+  stop = async () => {
+    process.kill(pid, 'SIGINT')
+    await until(() => !existsSync(`/proc/${pid}`))
+  }
+  await untilTaken(provider, { ...parent, snapshots })
+  expect(stop).toBeUndefined()
+  const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent) })
+  await settle(provider, child)
+  expect(await ask(provider, child, 'select n from t')).toBe('1')
+})
+
+test('while another process copies standing data the service does not start, until that process is gone', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = await newParent(provider)
+  const off: WantedService = { ...parent, power: 'off', generation: 2 }
+  await settle(provider, off)
+  const other = spawn('sleep', ['600'], { stdio: 'ignore' })
+  onTestFinished(() => void other.kill('SIGKILL'))
+  const copying = join(world.directory, 'services', parent.service_id, 'copying')
+  await writeFile(copying, `copying while it stands still\n${nameOf(other.pid ?? 0)}\n`)
+  const waiting = await provider.applyService({ ...parent, generation: 3 })
+  expect(waiting).toMatchObject({ state: 'not_serving', settled: false, waiting_for: expect.stringMatching(/copied/) })
+  expect(stateOf(await provider.applyService({ ...off, snapshots }))).toBe('taking')
+  other.kill('SIGKILL')
+  await untilTaken(provider, { ...off, snapshots })
+  await settle(provider, { ...parent, generation: 3 })
+})
+
+async function newParent(provider: LocalProvider): Promise<WantedService> {
+  const parent = await newWanted(provider, { size: 'shared' })
+  await settle(provider, parent)
+  await ask(provider, parent, 'create table t as select 1 as n')
+  return parent
+}
+
+const sourceOf = (parent: WantedService) => ({ service_id: parent.service_id, snapshot_id: 'first' })
+
+const stateOf = ({ snapshots: [first] }: ObservedService): ObservedSnapshot['state'] | undefined => first?.state
+
+const untilTaken = (provider: LocalProvider, wanted: WantedService) =>
+  until(
+    async () => {
+      const seen = await provider.applyService(wanted)
+      return stateOf(seen) === 'complete' && seen
+    },
+    { what: 'the snapshot is complete' },
+  )
+
+const untilFailed = (provider: LocalProvider, wanted: WantedService) =>
+  until(
+    async () => {
+      const seen = await provider.applyService(wanted)
+      return seen.failed && seen
+    },
+    { what: 'the fork fails for good' },
+  )
+
+/** Writes and switches so often, and returns the name of the last but one archived segment when all are archived. */
+async function fillSegments(world: World, parent: WantedService, count: number): Promise<string> {
+  const { service_id, endpoint } = parent
+  const host = join(world.directory, 'run', service_id)
+  const client = new pg.Client({ host, port: endpoint.port, user: 'postgres', database: 'tsdb' })
+  await client.connect()
+  const names: string[] = []
+  for (let at = 0; at < count; at++) {
+    await client.query('insert into t select generate_series(1, 1000)')
+    const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_switch_wal()) as name')
+    names.push(rows[0]?.name ?? '')
+  }
+  await client.end()
+  const archive = join(world.directory, 'services', service_id, 'archive')
+  await until(() => names.every((name) => existsSync(join(archive, name))))
+  return names.at(-2) ?? ''
+}
+
+function throwDiskFull(): never {
+  throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+}
+
+/** Of a process, as holds name it. */
+function nameOf(pid: number): string {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  const started = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19]
+  return `${boot}/${readlinkSync('/proc/self/ns/pid')}/${pid}/${started}`
+}
+
+async function listens(server: ReturnType<typeof createServer>, port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => resolve(true))
+  })
+}
