@@ -7,14 +7,19 @@ import { type Callers, newCallers } from '#server/identity/callers.ts'
 import { newTokenVerifier } from '#server/identity/token.ts'
 import { newHttp } from '#server/http.ts'
 import { newLog } from '#server/log.ts'
+import { newKeys } from '#server/oauth/keys.ts'
+import { newJwtVerifier } from '#server/oauth/verifier.ts'
 import { newRateLimits } from '#server/rate-limit.ts'
 import { serviceHandlers } from '#server/service/routes.ts'
+import { bench_origin, openKeyPlace } from './access-token.ts'
 
 const db = openDb(process.env['DATABASE_URL'] ?? '')
 const log = newLog('info')
 const authenticates = process.env['AUTHENTICATE'] === 'yes'
 
 const caller = { type: 'oauth', user: { id: '1', email: 'bench@localhost', name: 'bench' } } as const
+const keys = newKeys(await openKeyPlace(db, process.env['FOLDER'] ?? ''))
+const verifiers = [newTokenVerifier(db), newJwtVerifier({ db, keys, origin: () => bench_origin })]
 const everybody: Callers = { identify: async () => caller, roleIn: async () => 'owner', forget: () => undefined }
 // More than any load, so that counting is paid for and nobody is refused.
 const limit = 1_000_000
@@ -27,7 +32,7 @@ const http = newHttp({
     providers: new Map(),
     snapshot_policy: { interval_seconds: 1, kept: 1 },
   }) as Handlers,
-  callers: authenticates ? newCallers(db, [newTokenVerifier(db)]) : everybody,
+  callers: authenticates ? newCallers(db, verifiers) : everybody,
   rate_limits: authenticates ? newRateLimits(limit) : undefined,
   recordOutcome: async () => undefined,
   trusted_proxies: [],

@@ -183,7 +183,7 @@ function newParser(endpoint: Endpoint) {
     if (query_check !== undefined) problems.push(...query_check(request.query, 'query'))
     if (body_check !== undefined && request.body === undefined && !endpoint.body_optional)
       problems.push('/: a JSON body is required')
-    else if (body_check !== undefined) problems.push(...body_check(request.body ?? {}, ''))
+    else if (body_check !== undefined) problems.push(...body_check(request.body === undefined ? {} : request.body, ''))
     if (problems.length > 0) throw invalidRequest(problems)
     return {
       caller: request.caller,
