@@ -14,7 +14,8 @@ export type Bench = {
   token: string
   project_id: string
   data_dir: string
-  createService(name: string): Promise<Service>
+  createService(name: string, more?: object): Promise<Service>
+  forkService(service_id: string, input: object): Promise<Service>
   post(service_id: string, verb: 'start' | 'stop'): Promise<void>
   remove(service_id: string): Promise<void>
   /** Polls every 10 ms, as an eager client would. */
@@ -53,11 +54,9 @@ async function newBench(pid: number, url: string, token: string, data_dir: strin
     token,
     project_id,
     data_dir,
-    createService: async (name) => {
-      const made = await call<Service>(token, 'POST', services, { name })
-      if (made === undefined) throw new Error('no answer to create')
-      return made
-    },
+    createService: (name, more = {}) => madeBy(call<Service>(token, 'POST', services, { name, ...more })),
+    forkService: (service_id, input) =>
+      madeBy(call<Service>(token, 'POST', `${services}/${service_id}/forkService`, input)),
     post: async (service_id, verb) => void (await call(token, 'POST', `${services}/${service_id}/${verb}`)),
     remove: async (service_id) => void (await call(token, 'DELETE', `${services}/${service_id}`)),
     waitFor: async (service_id, status) => {
@@ -70,6 +69,12 @@ async function newBench(pid: number, url: string, token: string, data_dir: strin
       }
     },
   }
+}
+
+async function madeBy(answer: Promise<Service | undefined>): Promise<Service> {
+  const made = await answer
+  if (made === undefined) throw new Error('the answer has no service')
+  return made
 }
 
 async function call<T>(token: string, method: string, url: string, body?: object): Promise<T | undefined> {

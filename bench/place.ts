@@ -8,46 +8,52 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { withCleanup } from './cleanup.ts'
 
-export type Place = { folder: string; description: string; runs: number }
+/** `gb`: sizes of the database, for benches to which they matter. */
+export type Place = { folder: string; description: string; runs: number; gb: readonly number[] }
 
 const mounts = ['none', 'xfs', 'ext4'] as const
 type Mount = (typeof mounts)[number]
 
 const image_size = '12G'
 
-/** Reads `--runs`, `--directory` and `--mount`, and runs the work in a fresh folder. */
+/** Reads `--runs`, `--directory`, `--mount` and `--gb`, and runs the work in a fresh folder. */
 export async function inPlace(runs_default: number, work: (place: Place) => Promise<void>): Promise<void> {
-  const { runs, directory, mount } = parseOptions(runs_default)
+  const { runs, directory, mount, gb } = parseOptions(runs_default)
   const own = mkdtempSync(join(directory, 'howdah-bench-'))
   // PostgreSQL runs as another user when the bench runs as root, and must be able to walk in.
   chmodSync(own, 0o755)
   const remove = () => rmSync(own, { recursive: true, force: true })
   await withCleanup(remove, async () => {
-    if (mount === 'none') return await work({ folder: own, description: describe(own, directory), runs })
+    if (mount === 'none') return await work({ folder: own, description: describe(own, directory), runs, gb })
     const at = join(own, 'mounted')
     await withCleanup(
       () => unmount(at),
       async () => {
         mountImage(mount, join(own, 'image'), at)
-        await work({ folder: at, description: describe(at, directory), runs })
+        await work({ folder: at, description: describe(at, directory), runs, gb })
       },
     )
   })
 }
 
-function parseOptions(runs_default: number): { runs: number; directory: string; mount: Mount } {
+type Options = Pick<Place, 'runs' | 'gb'> & { directory: string; mount: Mount }
+
+function parseOptions(runs_default: number): Options {
   const { values } = parseArgs({
     options: {
       runs: { type: 'string', default: String(runs_default) },
       directory: { type: 'string', default: tmpdir() },
       mount: { type: 'string', default: 'none' },
+      gb: { type: 'string', default: '1' },
     },
   })
   const runs = Number(values.runs)
   const mount = mounts.find((known) => known === values.mount)
   if (!Number.isInteger(runs) || runs < 1 || runs > 1000) throw new Error('--runs: a whole number from 1 to 1000')
   if (mount === undefined) throw new Error(`--mount: one of ${mounts.join(', ')}`)
-  return { runs, directory: values.directory, mount }
+  const gb = values.gb.split(',').map(Number)
+  if (!gb.every((size) => size > 0 && size <= 100)) throw new Error('--gb: sizes up to 100, separated by commas')
+  return { runs, directory: values.directory, mount, gb }
 }
 
 function mountImage(kind: 'xfs' | 'ext4', image: string, at: string): void {

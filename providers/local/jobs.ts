@@ -3,6 +3,8 @@
 // It is never the truth: what a job has made is found in the file system, and a killed one is simply begun again.
 
 export type Jobs = {
+  /** Begins the work unless it is under way. Whoever ensures it later learns how it ended. */
+  begin(name: string, work: (signal: AbortSignal) => Promise<void>): void
   /** Begins the work unless it is under way, and waits a little for its end. Its failure is thrown, to one caller. */
   ensure(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<'done' | 'under way'>
   /** Breaks off every job of a service and waits until nothing of it goes on. */
@@ -45,6 +47,9 @@ export function newJobs(): Jobs {
   }
 
   return {
+    begin: (name, work) => {
+      if (!jobs.has(name)) begin(name, work)
+    },
     async ensure(name, work) {
       const job = jobs.get(name) ?? begin(name, work)
       const outcome = await withinWait(job.ended)

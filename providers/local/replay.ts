@@ -7,7 +7,7 @@ import { shellPath } from './archive.ts'
 import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from './effect.ts'
 import type { Place } from './layout.ts'
 import { findPostmaster } from './server-process.ts'
-import { logSince, startFailure } from './start-log.ts'
+import { logSince } from './start-log.ts'
 import { withSuperuser } from './superuser.ts'
 import { segmentNameOf, placeInWal } from './wal.ts'
 
@@ -53,7 +53,7 @@ export async function savePlan(effect: Effect, place: Place, plan: Plan): Promis
 export function replaySettings(place: Place, target_time: Date | undefined): string {
   const values = {
     // A link costs nothing; PostgreSQL renames it and, when it is done with it, reuses or removes it.
-    restore_command: `ln ${shellPath(`${place.restore}/%f`)} "%p"`,
+    restore_command: `ln ${shellPath(`${place.restore}/%f`)} "%p" 2>/dev/null`,
     recovery_target_timeline: 'latest',
     recovery_target_action: 'promote',
     hot_standby: 'off',
@@ -90,12 +90,16 @@ export async function ensureReplayForgotten(effect: Effect, place: Place, port: 
   await ensureRemoved(effect, 'replay', place.replay)
 }
 
-/** Why a replay that was started is not running any more. Undefined: it can be started again. */
+/**
+ * Why a replay that was started is not running any more. Undefined: it can be started again. Only what PostgreSQL itself
+ * says counts: a start that came to nothing and a reboot leave no word, and clients that are turned away leave many.
+ */
 async function judge(effect: Effect, place: Place, plan: Plan, started_at: number): Promise<string | undefined> {
-  const reason = await startFailure(place, started_at)
-  if (/No space left on device/.test(reason)) return undefined
   const messages = await logSince(place, started_at)
-  if (/recovery ended before configured recovery target was reached/.test(reason)) {
+  const said = (pattern: RegExp) => messages.findLast((message) => pattern.test(message))
+  if (said(/No space left on device/)) return undefined
+  const reach = plan.reach.replace('{until}', lastCommitOf(messages))
+  if (said(/^recovery ended before configured recovery target was reached/)) {
     const end = endOf(messages, plan)
     // The parent did nothing more before it stopped: the end of its WAL is the state at the target.
     if (!plan.source_ran && placeInWal(end) >= placeInWal(plan.last_wal_file)) {
@@ -103,12 +107,15 @@ async function judge(effect: Effect, place: Place, plan: Plan, started_at: numbe
       await writeFile(join(place.data, 'postgresql.auto.conf'), replaySettings(place, undefined), { mode: 0o600 })
       return undefined
     }
-    return `the WAL file ${end} of its parent is damaged; ${plan.reach.replace('{until}', lastCommitOf(messages))}`
+    return `the WAL file ${end} of its parent is damaged; ${reach}`
   }
-  if (/WAL ends before|could not locate|requested (timeline|recovery stop point)|invalid checkpoint/.test(reason)) {
-    return `the WAL of its parent cannot be replayed (${reason}); ${plan.reach.replace('{until}', lastCommitOf(messages))}`
-  }
-  return (plan.attempts ?? 0) >= attempts_max ? `the replay of its parent's WAL does not succeed: ${reason}` : undefined
+  const hopeless = said(
+    /^(WAL ends before|could not locate|requested (timeline|recovery stop point)|invalid checkpoint)/,
+  )
+  if (hopeless !== undefined) return `the WAL of its parent cannot be replayed (${hopeless}); ${reach}`
+  if (!said(/^startup process \(PID \d+\) exited with exit code/) || (plan.attempts ?? 0) < attempts_max)
+    return undefined
+  return `the replay of its parent's WAL has failed ${attempts_max} times; the log of the service says why`
 }
 
 /** The WAL file in which the replay ended. */

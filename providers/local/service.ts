@@ -28,7 +28,7 @@ import {
 } from './server-process.ts'
 import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
-import { ensureSnapshots } from './snapshot.ts'
+import { beginSnapshot, ensureSnapshots } from './snapshot.ts'
 import type { Watch } from './watch.ts'
 
 export type LocalHost = {
@@ -78,6 +78,8 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
 async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
   if (wanted.source && !(await statIfThere(place.data))) {
     await ensureHome(host.effect, place)
+    // Costs some computing, for which there is time while the parent is being copied.
+    await ensureCertificate(host.effect, place, host.authority, wanted.endpoint.host)
     const waiting = await ensureForked(host, place, wanted.source)
     if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
   }
@@ -136,6 +138,7 @@ async function ensureServing(
     host.watch.track(place.service_id, postmaster.pid)
     host.archive_watch.track(place)
     await ensureReplayForgotten(host.effect, place, wanted.endpoint.port)
+    await beginSnapshot(host, place, wanted)
     return { ...(await ensureLogin(host, place, wanted, postmaster)), happenings }
   } finally {
     await ensureLimits(host, place, wanted.size)

@@ -41,6 +41,17 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
   return { ...outcome, snapshots }
 }
 
+/** Begins what the rest of the look need not wait for: somebody may be waiting for a fork. The server must be ready. */
+export async function beginSnapshot(host: LocalHost, place: Place, wanted: WantedService): Promise<void> {
+  for (const { snapshot_id, deleted } of wanted.snapshots) {
+    if (deleted || (await findSnapshot(place, snapshot_id))) continue
+    await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
+    const { port } = wanted.endpoint
+    host.jobs.begin(jobName(place, snapshot_id), (signal) => take(host, place, snapshot_id, port, signal))
+    return
+  }
+}
+
 export const snapshotData = (place: Place, snapshot_id: string) => join(place.snapshots, snapshot_id, 'data')
 
 /** The facts of a complete snapshot; undefined when it is not there. */
@@ -50,6 +61,8 @@ export async function findSnapshot(place: Place, snapshot_id: string): Promise<C
   const facts = JSON.parse(text) as Omit<ClusterCopy, 'taken_at'> & { taken_at: string } // written below, in one piece
   return { ...facts, taken_at: new Date(facts.taken_at) }
 }
+
+const jobName = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
 
 const facts_name = 'snapshot.json'
 
@@ -80,8 +93,7 @@ async function takeMissing(
     if (await findSnapshot(place, id)) continue
     if (Date.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {
-      const name = `${place.service_id}/snapshot ${id}`
-      const end = await host.jobs.ensure(name, (signal) => take(host, place, id, port, signal))
+      const end = await host.jobs.ensure(jobName(place, id), (signal) => take(host, place, id, port, signal))
       if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }
     } catch (error) {
       return { waiting_for: sentenceOf(host, error), look_again_seconds: look_again_after_setback_seconds }

@@ -111,3 +111,20 @@ test('a stopped parent can be recovered to any of its moments, also after its la
   expect(await at(sleeper, after.toISOString())).toEqual([...upTo(last_row), '20', '21'])
   expect(await at(sleeper, new Date().toISOString())).toEqual([...upTo(last_row), '20', '21'])
 })
+
+test('a snapshot of a stopped parent leads to every moment after its next start', async () => {
+  const sleeper = await family.fork(parent, { fork_strategy: 'NOW' })
+  await family.untilSnapshot(sleeper)
+  const known = (await family.snapshots(sleeper)).map(({ id }) => id)
+  const at_sleeper = `${installation.services}/${sleeper.service_id}`
+  await installation.call('POST', `${at_sleeper}/stop`)
+  await installation.untilStatus(sleeper.service_id, 'PAUSED')
+  await installation.call('POST', `${at_sleeper}/snapshots`)
+  await family.untilSnapshot(sleeper, known)
+  await installation.call('POST', `${at_sleeper}/start`)
+  await installation.untilStatus(sleeper.service_id, 'READY')
+  await family.rows(sleeper, 'insert into t values (30)')
+  const between = await momentNow()
+  await family.rows(sleeper, 'insert into t values (31)')
+  expect(await at(sleeper, between.toISOString())).toEqual([...upTo(last_row), '30'])
+})

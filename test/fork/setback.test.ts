@@ -23,15 +23,34 @@ test('a parent that crashed and cannot start gives all that it had committed', a
   const squatter = createServer()
   await until(() => listens(squatter, parent.endpoint.port))
   onTestFinished(() => void squatter.close())
-  await untilTaken(provider, { ...parent, snapshots })
-  const seen = await provider.applyService({ ...parent, snapshots })
-  expect(seen).toMatchObject({ settled: false, waiting_for: expect.stringContaining('is in use') })
+  const seen = await untilTaken(provider, { ...parent, snapshots })
+  expect(seen).toMatchObject({ state: 'not_serving', settled: false })
   const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent) })
   await settle(provider, child)
   expect(await ask(provider, child, 'select n from t')).toBe('1')
   await new Promise((resolve) => squatter.close(resolve))
   await settle(provider, parent)
   expect(await ask(provider, parent, 'select n from t')).toBe('1')
+})
+
+test('a snapshot of a parent that had crashed leads to every later moment', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = await newParent(provider)
+  process.kill(await postmasterPid(world, parent), 'SIGKILL')
+  const squatter = createServer()
+  await until(() => listens(squatter, parent.endpoint.port))
+  await untilTaken(provider, { ...parent, snapshots })
+  await new Promise((resolve) => squatter.close(resolve))
+  await settle(provider, { ...parent, snapshots })
+  await ask(provider, parent, 'update t set n = 2')
+  const moment = Date.now() + 1
+  await until(() => Date.now() > moment + 1)
+  await ask(provider, parent, 'update t set n = 3')
+  const source = { ...sourceOf(parent), target_time: new Date(moment) }
+  const child = await newWanted(provider, { size: 'shared', source })
+  await settle(provider, child)
+  expect(await ask(provider, child, 'select n from t')).toBe('2')
 })
 
 test('a missing WAL file fails the fork with its name and what can be had, and is not tried again', async () => {

@@ -1,0 +1,54 @@
+// What archiving costs: commits a second of a plain PostgreSQL with the archive settings that every service has, against
+// the same without. Both take turns on one data directory.
+import { chownSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { atLeast, type Figure, medianOf, spread } from './figures.ts'
+import { initdb, type PlainPostgres, startPlain, stopPlain, withPlainPostgres } from './plain-postgres.ts'
+
+const clients = 4
+const seconds = 4
+
+export async function archiveCost(folder: string, runs: number): Promise<Figure> {
+  return await withPlainPostgres(join(folder, 'archiving'), async (it) => {
+    await initdb(it)
+    const archive = join(it.folder, 'archive')
+    const { uid, gid } = statSync(it.folder)
+    mkdirSync(archive, { mode: 0o700 })
+    chownSync(archive, uid, gid)
+    const on = `-c archive_mode=on -c archive_library=basic_archive -c basic_archive.archive_directory=${archive}`
+    const [without, with_archive]: [number[], number[]] = [[], []]
+    await perSecond(it, '')
+    for (let run = 0; run < runs; run += 1) {
+      without.push(await perSecond(it, ''))
+      with_archive.push(await perSecond(it, on))
+    }
+    const ratio = medianOf(with_archive) / medianOf(without)
+    return {
+      what: 'commits with archiving',
+      floor: spread(without, '/s'),
+      ours: spread(with_archive, '/s'),
+      ratio,
+      goal: atLeast(0.95, ratio),
+    }
+  })
+}
+
+async function perSecond(it: PlainPostgres, options: string): Promise<number> {
+  await startPlain(it, options)
+  const end = performance.now() + seconds * 1000
+  const one = async () => {
+    const client = new pg.Client({ host: it.folder, port: it.port, user: 'postgres', database: 'postgres' })
+    await client.connect()
+    await client.query('create table if not exists t (n int, filler text)').catch(() => undefined)
+    let commits = 0
+    for (; performance.now() < end; commits += 1) {
+      await client.query(`insert into t values ($1, repeat('x', 2000))`, [commits])
+    }
+    await client.end()
+    return commits
+  }
+  const counts = await Promise.all(Array.from({ length: clients }, one))
+  await stopPlain(it)
+  return counts.reduce((sum, count) => sum + count, 0) / seconds
+}
