@@ -8,7 +8,7 @@ export const console_client_id = 'howdah-console'
 export const api_scope = 'api'
 
 export function clientsOf(origin: string): ClientMetadata[] {
-  const all = { token_endpoint_auth_method: 'none', response_types: ['code'] } as const
+  const all = { token_endpoint_auth_method: 'none', response_types: ['code'], response_modes: ['query'] } as const
   return [
     {
       ...all,

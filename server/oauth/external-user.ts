@@ -20,6 +20,8 @@ export async function ensureExternalUser(
   claims: Claims,
   group_roles: readonly GroupRole[],
 ): Promise<number> {
+  // Somebody who comes twice at once, at two servers, is made once.
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`external ${issuer} ${claims.subject}`])
   const user_id = (await findIdentity(tx, issuer, claims.subject)) ?? (await linkIdentity(tx, issuer, claims))
   for (const project_id of new Set(group_roles.map((row) => row.project_id))) {
     await followGroups(tx, user_id, project_id, roleOf(claims.groups, group_roles, project_id))

@@ -6,6 +6,7 @@ import { createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } fro
 import { promisify } from 'node:util'
 import type { Db, Sql } from '../db.ts'
 import { newId } from '../id.ts'
+import { newRateLimit } from '../rate-limit.ts'
 import type { Secret } from './secret.ts'
 
 export const signing_alg = 'ES256'
@@ -13,8 +14,8 @@ export const signing_alg = 'ES256'
 const signing_days = 30
 const believed_days = 1
 const trust_ms = 5_000
-/** A token with an unknown key is worth a look, but a flood of them is not worth a flood of looks. */
-const look_pace_ms = 500
+/** A token with an unknown key is worth a look at once: another server may have just made it. A flood of them is not. */
+const looks_for_unknown = { per_second: 2, burst: 20 }
 
 export type PublicJwk = JsonWebKey & { kid: string }
 export type SigningKey = { kid: string; private_jwk: JsonWebKey }
@@ -42,9 +43,10 @@ export function newKeys(place: KeyPlace): Keys {
   let rows: Promise<KeyRow[]> | undefined
   let looked_at = -Infinity
   const objects = new Map<string, KeyObject>()
+  const looks = newRateLimit(looks_for_unknown)
 
-  const list = (older_than_ms: number): Promise<KeyRow[]> => {
-    if (rows !== undefined && performance.now() - looked_at <= older_than_ms) return rows
+  const list = (age_ms_max: number): Promise<KeyRow[]> => {
+    if (rows !== undefined && performance.now() - looked_at <= age_ms_max) return rows
     looked_at = performance.now()
     const looking = listKeys(place.db)
     rows = looking
@@ -65,7 +67,8 @@ export function newKeys(place: KeyPlace): Keys {
     listPublic: async () => (await list(trust_ms)).map(publicOf),
     find: async (kid) => {
       const isIt = (row: KeyRow) => row.kid === kid
-      const row = (await list(trust_ms)).find(isIt) ?? (await list(look_pace_ms)).find(isIt)
+      let row = (await list(trust_ms)).find(isIt)
+      if (row === undefined && looks.take('unknown') === 0) row = (await list(0)).find(isIt)
       if (row === undefined) return undefined
       const object = objects.get(kid) ?? createPublicKey({ key: row.public_jwk, format: 'jwk' })
       if (objects.size > 100) objects.clear()

@@ -65,6 +65,8 @@ export async function finishLogin(login: Login, user_id: number): Promise<Fastif
     await interaction.persist()
   }
   await noteLogin(parts.db, user_id)
+  const { params } = interaction
+  parts.log.info({ ...factsOf(login), user_id: account_id, client_id: params['client_id'] }, 'user logged in')
   // Not remembered: the cookie ends with the browser.
   return finish(login, { login: { accountId: account_id, remember: false } })
 }
@@ -93,18 +95,23 @@ async function logIn(login: Login, form: Form): Promise<FastifyReply> {
   const address = addressOf(request)
   const wait_seconds = await parts.throttle.take(email, address)
   if (wait_seconds > 0) {
+    parts.log.warn(factsOf(login), 'login refused: too many attempts')
     reply.code(429).header('retry-after', String(wait_seconds))
     return showLogin(login, { email, message: `Too many attempts. Try again in ${wait_seconds} seconds.` })
   }
   const password = form.get('password') ?? ''
   const user_id = await findAccount(parts.db, parts.passwords, { email, password })
   if (user_id === undefined) {
+    parts.log.warn(factsOf(login), 'login refused: wrong e-mail or password')
     reply.code(403)
     return showLogin(login, { email, message: wrong_login })
   }
   await parts.throttle.forgive(email, address)
   return finishLogin(login, user_id)
 }
+
+/** Not what was typed: people type passwords into the wrong field. */
+const factsOf = ({ request }: Login) => ({ request_id: request.id, address: addressOf(request) })
 
 export const wrong_login = 'The e-mail or the password is wrong.'
 

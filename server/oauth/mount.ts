@@ -1,6 +1,8 @@
 // Where the authorization server hangs in ours: it gets the raw request, before any body is read. It builds addresses
 // from the request's head, so everything in there that says where we are is written here, from our settings.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import { Fault } from '#contract/fault.ts'
 import { addressOf } from '../admission.ts'
 import { notOurForm } from './form.ts'
 import type { OauthParts } from './oauth.ts'
@@ -26,9 +28,7 @@ export function mountProvider(scope: FastifyInstance, parts: OauthParts): void {
 async function handOver(parts: OauthParts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const provider = await parts.provider()
   const { raw } = request
-  // Without a session there was no page with a form; the library would fail over it.
-  const is_device_form = raw.method === 'POST' && raw.url?.split('?')[0] === `${mount_path}/device`
-  if (is_device_form && !raw.headers.cookie?.includes(`${provider.cookieName('session')}=`)) throw notOurForm()
+  refuseWhatWouldFail(raw, provider.cookieName('session'))
   const origin = new URL(parts.origin())
   const { path, user_code } = withoutUserCode(raw.method, raw.url ?? mount_path)
   const says = { host: origin.host, 'x-forwarded-proto': origin.protocol.slice(0, -1) }
@@ -40,6 +40,18 @@ async function handOver(parts: OauthParts, request: FastifyRequest, reply: Fasti
   setPageHeaders(reply.raw)
   reply.raw.setHeader('x-request-id', request.id)
   await provider.callback()(raw, reply.raw)
+}
+
+/** What the library would answer with a page that needs a script, or with a failure of its own. */
+function refuseWhatWouldFail({ method, url = '', headers }: IncomingMessage, session_cookie: string): void {
+  const [place, query] = url.split('?', 2)
+  const mode = new URLSearchParams(query).get('response_mode') ?? 'query'
+  if (place === `${mount_path}/auth` && mode !== 'query') {
+    throw new Fault('INVALID_REQUEST', 'The program that sent you here asked for an answer that is not possible here.')
+  }
+  // Without a session there was no page with a form.
+  const is_device_form = method === 'POST' && place === `${mount_path}/device`
+  if (is_device_form && !headers.cookie?.includes(`${session_cookie}=`)) throw notOurForm()
 }
 
 /** The library answers a link with a code in it by a script that sends it on; ours is a form that shows it. */

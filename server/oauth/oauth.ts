@@ -32,6 +32,7 @@ const requests = { per_second: 5, burst: 120 }
 
 export type OauthParts = {
   db: Db
+  log: Log
   keys: Keys
   passwords: Passwords
   throttle: Throttle
@@ -69,8 +70,8 @@ export async function openOauth({ config, db, log, installation }: Place): Promi
     serve: (app, forget) => {
       const passwords = newPasswords()
       const external = newExternalLogin({ config, db, log, origin, forget })
-      const parts = { db, keys, passwords, throttle: newThrottle(db), external, provider, origin, forget }
-      void app.register(async (scope) => serveOauth(scope, parts, log, config.rate_limit > 0))
+      const parts = { db, log, keys, passwords, throttle: newThrottle(db), external, provider, origin, forget }
+      void app.register(async (scope) => serveOauth(scope, parts, config.rate_limit > 0))
     },
     setOrigin: (url) => {
       public_url = url
@@ -79,7 +80,7 @@ export async function openOauth({ config, db, log, installation }: Place): Promi
   }
 }
 
-function serveOauth(scope: FastifyInstance, parts: OauthParts, log: Log, limited: boolean): void {
+function serveOauth(scope: FastifyInstance, parts: OauthParts, limited: boolean): void {
   const limit = newRateLimit(requests)
   scope.addHook('onRequest', async (request, reply) => {
     reply.headers(page_headers)
@@ -87,7 +88,7 @@ function serveOauth(scope: FastifyInstance, parts: OauthParts, log: Log, limited
     if (wait_seconds > 0) throw tooMany(wait_seconds)
   })
   scope.setErrorHandler((error: FastifyError, request, reply) => {
-    const fault = faultOf(error, request.id, log)
+    const fault = faultOf(error, request.id, parts.log)
     if (request.headers.accept?.includes('text/html') !== true) return sendFault(reply, fault)
     return sendFaultPage(reply, fault)
   })

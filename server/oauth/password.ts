@@ -22,7 +22,8 @@ export type Passwords = {
   fits(password: string, verifier: string | undefined): Promise<boolean>
 }
 
-export function newPasswords(): Passwords {
+/** own_costs: of what is made from now on; what there is knows its own. */
+export function newPasswords(own_costs: Costs = { memory_kib, passes }): Passwords {
   const enter = newGate()
   const compute = (password: string, salt: Buffer, costs: Costs): Promise<Buffer> =>
     enter(() =>
@@ -38,11 +39,11 @@ export function newPasswords(): Passwords {
   return {
     newVerifier: async (password) => {
       const salt = randomBytes(salt_bytes)
-      const tag = await compute(password, salt, { memory_kib, passes })
-      return `$argon2id$v=19$m=${memory_kib},t=${passes},p=1$${encode(salt)}$${encode(tag)}`
+      const tag = await compute(password, salt, own_costs)
+      return `$argon2id$v=19$m=${own_costs.memory_kib},t=${own_costs.passes},p=1$${encode(salt)}$${encode(tag)}`
     },
     fits: async (password, verifier) => {
-      const { costs, salt, tag } = (verifier && parseVerifier(verifier)) || nobodys
+      const { costs, salt, tag } = (verifier && parseVerifier(verifier)) || { ...nobodys, costs: own_costs }
       const computed = await compute(password, salt, costs)
       return timingSafeEqual(computed, tag) && verifier !== undefined
     },
@@ -61,8 +62,7 @@ export function passwordProblem(password: string): string | undefined {
 type Costs = { memory_kib: number; passes: number }
 type Verifier = { costs: Costs; salt: Buffer; tag: Buffer }
 
-const nobodys: Verifier = {
-  costs: { memory_kib, passes },
+const nobodys = {
   salt: Buffer.alloc(salt_bytes),
   tag: Buffer.alloc(tag_bytes),
 }

@@ -124,6 +124,13 @@ describe('redirects', () => {
     expect(await info(tokens.access_token)).toBe(200)
   })
 
+  test('an answer never comes as a page that needs a script', async () => {
+    const asked = askAs('howdah-console', origin, { response_mode: 'form_post' })
+    const page = await newBrowser().get(asked.url)
+    expect(page.status).toBe(400)
+    expect(page.text).not.toContain('<script')
+  })
+
   test('no form decides where its sender is sent to', async () => {
     const browser = newBrowser()
     const asked = askAs('howdah-console', origin)

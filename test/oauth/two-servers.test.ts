@@ -76,6 +76,39 @@ describe('two servers', () => {
   })
 })
 
+test('behind a public address with TLS every cookie and every address is for that', async () => {
+  const public_url = 'https://howdah.example.com'
+  const config = newTestConfig({ ...one.config, public_url })
+  const server = await startServer(config, { log: newLog(config.log_level) })
+  try {
+    const browser = newBrowser()
+    const console_redirect = { redirect_uri: `${public_url}/console/callback` }
+    const first = await browser.get(askAs('howdah-console', server.url, console_redirect).url)
+    const form = await browser.get(first.location ?? '')
+    expect(form.status).toBe(200)
+    expect([...browser.cookies.values()].map(({ name }) => name).sort()).toEqual([
+      'howdah_csrf',
+      'howdah_login',
+      'howdah_resume',
+    ])
+    for (const { attributes } of browser.cookies.values()) {
+      expect(attributes.toLowerCase()).toMatch(/secure/)
+      expect(attributes.toLowerCase()).toMatch(/httponly/)
+      expect(attributes.toLowerCase()).toMatch(/samesite=lax/)
+    }
+    const { action, fields } = formIn(form)
+    const back = await browser.post(action, { ...fields, email: person.email, password: person.password })
+    expect(back.location?.startsWith(`${public_url}/oauth/auth/`)).toBe(true)
+    const about = await fetch(`${server.url}/oauth/.well-known/openid-configuration`)
+    expect(await about.json()).toMatchObject({
+      issuer: `${public_url}/oauth`,
+      token_endpoint: `${public_url}/oauth/token`,
+    })
+  } finally {
+    await server.close()
+  }
+})
+
 describe('the command line', () => {
   const env = { XDG_CONFIG_HOME: config_home }
   const file = join(config_home, 'howdah', 'credentials.json')
