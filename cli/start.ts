@@ -75,6 +75,14 @@ function greeting(server: Server, log_path: string): string {
       '',
     )
   }
+  if (server.password_link !== undefined) {
+    lines.push(
+      'To log in as a person (npx howdah login), choose a password for admin@localhost here, once, within a day:',
+      '',
+      `  ${server.public_url}${server.password_link}`,
+      '',
+    )
+  }
   lines.push('Ctrl-C stops the server; databases go on running (npx howdah stop --all stops everything).')
   return lines.join('\n')
 }

@@ -14,7 +14,7 @@ let installation: TestInstallation
 let family: Family
 
 beforeAll(async () => {
-  installation = await startInstallation({ config: { snapshot_interval: 1, snapshots_kept: 2 } })
+  installation = await startInstallation({ config: { snapshots: { interval_seconds: 1, kept: 2 } } })
   family = familyOf(installation)
 })
 afterAll(() => installation.stop())
