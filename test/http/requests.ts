@@ -10,6 +10,7 @@ export const rows: Row[] = (Object.keys(api) as EndpointName[]).map((name) => ({
 /** A body that the schema accepts, for endpoints that have one. */
 export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } = {
   createService: { name: 'a service' },
+  forkService: { fork_strategy: 'NOW' },
   renameService: { name: 'another name' },
   resizeService: { cpu_millis: '1000', memory_gbs: '4' },
   updatePassword: { password: 'a long new password' },
@@ -18,5 +19,8 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
 }
 
 export function pathOf({ endpoint }: Row, ids: { project_id: string; service_id?: string }): string {
-  return endpoint.path.replace('{project_id}', ids.project_id).replace('{service_id}', ids.service_id ?? 'nosuchid00')
+  return endpoint.path
+    .replace('{project_id}', ids.project_id)
+    .replace('{service_id}', ids.service_id ?? 'nosuchid00')
+    .replace('{snapshot_id}', 'nosuchid00')
 }
