@@ -15,15 +15,18 @@ export async function listMeasured(sql: Sql): Promise<MeasuredRow[]> {
 
 export type SampleRow = { service_id: string; metrics: ServiceMetrics }
 
-/** A bucket that somebody has written already stays as it is. */
+/** What somebody has written into a bucket already stays; what was not known yet is added. */
 export async function insertSamples(sql: Sql, samples: readonly SampleRow[], tier: Tier): Promise<void> {
   const columns = metric_names.map((name) => samples.map(({ metrics }) => metrics[name] ?? null))
+  const completed = metric_names
+    .map((name) => `${name} = coalesce(service_metrics.${name}, excluded.${name})`)
+    .join(', ')
   await sql.query(
     `insert into service_metrics (service_id, bucket_seconds, time, ${metric_names.join(', ')})
      select service_id, $2::int, date_bin(make_interval(secs => $2::int), now(), 'epoch'), ${metric_names.join(', ')}
      from unnest($1::text[], ${metric_names.map((_, at) => `$${at + 3}::float8[]`).join(', ')})
        as samples (service_id, ${metric_names.join(', ')})
-     on conflict do nothing`,
+     on conflict (service_id, bucket_seconds, time) do update set ${completed}`,
     [samples.map(({ service_id }) => service_id), tier.bucket_seconds, ...columns],
   )
 }

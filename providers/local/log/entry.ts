@@ -30,18 +30,15 @@ export function timeAt(bytes: Buffer, start: number): number | undefined {
   return Number.isNaN(time_ms) ? undefined : time_ms
 }
 
-/** `cut`: the line is the head of a longer one, so it may end anywhere. */
-export function parseEntry(line: string, cut = false): ParsedEntry | undefined {
+/** `time_ms`: as `timeAt` found it. `cut`: the line is the head of a longer one, so it may end anywhere. */
+export function parseEntry(line: string, time_ms: number, cut = false): ParsedEntry | undefined {
   const logged = cut ? parseHead(line) : parseObject(line)
   if (logged === undefined) return undefined
   const [, date, time] = time_form.exec(textOf(logged, 'timestamp')) ?? []
   const severity = textOf(logged, 'error_severity')
   const message = logged['message']
   if (date === undefined || severity === '' || typeof message !== 'string' || isOurs(logged, message)) return undefined
-  const timestamp = `${date}T${time}Z`
-  const time_ms = Date.parse(timestamp)
-  if (Number.isNaN(time_ms)) return undefined
-  return { time_ms, timestamp, severity, text: textFor(logged, message) }
+  return { time_ms, timestamp: `${date}T${time}Z`, severity, text: textFor(logged, message) }
 }
 
 /** As callers get it. `line_bytes`: of the whole line, where only its head was read. */

@@ -96,8 +96,11 @@ async function collectFile(part: Part, query: PageQuery, scan: Scan, memory: Blo
         const [at, length] = [block.base + start, end - start]
         if (length > line_bytes_max) {
           if (await collectLong(part, at, at + length, query, scan, harvest)) return true
-        } else if (isWithin(timeAt(block.bytes, start), query)) {
-          const parsed = parseEntry(block.bytes.toString('utf8', start, end))
+          continue
+        }
+        const time_ms = timeAt(block.bytes, start)
+        if (time_ms !== undefined && isWithin(time_ms, query)) {
+          const parsed = parseEntry(block.bytes.toString('utf8', start, end), time_ms)
           if (collectEntry(part, at, parsed, undefined, query, scan, harvest)) return true
         }
       }
@@ -120,13 +123,14 @@ function offsetOf(block: Block): number {
 async function collectLong(part: Part, start: number, end: number, query: PageQuery, scan: Scan, harvest: Harvest) {
   const head = Buffer.alloc(Math.min(head_bytes, end - start))
   const { bytesRead } = await readAt(part.file.fd, head, 0, head.length, start)
-  if (!isWithin(timeAt(head, 0), query)) return false
-  const parsed = parseEntry(head.toString('utf8', 0, bytesRead), true)
+  const time_ms = timeAt(head, 0)
+  if (time_ms === undefined || !isWithin(time_ms, query)) return false
+  const parsed = parseEntry(head.toString('utf8', 0, bytesRead), time_ms, true)
   return collectEntry(part, start, parsed, end - start, query, scan, harvest)
 }
 
-function isWithin(time_ms: number | undefined, { since_ms = -Infinity, until_ms = Infinity }: PageQuery): boolean {
-  return time_ms !== undefined && time_ms > since_ms && time_ms < until_ms
+function isWithin(time_ms: number, { since_ms = -Infinity, until_ms = Infinity }: PageQuery): boolean {
+  return time_ms > since_ms && time_ms < until_ms
 }
 
 /** Takes the entry if it is asked for. True when it is one more than the page holds: then there are older ones. */

@@ -34,7 +34,7 @@ export function newScan({ search, severities }: Pick<LogQuery, 'search' | 'sever
       ...scan,
       lines: (block) => {
         if (signs.length > 0) return signedLines(block, scanner, signs)
-        return mayBeIn(block.bytes.toString('utf8', block.from, block.to)) ? allLines(block) : []
+        return mayBeIn(block.bytes.subarray(block.from, block.to)) ? allLines(block) : []
       },
     }),
   }

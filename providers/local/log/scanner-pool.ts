@@ -5,8 +5,8 @@ import { newScanner, type Scanner } from './scanner.ts'
 
 export type ScannerPool = { with<T>(work: (scanner: Scanner) => Promise<T>): Promise<T> }
 
-/** Small enough to stay in the processor's cache between reading and scanning. */
-export const search_block_bytes = 256 * 1024
+/** Large enough that handing blocks from thread to thread costs little beside reading them. */
+export const search_block_bytes = 1024 * 1024
 /** One is looked at while two are being read. */
 const buffers_per_scanner = 3
 const scanners_max = 4

@@ -1,6 +1,7 @@
 // What a search looks for, and a piece of it that can be found in the raw bytes of the log before any line is parsed.
 // Pure. The piece is a necessary sign: every line whose text matches holds it, in some mixture of cases. Whether a line
 // that holds it matches is decided on its parsed text, without passwords.
+import { isAscii } from 'node:buffer'
 import { text_labels } from './entry.ts'
 import { masked } from './mask.ts'
 
@@ -10,8 +11,8 @@ export type Sign = { values: Uint8Array; folds: Uint8Array; pair: [number, numbe
 export type Search = {
   /** A line that matches holds one of these; empty when no such thing can be said. */
   signs: Sign[]
-  /** Whether some raw text may hold a match: for searches that have no sign. */
-  mayBeIn: (raw: string) => boolean
+  /** Whether some raw bytes may hold a match: for searches that have no sign. */
+  mayBeIn: (raw: Buffer) => boolean
   matches: (text: string) => boolean
 }
 
@@ -23,10 +24,13 @@ export function newSearch(terms: readonly string[]): Search {
     longest !== undefined && longest.values.length > 0
       ? [longest]
       : (folded.map(labelSigns).find((some) => some.length > 0) ?? [])
+  const foreign = cores.some((core) => !isAscii(Buffer.from(core)))
   return {
     signs,
     mayBeIn: (raw) => {
-      const folded_raw = cores.length === 0 ? '' : foldCase(raw)
+      // Nothing outside ASCII is only another case of something inside; and whether all is inside is seen at once.
+      if (foreign && isAscii(raw)) return false
+      const folded_raw = cores.length === 0 ? '' : foldCase(raw.toString())
       return cores.every((core) => folded_raw.includes(escaped(core)))
     },
     matches: (text) => {
