@@ -49,7 +49,7 @@ ${faultsPart()}
 }
 
 const introduction = `<section aria-label="Basics"><h2>Basics</h2>
-<p>All paths are below <code>${base_path}</code>. Bodies are JSON. Every request carries a personal access token:
+<p>All paths are below <code>${base_path}</code>. Bodies are JSON. Every request carries a personal access token, or the access token of a user who has logged in:
 <code>Authorization: Bearer &lt;public_key&gt;.&lt;secret_key&gt;</code>. Operations that take time answer at once with a
 transitional <code>status</code>; read the service again until it is <code>READY</code>. Every answer has
 <code>X-Request-Id</code>. The examples expect <code>BASE_URL</code>, <code>TOKEN</code>, <code>PROJECT_ID</code> and
