@@ -24,9 +24,10 @@ Several servers may share one data directory, each on a port of its own.`,
     // Only notes it: the process ends as it would, and whoever started it starts it again.
     process.once('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'server crashed'))
     const server = await startServer(config, { log })
-    // First of all, because the token is nowhere else.
-    console.log(greeting(server, log_file.path))
+    // Whoever reads the greeting may end the server at once.
     const signal = signalToEnd()
+    // Before anything that can fail, because the token is nowhere else.
+    console.log(greeting(server, log_file.path))
     const forget = recordServer(config.data_dir, server.api_url)
     console.log(`\n${await signal}: stopping. Databases go on running.`)
     try {
