@@ -11,6 +11,7 @@ import { placeInWal } from './wal.ts'
 
 /** A segment that has waited for so long has had every chance; one that waits behind others may yet have it. */
 const patience_ms = 20_000
+const looked_at_max = 10
 
 export async function ensureArchive(effect: Effect, place: Place): Promise<void> {
   await ensureFolder(effect, 'archive', place.archive, 0o700, place.owner)
@@ -59,7 +60,8 @@ export async function archiveTrouble(effect: Effect, place: Place, port: number)
 export async function somethingWaits(place: Place): Promise<boolean> {
   const folder = join(place.data, 'pg_wal', 'archive_status')
   const names = (await readdir(folder)).filter((name) => name.endsWith('.ready'))
-  for (const name of names.toSorted()) {
+  // The first ones have waited longest; behind a stalled archive there may be thousands.
+  for (const name of names.toSorted().slice(0, looked_at_max)) {
     const seen = await stat(join(folder, name)).catch(() => undefined)
     if (seen && Date.now() - seen.mtimeMs > patience_ms) return true
   }

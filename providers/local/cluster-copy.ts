@@ -81,8 +81,8 @@ function isLeftOut(path: string): boolean {
 
 async function copyWal(effect: Effect, place: Place, to: string, first: string, last: string | undefined) {
   const [from, pg_wal] = [join(await realpath(place.data), 'pg_wal'), join(to, 'pg_wal')]
-  const needed = (await listSegments(from)).filter(
-    ({ name }) => placeInWal(name) >= placeInWal(first) && (last === undefined || placeInWal(name) <= placeInWal(last)),
+  const needed = (await listSegments(from, first)).filter(
+    ({ name }) => last === undefined || placeInWal(name) <= placeInWal(last),
   )
   const gap = firstGap(needed, first)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)

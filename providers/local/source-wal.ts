@@ -9,7 +9,7 @@ import { copyLiveFile } from './live-file.ts'
 import { SourceDamaged, type Plan } from './replay.ts'
 import { findPostmaster, readyPostmaster } from './server-process.ts'
 import { withSuperuser } from './superuser.ts'
-import { firstGap, isHistory, listSegments, placeInWal, type Segment } from './wal.ts'
+import { firstGap, isHistory, listSegments, placeInWal } from './wal.ts'
 
 type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file'>
 
@@ -70,10 +70,9 @@ async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
 async function copyAll(place: Place, parent: Place, first: string, signal: AbortSignal): Promise<void> {
   const [archive, data] = await Promise.all([realpath(parent.archive), realpath(parent.data)])
   const pg_wal = join(data, 'pg_wal')
-  const needed = (segment: Segment) => placeInWal(segment.name) >= placeInWal(first)
   // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
-  const recent = (await listSegments(pg_wal)).filter(needed)
-  const archived = (await listSegments(archive)).filter(needed)
+  const recent = await listSegments(pg_wal, first)
+  const archived = await listSegments(archive, first)
   const histories = [...(await readdir(pg_wal)), ...(await readdir(archive))].filter(isHistory)
   const cloning = { possible: true }
   const take = async (folder: string, name: string) => {

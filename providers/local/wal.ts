@@ -19,11 +19,21 @@ export function segmentNameOf(timeline: number, position: bigint, segment_bytes:
   return [BigInt(timeline), number / per_log, number % per_log].map(hex8).join('')
 }
 
-/** The segments of a folder, oldest first, without those that PostgreSQL keeps only to reuse them. */
-export async function listSegments(folder: string): Promise<Segment[]> {
-  const names = (await readdir(folder)).filter((name) => segment_name.test(name)).toSorted()
-  const found = await Promise.all(names.map((name) => findSegment(folder, name)))
-  return found.filter((segment) => segment !== undefined).toSorted((a, b) => a.number - b.number)
+/** An archive may hold many thousands, and each is opened: so many at once. */
+const opened_at_once = 16
+
+/**
+ * The segments of a folder from this place on, oldest first, without those that PostgreSQL keeps only to reuse them.
+ */
+export async function listSegments(folder: string, first_name?: string): Promise<Segment[]> {
+  const from = first_name === undefined ? '' : placeInWal(first_name)
+  const names = (await readdir(folder)).filter((name) => segment_name.test(name) && placeInWal(name) >= from)
+  const found: Segment[] = []
+  for (let at = 0; at < names.length; at += opened_at_once) {
+    const some = names.slice(at, at + opened_at_once).map((name) => findSegment(folder, name))
+    found.push(...(await Promise.all(some)).filter((segment) => segment !== undefined))
+  }
+  return found.toSorted((a, b) => a.number - b.number)
 }
 
 /** What is missing of an unbroken row from the first name to the last segment, as the name that it would have. */

@@ -15,7 +15,7 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   setMemberRole: { role: 'viewer' },
   createToken: { name: 'a token' },
   createService: { name: 'a service' },
-  forkService: { fork_strategy: 'LAST_SNAPSHOT' },
+  forkService: { fork_strategy: 'NOW' },
   renameService: { name: 'another name' },
   resizeService: { cpu_millis: '1000', memory_gbs: '4' },
   updatePassword: { password: 'a long new password' },

@@ -30,7 +30,7 @@ test('a service is created, resized, stopped, started, gets another password and
 
   await ask(provider, resized, 'insert into t values (8)')
   const stopped = { ...resized, generation: 3, power: 'off' as const }
-  expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, happenings: [] })
+  expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, happenings: [], snapshots: [] })
   await expect(loginTo(provider, stopped)).rejects.toThrow(/ECONNREFUSED/)
   await noProcessBelow(world.directory)
 
@@ -44,8 +44,18 @@ test('a service is created, resized, stopped, started, gets another password and
   await expect(loginTo(provider, changed)).rejects.toThrow(/password authentication failed/)
 
   const deleted = { ...changed, generation: 6, deleted: true }
-  expect(await provider.applyService(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
-  expect(await provider.applyService(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
+  expect(await provider.applyService(deleted)).toEqual({
+    state: 'absent',
+    settled: true,
+    happenings: [],
+    snapshots: [],
+  })
+  expect(await provider.applyService(deleted)).toEqual({
+    state: 'absent',
+    settled: true,
+    happenings: [],
+    snapshots: [],
+  })
   expect(await readdir(join(world.directory, 'services'))).toEqual([])
   expect(await readdir(join(world.directory, 'run'))).toEqual([])
   await noProcessBelow(world.directory)
@@ -72,7 +82,12 @@ test('looking again at what holds changes nothing', async () => {
   await settle(provider, wanted)
   const pid = await postmasterPid(world, wanted)
   effects.length = 0
-  expect(await provider.applyService(wanted)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+  expect(await provider.applyService(wanted)).toMatchObject({
+    state: 'serving',
+    settled: true,
+    happenings: [],
+    snapshots: [],
+  })
   expect(await postmasterPid(world, wanted)).toBe(pid)
   expect(effects).toEqual(['limits: set'])
 })
@@ -86,7 +101,12 @@ test('another server finds the running database again and leaves it as it is', a
   const client = await loginTo(first, wanted)
   await first.close()
   const second = await world.open()
-  expect(await second.applyService(wanted)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+  expect(await second.applyService(wanted)).toMatchObject({
+    state: 'serving',
+    settled: true,
+    happenings: [],
+    snapshots: [],
+  })
   expect(await postmasterPid(world, wanted)).toBe(pid)
   expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   await client.end()
