@@ -21,10 +21,11 @@ create unlogged table login_attempts (
 );
 
 -- Sessions, interactions, grants, codes and refresh tokens. The id of what is a credential for long is a hash.
+-- The payload is json, not jsonb: programs send what they like as their state, and jsonb refuses U+0000.
 create table oauth_records (
   model text not null,
   id text not null,
-  payload jsonb not null,
+  payload json not null,
   user_id bigint references users on delete cascade,
   grant_id text,
   user_code text,

@@ -81,6 +81,8 @@ async function setPassword(tx: Sql, user_id: number, verifier: string): Promise<
 }
 
 async function findPassword(db: Db, email: string): Promise<{ user_id: number; verifier: string } | undefined> {
+  // The store cannot even be asked for it.
+  if (email.includes('\0')) return undefined
   const [row] = await db.query<{ user_id: number; verifier: string }>(
     'select p.user_id, p.verifier from users u join passwords p on p.user_id = u.id where lower(u.email) = lower($1)',
     [email.trim()],

@@ -24,6 +24,8 @@ export function newAdapter(db: Db, reuse: () => Error): AdapterFactory {
   return (model) => {
     const keyOf = (id: string) => recordIdOf(model, id)
     const find = async (by: 'id' | 'uid' | 'user_code', value: string, id?: string) => {
+      // The store cannot even be asked for it.
+      if (value.includes('\0')) return undefined
       const row = await findRecord(db, model, by, value)
       if (row === undefined) return undefined
       const consumed = row.consumed_at === null ? {} : { consumed: Math.floor(row.consumed_at.getTime() / 1000) }

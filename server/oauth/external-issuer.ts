@@ -142,11 +142,13 @@ async function withUserInfo(metadata: Metadata, payload: JWTPayload, access_toke
 }
 
 function readClaims(payload: JWTPayload): Claims {
+  const subject = payload.sub ?? ''
+  if (!/^[^\p{Cc}]{1,255}$/u.test(subject)) throw new IssuerError('its ID token has no usable subject')
   const email = payload['email']
   const name = payload['name'] ?? payload['preferred_username'] ?? email
   const groups = Array.isArray(payload['groups']) ? payload['groups'] : []
   return {
-    subject: payload.sub ?? '',
+    subject,
     email: typeof email === 'string' ? email.trim() : '',
     email_verified: payload['email_verified'] === true,
     name: typeof name === 'string' ? name : '',

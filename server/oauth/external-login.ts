@@ -10,6 +10,7 @@ import { IssuerError, type Journey, newExternalIssuer } from './external-issuer.
 import { ensureExternalUser } from './external-user.ts'
 import { expired, finishLogin, type Login, login_path, openLogin, uid_form } from './login.ts'
 import type { OauthParts } from './oauth.ts'
+import { elsewherePage } from './pages.ts'
 import { saveRecord, takeRecord } from './records.ts'
 
 export type ExternalLogin = {
@@ -49,7 +50,7 @@ export function newExternalLogin({ config, db, log, origin, forget }: Place): Ex
   }
 
   return {
-    begin: async ({ interaction: { uid }, reply }) => {
+    begin: async ({ interaction: { uid, deviceCode }, reply }) => {
       const state = `${uid}.${newRandom()}`
       const journey = { redirect_uri: origin() + callback_path, nonce: newRandom(), code_verifier: newRandom() }
       const url = await telling(external.authorizationUrl({ ...journey, state }))
@@ -63,7 +64,9 @@ export function newExternalLogin({ config, db, log, origin, forget }: Place): Ex
         uid: null,
         expires_at: new Date(Date.now() + journey_seconds * 1000),
       })
-      return reply.redirect(url, 303)
+      if (deviceCode === undefined) return reply.redirect(url, 303)
+      // A form led here, and browsers follow forms to nowhere but this site: people follow a link.
+      return reply.type('text/html; charset=utf-8').send(elsewherePage({ issuer, url }))
     },
     serve: (scope, parts) => {
       // Back from the issuer, to where the cookie of this login is sent to; the path is ours whatever the query says.

@@ -49,9 +49,10 @@ function refuseWhatWouldFail({ method, url = '', headers }: IncomingMessage, ses
   if (place === `${mount_path}/auth` && mode !== 'query') {
     throw new Fault('INVALID_REQUEST', 'The program that sent you here asked for an answer that is not possible here.')
   }
-  // Without a session there was no page with a form.
-  const is_device_form = method === 'POST' && place === `${mount_path}/device`
-  if (is_device_form && !headers.cookie?.includes(`${session_cookie}=`)) throw notOurForm()
+  // Without a session nothing can go on; only the first page and the device itself come without one.
+  const is_first = ['GET /oauth/device', 'POST /oauth/device/auth'].includes(`${method} ${place}`)
+  const goes_on = place?.startsWith(`${mount_path}/device`) === true && !is_first
+  if (goes_on && !headers.cookie?.includes(`${session_cookie}=`)) throw notOurForm()
 }
 
 /** The library answers a link with a code in it by a script that sends it on; ours is a form that shows it. */

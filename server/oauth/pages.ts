@@ -47,6 +47,10 @@ export function loginPage({ client_name, action, csrf, email, message }: LoginPa
   )
 }
 
+export function elsewherePage({ issuer, url }: { issuer: string; url: string }): string {
+  return pageOf('Log in', markup`<p><a href="${url}">Log in at ${new URL(issuer).host}</a></p>`)
+}
+
 export type ConfirmPage = { client_name: string; email: string; action: string; csrf: string }
 
 export function confirmPage({ client_name, email, action, csrf }: ConfirmPage): string {

@@ -99,6 +99,7 @@ const wrong: [what: string, bend: () => Bend][] = [
   ['another issuer', () => ({ payload: { iss: 'https://evil.example' } })],
   ['an expired one', () => ({ payload: { exp: now - 3600 } })],
   ['no subject', () => ({ payload: { sub: undefined as unknown as string } })],
+  ['a subject that is no text', () => ({ payload: { sub: 'a\0b' } })],
   ['another key', () => ({ key: stranger.privateKey })],
   ['an unknown key', () => ({ header: { kid: 'two' } })],
   ['no signature', () => ({ token: unsigned })],

@@ -9,7 +9,7 @@ import type { GroupRole } from '#server/oauth/external-user.ts'
 import { newCall } from '#test/call.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { type Browser, newBrowser, type Page } from './browser.ts'
-import { askAs, codeFrom, openPeople, type People, tokensFor } from './people.ts'
+import { askAs, codeFrom, openPeople, type People, postToken, tokensFor } from './people.ts'
 
 type Account = { email?: string; email_verified?: boolean; name?: string; groups?: string[] }
 
@@ -164,6 +164,25 @@ test('an answer that is not for this login, or comes twice, is refused', async (
   expect((await walk(browser, await browser.get(changed('iss', 'https://evil.example')))).status).toBe(403)
   // That answer has used up its state; even the right one comes too late now.
   expect((await walk(browser, await browser.get(answer))).status).toBe(404)
+})
+
+test('a device is logged in there, by a link that is no redirect of a form', async () => {
+  accounts.set('ken', { email: 'ken@example.com', email_verified: true, name: 'Ken' })
+  const { body } = await postToken(origin, { client_id: 'howdah-cli', scope: 'api' }, 'device/auth')
+  const { device_code, user_code } = body as unknown as { device_code: string; user_code: string } // by RFC 8628
+  const browser = newBrowser()
+  const confirm = await browser.submit(await browser.get(`${origin}/oauth/device`), { user_code })
+  const page = await browser.submit(confirm)
+  expect(page.status).toBe(200)
+  const link = (/<a href="([^"]*)"/.exec(page.text)?.[1] ?? '').replaceAll('&amp;', '&')
+  expect(link.startsWith(issuer)).toBe(true)
+  let at = await walk(browser, await browser.get(link))
+  at = await walk(browser, await browser.submit(at, { login: 'ken', password: 'any' }))
+  if (at.url.startsWith(issuer)) at = await walk(browser, await browser.submit(at))
+  expect(at.text).toContain('You are logged in')
+  const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+  const tokens = await postToken(origin, { grant_type, client_id: 'howdah-cli', device_code })
+  expect((await whoIs(tokens.body.access_token)).email).toBe('ken@example.com')
 })
 
 test('there is no password to guess or to change', async () => {

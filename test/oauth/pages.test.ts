@@ -1,5 +1,6 @@
 // The pages on which people log in and set passwords: nobody can try for ever, nobody learns who has an account, and
 // no other site can send a form in somebody's name.
+import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newThrottle } from '#server/oauth/throttle.ts'
 import { newCall } from '#test/call.ts'
@@ -51,6 +52,8 @@ describe('every page', () => {
       expect(page.headers.get('content-security-policy'), page.url).toMatch(
         /default-src 'none'; script-src 'none'; style-src 'sha256-.*frame-ancestors 'none'/,
       )
+      const style = /<style>(.*?)<\/style>/s.exec(page.text)?.[1] ?? ''
+      expect(page.headers.get('content-security-policy')).toContain(`'sha256-${hash('sha256', style, 'base64')}'`)
       expect(page.headers.get('x-frame-options')).toBe('DENY')
       expect(page.headers.get('x-request-id')).toBeTruthy()
       expect(page.headers.get('cache-control')).toContain('no-store')
