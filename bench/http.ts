@@ -1,12 +1,10 @@
 // Bench: GET service throughput against a bare Fastify route, flatness to 100,000 services, and create throughput.
 // Two servers (a small and a big store), the floor and the load are processes of their own and take turns.
-import { execFile, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import pg from 'pg'
-import { withCleanup } from './cleanup.ts'
 import { atLeast, medianOf, printFigures, spread } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
+import { load, load_seconds, withServer } from './load.ts'
 import { insertServices } from './many-services.ts'
 import { inPlace } from './place.ts'
 import { initdb, type PlainPostgres, startPlain, withPlainPostgres } from './plain-postgres.ts'
@@ -15,8 +13,6 @@ const small = 100
 const big = 100_000
 const creates = 16
 const creates_at_once = 4
-const connections = 32
-const load_seconds = 5
 
 await inPlace(5, async ({ folder, description, runs }) => {
   await withPlainPostgres(join(folder, 'store'), async (store) => {
@@ -24,7 +20,7 @@ await inPlace(5, async ({ folder, description, runs }) => {
     await startPlain(store)
     await withFilled(folder, store, 'small', small, (few, few_id) =>
       withFilled(folder, store, 'big', big, async (many, many_id) => {
-        await withFloor(urlOf(store, 'small'), async (floor_url) => {
+        await withServer('http-floor.ts', { DATABASE_URL: urlOf(store, 'small') }, async (floor_url) => {
           const floor: number[] = []
           const ours: number[] = []
           const ours_big: number[] = []
@@ -90,42 +86,6 @@ function urlOf(store: PlainPostgres, database: string): string {
 
 function serviceUrl(bench: Bench, service_id: string): string {
   return `${bench.url}/projects/${bench.project_id}/services/${service_id}`
-}
-
-async function withFloor(database_url: string, work: (url: string) => Promise<void>): Promise<void> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'http-floor.ts')], {
-    env: { DATABASE_URL: database_url },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  await withCleanup(
-    () => child.kill('SIGKILL'),
-    async () => {
-      const url = await new Promise<string>((resolve, reject) => {
-        child.stdout.setEncoding('utf8').once('data', (line: string) => resolve(line.trim()))
-        child.once('exit', () => reject(new Error('the floor did not start')))
-      })
-      await work(url)
-    },
-  )
-}
-
-/** Requests a second, by autocannon in a process of its own. */
-async function load(url: string, token: string): Promise<number> {
-  const program = join(import.meta.dirname, '../node_modules/autocannon/autocannon.js')
-  const options = [
-    '--json',
-    '-c',
-    String(connections),
-    '-d',
-    String(load_seconds),
-    '-H',
-    `authorization=Bearer ${token}`,
-  ]
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...options, url])
-  // The shape is autocannon's documented one.
-  const result = JSON.parse(stdout) as { requests: { average: number }; non2xx: number; errors: number }
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url}: ${result.non2xx} answers were not 2xx`)
-  return result.requests.average
 }
 
 /** Real services, from the request to READY, a few at a time; removed again afterwards. */

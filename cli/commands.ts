@@ -1,24 +1,31 @@
 // Every command there is, and how the first words name one.
 import { type Command, UsageError } from './command.ts'
 import { doctor } from './doctor.ts'
+import { login } from './login.ts'
+import { logout } from './logout.ts'
 import { projectCreate, projectList } from './project.ts'
 import { start } from './start.ts'
 import { status } from './status.ts'
 import { stop } from './stop.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './token.ts'
-import { userCreate, userList } from './user.ts'
+import { userCreate, userList, userResetPassword } from './user.ts'
+import { whoami } from './whoami.ts'
 
 export const commands: readonly Command[] = [
   start,
   status,
   stop,
   doctor,
+  login,
+  logout,
+  whoami,
   tokenCreate,
   tokenList,
   tokenRevoke,
   projectCreate,
   projectList,
   userCreate,
+  userResetPassword,
   userList,
 ]
 

@@ -1,7 +1,7 @@
 // From the words of the command line to a command's input: its own options, and the settings that every command takes.
 // All that is written wrongly is refused at once.
 import { parseArgs } from 'node:util'
-import { type Environment, loadConfig, settings } from '#server/config.ts'
+import { type Environment, loadConfig, setting_flags } from '#server/config.ts'
 import { type Command, type Input, UsageError } from './command.ts'
 
 export function parseInput(command: Command, words: readonly string[], env: Environment): Input {
@@ -35,10 +35,10 @@ function split(command: Command, words: readonly string[]) {
   const positionals: string[] = []
   const settings_argv: string[] = []
   const problems: string[] = []
-  const setting_flags = new Set(settings.map((setting) => setting.flag.slice(2)))
-  const takes_value = (name: string) => setting_flags.has(name) || own[name]?.value !== undefined
+  const flags_of_settings = new Set(setting_flags.map((flag) => flag.slice(2)))
+  const takes_value = (name: string) => flags_of_settings.has(name) || own[name]?.value !== undefined
   const options = Object.fromEntries(
-    [...setting_flags, ...Object.keys(own)].map((name) => [
+    [...flags_of_settings, ...Object.keys(own)].map((name) => [
       name,
       { type: takes_value(name) ? ('string' as const) : ('boolean' as const) },
     ]),
@@ -51,7 +51,7 @@ function split(command: Command, words: readonly string[]) {
     if (!(token.name in options)) problems.push(`there is no option ${token.rawName}`)
     else if (needs_value && (token.value === undefined || next_option)) problems.push(`${token.rawName} needs a value`)
     else if (!needs_value && token.value !== undefined) problems.push(`${token.rawName} takes no value`)
-    else if (setting_flags.has(token.name)) settings_argv.push(`${token.rawName}=${token.value}`)
+    else if (flags_of_settings.has(token.name)) settings_argv.push(`${token.rawName}=${token.value}`)
     else values.set(token.name, token.value ?? '')
   }
   return { values, positionals, settings_argv, problems }

@@ -24,9 +24,10 @@ Several servers may share one data directory, each on a port of its own.`,
     // Only notes it: the process ends as it would, and whoever started it starts it again.
     process.once('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'server crashed'))
     const server = await startServer(config, { log })
-    // First of all, because the token is nowhere else.
-    console.log(greeting(server, log_file.path))
+    // Whoever reads the greeting may end the server at once.
     const signal = signalToEnd()
+    // Before anything that can fail, because the token is nowhere else.
+    console.log(greeting(server, log_file.path))
     const forget = recordServer(config.data_dir, server.api_url)
     console.log(`\n${await signal}: stopping. Databases go on running.`)
     try {
@@ -72,6 +73,14 @@ function greeting(server: Server, log_path: string): string {
       'It needs curl and psql: apt-get install curl postgresql-client',
       '',
       ...tourOf({ url: server.api_url, project_id, token: first_token }).map((line) => `  ${line}`),
+      '',
+    )
+  }
+  if (server.password_link !== undefined) {
+    lines.push(
+      'To log in as a person (npx howdah login), choose a password for admin@localhost here, once, within a day:',
+      '',
+      `  ${server.public_url}${server.password_link}`,
       '',
     )
   }

@@ -1,7 +1,7 @@
 // howdah stop: ends the servers of a data directory, and with --all everything that runs there.
 // A process is signalled only while it is the one that was recorded. Stopping what is stopped is no error.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Config } from '#server/config.ts'
+import { shutdown_grace_seconds } from '#server/config.ts'
 import { type Command, CommandError } from './command.ts'
 import { countDatabases } from './databases.ts'
 import { isRunning, listRunning, type RunningServer } from './running.ts'
@@ -20,7 +20,7 @@ export const stop: Command = {
   run: async ({ config, isSet }) => {
     refuseUnlessInstalled(config)
     const servers = listRunning(config.data_dir)
-    await Promise.all(servers.map((server) => end(server, config)))
+    await Promise.all(servers.map((server) => end(server)))
     console.log(servers.length === 0 ? 'No server was running.' : `Stopped ${counted(servers.length, 'server')}.`)
     const databases = await countDatabases(config.data_dir)
     if (!isSet('all')) {
@@ -36,8 +36,8 @@ export const stop: Command = {
   },
 }
 
-async function end(server: RunningServer, config: Config): Promise<void> {
-  const patience_seconds = config.shutdown_grace_seconds * patience_factor
+async function end(server: RunningServer): Promise<void> {
+  const patience_seconds = shutdown_grace_seconds * patience_factor
   const deadline = performance.now() + patience_seconds * 1000
   if (!isRunning(server)) return
   try {

@@ -3,7 +3,7 @@
 import { roles } from '#contract/endpoint.ts'
 import { createToken, listTokens, revokeToken } from '#server/identity/token.ts'
 import type { Sql } from '#server/db.ts'
-import { listMembers } from '#server/project/store.ts'
+import { listMembers } from '#server/member/store.ts'
 import { type Command, CommandError, json_option, UsageError } from './command.ts'
 import { parseName, projectOf } from './name.ts'
 import { withStore } from './store.ts'

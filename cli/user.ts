@@ -1,8 +1,10 @@
-// howdah user create | list. A user is who a token acts for; what they may do is their role in each project.
+// howdah user create | reset-password | list. A user is who a token acts for; what they may do is their role in each project.
 import { findUserByEmail, insertUser, listUsers } from '#server/identity/store.ts'
-import { insertMember } from '#server/project/store.ts'
+import { insertMember } from '#server/member/store.ts'
+import { createPasswordLink, createPasswordLinkFor } from '#server/oauth/accounts.ts'
 import { type Command, CommandError, json_option } from './command.ts'
 import { parseEmail, parseName, parseRole, projectOf } from './name.ts'
+import { passwordLinkOf } from './password-link.ts'
 import { withStore } from './store.ts'
 import { printRows } from './table.ts'
 
@@ -19,16 +21,34 @@ export const userCreate: Command = {
     const email = parseEmail(need('email'))
     const name = parseName(need('name'))
     const role = parseRole(text('role') ?? 'developer')
-    const user = await withStore(config, (db) =>
+    const { id, path } = await withStore(config, (db) =>
       db.transaction(async (tx) => {
         if ((await findUserByEmail(tx, email)) !== undefined) throw new CommandError(`there is a user ${email} already`)
         const project_id = await projectOf(tx, text('project'))
         const made = await insertUser(tx, { email, name })
         await insertMember(tx, { project_id, user_id: made.id, role })
-        return made
+        return { id: made.id, path: await createPasswordLink(tx, made.id) }
       }),
     )
-    console.log(String(user.id))
+    console.log(String(id))
+    const link = passwordLinkOf(config, path)
+    // Apart from the id, so that `id=$(howdah user create …)` works.
+    if (link !== undefined) console.error(`They choose a password here, once, within a day: ${link}`)
+  },
+}
+
+export const userResetPassword: Command = {
+  name: 'user reset-password',
+  summary: 'Print a link with which a user chooses a new password, once, within a day.',
+  positionals: ['email'],
+  details: 'The password until now works until the new one is set. Older links end.',
+  run: async ({ config, need }) => {
+    if (config.oidc_issuer !== undefined) throw new CommandError(`people log in at ${config.oidc_issuer}, not here`)
+    const email = parseEmail(need('email'))
+    const path = await withStore(config, (db) => db.transaction((tx) => createPasswordLinkFor(tx, email)))
+    const link = path && passwordLinkOf(config, path)
+    if (!link) throw new CommandError(`there is no user ${email}; howdah user list shows them all`)
+    console.log(link)
   },
 }
 

@@ -1,16 +1,26 @@
 // The whole API as one table: name → endpoint. Two places make a new endpoint: a row here and its handler.
+import { audit_endpoints } from './audit.ts'
 import { auth_endpoints } from './auth.ts'
+import { log_endpoints } from './log.ts'
+import { metric_endpoints } from './metric.ts'
+import { member_endpoints } from './member.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
 import { snapshot_endpoints } from './snapshot.ts'
+import { token_endpoints } from './token.ts'
 
 export const base_path = '/public/api/v1'
 
 export const api = {
   ...auth_endpoints,
   ...project_endpoints,
+  ...member_endpoints,
+  ...token_endpoints,
+  ...audit_endpoints,
   ...service_endpoints,
   ...snapshot_endpoints,
+  ...log_endpoints,
+  ...metric_endpoints,
 }
 
 export type Api = typeof api

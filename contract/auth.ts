@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Timestamp } from './schema.ts'
 
-const User = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }, { $id: 'User' })
+export const User = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }, { $id: 'User' })
 
 const ApiKey = Type.Object(
   {
@@ -35,5 +35,16 @@ export const auth_endpoints = {
     access: 'caller',
     success: 200,
     output: AuthInfo,
+  }),
+  logout: endpoint({
+    method: 'POST',
+    path: '/auth/logout',
+    summary: 'End this login',
+    description: 'The access token and its refresh token are worthless afterwards. A personal access token stays.',
+    tag: 'Identity',
+    access: 'caller',
+    body_optional: true,
+    body: Type.Object({ refresh_token: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })) }),
+    success: 204,
   }),
 }

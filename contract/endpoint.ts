@@ -1,13 +1,17 @@
 // What an endpoint is: a row of data. Routing, validation, the OpenAPI document, the typed client and the command line
 // are all derived from such rows (see api.ts), so a path, a role or a success code is written exactly once.
 import type { Static, TSchema } from 'typebox'
+import type { FaultCode } from './fault.ts'
 import type { ServiceStatus } from './service-status.ts'
 
 export const roles = ['viewer', 'developer', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 
-/** Who may call: anybody, any valid credential, or a member of the project in the path with at least this role. */
-export type Access = 'public' | 'caller' | Role
+/**
+ * Who may call: anybody, any valid credential, a person who has logged in (no token that is scoped to a project), or a
+ * member of the project in the path with at least this role.
+ */
+export type Access = 'public' | 'caller' | 'user' | Role
 
 export type Endpoint = {
   method: 'GET' | 'POST' | 'DELETE'
@@ -22,6 +26,10 @@ export type Endpoint = {
   idempotent?: true
   query?: TSchema
   body?: TSchema
+  /** The body may be left out altogether, which is like an empty object. */
+  body_optional?: true
+  /** Errors beside those that follow from the other members of the row. */
+  faults?: readonly FaultCode[]
   success: 200 | 201 | 202 | 204
   output?: TSchema
 }
@@ -44,4 +52,12 @@ export type OutputOf<E extends Endpoint> = E['output'] extends TSchema ? Static<
 
 export function roleAllows(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed)
+}
+
+export function lowerRole(one: Role, other: Role): Role {
+  return roleAllows(one, other) ? other : one
+}
+
+export function isRole(access: Access): access is Role {
+  return roles.some((role) => role === access)
 }

@@ -57,11 +57,11 @@ export function faultsOf(endpoint: Endpoint): FaultCode[] {
     CONFLICT: endpoint.idempotent === true,
     PAYLOAD_TOO_LARGE: endpoint.method !== 'GET',
     UNSUPPORTED_MEDIA_TYPE: endpoint.body !== undefined,
-    RATE_LIMITED: false,
+    RATE_LIMITED: true,
     INTERNAL: true,
     UNAVAILABLE: true,
   }
-  return (Object.keys(fault_status) as FaultCode[]).filter((code) => possible[code])
+  return (Object.keys(fault_status) as FaultCode[]).filter((code) => possible[code] || endpoint.faults?.includes(code))
 }
 
 /** The schema as plain JSON without names: for validators and serialisers that must not see one name twice. */
@@ -82,7 +82,10 @@ function operationOf(name: string, endpoint: Endpoint, components: JsonObject): 
   if (endpoint.description !== undefined) operation['description'] = endpoint.description
   if (endpoint.access === 'public') operation['security'] = []
   if (endpoint.body !== undefined) {
-    operation['requestBody'] = { required: true, content: jsonContent(schemaOf(endpoint.body, components)) }
+    operation['requestBody'] = {
+      required: !endpoint.body_optional,
+      content: jsonContent(schemaOf(endpoint.body, components)),
+    }
   }
   return operation
 }

@@ -11,6 +11,8 @@ export type SchemaError = {
 }
 
 export const name_characters_max = 128
+export const email_characters_max = 254
+export const email_pattern = '^[^\\s@\\u0000-\\u001f\\u007f-\\u009f]+@[^\\s@\\u0000-\\u001f\\u007f-\\u009f]+$'
 const problems_max = 50
 const control_characters = /[\u0000-\u001f\u007f-\u009f]/u // oxlint-disable-line no-control-regex
 
@@ -96,5 +98,6 @@ function formatInWords(format: unknown): string {
 
 function patternInWords(pattern: unknown): string {
   if (pattern === '^[^\\u0000-\\u001f\\u007f-\\u009f]*$') return 'must not contain control characters'
+  if (pattern === email_pattern) return 'must look like an e-mail address'
   return `must match ${String(pattern)}`
 }

@@ -1,17 +1,55 @@
-// Projects, as far as the spec shows them.
+// Projects: the scope of services, members and tokens. The list is the spec's; the rest stands beside it.
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { Name } from './schema.ts'
 
 export const Project = Type.Object({ id: Type.String(), name: Type.String() }, { $id: 'Project' })
+
+const one = '/projects/{project_id}'
+const tag = 'Projects'
 
 export const project_endpoints = {
   listProjects: endpoint({
     method: 'GET',
     path: '/projects',
     summary: 'List the projects that the caller can access',
-    tag: 'Projects',
+    tag,
     access: 'caller',
     success: 200,
     output: Type.Array(Project),
+  }),
+  createProject: endpoint({
+    method: 'POST',
+    path: '/projects',
+    summary: 'Create a project',
+    description:
+      'The caller becomes its owner. A personal access token is scoped to one project and cannot make another one: log in as a user, or run `howdah project create` on the server.',
+    tag,
+    access: 'user',
+    body: Type.Object({ name: Name }),
+    faults: ['QUOTA_EXCEEDED'],
+    success: 201,
+    output: Project,
+  }),
+  renameProject: endpoint({
+    method: 'POST',
+    path: `${one}/rename`,
+    summary: 'Rename a project',
+    tag,
+    access: 'admin',
+    body: Type.Object({ name: Name }),
+    success: 200,
+    output: Project,
+  }),
+  deleteProject: endpoint({
+    method: 'DELETE',
+    path: one,
+    summary: 'Delete an empty project',
+    description:
+      'Its members lose it and its tokens stop working. While it has services it stays, and the 409 names them.',
+    tag,
+    access: 'owner',
+    faults: ['CONFLICT'],
+    success: 204,
   }),
 }

@@ -1,5 +1,7 @@
 // Schemas that several resources share. A schema with an $id becomes a named component of the OpenAPI document.
 import { Type } from 'typebox'
+import { roles } from './endpoint.ts'
+import { email_characters_max, email_pattern } from './problem.ts'
 
 /** 1–128 characters after trimming, no control characters; the rule itself is stated in its own words in problem.ts. */
 export const Name = Type.String({
@@ -11,6 +13,15 @@ export const Name = Type.String({
 })
 
 export const Timestamp = Type.String({ format: 'date-time', description: 'RFC 3339, with a zone.' })
+
+export const Email = Type.String({
+  minLength: 3,
+  maxLength: email_characters_max,
+  pattern: email_pattern,
+  description: 'An e-mail address; case does not matter.',
+})
+
+export const RoleName = Type.Enum([...roles], { description: 'viewer < developer < admin < owner.' })
 
 export const Id = Type.String({ pattern: '^[a-z0-9]{10}$', description: 'Ten characters of a–z and 0–9.' })
 

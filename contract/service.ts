@@ -34,6 +34,12 @@ export const Service = Type.Object(
       Type.String({ format: 'password', description: 'Only in the answer of the request that made the service.' }),
     ),
     metadata: Type.Object({ environment: Type.String() }),
+    metrics: Type.Optional(
+      Type.Object(
+        { memory_mb: Type.Integer(), milli_cpu: Type.Integer(), storage_mb: Type.Integer() },
+        { description: 'What it used a few seconds ago; absent while nothing runs.' },
+      ),
+    ),
     read_replica_sets: Type.Array(Type.Unknown()),
     resources: Type.Array(
       Type.Object({

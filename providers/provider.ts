@@ -65,6 +65,49 @@ export type ObservedService = {
 /** What somebody is about to ask for; a provider refuses what it can never make. */
 export type Offer = { size: Size; extensions: readonly string[] }
 
+export type LogEntry = {
+  /** RFC 3339. */
+  timestamp: string
+  severity: string
+  /** Without passwords, and bounded in length. */
+  message: string
+}
+
+export type LogQuery = {
+  /** 0 is the primary; absent: the cursor's node, or the primary. */
+  node?: number | undefined
+  /** From an earlier page of the same service. */
+  cursor?: string | undefined
+  /** How many of the newest entries to pass over. */
+  skip: number
+  limit: number
+  /** All of these occur in the message, in whatever case. */
+  search: readonly string[]
+  /** One of these, in PostgreSQL's spelling; empty: any. */
+  severities: readonly string[]
+  /** Both exclusive. */
+  since_ms?: number | undefined
+  until_ms?: number | undefined
+}
+
+/** Newest first. `cursor` is there when older entries may follow. */
+export type LogPage = { entries: readonly LogEntry[]; cursor?: string }
+
+/** What is wrong with a query that names a place. */
+export type LogRefusal = { refused: 'node' | 'cursor' }
+
+/** By the names of the series. What is not known (yet) is absent. */
+export type ServiceMetrics = {
+  cpu_usage_millicores?: number
+  memory_usage_bytes?: number
+  disk_usage_bytes?: number
+  connections?: number
+  transactions_per_second?: number
+  cache_hit_ratio?: number
+}
+
+export type MeasuredService = { service_id: string; endpoint: Endpoint }
+
 export type Provider = {
   region_code: string
   volume_type: string
@@ -73,6 +116,9 @@ export type Provider = {
   /** Why this region cannot make such a service, as a sentence that says what to do; undefined when it can. */
   refusalOf(offer: Offer): Promise<string | undefined>
   applyService(wanted: WantedService): Promise<ObservedService>
+  logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
+  /** What those of the services that run use right now. Cheap enough for every few seconds; rates need two calls. */
+  metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
   /** Calls back when a service that was serving may have changed by itself, such as by a crash. */
   watch(onChange: (service_id: string) => void): void
   /** Stops looking and releases what this process holds. Databases go on running. */

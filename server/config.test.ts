@@ -15,10 +15,17 @@ test('without flags and variables every setting has its default', () => {
     service_host: '127.0.0.1',
     service_ports: { first: 20000, last: 29999 },
     postgres_directories: [],
-    snapshot_interval: 86_400,
-    snapshots_kept: 7,
+    snapshots: { interval_seconds: 86_400, kept: 7 },
+    log_retention: { days: 7, mb: 1024 },
+    metrics_token: undefined,
+    rate_limit: 100,
+    trusted_proxies: [],
+    public_url: undefined,
+    oidc_issuer: undefined,
+    oidc_client_id: undefined,
+    oidc_client_secret: undefined,
+    oidc_groups: [],
     log_level: 'info',
-    shutdown_grace_seconds: 10,
   })
 })
 
@@ -30,11 +37,28 @@ const accepted: [flag: string, text: string, member: string, value: unknown][] =
   ['--data-dir', '/srv/../srv/howdah', 'data_dir', '/srv/howdah'],
   ['--database-url', 'postgres://me@127.0.0.1/howdah', 'database_url', 'postgres://me@127.0.0.1/howdah'],
   ['--region', 'eu-1', 'region', 'eu-1'],
+  ['--snapshots', '90m,1', 'snapshots', { interval_seconds: 5400, kept: 1 }],
+  ['--log-retention', '30d,10MB', 'log_retention', { days: 30, mb: 10 }],
+  ['--metrics-token', 'sixteen-letters!', 'metrics_token', 'sixteen-letters!'],
   ['--service-host', 'db.example.com', 'service_host', 'db.example.com'],
   ['--service-ports', '1024-1024', 'service_ports', { first: 1024, last: 1024 }],
   ['--postgres-directories', '/a:/b/c', 'postgres_directories', ['/a', '/b/c']],
+  ['--rate-limit', '0', 'rate_limit', 0],
+  ['--trusted-proxies', '127.0.0.1, 10.0.0.0/8,::1', 'trusted_proxies', ['127.0.0.1', '10.0.0.0/8', '::1']],
+  ['--public-url', 'https://howdah.example.com/', 'public_url', 'https://howdah.example.com'],
+  ['--public-url', 'http://127.0.0.1:9000', 'public_url', 'http://127.0.0.1:9000'],
+  ['--oidc-issuer', 'https://login.example.com/realm/', 'oidc_issuer', 'https://login.example.com/realm/'],
+  ['--oidc-client-id', 'howdah', 'oidc_client_id', 'howdah'],
+  [
+    '--oidc-groups',
+    'dba=a1b2c3d4e5:admin, cn=dev=a1b2c3d4e5:viewer',
+    'oidc_groups',
+    [
+      { group: 'dba', project_id: 'a1b2c3d4e5', role: 'admin' },
+      { group: 'cn=dev', project_id: 'a1b2c3d4e5', role: 'viewer' },
+    ],
+  ],
   ['--log-level', 'debug', 'log_level', 'debug'],
-  ['--shutdown-grace-seconds', '1', 'shutdown_grace_seconds', 1],
 ]
 
 test.each(accepted)('%s %s is accepted, as a flag and as a variable', (flag, text, member, value) => {
@@ -60,8 +84,24 @@ const refused: [flag: string, text: string][] = [
   ['--service-ports', '30000-20000'],
   ['--service-ports', '20000'],
   ['--postgres-directories', 'here'],
+  ['--rate-limit', '-1'],
+  ['--trusted-proxies', 'proxy.example.com'],
+  ['--trusted-proxies', '10.0.0.0/33'],
+  ['--trusted-proxies', '10.0.0.0/8/8'],
+  ['--public-url', 'https://howdah.example.com/below'],
+  ['--public-url', 'howdah.example.com'],
+  ['--public-url', 'https://user@howdah.example.com'],
+  ['--oidc-issuer', 'http://login.example.com'],
+  ['--oidc-issuer', 'https://login.example.com/?x'],
+  ['--oidc-groups', 'dba=a1b2c3d4e5'],
+  ['--oidc-groups', 'dba=a1b2c3d4e5:boss'],
   ['--log-level', 'loud'],
-  ['--shutdown-grace-seconds', '0'],
+  ['--snapshots', '24h'],
+  ['--snapshots', '0s,7'],
+  ['--snapshots', '1w,7'],
+  ['--log-retention', '7d'],
+  ['--log-retention', '0d,1024MB'],
+  ['--metrics-token', 'short'],
 ]
 
 test.each(refused)('%s %j is refused by name', (flag, text) => {
@@ -89,9 +129,14 @@ test('a refused database URL is not repeated, because it may hold a password', (
   expect(() => loadConfig(['--database-url', 'mysql://me:hunter2@host/x'], home)).toThrow(/^((?!hunter2)[^])*$/)
 })
 
+test('the secret of the outside issuer’s client has a variable and no flag', () => {
+  expect(loadConfig([], { ...home, HOWDAH_OIDC_CLIENT_SECRET: 'x' }).oidc_client_secret).toBe('x')
+  expect(() => loadConfig(['--oidc-client-secret', 'x'], home)).toThrow('--oidc-client-secret is not a setting')
+})
+
 test('there are fewer than twenty settings, each with its flag, variable and description in the help', () => {
   expect(settings.length).toBeLessThan(20)
   for (const setting of settings) {
-    for (const part of [setting.flag, setting.env, setting.description]) expect(settingsHelp()).toContain(part)
+    for (const part of [setting.flag ?? '', setting.env, setting.description]) expect(settingsHelp()).toContain(part)
   }
 })

@@ -1,19 +1,38 @@
 // Every setting of the server, as one table. Flags, environment variables, `--help` and the README's table all come
 // from it. A wrong configuration is refused with one message that lists everything that is wrong.
-// Reads its arguments only, besides who the user is: no file.
-import { isIP } from 'node:net'
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import {
+  dataDirectoryOf,
+  type Environment,
+  log_levels,
+  parseDatabaseUrl,
+  parseDirectories,
+  parseDirectory,
+  parseGroups,
+  parseHost,
+  parseIssuer,
+  parseLogLevel,
+  parseLogRetention,
+  parseNetworks,
+  parseOptional,
+  parseOrigin,
+  parsePorts,
+  parseRegion,
+  parseServiceHost,
+  parseSnapshots,
+  parseToken,
+  wholeNumber,
+} from './setting-value.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type { Environment }
+
+/** How long a stopping server finishes what it has begun. */
+export const shutdown_grace_seconds = 10
 
 /** Refused settings; the message is for the person who started the server. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
-
-const log_levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 const table = {
   host: {
@@ -46,35 +65,78 @@ const table = {
     description: 'More PostgreSQL installations (folders with a bin folder), separated by colons.',
     parse: parseDirectories,
   },
-  snapshot_interval: {
-    default: '86400',
-    description: 'Seconds between two scheduled snapshots of a service.',
-    parse: wholeNumber(1, 31_536_000),
+  snapshots: {
+    default: '24h,7',
+    description:
+      'How often a service is snapshot (s, m, h or d), and how many such snapshots are kept; recovery begins at the oldest.',
+    parse: parseSnapshots,
   },
-  snapshots_kept: {
-    default: '7',
-    description: 'How many scheduled snapshots of a service are kept; the oldest is where recovery can begin.',
-    parse: wholeNumber(1, 1000),
+  log_retention: {
+    default: '7d,1024MB',
+    description: 'How long and how much of the log of a database is kept; whichever limit is met first counts.',
+    parse: parseLogRetention,
+  },
+  metrics_token: {
+    default: '',
+    description: 'Bearer token for /metrics; empty: /metrics answers to this machine only.',
+    parse: parseToken,
+  },
+  rate_limit: {
+    default: '100',
+    description:
+      'Requests a second that one caller may send for long, five times as many at once; ten times as many from one address, a tenth without a valid credential. 0: no limits.',
+    parse: wholeNumber(0, 1_000_000),
+  },
+  trusted_proxies: {
+    default: '',
+    description:
+      'Addresses or networks of reverse proxies, separated by commas, whose X-Forwarded-For names the caller’s address.',
+    parse: parseNetworks,
+  },
+  public_url: {
+    default: 'http://host:port',
+    description:
+      'Where browsers reach this server: scheme, host and port. Several servers behind one address share it.',
+    parse: parseOrigin,
+    fallback: () => '',
+  },
+  oidc_issuer: {
+    default: '',
+    description: 'An OpenID Connect issuer at which people log in; empty: they log in here, with a password.',
+    parse: parseIssuer,
+  },
+  oidc_client_id: {
+    default: '',
+    description: 'What that issuer calls Howdah. Its redirect URI is <public URL>/oauth/external/callback.',
+    parse: parseOptional,
+  },
+  oidc_client_secret: {
+    flag: false,
+    default: '',
+    description: 'The client’s secret at that issuer, if it has one. No flag: other users of this machine see flags.',
+    parse: parseOptional,
+  },
+  oidc_groups: {
+    default: '',
+    description: 'Groups there that make members here: group=project_id:role, separated by commas.',
+    parse: parseGroups,
   },
   log_level: { default: 'info', description: `One of ${log_levels.join(', ')}.`, parse: parseLogLevel },
-  shutdown_grace_seconds: {
-    default: '10',
-    description: 'How long a stopping server finishes what it has begun.',
-    parse: wholeNumber(1, 600),
-  },
 } satisfies Record<string, Row<unknown>>
 
 export type Config = { [Name in keyof typeof table]: ReturnType<(typeof table)[Name]['parse']> }
 
-export type Setting = { name: string; flag: string; env: string; default: string; description: string }
+export type Setting = { name: string; flag: string | undefined; env: string; default: string; description: string }
 
 export const settings: readonly Setting[] = Object.entries<Row<unknown>>(table).map(([name, row]) => ({
   name,
-  flag: flagOf(name),
+  flag: row.flag === false ? undefined : flagOf(name),
   env: row.env ?? `HOWDAH_${name.toUpperCase()}`,
   default: row.default,
   description: row.description,
 }))
+
+export const setting_flags: readonly string[] = settings.flatMap(({ flag }) => flag ?? [])
 
 /** A flag wins over the environment; an empty environment variable counts as not given. */
 export function loadConfig(argv: readonly string[], env: Environment): Config {
@@ -82,13 +144,13 @@ export function loadConfig(argv: readonly string[], env: Environment): Config {
   const config: Record<string, unknown> = {}
   for (const setting of settings) {
     const row: Row<unknown> = table[setting.name as keyof Config] // settings is made from the table's own keys
-    const flag = flags.get(setting.flag)
+    const flag = setting.flag && flags.get(setting.flag)
     const variable = env[setting.env] === '' ? undefined : env[setting.env]
     const text = flag ?? variable ?? row.fallback?.(env) ?? row.default
     try {
       config[setting.name] = row.parse(text)
     } catch (error) {
-      const source = flag === undefined ? setting.env : setting.flag
+      const source = (flag !== undefined && setting.flag) || setting.env
       problems.push(`${source} ${error instanceof Error ? error.message : String(error)}`)
     }
   }
@@ -100,18 +162,20 @@ export function loadConfig(argv: readonly string[], env: Environment): Config {
 
 /** For `--help`: one setting a paragraph. */
 export function settingsHelp(): string {
-  const width = Math.max(...settings.map((setting) => setting.flag.length))
+  const width = Math.max(...settings.map((setting) => setting.flag?.length ?? 0))
   return settings
     .map((setting) => {
       const indent = ' '.repeat(width + 4)
       const lines = [setting.description, `${setting.env}; default: ${setting.default || 'none'}`]
-      return `  ${setting.flag.padEnd(width)}  ${lines.join(`\n${indent}`)}`
+      return `  ${(setting.flag ?? '').padEnd(width)}  ${lines.join(`\n${indent}`)}`
     })
     .join('\n')
 }
 
 type Row<T> = {
   env?: string
+  /** Only by its environment variable. */
+  flag?: false
   /** As text, for people too. */
   default: string
   description: string
@@ -128,7 +192,7 @@ function flagOf(name: string): string {
 function parseFlags(argv: readonly string[]): { flags: Map<string, string>; problems: string[] } {
   const flags = new Map<string, string>()
   const problems: string[] = []
-  const options = Object.fromEntries(settings.map(({ flag }) => [flag.slice(2), { type: 'string' as const }]))
+  const options = Object.fromEntries(setting_flags.map((flag) => [flag.slice(2), { type: 'string' as const }]))
   for (const token of parseArgs({ args: [...argv], options, strict: false, tokens: true }).tokens) {
     if (token.kind === 'positional') problems.push(`${JSON.stringify(token.value)} is not a setting; see --help`)
     if (token.kind !== 'option') continue
@@ -137,70 +201,4 @@ function parseFlags(argv: readonly string[]): { flags: Map<string, string>; prob
     else flags.set(token.rawName, token.value)
   }
   return { flags, problems }
-}
-
-function wholeNumber(first: number, last: number) {
-  return (text: string): number => {
-    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (number >= first && number <= last) return number
-    throw new Error(`must be a whole number from ${first} to ${last}, not ${JSON.stringify(text)}`)
-  }
-}
-
-function parseHost(text: string): string {
-  if (isIP(text) !== 0 || isHostName(text)) return text
-  throw new Error(`must be an address or a host name, not ${JSON.stringify(text)}`)
-}
-
-function parseServiceHost(text: string): string {
-  if (/^[0.:]+$/.test(text)) {
-    throw new Error(`must be one address that clients can dial, not ${JSON.stringify(text)}`)
-  }
-  return parseHost(text)
-}
-
-function isHostName(text: string): boolean {
-  return text.length <= 253 && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(text)
-}
-
-function parseDirectory(text: string): string {
-  if (text.trim() === '') throw new Error('must name a directory')
-  return resolve(text)
-}
-
-function dataDirectoryOf(env: Environment): string {
-  const home = env['XDG_DATA_HOME'] ?? join(env['HOME'] ?? homedir(), '.local', 'share')
-  return process.getuid?.() === 0 ? '/var/lib/howdah' : join(home, 'howdah')
-}
-
-function parseDatabaseUrl(text: string): string | undefined {
-  if (text === '') return undefined
-  // The text itself may hold a password, so the problem does not repeat it.
-  if (/^postgres(ql)?:\/\/.+/.test(text)) return text
-  throw new Error('must look like postgres://user:password@host:5432/database')
-}
-
-function parseRegion(text: string): string {
-  if (/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/.test(text)) return text
-  throw new Error(`must be 1 to 64 characters of a–z, 0–9 and inner hyphens, not ${JSON.stringify(text)}`)
-}
-
-function parsePorts(text: string): { first: number; last: number } {
-  const match = /^(\d{1,5})-(\d{1,5})$/.exec(text)
-  const [first, last] = [Number(match?.[1]), Number(match?.[2])]
-  if (match !== null && first >= 1024 && first <= last && last <= 65535) return { first, last }
-  throw new Error(`must be a range within 1024-65535 such as 20000-29999, not ${JSON.stringify(text)}`)
-}
-
-function parseDirectories(text: string): readonly string[] {
-  const directories = text.split(':').filter((directory) => directory !== '')
-  const relative = directories.find((directory) => !directory.startsWith('/'))
-  if (relative === undefined) return directories
-  throw new Error(`must be absolute paths separated by colons, not ${JSON.stringify(relative)}`)
-}
-
-function parseLogLevel(text: string): (typeof log_levels)[number] {
-  const level = log_levels.find((known) => known === text)
-  if (level !== undefined) return level
-  throw new Error(`must be one of ${log_levels.join(', ')}, not ${JSON.stringify(text)}`)
 }

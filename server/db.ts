@@ -61,6 +61,11 @@ export function storeIsAway(error: unknown): boolean {
   )
 }
 
+/** True when a statement names, or would remove, what another row depends on. */
+export function isForeignKeyViolation(error: unknown): error is Error & { constraint?: string } {
+  return error instanceof Error && 'code' in error && error.code === '23503'
+}
+
 export const unavailable = (): Fault =>
   new Fault('UNAVAILABLE', 'the metadata store cannot be reached right now; repeat the request in a moment', {
     retry_after_seconds: 1,

@@ -2,7 +2,7 @@
 // resource, readable in light and dark, by keyboard and by screen reader. Everything inserted is escaped.
 import type { TSchema } from 'typebox'
 import { api, base_path } from '#contract/api.ts'
-import type { Endpoint } from '#contract/endpoint.ts'
+import { type Endpoint, isRole } from '#contract/endpoint.ts'
 import { fault_status } from '#contract/fault.ts'
 import { faultsOf, objectOf, pathParametersOf } from '#contract/openapi.ts'
 import { docs_style } from './docs-style.ts'
@@ -49,7 +49,7 @@ ${faultsPart()}
 }
 
 const introduction = `<section aria-label="Basics"><h2>Basics</h2>
-<p>All paths are below <code>${base_path}</code>. Bodies are JSON. Every request carries a personal access token:
+<p>All paths are below <code>${base_path}</code>. Bodies are JSON. Every request carries a personal access token, or the access token of a user who has logged in:
 <code>Authorization: Bearer &lt;public_key&gt;.&lt;secret_key&gt;</code>. Operations that take time answer at once with a
 transitional <code>status</code>; read the service again until it is <code>READY</code>. Every answer has
 <code>X-Request-Id</code>. The examples expect <code>BASE_URL</code>, <code>TOKEN</code>, <code>PROJECT_ID</code> and
@@ -58,7 +58,8 @@ transitional <code>status</code>; read the service again until it is <code>READY
 function endpointPart(name: string, endpoint: Endpoint): string {
   const { method, path, summary, description, access, accepts } = endpoint
   const facts = [
-    access === 'public' || access === 'caller' ? undefined : `Role: ${access} or higher.`,
+    isRole(access) ? `Role: ${access} or higher.` : undefined,
+    access === 'user' ? 'For users who have logged in.' : undefined,
     accepts === undefined ? undefined : `Possible while the service is ${accepts.join(', ')}.`,
     endpoint.idempotent ? 'Takes an Idempotency-Key: a repeated request gets the first answer.' : undefined,
   ].filter((fact) => fact !== undefined)

@@ -2,19 +2,37 @@
 import type { Api, EndpointName } from '#contract/api.ts'
 import type { BodyOf, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
 
-/** A verified caller. A personal access token acts for its issuer, within one project. */
-export type Caller = {
+export type User = { id: string; email: string; name: string }
+
+/** A verified caller: a token, which acts for its issuer within one project, or a person who has logged in. */
+export type Caller = TokenCaller | UserCaller
+
+export type TokenCaller = {
   type: 'apiKey'
   public_key: string
   name: string
   created: Date
-  user: { id: string; email: string; name: string }
+  expires_at: Date | null
+  user: User
   project: { id: string; name: string }
+  /** What it may do now: the lower one of its own role and its issuer's. */
   role: Role
+  /** Its own role; null: whatever its issuer's is. */
+  role_limit: Role | null
+}
+
+/** Their role is a matter of membership, project by project. */
+export type UserCaller = {
+  type: 'oauth'
+  user: User
+  /** The login that the token came from, where there is one that can end. */
+  grant_id?: string
 }
 
 export type HandlerRequest<Name extends EndpointName> = {
-  caller: Caller
+  caller: Api[Name]['access'] extends 'user' ? UserCaller : Caller
+  /** The caller's role in the project of the path. */
+  role: Api[Name]['access'] extends Role ? Role : undefined
   params: ParamsOf<Api[Name]>
   query: QueryOf<Api[Name]>
   body: BodyOf<Api[Name]>

@@ -25,7 +25,7 @@ export function readBodies(app: FastifyInstance): void {
   })
 }
 
-async function readBytes(payload: IncomingMessage): Promise<Buffer> {
+export async function readBytes(payload: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   try {

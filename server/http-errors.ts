@@ -2,8 +2,8 @@
 // is away is UNAVAILABLE; all else is our bug: a fixed sentence with the request id, and the stack goes to the log only.
 import type { FastifyReply } from 'fastify'
 import type { Socket } from 'node:net'
-import { Fault } from '#contract/fault.ts'
-import { storeIsAway, unavailable } from './db.ts'
+import { Fault, notFound, unknown_project } from '#contract/fault.ts'
+import { isForeignKeyViolation, storeIsAway, unavailable } from './db.ts'
 import type { Log } from './log.ts'
 
 export function faultOf(error: unknown, request_id: string, log: Log): Fault {
@@ -14,6 +14,8 @@ export function faultOf(error: unknown, request_id: string, log: Log): Fault {
   if (status !== undefined && status < 500) {
     return new Fault('INVALID_REQUEST', 'the request could not be read as HTTP with a JSON body')
   }
+  // The project, or the caller's membership of it, went away between the check and the write.
+  if (isForeignKeyViolation(error) && error.constraint?.includes('_project_id_')) return notFound(unknown_project)
   if (storeIsAway(error)) {
     log.warn({ request_id, reason: error instanceof Error ? error.message : String(error) }, 'store is away')
     return unavailable()

@@ -1,39 +1,59 @@
 // The HTTP side: one loop over the contract's table registers every endpoint. In this order a request is checked:
-// credential (401), path and method (404, 405), project (404), role (403), ids (404), body (413, 415, 400). What passes
-// reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without any content.
+// rate (429), credential (401), path and method (404, 405), project (404), role (403), ids (404), body (413, 415, 400).
+// What passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
+// any content, and one that wanted to change something leaves an entry in the audit log.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onSendAsyncHookHandler,
+} from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { TSchema } from 'typebox'
 import { api, base_path, type EndpointName } from '#contract/api.ts'
-import { type Endpoint, roleAllows } from '#contract/endpoint.ts'
-import { Fault, notFound, unknown_project, unknown_service } from '#contract/fault.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { Fault, type FaultCode, notFound } from '#contract/fault.ts'
 import { objectOf, plainSchema } from '#contract/openapi.ts'
 import { invalidRequest, nameProblem, problemsOf } from '#contract/problem.ts'
+import { addressOf, type Admission, newAdmission, paramsOf } from './admission.ts'
+import type { RecordOutcome } from './audit/record.ts'
 import { serveDocumentation } from './documentation.ts'
-import type { Caller, Handler, Handlers } from './handler.ts'
+import type { Handler, Handlers } from './handler.ts'
 import { readBodies } from './http-body.ts'
 import { answerMalformed, faultOf, sendFault, url_too_long } from './http-errors.ts'
-import { id_form } from './id.ts'
+import type { Callers } from './identity/callers.ts'
 import type { Log } from './log.ts'
+import type { RateLimits } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     endpoint?: Endpoint
+    /** No endpoint, but a page whose forms are read. */
+    reads_forms?: true
   }
   interface FastifyRequest {
-    caller: Caller | undefined
+    /** What the handler answered, and what was refused: for the audit log. */
+    output: unknown
+    fault_code: FaultCode | undefined
   }
 }
 
 type Parts = {
   handlers: Handlers
-  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>
+  callers: Callers
+  /** Undefined: none. */
+  rate_limits: RateLimits | undefined
+  recordOutcome: RecordOutcome
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  trusted_proxies: readonly string[]
   /** Why the server cannot serve right now; undefined when it can. */
   ready: () => Promise<string | undefined>
   ca_pem: string
+  /** Hears of every answered request, for those who count. */
+  onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void
   log: Log
   version: string
 }
@@ -41,77 +61,86 @@ type Parts = {
 const url_bytes_max = 8 * 1024
 const receive_timeout_ms = 60_000
 const request_id_form = /^[\x21-\x7e]{1,128}$/
+const health_paths = new Set(['/healthz', '/readyz'])
+const public_paths = new Set([`${base_path}/openapi.json`, `${base_path}/ca.pem`])
 const idempotency_key_form = /^[\x21-\x7e]{1,255}$/
-const path_ids: Record<string, string> = { project_id: unknown_project, service_id: unknown_service }
 
 export function newHttp(parts: Parts): FastifyInstance {
   const { log } = parts
+  const admission = newAdmission(parts.callers, parts.rate_limits)
   const app = fastify({
     logger: false,
     genReqId: requestIdOf,
     rewriteUrl: routableUrl,
     requestTimeout: receive_timeout_ms,
     return503OnClosing: false,
+    trustProxy: parts.trusted_proxies.length > 0 && [...parts.trusted_proxies],
     // Longer than any URL can get: our own limit answers first.
     routerOptions: { maxParamLength: 8 * url_bytes_max },
     http: { requireHostHeader: false },
     clientErrorHandler: (error, socket) => answerMalformed(error, socket, randomUUID()),
   })
   app.decorateRequest('caller', undefined)
+  app.decorateRequest('role', undefined)
+  app.decorateRequest('output', undefined)
+  app.decorateRequest('fault_code', undefined)
   readBodies(app)
-  app.setErrorHandler((error, request, reply) => sendFault(reply, faultOf(error, request.id, log)))
+  app.setErrorHandler((error, request, reply) => {
+    const fault = faultOf(error, request.id, log)
+    request.fault_code = fault.code
+    return sendFault(reply, fault)
+  })
 
+  addHooks(app, admission)
+  tellAnswers(app, parts)
+  serveEndpoints(app, parts, admission)
+  serveHealth(app, parts)
+  serveDocumentation(app, parts.version)
+  answerUnknownPaths(app, admission)
+  return app
+}
+
+function addHooks(app: FastifyInstance, admission: Admission): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')
     // Without a declared body there is nothing whose type could be wrong.
     const { headers } = request.raw
-    const ignores_body = request.routeOptions.config.endpoint?.body === undefined
+    const { endpoint, reads_forms } = request.routeOptions.config
+    const ignores_body = endpoint?.body === undefined && reads_forms !== true
     if (ignores_body && headers['content-type'] !== undefined) delete headers['content-type']
-    done(request.raw.url !== undefined && request.raw.url.length > url_bytes_max ? urlTooLong() : undefined)
+    if (request.raw.url !== undefined && request.raw.url.length > url_bytes_max) return done(urlTooLong())
+    done(health_paths.has(request.url) ? undefined : admission.refusalOfAddress(request))
   })
+}
+
+/** One log line a request, and a word to those who count. */
+function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
   // The fields of this line are fixed and none is secret; the censor would cost more than the rest of a request.
   const request_log = log.child({}, { redact: [] })
   app.addHook('onResponse', (request, reply, done) => {
+    const { method } = request
+    const { url: route } = request.routeOptions
+    const { statusCode: status, elapsedTime: elapsed_ms } = reply
+    onAnswer?.({ method, route: route ?? 'unknown', status, seconds: elapsed_ms / 1000 })
     request_log.info(
       {
-        method: request.method,
-        route: request.routeOptions.url,
-        status: reply.statusCode,
-        took_ms: Math.round(reply.elapsedTime * 10) / 10,
+        method,
+        route,
+        status,
+        took_ms: Math.round(elapsed_ms * 10) / 10,
         request_id: request.id,
-        public_key: request.caller?.public_key,
+        user_id: request.caller?.user.id,
+        public_key: request.caller?.type === 'apiKey' ? request.caller.public_key : undefined,
       },
       'request',
     )
     done()
   })
-
-  const authenticate = async (request: FastifyRequest): Promise<Caller> => {
-    const caller = await parts.authenticate(request.headers.authorization)
-    if (caller === undefined) throw unauthorized()
-    request.caller = caller
-    return caller
-  }
-  serveEndpoints(app, parts.handlers, authenticate)
-  serveHealth(app, parts)
-  serveDocumentation(app, parts.version)
-  app.setNotFoundHandler(async (request, reply) => {
-    const path = request.url.split('?')[0] ?? '/'
-    const allowed = ['GET', 'HEAD', 'POST', 'DELETE'].filter((method) => app.findRoute({ method, url: path }))
-    // Whether a path exists below the base is told to callers only; public paths are public with every method.
-    if (path.startsWith(`${base_path}/`) && !public_paths.has(path)) await authenticate(request)
-    if (allowed.length === 0) throw notFound(`there is nothing at this path; the endpoints are below ${base_path}`)
-    reply.header('allow', allowed.join(', '))
-    throw new Fault('METHOD_NOT_ALLOWED', `this path accepts ${allowed.join(', ')} only`)
-  })
-  return app
 }
 
-type Authenticate = (request: FastifyRequest) => Promise<Caller>
-
-function serveEndpoints(app: FastifyInstance, handlers: Handlers, authenticate: Authenticate): void {
+function serveEndpoints(app: FastifyInstance, { handlers, recordOutcome }: Parts, admission: Admission): void {
   for (const name of Object.keys(api) as EndpointName[]) {
     const endpoint: Endpoint = api[name]
     const parse = newParser(endpoint)
@@ -122,29 +151,33 @@ function serveEndpoints(app: FastifyInstance, handlers: Handlers, authenticate: 
       url: base_path + endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { endpoint },
       schema: endpoint.output === undefined ? {} : { response: { [endpoint.success]: plainSchema(endpoint.output) } },
-      onRequest: async (request) => {
-        if (endpoint.access !== 'public') admit(endpoint, paramsOf(request), await authenticate(request))
-      },
+      onRequest: (request) => admission.admit(endpoint, request),
       handler: async (request, reply) => {
         // What parse returns has the row's types: the schemas that made those types have checked it.
         const output = await handler(parse(request) as Parameters<typeof handler>[0])
+        request.output = output
         return reply.code(endpoint.success).send(endpoint.output && output)
       },
+      ...(endpoint.method !== 'GET' && { onSend: newAuditHook(name, endpoint, recordOutcome) }),
     })
   }
 }
 
-/** Refuses a caller who may not do this here. A project that is not theirs does not exist for them. */
-function admit(endpoint: Endpoint, params: Record<string, string>, caller: Caller): void {
-  const { access } = endpoint
-  if (access !== 'caller' && access !== 'public') {
-    if (params['project_id'] !== caller.project.id) throw notFound(unknown_project)
-    if (!roleAllows(caller.role, access)) {
-      throw new Fault('FORBIDDEN', `your role in this project is ${caller.role}; this needs at least ${access}`)
-    }
-  }
-  for (const [name, id] of Object.entries(params)) {
-    if (!id_form.test(id)) throw notFound(path_ids[name] ?? 'no such thing exists')
+/** Runs when the answer is known and before it is sent. */
+function newAuditHook(name: EndpointName, endpoint: Endpoint, recordOutcome: RecordOutcome): onSendAsyncHookHandler {
+  return async (request, reply) => {
+    await recordOutcome({
+      name,
+      endpoint,
+      caller: request.caller,
+      role: request.role,
+      params: paramsOf(request),
+      output: request.output,
+      status: reply.statusCode,
+      code: request.fault_code,
+      address: addressOf(request),
+      request_id: request.id,
+    })
   }
 }
 
@@ -159,11 +192,13 @@ function newParser(endpoint: Endpoint) {
       problems.push('the header Idempotency-Key: must be 1 to 255 visible ASCII characters')
     }
     if (query_check !== undefined) problems.push(...query_check(request.query, 'query'))
-    if (body_check !== undefined && request.body === undefined) problems.push('/: a JSON body is required')
-    else if (body_check !== undefined) problems.push(...body_check(request.body, ''))
+    if (body_check !== undefined && request.body === undefined && !endpoint.body_optional)
+      problems.push('/: a JSON body is required')
+    else if (body_check !== undefined) problems.push(...body_check(request.body === undefined ? {} : request.body, ''))
     if (problems.length > 0) throw invalidRequest(problems)
     return {
       caller: request.caller,
+      role: request.role,
       params: request.params,
       query: endpoint.query && request.query,
       body: endpoint.body && declaredOf(endpoint.body, request.body),
@@ -190,7 +225,17 @@ function newCheck(schema: TSchema, validator: Ajv2020) {
   return (value: unknown, where: string): string[] => (validate(value) ? [] : problemsOf(validate.errors ?? [], where))
 }
 
-const public_paths = new Set([`${base_path}/openapi.json`, `${base_path}/ca.pem`])
+function answerUnknownPaths(app: FastifyInstance, admission: Admission): void {
+  app.setNotFoundHandler(async (request, reply) => {
+    const path = request.url.split('?')[0] ?? '/'
+    const allowed = ['GET', 'HEAD', 'POST', 'DELETE'].filter((method) => app.findRoute({ method, url: path }))
+    // Whether a path exists below the base is told to callers only; public paths are public with every method.
+    if (path.startsWith(`${base_path}/`) && !public_paths.has(path)) await admission.authenticate(request)
+    if (allowed.length === 0) throw notFound(`there is nothing at this path; the endpoints are below ${base_path}`)
+    reply.header('allow', allowed.join(', '))
+    throw new Fault('METHOD_NOT_ALLOWED', `this path accepts ${allowed.join(', ')} only`)
+  })
+}
 
 function serveHealth(app: FastifyInstance, { ready, ca_pem, version }: Parts): void {
   app.get('/healthz', async () => ({ status: 'ok', version }))
@@ -222,13 +267,5 @@ function routableUrl(raw: IncomingMessage): string {
     return [path.replaceAll('%', '%25'), ...query].join('?')
   }
 }
-
-function paramsOf(request: FastifyRequest): Record<string, string> {
-  // Every value in a path is text; the router adds nothing else.
-  return request.params as Record<string, string>
-}
-
-const unauthorized = (): Fault =>
-  new Fault('UNAUTHORIZED', 'send a valid token in the header Authorization: Bearer <public_key>.<secret_key>')
 
 const urlTooLong = (): Fault => new Fault('INVALID_REQUEST', url_too_long)

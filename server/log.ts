@@ -10,6 +10,7 @@ const secret_fields = [
   'cookie',
   'database_url',
   'initial_password',
+  'metrics_token',
   'password',
   'password_verifier',
   'secret',

@@ -5,19 +5,33 @@ import { base_path } from '#contract/api.ts'
 import { openLocalProvider } from '#providers/local/local.ts'
 import type { FastifyInstance } from 'fastify'
 import { nudgeEveryService } from './adoption.ts'
-import type { Config } from './config.ts'
+import { newAuditRecord } from './audit/record.ts'
+import { auditHandlers } from './audit/routes.ts'
+import { type Config, shutdown_grace_seconds } from './config.ts'
 import type { Db } from './db.ts'
 import { newHttp } from './http.ts'
+import { newCallers, type Verifier } from './identity/callers.ts'
 import { identityHandlers } from './identity/routes.ts'
-import { newAuthenticator } from './identity/token.ts'
+import { tokenHandlers } from './identity/token-routes.ts'
+import { newTokenVerifier } from './identity/token.ts'
 import { openInstallation, type Installation } from './installation.ts'
 import { type Log, newLog } from './log.ts'
+import { memberHandlers } from './member/routes.ts'
 import { stopMetadataStore } from './metadata-store.ts'
+import { metricHandlers } from './metric/routes.ts'
+import { type Sampler, startSampler } from './metric/sampler.ts'
+import { serveMetrics } from './metric/scrape.ts'
+import { newTelemetry, type Telemetry } from './metric/telemetry.ts'
+import { logoutHandlers } from './oauth/logout.ts'
+import { openOauth } from './oauth/oauth.ts'
 import { projectHandlers } from './project/routes.ts'
+import { newRateLimits } from './rate-limit.ts'
 import { startReconciler } from './reconciler.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
+import type { ServiceContext } from './service/context.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
+import { serviceLogHandlers } from './service-log/routes.ts'
 import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
@@ -31,11 +45,17 @@ export type StartOptions = {
   log?: Log
   /** Called before every effect of the provider, by name: for tests that kill the server there. */
   effect?: (name: string) => void | Promise<void>
+  /** How often services are measured, for tests that cannot wait. */
+  sample_interval_ms?: number
+  /** More kinds of credentials, beside personal access tokens. */
+  verifiers?: readonly Verifier[]
 }
 
 export type Server = Registration & {
   /** Where it listens, such as `http://127.0.0.1:8080`. */
   url: string
+  /** Where browsers reach it. */
+  public_url: string
   api_url: string
   docs_url: string
   data_dir: string
@@ -71,11 +91,10 @@ export async function stopEverything(config: Config, log: Log = newLog(config.lo
 }
 
 async function start(config: Config, options: StartOptions, log: Log, opened: AsyncDisposableStack): Promise<Server> {
-  const grace_seconds = config.shutdown_grace_seconds
   const installation = await openInstallation(config.data_dir)
 
   const store = await openStore(config, installation, log)
-  opened.defer(() => within(grace_seconds, store.close(), log, 'the metadata store is still busy'))
+  opened.defer(() => within(shutdown_grace_seconds, store.close(), log, 'the metadata store is still busy'))
   const { db } = store
   await ensureRegion(db, config.region, installation.installation_id)
 
@@ -86,38 +105,42 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     nudge(db, 'service', service_id).catch((error: unknown) => log.warn({ err: error, service_id }, 'a nudge failed'))
   })
 
-  const context = {
-    db,
-    log,
-    providers: new Map([[config.region, provider]]),
-    snapshot_policy: { interval_seconds: config.snapshot_interval, kept: config.snapshots_kept },
-  }
-  const reconciler = startReconciler({ db, log, reconcile: { service: newServiceReconcile(context) } })
-  opened.defer(() => within(grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'))
+  const providers = new Map([[config.region, provider]])
+  const telemetry = newTelemetry()
+  const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
+  opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
+
+  const context = { db, log, providers, sampler, snapshot_policy: config.snapshots }
+  const reconcile = { service: newServiceReconcile(context) }
+  const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
+  opened.defer(() =>
+    within(shutdown_grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'),
+  )
   await nudgeEveryService(db)
 
-  const http = newHttp({
-    handlers: {
-      ...identityHandlers(),
-      ...projectHandlers(),
-      ...serviceHandlers(context),
-      ...snapshotHandlers(context),
-    },
-    authenticate: newAuthenticator(db),
-    ready: () => reasonNotReady(db),
-    ca_pem: provider.authority_pem,
+  const parts = {
+    config,
+    options,
     log,
-    version,
-  })
-  opened.defer(() => closeHttp(http, grace_seconds, log))
-  const url = await listen(http, config)
+    opened,
+    db,
+    installation,
+    context,
+    sampler,
+    telemetry,
+    ca_pem: provider.authority_pem,
+  }
+  const { url, public_url } = await serve(parts)
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
   const registration = await ensureRegistration(db)
 
   log.info({ url, version, data_dir: config.data_dir, store: store.kind }, 'server started')
   return {
     ...registration,
+    // Where people log in elsewhere, there is no page for a password.
+    password_link: config.oidc_issuer === undefined ? registration.password_link : undefined,
     url,
+    public_url,
     api_url: url + base_path,
     docs_url: `${url}/docs`,
     data_dir: config.data_dir,
@@ -133,6 +156,57 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   }
 }
 
+type Parts = {
+  config: Config
+  options: StartOptions
+  log: Log
+  opened: AsyncDisposableStack
+  db: Db
+  installation: Installation
+  context: ServiceContext
+  sampler: Sampler
+  telemetry: Telemetry
+  ca_pem: string
+}
+
+/** From here on requests are answered. */
+async function serve(parts: Parts): Promise<{ url: string; public_url: string }> {
+  const { config, options, log, opened, db, installation, context, sampler, telemetry, ca_pem } = parts
+  const oauth = await openOauth({ config, db, log, installation })
+  opened.defer(async () => oauth.close())
+  const callers = newCallers(db, [newTokenVerifier(db), oauth.verifier, ...(options.verifiers ?? [])])
+  const http = newHttp({
+    handlers: {
+      ...identityHandlers(),
+      ...logoutHandlers({ db, callers }),
+      ...projectHandlers({ db, callers }),
+      ...memberHandlers({ db, callers }),
+      ...tokenHandlers({ db, callers }),
+      ...auditHandlers({ db }),
+      ...serviceHandlers(context),
+      ...snapshotHandlers(context),
+      ...serviceLogHandlers(context),
+      ...metricHandlers(context),
+    },
+    callers,
+    rate_limits: newRateLimits(config.rate_limit),
+    recordOutcome: newAuditRecord(db, log),
+    trusted_proxies: config.trusted_proxies,
+    ready: () => reasonNotReady(db),
+    ca_pem,
+    onAnswer: telemetry.request,
+    log,
+    version,
+  })
+  serveMetrics(http, config.metrics_token, () => telemetry.text({ sql: db, sampler, version }))
+  opened.defer(() => closeHttp(http, log))
+  oauth.serve(http, () => callers.forget())
+  const url = await listen(http, config)
+  const public_url = config.public_url ?? url
+  oauth.setOrigin(public_url)
+  return { url, public_url }
+}
+
 function openProvider(config: Config, installation: Installation, log: Log, options: Pick<StartOptions, 'effect'>) {
   return openLocalProvider({
     directory: installation.local_directory,
@@ -141,6 +215,7 @@ function openProvider(config: Config, installation: Installation, log: Log, opti
     ports: config.service_ports,
     postgres_directories: config.postgres_directories,
     installation_id: installation.installation_id,
+    log_retention: config.log_retention,
     ...(options.effect && { effect: options.effect }),
     log: (fact, message) => log.warn(fact, message),
   })
@@ -168,11 +243,11 @@ async function listen(http: FastifyInstance, { host, port }: Config): Promise<st
   }
 }
 
-async function closeHttp(http: FastifyInstance, grace_seconds: number, log: Log): Promise<void> {
+async function closeHttp(http: FastifyInstance, log: Log): Promise<void> {
   const closed = http.close()
   // A connection whose last request was under way becomes idle later, and nobody else would end it then.
   const idle = setInterval(() => http.server.closeIdleConnections(), idle_look_ms)
-  await within(grace_seconds, closed, log, 'some requests are cut off')
+  await within(shutdown_grace_seconds, closed, log, 'some requests are cut off')
   clearInterval(idle)
   http.server.closeAllConnections()
   await closed

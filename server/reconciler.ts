@@ -22,13 +22,21 @@ export type Reconciled = { again: Again; save: (tx: Sql) => Promise<void>; error
 
 export type Reconciler = { stop(): Promise<void> }
 
-type Parts = { db: Db; log: Log; reconcile: Readonly<Record<string, Reconcile>> }
+export type Look = { kind: string; outcome: 'done' | 'waiting' | 'failed' | 'lost'; seconds: number }
+
+type Parts = {
+  db: Db
+  log: Log
+  reconcile: Readonly<Record<string, Reconcile>>
+  /** Hears of every look, for those who count. */
+  onLook?: (look: Look) => void
+}
 
 const at_once_max = 8
 const idle_seconds_max = 5
 const store_retry_seconds = 0.5
 
-export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
+export function startReconciler({ db, log, reconcile, onLook = () => undefined }: Parts): Reconciler {
   const kinds = Object.keys(reconcile)
   const owner = leaseOwner()
   const running = new Map<string, Promise<void>>()
@@ -58,7 +66,7 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
       const claims = room > 0 ? await claim(db, kinds, owner, room) : []
       for (const one of claims) {
         const subject = `${one.kind}/${one.key}`
-        const work = lookAt({ db, log, reconcile }, one, running.get(subject)).finally(() => {
+        const work = lookAt({ db, log, reconcile, onLook }, one, running.get(subject)).finally(() => {
           if (running.get(subject) === work) running.delete(subject)
           wake()
         })
@@ -93,7 +101,11 @@ export function startReconciler({ db, log, reconcile }: Parts): Reconciler {
  * Never throws: whatever goes wrong, the lease lapses by itself and somebody looks again. `earlier`: a look of this process
  * at the same subject whose lease has lapsed, as after a pause of the whole machine; it ends before this one begins.
  */
-async function lookAt({ db, log, reconcile }: Parts, one: Claim, earlier: Promise<void> | undefined): Promise<void> {
+async function lookAt(
+  { db, log, reconcile, onLook }: Required<Parts>,
+  one: Claim,
+  earlier: Promise<void> | undefined,
+): Promise<void> {
   const { kind, key } = one
   const started = performance.now()
   const heartbeat = setInterval(
@@ -108,6 +120,8 @@ async function lookAt({ db, log, reconcile }: Parts, one: Claim, earlier: Promis
   try {
     const ours = await settle(db, one, { again, error, random: Math.random() }, save)
     const took_ms = Math.round(performance.now() - started)
+    const outcome = again === 'backoff' ? 'failed' : error === undefined ? 'done' : 'waiting'
+    onLook({ kind, outcome: ours ? outcome : 'lost', seconds: took_ms / 1000 })
     if (ours) log.debug({ kind, key, took_ms, error }, 'looked')
     else log.warn({ kind, key, took_ms }, 'the lease was lost while looking; nothing was written')
   } catch (failure) {

@@ -5,11 +5,15 @@ import type { Db, Sql } from './db.ts'
 import { newId } from './id.ts'
 import { insertUser } from './identity/store.ts'
 import { createToken } from './identity/token.ts'
-import { insertMember, insertProject, listProjects } from './project/store.ts'
+import { insertMember } from './member/store.ts'
+import { createPasswordLink } from './oauth/accounts.ts'
+import { insertProject, listProjects } from './project/store.ts'
 
 export type Registration = {
   /** `<public_key>.<secret_key>`, from the very first start only: it exists nowhere else. */
   first_token: string | undefined
+  /** Path and query of a page on which the first user chooses a password, once; from the very first start only. */
+  password_link: string | undefined
   /** The oldest project, for the examples that are shown to people. */
   project_id: string | undefined
 }
@@ -25,9 +29,9 @@ const registration_lock = 4_873_102
 export function ensureRegistration(db: Db): Promise<Registration> {
   return db.transaction(async (tx) => {
     await tx.query('select pg_advisory_xact_lock($1)', [registration_lock])
-    const first_token = (await someUserExists(tx)) ? undefined : await register(tx)
+    const made = (await someUserExists(tx)) ? undefined : await register(tx)
     const [project] = await listProjects(tx)
-    return { first_token, project_id: project?.id }
+    return { first_token: made?.token, password_link: made?.password_link, project_id: project?.id }
   })
 }
 
@@ -42,13 +46,13 @@ export async function ensureRegion(db: Db, region_code: string, installation_id:
   )
 }
 
-async function register(tx: Sql): Promise<string> {
+async function register(tx: Sql): Promise<{ token: string; password_link: string }> {
   const user = await insertUser(tx, { email: 'admin@localhost', name: userName() })
   const project = await insertProject(tx, { id: newId(), name: 'default' })
   await insertMember(tx, { project_id: project.id, user_id: user.id, role: 'owner' })
   const token = { name: 'first token', project_id: project.id, user_id: user.id }
   const { public_key, secret_key } = await createToken(tx, token)
-  return `${public_key}.${secret_key}`
+  return { token: `${public_key}.${secret_key}`, password_link: await createPasswordLink(tx, user.id) }
 }
 
 function userName(): string {

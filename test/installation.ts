@@ -2,7 +2,7 @@
 // caller that has the first token, and a stop that leaves nothing behind.
 import { type Config, loadConfig } from '#server/config.ts'
 import { type Log, newLog } from '#server/log.ts'
-import { type Server, startServer } from '#server/main.ts'
+import { type Server, startServer, type StartOptions } from '#server/main.ts'
 import { type Answer, type Call, newCall, type ServiceOrFault } from './call.ts'
 import { newDataDir, newServicePorts, removeDataDir } from './data-dir.ts'
 import { until } from './until.ts'
@@ -34,8 +34,10 @@ export type ReadyService = {
 
 export type TestOptions = {
   config?: Partial<Config>
-  effect?: (name: string) => void | Promise<void>
+  effect?: StartOptions['effect']
+  verifiers?: StartOptions['verifiers']
   log?: Log
+  sample_interval_ms?: number
 }
 
 export async function startInstallation(options: TestOptions = {}): Promise<TestInstallation> {
@@ -44,6 +46,8 @@ export async function startInstallation(options: TestOptions = {}): Promise<Test
     startServer(config, {
       log: options.log ?? newLog(config.log_level),
       ...(options.effect && { effect: options.effect }),
+      ...(options.sample_interval_ms && { sample_interval_ms: options.sample_interval_ms }),
+      ...(options.verifiers && { verifiers: options.verifiers }),
     })
   try {
     const server = await start()
@@ -55,12 +59,13 @@ export async function startInstallation(options: TestOptions = {}): Promise<Test
   }
 }
 
-/** A fresh data directory and ports of its own; quiet, unless TEST_LOG_LEVEL says otherwise. */
+/** A fresh data directory and ports of its own, no rate limits; quiet, unless TEST_LOG_LEVEL says otherwise. */
 export function newTestConfig(changes: Partial<Config> = {}): Config {
   const defaults = loadConfig(['--log-level', process.env['TEST_LOG_LEVEL'] ?? 'silent'], {})
   return {
     ...defaults,
     port: 0,
+    rate_limit: 0,
     data_dir: changes.data_dir ?? newDataDir(),
     service_ports: newServicePorts(),
     ...changes,

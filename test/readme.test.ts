@@ -45,7 +45,12 @@ test.skipIf(!has('curl'))('the tour works when it is pasted', async () => {
 })
 
 test('the settings are those of the server', () => {
-  const rows = settings.map((setting) => [setting.flag, setting.env, setting.default || 'none', setting.description])
+  const rows = settings.map((setting) => [
+    setting.flag ?? 'none',
+    setting.env,
+    setting.default || 'none',
+    setting.description,
+  ])
   expect(tableOf('Settings')).toEqual(rows)
 })
 

@@ -79,7 +79,8 @@ function spawnServer(options: ProcessOptions): ChildProcess {
   const { data_dir, service_ports, database_url, kill_at_effect, flags = [] } = options
   const script = join(import.meta.dirname, 'server-main.ts')
   const ports = `${service_ports.first}-${service_ports.last}`
-  const words = ['--port', '0', '--data-dir', data_dir, '--service-ports', ports, '--log-level', 'error', ...flags]
+  const settings = ['--data-dir', data_dir, '--service-ports', ports, '--log-level', 'error', '--rate-limit', '0']
+  const words = ['--port', '0', ...settings, ...flags]
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...words], {
     env: {
       PATH: process.env['PATH'],

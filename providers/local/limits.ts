@@ -17,6 +17,8 @@ export type Limits = {
   /** One sentence for people: what is enforced, or why nothing is and how to permit it. */
   description: string
   enforced: boolean
+  /** Where the groups are; absent where there are none. */
+  hierarchy?: Hierarchy
   /**
    * The command that joins the service's groups, drops its privileges and becomes the given one, in the same process.
    * The groups must be ensured first; outside them it does not run.
@@ -129,6 +131,7 @@ function limitsIn(hierarchy: Hierarchy): Limits {
   return {
     description: `CPU and memory limits are enforced through control groups, version ${hierarchy.version}.`,
     enforced: true,
+    hierarchy,
     wrap(service_id, command, run_as) {
       const files = groups(service_id).map((group) => quote(join(group, 'cgroup.procs')))
       const drop = run_as ? `setpriv --reuid ${run_as.uid} --regid ${run_as.gid} --clear-groups -- ` : ''

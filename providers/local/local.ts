@@ -16,6 +16,10 @@ import {
 import { newJobs } from './jobs.ts'
 import { foldersOf, nobody, placeOf, portOf, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
+import { log_retention_default, type LogRetention } from './log/retention.ts'
+import { newScannerPool } from './log/scanner-pool.ts'
+import { readLogs } from './logs.ts'
+import { newMeter } from './metrics.ts'
 import { freePort } from './port.ts'
 import { ensureStopped } from './server-process.ts'
 import { applyService, type LocalHost } from './service.ts'
@@ -29,6 +33,7 @@ export type LocalOptions = {
   ports: { first: number; last: number }
   postgres_directories: readonly string[]
   installation_id: string
+  log_retention?: LogRetention
   /** Called before every change of the world with its name; the crash tests end the process there. */
   effect?: (name: string) => void | Promise<void>
   log: (fact: object, message: string) => void
@@ -47,6 +52,7 @@ const gib = 1024 ** 3
 
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
   const host = await openHost(options)
+  const scanners = newScannerPool()
   const preferred = host.installations[0]
   // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
   const prepared = preferred
@@ -62,6 +68,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     refusalOf: async (offer) =>
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyService(host, wanted),
+    metrics: newMeter(host),
+    logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
     watch: (onChange) => {
       host.watch.onChange(onChange)
       host.archive_watch.onStall(onChange)
@@ -118,6 +126,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     control_plane_user: userInfo().username,
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
     template: onceEach((installation) => ensureTemplate(effect, directory, installation, as_root)),
+    log_retention: options.log_retention ?? log_retention_default,
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
     roles_seen: new Map(),

@@ -12,6 +12,7 @@ import { installationFor, missingExtensionSentence, type PostgresInstallation } 
 import type { Jobs } from './jobs.ts'
 import { noSpaceSentence, placeOf, type Place } from './layout.ts'
 import type { Limits } from './limits.ts'
+import { ensureLogRetention, type LogRetention, rotationMbOf } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
 import { portIsFree } from './port.ts'
 import { probe } from './probe.ts'
@@ -41,6 +42,7 @@ export type LocalHost = {
   limits: Limits
   installations: readonly PostgresInstallation[]
   template(installation: PostgresInstallation): Promise<string>
+  log_retention: LogRetention
   watch: Watch
   archive_watch: ArchiveWatch
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
@@ -88,6 +90,7 @@ async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedServi
   const installation = await findInstallation(host, place, wanted)
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
   await ensureHome(host.effect, place)
+  await ensureLogRetention(host.effect, place.log, host.log_retention)
   const [settings_hash] = await together(
     ensureSettings(host, place, wanted, installation),
     ensureDataDirectory(host.effect, place, () => host.template(installation)),
@@ -157,7 +160,9 @@ async function ensureSettings(
 ): Promise<string> {
   const { size, endpoint } = wanted
   const archive_module = await hasArchiveModule(bin)
-  const settings = settingsOf({ size, endpoint, place, major, archive_module, host_memory_mb: host.memory_mb })
+  const { memory_mb: host_memory_mb } = host
+  const log_rotation_mb = rotationMbOf(host.log_retention)
+  const settings = settingsOf({ size, endpoint, place, major, archive_module, host_memory_mb, log_rotation_mb })
   const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
   const fingerprint = await ensureCertificate(host.effect, place, host.authority, endpoint.host)
   await ensureFile(host.effect, 'settings', place.settings, settings, place.owner)

@@ -13,6 +13,7 @@ const textOf = (size: Size, host_memory_mb = 1024 * 1024, major = 18) =>
     major,
     archive_module: true,
     host_memory_mb,
+    log_rotation_mb: 100,
   })
 
 test.each([
@@ -46,6 +47,7 @@ test('a quote in a path does not end its value', () => {
     major: 18,
     archive_module: true,
     host_memory_mb: 1,
+    log_rotation_mb: 100,
   })
   expect(text).toContain(`unix_socket_directories = '/it''s/run/abc'`)
 })

@@ -13,6 +13,7 @@ export type SettingsWish = {
   /** Whether the installation has PostgreSQL's own module for archiving. */
   archive_module: boolean
   host_memory_mb: number
+  log_rotation_mb: number
 }
 
 /** A shared service is one of many on a host and mostly idle. */
@@ -65,18 +66,28 @@ const fixed = {
   log_destination: 'jsonlog',
   log_filename: 'postgresql-%Y%m%d-%H%M%S.log',
   log_file_mode: '0600',
-  log_rotation_size: '100MB',
   log_rotation_age: '1d',
   log_timezone: 'UTC',
-  log_statement: 'none',
+  // What people look for afterwards, and nothing that a busy service says a thousand times a second.
+  log_statement: 'ddl',
+  log_min_duration_statement: '1s',
+  log_autovacuum_min_duration: '1s',
+  log_checkpoints: 'on',
   log_lock_waits: 'on',
+  log_temp_files: '10MB',
+  // Values that are bound to statements are data, and may be secrets.
+  log_parameter_max_length: 0,
+  log_parameter_max_length_on_error: 0,
 } satisfies Values
 
 type Values = Record<string, string | number>
 
-function placed({ endpoint, place, major, archive_module }: SettingsWish): Values {
+function placed({ endpoint, place, major, archive_module, log_rotation_mb }: SettingsWish): Values {
   return {
     ...archiveSettings(place, archive_module),
+    log_rotation_size: `${log_rotation_mb}MB`,
+    // Who came in, once; older versions cannot leave out who merely knocked.
+    log_connections: major >= 18 ? 'authorization' : 'on',
     // Known from PostgreSQL 18 on, where the default keeps three processes waiting in every idle service.
     ...(major >= 18 ? { io_method: 'sync' } : {}),
     listen_addresses: endpoint.host,

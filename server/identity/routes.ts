@@ -1,5 +1,5 @@
 // Who the caller is, as the spec words it. Everything comes from the verified caller: no look into the store.
-import type { Caller, Handlers } from '../handler.ts'
+import type { Handlers, TokenCaller } from '../handler.ts'
 
 /** There is one plan where everybody runs their own installation. */
 const plan_type = 'SELF_HOSTED'
@@ -7,13 +7,14 @@ const plan_type = 'SELF_HOSTED'
 export function identityHandlers(): Pick<Handlers, 'getAuthInfo'> {
   return {
     getAuthInfo: async ({ caller }) => {
+      if (caller.type === 'oauth') return { type: 'oauth', oauth: { user: caller.user } }
       const api_key = apiKeyOf(caller)
-      return { type: caller.type, apiKey: api_key, api_key }
+      return { type: 'apiKey', apiKey: api_key, api_key }
     },
   }
 }
 
-function apiKeyOf(caller: Caller) {
+function apiKeyOf(caller: TokenCaller) {
   return {
     created: caller.created.toISOString(),
     issuing_user: caller.user,

@@ -2,26 +2,41 @@
 import type { Role } from '#contract/endpoint.ts'
 import type { Sql } from '../db.ts'
 
-export type UserRow = { id: number; email: string; name: string; created: Date }
+/** joined_at is null for somebody who was invited by e-mail and has not logged in yet. */
+export type UserRow = { id: number; email: string; name: string; created: Date; joined_at: Date | null }
 
 export async function insertUser(sql: Sql, user: { email: string; name: string }): Promise<UserRow> {
   const [row] = await sql.query<UserRow>(
-    'insert into users (email, name) values ($1, $2) returning id, email, name, created',
+    'insert into users (email, name) values ($1, $2) returning id, email, name, created, joined_at',
     [user.email, user.name],
   )
   if (row === undefined) throw new Error('insert into users returned no row')
   return row
 }
 
+/** Does nothing when there is a user with that e-mail. */
+export async function insertInvitedUser(sql: Sql, user: { email: string; name: string }): Promise<void> {
+  await sql.query(
+    'insert into users (email, name, joined_at) values ($1, $2, null) on conflict (lower(email)) do nothing',
+    [user.email, user.name],
+  )
+}
+
 export async function findUserByEmail(sql: Sql, email: string): Promise<UserRow | undefined> {
-  const [row] = await sql.query<UserRow>('select id, email, name, created from users where lower(email) = lower($1)', [
-    email,
-  ])
+  const [row] = await sql.query<UserRow>(
+    'select id, email, name, created, joined_at from users where lower(email) = lower($1)',
+    [email],
+  )
   return row
 }
 
 export async function listUsers(sql: Sql): Promise<UserRow[]> {
-  return sql.query<UserRow>('select id, email, name, created from users order by id')
+  return sql.query<UserRow>('select id, email, name, created, joined_at from users order by id')
+}
+
+/** Holds others who count what the user has until this transaction ends. */
+export async function lockUser(tx: Sql, user_id: number): Promise<void> {
+  await tx.query('select from users where id = $1 for no key update', [user_id])
 }
 
 export type TokenRow = {
@@ -29,47 +44,58 @@ export type TokenRow = {
   name: string
   project_id: string
   user_id: number
+  role: Role | null
   created: Date
   expires_at: Date | null
   last_used_at: Date | null
 }
 
-export type NewToken = {
-  public_key: string
-  secret_hash: Buffer
-  name: string
-  project_id: string
-  user_id: number
-  expires_at: Date | null
-}
+export type NewToken = Omit<TokenRow, 'created' | 'last_used_at'> & { secret_hash: Buffer }
 
 export async function insertToken(sql: Sql, token: NewToken): Promise<void> {
   await sql.query(
-    `insert into tokens (public_key, secret_hash, name, project_id, user_id, expires_at)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [token.public_key, token.secret_hash, token.name, token.project_id, token.user_id, token.expires_at],
+    `insert into tokens (public_key, secret_hash, name, project_id, user_id, role, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [token.public_key, token.secret_hash, token.name, token.project_id, token.user_id, token.role, token.expires_at],
   )
 }
 
 export async function listTokens(sql: Sql, project_id?: string): Promise<TokenRow[]> {
   return sql.query<TokenRow>(
-    `select public_key, name, project_id, user_id, created, expires_at, last_used_at
+    `select public_key, name, project_id, user_id, role, created, expires_at, last_used_at
      from tokens where $1::text is null or project_id = $1 order by created, public_key`,
     [project_id ?? null],
   )
 }
 
+export async function countTokens(sql: Sql, project_id: string): Promise<number> {
+  const [row] = await sql.query<{ count: number }>('select count(*) as count from tokens where project_id = $1', [
+    project_id,
+  ])
+  return row?.count ?? 0
+}
+
 /** False when there was no such token. */
-export async function removeToken(sql: Sql, public_key: string): Promise<boolean> {
-  const rows = await sql.query('delete from tokens where public_key = $1 returning public_key', [public_key])
+export async function removeToken(sql: Sql, public_key: string, project_id?: string): Promise<boolean> {
+  const rows = await sql.query(
+    `delete from tokens where public_key = $1 and ($2::text is null or project_id = $2) returning public_key`,
+    [public_key, project_id ?? null],
+  )
   return rows.length > 0
+}
+
+export async function findTokenSecret(sql: Sql, public_key: string): Promise<Buffer | undefined> {
+  const [row] = await sql.query<{ secret_hash: Buffer }>('select secret_hash from tokens where public_key = $1', [
+    public_key,
+  ])
+  return row?.secret_hash
 }
 
 /** A token with everything that makes it a caller: its issuer, its project, and the issuer's role there. */
 export type CallerRow = {
   public_key: string
-  secret_hash: Buffer
   token_name: string
+  token_role: Role | null
   created: Date
   expires_at: Date | null
   last_used_at: Date | null
@@ -78,21 +104,26 @@ export type CallerRow = {
   user_name: string
   project_id: string
   project_name: string
-  role: Role
+  member_role: Role
 }
 
+const select_caller = `
+  select t.public_key, t.name as token_name, t.role as token_role, t.created, t.expires_at, t.last_used_at,
+         u.id as user_id, u.email, u.name as user_name, p.id as project_id, p.name as project_name,
+         m.role as member_role
+  from tokens t
+  join members m on m.project_id = t.project_id and m.user_id = t.user_id
+  join users u on u.id = t.user_id
+  join projects p on p.id = t.project_id`
+
 export async function findCaller(sql: Sql, public_key: string): Promise<CallerRow | undefined> {
-  const [row] = await sql.query<CallerRow>(
-    `select t.public_key, t.secret_hash, t.name as token_name, t.created, t.expires_at, t.last_used_at,
-            u.id as user_id, u.email, u.name as user_name, p.id as project_id, p.name as project_name, m.role
-     from tokens t
-     join members m on m.project_id = t.project_id and m.user_id = t.user_id
-     join users u on u.id = t.user_id
-     join projects p on p.id = t.project_id
-     where t.public_key = $1`,
-    [public_key],
-  )
+  const [row] = await sql.query<CallerRow>(`${select_caller} where t.public_key = $1`, [public_key])
   return row
+}
+
+/** The tokens of a project with their issuers. */
+export async function listCallers(sql: Sql, project_id: string): Promise<CallerRow[]> {
+  return sql.query<CallerRow>(`${select_caller} where t.project_id = $1 order by t.created, t.public_key`, [project_id])
 }
 
 export async function saveTokenUse(sql: Sql, public_key: string, pace_seconds: number): Promise<void> {

@@ -1,8 +1,80 @@
-// The projects a caller can access. A personal access token is scoped to one, and the verified caller already names it.
+// The handlers of projects. A personal access token is scoped to one, and the verified caller already names it; a user
+// has those that they are a member of.
+import { api } from '#contract/api.ts'
+import { Fault, notFound, unknown_project } from '#contract/fault.ts'
+import type { project_endpoints } from '#contract/project.ts'
+import { type Db, isForeignKeyViolation } from '../db.ts'
 import type { Handlers } from '../handler.ts'
+import { newId } from '../id.ts'
+import type { Callers } from '../identity/callers.ts'
+import { lockProjectFor } from '../identity/permission.ts'
+import { lockUser } from '../identity/store.ts'
+import { insertMember } from '../member/store.ts'
+import {
+  type Content,
+  countOwnedProjects,
+  insertProject,
+  listContents,
+  listProjectsOfUser,
+  lockProjectAgainstUse,
+  removeProject,
+  saveProjectName,
+} from './store.ts'
 
-export function projectHandlers(): Pick<Handlers, 'listProjects'> {
+const projects_per_owner_max = 100
+const contents_named_max = 10
+
+export function projectHandlers({
+  db,
+  callers,
+}: {
+  db: Db
+  callers: Callers
+}): Pick<Handlers, keyof typeof project_endpoints> {
   return {
-    listProjects: async ({ caller }) => [caller.project],
+    listProjects: async ({ caller }) =>
+      caller.type === 'apiKey' ? [caller.project] : listProjectsOfUser(db, Number(caller.user.id)),
+
+    createProject: ({ caller, body }) => {
+      const user_id = Number(caller.user.id)
+      return db.transaction(async (tx) => {
+        await lockUser(tx, user_id)
+        if ((await countOwnedProjects(tx, user_id)) >= projects_per_owner_max) {
+          throw new Fault('QUOTA_EXCEEDED', `a user owns at most ${projects_per_owner_max} projects; delete one first`)
+        }
+        const project = await insertProject(tx, { id: newId(), name: body.name.trim() })
+        await insertMember(tx, { project_id: project.id, user_id, role: 'owner' })
+        return project
+      })
+    },
+
+    renameProject: async ({ params, body }) => {
+      const project = await saveProjectName(db, params.project_id, body.name.trim())
+      if (project === undefined) throw notFound(unknown_project)
+      callers.forget()
+      return project
+    },
+
+    deleteProject: async ({ params: { project_id }, caller }) => {
+      await db
+        .transaction(async (tx) => {
+          await lockProjectAgainstUse(tx, project_id)
+          await lockProjectFor(tx, project_id, caller, api.deleteProject.access)
+          const contents = await listContents(tx, project_id, contents_named_max)
+          if (contents.length > 0) throw notEmpty(contents)
+          await removeProject(tx, project_id)
+        })
+        .catch((error: unknown) => {
+          throw isForeignKeyViolation(error) ? notEmpty([]) : error
+        })
+      callers.forget()
+    },
   }
+}
+
+function notEmpty(contents: readonly Content[]): Fault {
+  const total = contents[0]?.total ?? 0
+  const named = contents.map(({ kind, id, name }) => `${kind} ${id} (${name})`).join(', ')
+  const more = total > contents.length ? ` and ${total - contents.length} more` : ''
+  return new Fault('CONFLICT', `the project is not empty; delete what is in it first: ${named || 'something'}${more}`)
 }

@@ -1,5 +1,4 @@
-// Projects and their members in the metadata store: one statement a function.
-import type { Role } from '#contract/endpoint.ts'
+// Projects in the metadata store: one statement a function.
 import type { Sql } from '../db.ts'
 
 export type ProjectRow = { id: string; name: string; created: Date }
@@ -25,24 +24,47 @@ export async function listProjectsOfUser(sql: Sql, user_id: number): Promise<Pro
   )
 }
 
-export async function insertMember(
-  sql: Sql,
-  member: { project_id: string; user_id: number; role: Role },
-): Promise<void> {
-  await sql.query('insert into members (project_id, user_id, role) values ($1, $2, $3)', [
-    member.project_id,
-    member.user_id,
-    member.role,
-  ])
+export async function countOwnedProjects(sql: Sql, user_id: number): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(
+    `select count(*) as count from members where user_id = $1 and role = 'owner'`,
+    [user_id],
+  )
+  return row?.count ?? 0
 }
 
-export type MemberRow = { user_id: number; email: string; role: Role }
+/** One change of a project's members and tokens at a time; what only refers to the project goes on meanwhile. */
+export async function lockProject(tx: Sql, project_id: string): Promise<ProjectRow | undefined> {
+  const [row] = await tx.query<ProjectRow>('select id, name, created from projects where id = $1 for no key update', [
+    project_id,
+  ])
+  return row
+}
 
-/** The oldest member first. */
-export async function listMembers(sql: Sql, project_id: string): Promise<MemberRow[]> {
-  return sql.query<MemberRow>(
-    `select m.user_id, u.email, m.role from members m join users u on u.id = m.user_id
-     where m.project_id = $1 order by m.created, m.user_id`,
-    [project_id],
+/** Nothing can be put into the project until this transaction ends. */
+export async function lockProjectAgainstUse(tx: Sql, project_id: string): Promise<void> {
+  await tx.query('select from projects where id = $1 for update', [project_id])
+}
+
+export async function saveProjectName(sql: Sql, project_id: string, name: string): Promise<ProjectRow | undefined> {
+  const [row] = await sql.query<ProjectRow>('update projects set name = $2 where id = $1 returning id, name, created', [
+    project_id,
+    name,
+  ])
+  return row
+}
+
+export type Content = { kind: string; id: string; name: string; total: number }
+
+/** Some of what keeps a project from being empty, each with how many there are in all. */
+export async function listContents(sql: Sql, project_id: string, at_most: number): Promise<Content[]> {
+  return sql.query<Content>(
+    `select 'service' as kind, service_id as id, name, count(*) over () as total from services
+     where project_id = $1 order by created, service_id limit $2`,
+    [project_id, at_most],
   )
+}
+
+/** Members, tokens and idempotency keys go with it. */
+export async function removeProject(tx: Sql, project_id: string): Promise<void> {
+  await tx.query('delete from projects where id = $1', [project_id])
 }

@@ -2,6 +2,7 @@
 import type { Provider } from '#providers/provider.ts'
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
+import type { Sampler } from '../metric/sampler.ts'
 import type { SnapshotPolicy } from '../snapshot/rules.ts'
 
 export type ServiceContext = {
@@ -9,5 +10,6 @@ export type ServiceContext = {
   log: Log
   /** Region code → provider; the first one is the default region. */
   providers: ReadonlyMap<string, Provider>
+  sampler: Pick<Sampler, 'latest'>
   snapshot_policy: SnapshotPolicy
 }

@@ -1,9 +1,10 @@
 // Create a service: check everything that can be wrong at once, then make it.
 import type { Static } from 'typebox'
+import { invalidRequest } from '#contract/problem.ts'
 import type { CreateServiceInput, Service } from '#contract/service.ts'
 import type { ServiceContext } from './context.ts'
 import { makeService } from './make.ts'
-import { extensionsOf, invalid, parseName, parseRegion, parseSizeInput, serviceTypeOf, sizeColumnsOf } from './rules.ts'
+import { extensionsOf, parseName, parseRegion, parseSizeInput, serviceTypeOf, sizeColumnsOf } from './rules.ts'
 
 type Input = Static<typeof CreateServiceInput>
 type Request = { project_id: string; input: Input; idempotency_key: string | undefined }
@@ -22,7 +23,7 @@ export async function createService(context: ServiceContext, request: Request): 
   const provider = context.providers.get(region_code)
   const refusal = await provider?.refusalOf({ size, extensions })
   if (refusal !== undefined) problems.push(refusal)
-  if (provider === undefined || problems.length > 0) throw invalid(problems)
+  if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   const described = {
     name,
     region_code,

@@ -2,6 +2,7 @@
 // parent's row is locked, so the snapshot it stands on cannot go meanwhile.
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
+import { invalidRequest } from '#contract/problem.ts'
 import type { ForkServiceInput, Service } from '#contract/service.ts'
 import type { Sql } from '../db.ts'
 import { newId } from '../id.ts'
@@ -13,7 +14,7 @@ import type { ServiceContext } from './context.ts'
 import { insertEvent } from './events.ts'
 import { makeService } from './make.ts'
 import { parseMoment } from './moment.ts'
-import { invalid, parseName, parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
+import { parseName, parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
 import type { ServiceRow, Source } from './store.ts'
 
 type Input = Static<typeof ForkServiceInput>
@@ -30,7 +31,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
   if (provider === undefined) problems.push(`region ${parent.region_code} is not configured on this server`)
   const refusal = await provider?.refusalOf({ size, extensions: parent.extensions })
   if (refusal !== undefined) problems.push(refusal)
-  if (provider === undefined || problems.length > 0) throw invalid(problems)
+  if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   const described = {
     name,
     region_code: parent.region_code,
@@ -88,16 +89,17 @@ async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: strin
   if (input.fork_strategy === 'PITR') {
     const window = restorableOf(snapshots, now)
     if (window === undefined)
-      throw invalid(['/target_time: the service has no complete snapshot yet; try again shortly'])
+      throw invalidRequest(['/target_time: the service has no complete snapshot yet; try again shortly'])
     const at = new Date(target ?? Number.NaN)
     if (!(at >= window.from && at <= window.until)) {
       const { from, until } = window
       const reach = `${from.toISOString()} to ${until.toISOString()}`
-      throw invalid([`/target_time: is outside the moments that can be restored, ${reach}`])
+      throw invalidRequest([`/target_time: is outside the moments that can be restored, ${reach}`])
     }
   }
   const snapshot = sourceSnapshot(snapshots, input.fork_strategy, target === undefined ? undefined : new Date(target))
-  if (snapshot === undefined) throw invalid(['/fork_strategy: the service has no snapshot to fork from; use NOW'])
+  if (snapshot === undefined)
+    throw invalidRequest(['/fork_strategy: the service has no snapshot to fork from; use NOW'])
   return {
     ...source,
     source_snapshot_id: snapshot.snapshot_id,

@@ -1,8 +1,12 @@
 // The handlers of services. Each writes what is wanted, nudges, and answers; nothing here touches a database server.
 import { api } from '#contract/api.ts'
+import { notFound, unknown_service } from '#contract/fault.ts'
+import { invalidRequest } from '#contract/problem.ts'
 import type { ServiceStatus } from '#contract/service-status.ts'
 import type { Service, service_endpoints } from '#contract/service.ts'
+import { newBatch } from '../batch.ts'
 import type { Handlers } from '../handler.ts'
+import { metricsView } from '../metric/rules.ts'
 import { newSettled } from '../settled.ts'
 import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
@@ -10,20 +14,28 @@ import { createService } from './create.ts'
 import { forkService } from './fork.ts'
 import { listEvents } from './events.ts'
 import { newVerifier, passwordProblem } from './password.ts'
-import { deleted, invalid, parseName, parseSizeInput, powered, resized, serviceView, withVerifier } from './rules.ts'
-import { findService, listServices, type ServiceRow } from './store.ts'
+import { deleted, parseName, parseSizeInput, powered, resized, serviceView, withVerifier } from './rules.ts'
+import { findService, findServices, listServices, type ServiceRow } from './store.ts'
 
 type ServiceEndpointName = keyof typeof service_endpoints
 type View = (row: ServiceRow) => Service
 
 export function serviceHandlers(context: ServiceContext): Pick<Handlers, ServiceEndpointName> {
-  const { db, providers } = context
-  const viewOf: View = (row) =>
-    serviceView(row, { now: new Date(), volume_type: providers.get(row.region_code)?.volume_type ?? 'unknown' })
+  const { db, providers, sampler } = context
+  const find = newBatch((service_ids) => findServices(db, service_ids))
+  const viewOf: View = (row) => {
+    const now = new Date()
+    const volume_type = providers.get(row.region_code)?.volume_type ?? 'unknown'
+    return { ...serviceView(row, { now, volume_type }), ...metricsView(sampler.latest(row.service_id), row.state, now) }
+  }
   return {
     listServices: async ({ params }) => (await listServices(db, params.project_id)).map(viewOf),
 
-    getService: async ({ params }) => viewOf(await getService(db, params)),
+    getService: async ({ params }) => {
+      const row = await find(params.service_id)
+      if (row?.project_id !== params.project_id) throw notFound(unknown_service)
+      return viewOf(row)
+    },
 
     listServiceEvents: async ({ params }) => {
       const { service_id } = await getService(db, params)
@@ -59,7 +71,7 @@ function descriptionHandlers(
     renameService: async ({ params, body }) => {
       const problems: string[] = []
       const name = parseName(body.name, problems)
-      if (problems.length > 0) throw invalid(problems)
+      if (problems.length > 0) throw invalidRequest(problems)
       const event = `renamed to ${name}`
       return viewOf(await changeService(context, params, api.renameService.accepts, () => ({ name, event })))
     },
@@ -89,7 +101,7 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: View): Pick<Handl
       const { region_code } = await getService(db, params)
       const refusal = await providers.get(region_code)?.refusalOf({ size, extensions: [] })
       if (refusal !== undefined) problems.push(refusal)
-      if (problems.length > 0) throw invalid(problems)
+      if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
       const accepts = api.resizeService.accepts
       return viewOf(await changeService(context, params, accepts, (row) => ({ ...resized(row, size), event })))
@@ -103,7 +115,7 @@ function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
   const settled = newSettled(db, async (service_id) => (await findService(db, service_id))?.settled_generation)
   return async ({ params, body }) => {
     const problem = passwordProblem(body.password)
-    if (problem !== undefined) throw invalid([`/password: ${problem}`])
+    if (problem !== undefined) throw invalidRequest([`/password: ${problem}`])
     const verifier = await newVerifier(body.password)
     const event = 'change of the master password requested'
     const accepts = api.updatePassword.accepts

@@ -11,12 +11,6 @@ import type { ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
 
-export function invalid(details: readonly string[]): Fault {
-  return new Fault('INVALID_REQUEST', `the request is not valid: ${details.join('; ')}`, {
-    details: details.join('\n'),
-  })
-}
-
 /** The trimmed name, or the problem among the others. */
 export function parseName(name: string, problems: string[]): string {
   const problem = nameProblem(name)

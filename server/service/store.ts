@@ -118,14 +118,22 @@ export async function findService(sql: Sql, service_id: string): Promise<Service
   return row
 }
 
-/** The hottest read of all: everybody who waits for a service polls it. */
 export async function findServiceOfProject(sql: Sql, project_id: string, service_id: string) {
   const [row] = await sql.query<ServiceRow>(
     `select ${columns} from services where service_id = $1 and project_id = $2`,
     [service_id, project_id],
-    'find service of project',
   )
   return row
+}
+
+/** The hottest read of all: everybody who waits for a service polls it. */
+export async function findServices(sql: Sql, service_ids: readonly string[]): Promise<Map<string, ServiceRow>> {
+  const rows = await sql.query<ServiceRow>(
+    `select ${columns} from services where service_id = any ($1)`,
+    [service_ids],
+    'find services',
+  )
+  return new Map(rows.map((row) => [row.service_id, row]))
 }
 
 export async function lockServiceOfProject(tx: Sql, project_id: string, service_id: string) {

@@ -34,6 +34,8 @@ test('the first start prints its addresses, a token, and lines to paste', async 
   expect(output).toMatch(/limits are (not )?enforced/)
   expect(output.match(tokens)?.[0]).toBeDefined()
   expect(output).toContain('psql "host=')
+  const link = /http\S+\/oauth\/password\/set\?token=\S+/.exec(output)?.[0] ?? ''
+  expect(await (await fetch(link)).text()).toContain('admin@localhost')
 })
 
 test('the printed lines create a service', async () => {

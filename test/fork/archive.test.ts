@@ -19,7 +19,7 @@ let one: ReadyService
 let other: ReadyService
 
 beforeAll(async () => {
-  installation = await startInstallation({ config: { snapshot_interval: 1, snapshots_kept: 2 } })
+  installation = await startInstallation({ config: { snapshots: { interval_seconds: 1, kept: 2 } } })
   family = familyOf(installation)
   const newService = () => installation.createService({ cpu_millis: 'shared' })
   ;[one, other] = await Promise.all([newService(), newService()])

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fault_status } from '#contract/fault.ts'
 import { faultsOf, objectOf, plainSchema } from '#contract/openapi.ts'
 import { nameProblem } from '#contract/problem.ts'
+import type { Service } from '#contract/service.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
 import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
   installation = await startInstallation()
   const ready = await installation.createService({ name: 'bystander' })
   service_id = ready.service_id
-  before = (await installation.call('GET', installation.services)).body
+  before = await listedServices()
 })
 
 afterAll(async () => {
@@ -34,12 +35,20 @@ afterAll(async () => {
 const send = (row: Row, body: unknown, headers: Record<string, string> = {}) =>
   installation.call(row.endpoint.method, pathOf(row, { ...installation, service_id }), body, headers)
 
+/** Without what they use, which changes by itself. */
+const listedServices = async () =>
+  (await installation.call<Service[]>('GET', installation.services)).body.map((service) => ({
+    ...service,
+    metrics: {},
+  }))
+
 /** Looked at until it holds: on a very busy machine a service may seem unstable for a moment. */
 async function expectNothingChanged() {
-  await expect.poll(async () => (await installation.call('GET', installation.services)).body, patience).toEqual(before)
+  await expect.poll(listedServices, patience).toEqual(before)
 }
 
-const with_body = rows.filter(({ endpoint }) => endpoint.body !== undefined)
+// A token is refused by what is for users only before its body is looked at.
+const with_body = rows.filter(({ endpoint }) => endpoint.body !== undefined && endpoint.access !== 'user')
 
 describe.each(with_body)('$name', (row) => {
   const { name, endpoint } = row
@@ -77,6 +86,7 @@ describe.each(with_body)('$name', (row) => {
 
   test('misses every required field', async () => {
     const answer = await send(row, {})
+    if (required.length === 0) return expect(answer.status).toBe(row.endpoint.success)
     expect(answer.status).toBe(400)
     expect(pathsOf(answer.body.details)).toEqual(required.toSorted())
   })
@@ -109,8 +119,10 @@ describe.each(with_body)('$name', (row) => {
     ]
     for (const body of bodies) {
       const answer = await send(row, body)
-      expect([answer.status, answer.body.code]).toEqual([400, 'INVALID_REQUEST'])
-      expect(JSON.stringify(answer.body).length).toBeLessThan(20_000)
+      // Members that an endpoint does not know are ignored: where none is required, nothing is wrong.
+      if (required.length === 0) expect(answer.status).toBe(row.endpoint.success)
+      else expect([answer.status, answer.body.code]).toEqual([400, 'INVALID_REQUEST'])
+      expect((JSON.stringify(answer.body) ?? '').length).toBeLessThan(20_000)
     }
     await expectNothingChanged()
   })

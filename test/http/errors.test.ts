@@ -27,7 +27,7 @@ afterAll(async () => {
 
 type Provoked = () => Promise<Answer<ServiceOrFault>>
 
-const provoke: { [Code in Exclude<FaultCode, 'UNAVAILABLE'>]: Provoked | 'not in use yet' } = {
+const provoke: { [Code in Exclude<FaultCode, 'UNAVAILABLE'>]: Provoked | 'in its own test' } = {
   INVALID_REQUEST: () => installation.call('POST', installation.services, { name: 7 }),
   WRONG_STATE: () => installation.call('POST', `${at}/start`),
   UNAUTHORIZED: () => installation.call('GET', '/projects', undefined, { authorization: '' }),
@@ -52,7 +52,7 @@ const provoke: { [Code in Exclude<FaultCode, 'UNAVAILABLE'>]: Provoked | 'not in
   PAYLOAD_TOO_LARGE: () => installation.call('POST', `${at}/rename`, { name: 'x'.repeat(1024 * 1024) }),
   UNSUPPORTED_MEDIA_TYPE: () =>
     installation.call('POST', `${at}/rename`, 'name=x', { 'content-type': 'application/x-www-form-urlencoded' }),
-  RATE_LIMITED: 'not in use yet',
+  RATE_LIMITED: 'in its own test',
   INTERNAL: async () => {
     // Nothing that a caller sends may do this, so the store is broken on purpose.
     await callers.db.query('alter table service_events rename column message to mislaid')
@@ -65,7 +65,7 @@ const provoke: { [Code in Exclude<FaultCode, 'UNAVAILABLE'>]: Provoked | 'not in
 }
 
 const in_use = Object.entries(provoke).flatMap(([code, provoked]) =>
-  provoked === 'not in use yet' ? [] : [{ code, provoked }],
+  provoked === 'in its own test' ? [] : [{ code, provoked }],
 )
 
 describe.each(in_use)('$code', ({ code, provoked }) => {
@@ -94,7 +94,7 @@ test('a refused method names those that are accepted', async () => {
 
 test('our own mistake is told by a fixed sentence and the request id, never by its cause', async () => {
   const internal = provoke.INTERNAL
-  if (internal === 'not in use yet') throw new Error('INTERNAL is in use')
+  if (internal === 'in its own test') throw new Error('INTERNAL is in use')
   const { body, headers } = await internal()
   expect(body.message).toBe(
     `the server failed to answer this request; report it with the request id ${headers.get('x-request-id')}`,

@@ -9,6 +9,11 @@ export const rows: Row[] = (Object.keys(api) as EndpointName[]).map((name) => ({
 
 /** A body that the schema accepts, for endpoints that have one. */
 export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } = {
+  createProject: { name: 'a project' },
+  renameProject: { name: 'another name' },
+  addMember: { email: 'somebody@example.com', role: 'viewer' },
+  setMemberRole: { role: 'viewer' },
+  createToken: { name: 'a token' },
   createService: { name: 'a service' },
   forkService: { fork_strategy: 'NOW' },
   renameService: { name: 'another name' },
@@ -17,9 +22,12 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   setEnvironment: { environment: 'PROD' },
 }
 
+/** The path with these ids; whatever else it names does not exist. */
 export function pathOf({ endpoint }: Row, ids: { project_id: string; service_id?: string }): string {
   return endpoint.path
     .replace('{project_id}', ids.project_id)
     .replace('{service_id}', ids.service_id ?? 'nosuchid00')
+    .replace('{user_id}', '999999999')
+    .replace('{public_key}', 'NOSUCHKEY0')
     .replace('{snapshot_id}', 'nosuchid00')
 }

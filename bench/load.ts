@@ -1,0 +1,57 @@
+// Load for benches: servers and load are processes of their own, so that neither slows the other's event loop.
+import { execFile, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { withCleanup } from './cleanup.ts'
+
+const connections = 32
+export const load_seconds = 5
+
+/** Runs a script of this folder that prints its address and serves until it is killed. */
+export async function withServer(
+  script: string,
+  env: NodeJS.ProcessEnv,
+  work: (url: string, pid: number) => Promise<void>,
+): Promise<void> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script)], {
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  await withCleanup(
+    () => child.kill('SIGKILL'),
+    async () => {
+      const url = await new Promise<string>((resolve, reject) => {
+        child.stdout.setEncoding('utf8').once('data', (line: string) => resolve(line.trim()))
+        child.once('exit', () => reject(new Error(`${script} did not start`)))
+      })
+      await work(url, child.pid ?? 0)
+    },
+  )
+}
+
+/** Milliseconds of processor time that a process has used. */
+export function processorMs(pid: number): number {
+  // The name in parentheses may hold spaces; user and system time are the 14th and 15th field, in ticks of 10 ms.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+/** Requests a second, by autocannon in a process of its own. */
+export async function load(url: string, token: string): Promise<number> {
+  const program = join(import.meta.dirname, '../node_modules/autocannon/autocannon.js')
+  const options = [
+    '--json',
+    '-c',
+    String(connections),
+    '-d',
+    String(load_seconds),
+    '-H',
+    `authorization=Bearer ${token}`,
+  ]
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...options, url])
+  // The shape is autocannon's documented one.
+  const result = JSON.parse(stdout) as { requests: { average: number }; non2xx: number; errors: number }
+  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url}: ${result.non2xx} answers were not 2xx`)
+  return result.requests.average
+}

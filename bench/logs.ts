@@ -1,0 +1,165 @@
+// Bench: pages of a gigabyte of log by the API: the newest, by cursor at any depth, by time, by a rare term; and memory.
+// Floors: tail and ripgrep on the same files. All of them take turns, with the files in the page cache. `--full`: ten
+// million entries instead of a gigabyte.
+import { execFile } from 'node:child_process'
+import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { atMost, type Figure, medianOf, printFigures, spread, timed } from './figures.ts'
+import { type Bench, withHowdah } from './howdah.ts'
+import { type LogFiles, rare_term, writeLogFiles } from './log-files.ts'
+import { inPlace } from './place.ts'
+
+type Page = { logs: string[]; entries: { timestamp: string }[]; lastCursor?: string }
+
+const full = process.argv.includes('--full')
+if (full) process.argv.splice(process.argv.indexOf('--full'), 1)
+const bytes = full ? 4.4 * 1024 ** 3 : 1024 ** 3
+const deep_page = full ? 10_000 : 4_000
+const newest_ms_goal = 5
+const growth_mb_goal = 64
+/** The server must not tidy up what the bench wrote. */
+const env = { HOWDAH_LOG_RETENTION_MB: '100000', HOWDAH_LOG_RETENTION_DAYS: '3650' }
+const execute = promisify(execFile)
+
+await inPlace(15, async ({ folder, description, runs }) => {
+  await withHowdah(
+    join(folder, 'howdah'),
+    async (bench) => {
+      const { service_id } = await bench.createService('logs')
+      await bench.waitFor(service_id, 'READY')
+      // A stopped service writes nothing between two measurements.
+      await bench.post(service_id, 'stop')
+      await bench.waitFor(service_id, 'PAUSED')
+      const log = join(bench.data_dir, 'local', 'services', service_id, 'log')
+      const written = writeLogFiles(log, bytes)
+      const { uid, gid } = statSync(log)
+      for (const file of written.files) chownSync(file, uid, gid)
+      const read = (query: string) => readPage(bench, service_id, query)
+      const size = `${(bytes / 1024 ** 3).toFixed(1)} GB, ${written.lines} entries`
+      printFigures(`logs, ${size}, ${runs} runs on ${description}`, [
+        ...(await pageFigures(read, written, runs)),
+        ...(await searchFigures(read, log, runs)),
+        await memoryFigure(bench.pid, read),
+      ])
+    },
+    env,
+  )
+})
+
+type Read = (query: string) => Promise<Page>
+
+async function readPage(bench: Bench, service_id: string, query: string): Promise<Page> {
+  const url = `${bench.url}/projects/${bench.project_id}/services/${service_id}/logs?${query}`
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${bench.token}` } })
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`)
+  // The server's answers are checked against the contract by its tests; a bench believes them.
+  return (await answer.json()) as Page
+}
+
+async function pageFigures(read: Read, written: LogFiles, runs: number): Promise<Figure[]> {
+  const { cursors, entries } = await follow(read)
+  const middle = new Date((written.first_ms + written.last_ms) / 2).toISOString()
+  const newest_file = written.files.at(-1) ?? ''
+  const [tail, newest, tenth, deep, until]: number[][] = [[], [], [], [], []]
+  for (let run = 0; run < runs; run += 1) {
+    tail?.push(await timed(() => execute('tail', ['-n', '500', newest_file], { maxBuffer: 64 * 1024 ** 2 })))
+    newest?.push(await timed(() => read('')))
+    tenth?.push(await timed(() => read(`cursor=${cursors.get(9)}`)))
+    deep?.push(await timed(() => read(`cursor=${cursors.get(deep_page - 1)}`)))
+    until?.push(await timed(() => read(`until=${middle}`)))
+  }
+  const ratioOf = (some: number[] | undefined, floor: number[] | undefined) =>
+    medianOf(some ?? []) / medianOf(floor ?? [])
+  const figure = (what: string, floor: number[] | undefined, ours: number[] | undefined, limit: number): Figure => {
+    const ratio = ratioOf(ours, floor)
+    return { what, floor: spread(floor ?? [], 'ms'), ours: spread(ours ?? [], 'ms'), ratio, goal: atMost(limit, ratio) }
+  }
+  return [
+    figure('newest page, against tail -n 500', tail, newest, 2),
+    {
+      what: 'newest page',
+      ours: spread(newest ?? [], 'ms'),
+      goal: atMost(newest_ms_goal, medianOf(newest ?? []), ' ms'),
+    },
+    figure(`page ${deep_page}, against page 10`, tenth, deep, 1.2),
+    figure('until in the middle, against newest', newest, until, 2),
+    {
+      what: 'followed by cursor to the end',
+      ours: `${entries} entries`,
+      goal: { text: `${written.lines}, none twice`, reached: entries === written.lines },
+    },
+  ]
+}
+
+/** Every page from the newest to the oldest: each entry once, in order; the cursors of the pages that are read again. */
+async function follow(read: Read): Promise<{ cursors: Map<number, string>; entries: number }> {
+  const cursors = new Map<number, string>()
+  let entries = 0
+  let last = ''
+  let page = await read('until=2026-11-14T00:00:00Z')
+  for (let at = 0; ; at += 1) {
+    const times = page.entries.map(({ timestamp }) => timestamp)
+    for (const time of times) {
+      // Times of the generated log are all different.
+      if (last !== '' && time >= last) throw new Error(`${time} comes after ${last}`)
+      last = time
+    }
+    entries += times.length
+    if (page.lastCursor === undefined) return { cursors, entries }
+    if (at === 8 || at === deep_page - 2) cursors.set(at + 1, page.lastCursor)
+    page = await read(`cursor=${page.lastCursor}`)
+  }
+}
+
+async function searchFigures(read: Read, log: string, runs: number): Promise<Figure[]> {
+  const searches: [what: string, term: string, options: string[]][] = [
+    ['rare term, any case, against rg -i', rare_term.toLowerCase(), ['-i', '-F', '-c']],
+    ['rare term, against rg -F in its own case', rare_term.toUpperCase(), ['-F', '-c']],
+    ['absent term of common letters, against rg -i', 'nationalities', ['-i', '-F', '-c']],
+  ]
+  const figures: Figure[] = []
+  for (const [what, term, options] of searches) {
+    const floor: number[] = []
+    const ours: number[] = []
+    for (let run = 0; run < runs; run += 1) {
+      // Without a hit ripgrep's exit code is 1, which is no failure.
+      floor.push(await timed(() => execute('rg', [...options, term, log]).catch(unlessMissing)))
+      ours.push(await timed(() => read(`search=${term}`)))
+    }
+    const ratio = medianOf(ours) / medianOf(floor)
+    figures.push({ what, floor: spread(floor, 'ms'), ours: spread(ours, 'ms'), ratio, goal: atMost(1, ratio) })
+  }
+  return figures
+}
+
+function unlessMissing(error: unknown): void {
+  if (error instanceof Error && 'code' in error && error.code === 1) return
+  throw new Error('this bench compares with ripgrep: apt-get install ripgrep', { cause: error })
+}
+
+/** The most by which the server's memory rises above what it had, over queries of every kind. */
+async function memoryFigure(pid: number, read: Read): Promise<Figure> {
+  const queries = ['', 'page=19', 'severities=ERROR', 'severities=PANIC', 'search=ΣΊΣΥΦΟΣ', 'search=nationalities']
+  let growth = 0
+  for (const query of queries) {
+    const before = memoryOf(pid, 'VmRSS')
+    resetPeak(pid)
+    await read(query)
+    growth = Math.max(growth, memoryOf(pid, 'VmHWM') - before)
+  }
+  return {
+    what: 'server memory above its level, any query',
+    ours: `${growth.toFixed(0)} MB`,
+    goal: atMost(growth_mb_goal, growth, ' MB'),
+  }
+}
+
+function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024
+}
+
+function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5')
+}

@@ -1,0 +1,78 @@
+// Bench: processor time for measuring many running services every ten seconds, over two minutes; and of the whole server
+// with them. There is no floor: not measuring costs nothing. `--services` chooses how many; each takes some 15 MB.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openLocalProvider } from '#providers/local/local.ts'
+import type { Service } from '#contract/service.ts'
+import { printFigures } from './figures.ts'
+import { type Bench, withHowdah } from './howdah.ts'
+import { inPlace } from './place.ts'
+
+const flag = process.argv.indexOf('--services')
+const services = flag < 0 ? 200 : Number(process.argv[flag + 1])
+if (flag >= 0) process.argv.splice(flag, 2)
+const rounds = 12
+const round_ms = 10_000
+const settle_ms = 90_000
+const at_once = 4
+const core_percent_goal = 3
+const ticks_per_second = 100
+
+await inPlace(1, async ({ folder }) => {
+  await withHowdah(join(folder, 'howdah'), async (bench) => {
+    const made = await createMany(bench)
+    // Until the server has walked over all of them once and is at its routine.
+    await pause(settle_ms)
+    const provider = await openLocalProvider({
+      directory: join(bench.data_dir, 'local'),
+      host: '127.0.0.1',
+      region_code: 'local',
+      ports: { first: 20_000, last: 29_999 },
+      postgres_directories: [],
+      installation_id: readFileSync(join(bench.data_dir, 'installation-id'), 'utf8').trim(),
+      log: () => undefined,
+    })
+    await provider.metrics(made)
+    await pause(round_ms)
+    for (let round = 0; round < 8; round += 1) await provider.metrics(made)
+    const seconds = (rounds * round_ms) / 1000
+    const server_before = ticksOf(bench.pid)
+    const before = process.cpuUsage()
+    for (let round = 0; round < rounds; round += 1) {
+      await pause(round_ms)
+      if ((await provider.metrics(made)).size !== made.length) throw new Error('some services were not measured')
+    }
+    const { user, system } = process.cpuUsage(before)
+    const measuring = ((user + system) / 1e6 / seconds) * 100
+    const server = ((ticksOf(bench.pid) - server_before) / ticks_per_second / seconds) * 100
+    await provider.close()
+    printFigures(`metrics, ${made.length} running services over ${seconds} s`, [
+      {
+        what: 'measuring all of them every 10 s',
+        ours: `${measuring.toFixed(2)} % of a core`,
+        goal: { text: `< ${core_percent_goal} %`, reached: measuring < core_percent_goal },
+      },
+      { what: 'the whole server: looks, logins, measuring, writing', ours: `${server.toFixed(2)} % of a core` },
+    ])
+  })
+})
+
+async function createMany(bench: Bench): Promise<Service[]> {
+  const made: Service[] = []
+  const lane = async () => {
+    while (made.length < services) {
+      const service = await bench.createService('measured', { cpu_millis: 'shared' })
+      made.push(service)
+      await bench.waitFor(service.service_id, 'READY')
+    }
+  }
+  await Promise.all(Array.from({ length: at_once }, lane))
+  return made
+}
+
+function ticksOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}

@@ -1,0 +1,28 @@
+// howdah logout: ends the login at the server and forgets the credentials, in this order; where the server cannot be
+// reached, they are forgotten all the same and the person is told what that leaves.
+import { newClient } from '#contract/client.ts'
+import type { Command } from './command.ts'
+import { findCredentials, getCredentials, removeCredentials } from './login-credentials.ts'
+
+export const logout: Command = {
+  name: 'logout',
+  summary: 'End the login that howdah login made.',
+  run: async () => {
+    if ((await findCredentials()) === undefined) return console.log('Nobody is logged in here.')
+    const ended = await endLogin()
+    await removeCredentials()
+    console.log(
+      ended ? 'Logged out.' : 'Logged out here. The server could not be told; its login ends by itself in 14 days.',
+    )
+  },
+}
+
+async function endLogin(): Promise<boolean> {
+  try {
+    const { api_url, access_token, refresh_token } = await getCredentials()
+    await newClient({ base_url: api_url, token: access_token }).logout({ body: { refresh_token } })
+    return true
+  } catch {
+    return false
+  }
+}

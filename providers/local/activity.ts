@@ -1,0 +1,29 @@
+// What PostgreSQL counts about itself: connections, transactions, blocks found in memory or read. One short session over the
+// unix socket a look; a session held open would cost every idle service a process.
+import type { Place } from './layout.ts'
+import { withSuperuser } from './superuser.ts'
+
+/** All but `connections` only rise, until the server's statistics are reset. */
+export type Activity = { connections: number; transactions: number; blocks_hit: number; blocks_read: number }
+
+const statement_timeout_ms = 2_000
+
+export async function activityOf(place: Place, port: number): Promise<Activity | undefined> {
+  return await withSuperuser(place, port, { statement_timeout_ms }, async (client) => {
+    const { rows } = await client.query<Record<keyof Activity, string>>(
+      `select (select count(*) from pg_stat_activity
+               where backend_type = 'client backend' and pid <> pg_backend_pid()) as connections,
+              sum(xact_commit + xact_rollback) as transactions, sum(blks_hit) as blocks_hit, sum(blks_read) as blocks_read
+       from pg_stat_database`,
+    )
+    const [row] = rows
+    if (row === undefined) return undefined
+    const { connections, transactions, blocks_hit, blocks_read } = row
+    return {
+      connections: Number(connections),
+      transactions: Number(transactions),
+      blocks_hit: Number(blocks_hit),
+      blocks_read: Number(blocks_read),
+    }
+  })
+}

@@ -1,0 +1,41 @@
+// Cursors: what was made is read back, and everything else is refused.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { newCursor, parseCursor } from './cursor.ts'
+
+const place = { node: 0, file: 'postgresql-20261115-010203.json', offset: 123_456_789_012 }
+
+test('a cursor names the place it was made for', () => {
+  expect(parseCursor('abcdefghij', newCursor('abcdefghij', place))).toEqual(place)
+})
+
+test('a cursor of another service is refused', () => {
+  expect(parseCursor('abcdefghij', newCursor('abcdefghik', place))).toBeUndefined()
+})
+
+test('a changed cursor is refused, wherever it was changed', () => {
+  const cursor = newCursor('abcdefghij', place)
+  fc.assert(
+    fc.property(
+      fc.nat(cursor.length - 1),
+      fc.constantFrom('A', 'B', 'a', 'b', '0', '1', '-', '_', '='),
+      (at, letter) => {
+        fc.pre(cursor[at] !== letter)
+        const changed = cursor.slice(0, at) + letter + cursor.slice(at + 1)
+        expect(parseCursor('abcdefghij', changed)).toBeUndefined()
+      },
+    ),
+  )
+})
+
+test('random text is refused', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ maxLength: 200 }), fc.base64String()), (text) => {
+      expect(parseCursor('abcdefghij', text)).toBeUndefined()
+    }),
+  )
+})
+
+test.each(['../../etc/passwd', 'postgresql-1.json', ''])('a place outside the log (%j) is refused', (file) => {
+  expect(parseCursor('abcdefghij', newCursor('abcdefghij', { ...place, file }))).toBeUndefined()
+})

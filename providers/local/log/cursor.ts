@@ -1,0 +1,47 @@
+// A cursor names a place in one node's log: a file and a byte at which a line starts. It is not a count, so it stays true
+// while entries arrive, files rotate and old ones go. It is opaque to callers, and one that we did not make for this very
+// service is refused: by its version, its service and a checksum. It holds no secret and grants nothing.
+import { createHash } from 'node:crypto'
+import { isLogFile } from './files.ts'
+
+/** Entries before this byte of this file, and those of all older files, are older than the place. */
+export type Place = { node: number; file: string; offset: number }
+
+const version = 1
+const checksum_bytes = 8
+
+export function newCursor(service_id: string, { node, file, offset }: Place): string {
+  const text = JSON.stringify([version, service_id, node, file, offset])
+  return Buffer.concat([checksumOf(text), Buffer.from(text)]).toString('base64url')
+}
+
+/** Undefined for what is not a cursor of this service. */
+export function parseCursor(service_id: string, cursor: string): Place | undefined {
+  const bytes = Buffer.from(cursor, 'base64url')
+  // The decoder skips what is not base64url; a cursor has one spelling only.
+  if (bytes.toString('base64url') !== cursor || bytes.length <= checksum_bytes) return undefined
+  const text = bytes.subarray(checksum_bytes).toString()
+  if (!checksumOf(text).equals(bytes.subarray(0, checksum_bytes))) return undefined
+  const [made_by, owner, node, file, offset] = parseArray(text)
+  if (made_by !== version || owner !== service_id) return undefined
+  if (typeof file !== 'string' || !isLogFile(file)) return undefined
+  if (typeof node !== 'number' || typeof offset !== 'number') return undefined
+  return isCount(node) && isCount(offset) ? { node, file, offset } : undefined
+}
+
+function parseArray(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value : []
+  } catch {
+    return []
+  }
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+function checksumOf(text: string): Buffer {
+  return createHash('sha256').update(`howdah log cursor ${text}`).digest().subarray(0, checksum_bytes)
+}

@@ -1,0 +1,163 @@
+// One page of a node's log, read backwards from the end or from a cursor's place, through all its files.
+// 1. The page is a stretch of the log in the order of writing, so that following cursors neither loses nor repeats an
+//    entry; within the page entries are sorted by their times, which may be written a little out of order.
+// 2. Only lines that may be on the page are parsed. 3. What is read for one page is bounded; a page that stops there has a
+//    cursor to go on, even if it found little.
+import { closeSync } from 'node:fs'
+import type { LogEntry, LogQuery } from '../../provider.ts'
+import { type Block, blocksBackwards, type BlockMemory, bufferBytesOf, line_bytes_max } from './blocks.ts'
+import type { Place } from './cursor.ts'
+import { entryOf, type ParsedEntry, parseEntry, timeAt } from './entry.ts'
+import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
+import { newScan, type Scan } from './scan.ts'
+import { type ScannerPool, search_block_bytes } from './scanner-pool.ts'
+import { seekTime } from './seek.ts'
+
+export type NodeLog = { folder: string; uid: number | undefined; node: number }
+
+export type PageQuery = Omit<LogQuery, 'node' | 'cursor'>
+
+export type Page = { entries: LogEntry[]; next: Place | undefined }
+
+/** A page holds a few hundred kilobytes at most, so this is mostly one read. */
+const page_block_bytes = 256 * 1024
+const scanned_bytes_max = 2 * 1024 ** 3
+const head_bytes = 64 * 1024
+/** How much earlier than its neighbours an entry may lie: its time is taken before it waits for its turn to be written. */
+const disorder_ms = 1_000
+
+export async function readPage(
+  log: NodeLog,
+  query: PageQuery,
+  after: Place | undefined,
+  pool: ScannerPool,
+): Promise<Page> {
+  const scan = newScan(query)
+  if (!scan.selective) {
+    const buffers = [Buffer.allocUnsafeSlow(bufferBytesOf(page_block_bytes))]
+    return await collect(log, query, after, scan, { buffers, block_bytes: page_block_bytes })
+  }
+  return await pool.with((scanner) =>
+    collect(log, query, after, scan.using(scanner), { buffers: scanner.buffers, block_bytes: search_block_bytes }),
+  )
+}
+
+/** What has been found so far. `reached`: where the next page goes on, once that is known. */
+type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: Place | undefined }
+type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; place: Place }
+
+async function collect(
+  log: NodeLog,
+  query: PageQuery,
+  after: Place | undefined,
+  scan: Scan,
+  memory: BlockMemory,
+): Promise<Page> {
+  const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
+  for (const name of listLogFiles(log.folder)) {
+    if (after !== undefined && name > after.file) continue
+    if (beginOf(name) - disorder_ms >= (query.until_ms ?? Infinity)) continue
+    const file = openLogFile(log.folder, name, log.uid)
+    if (file === undefined) continue
+    try {
+      const end = name === after?.file ? Math.min(after.offset, file.size) : file.size
+      const range = rangeOf(file, end, query)
+      const done = await collectFile({ file, name, node: log.node, ...range }, query, scan, memory, harvest)
+      if (done || range.last) break
+    } finally {
+      closeSync(file.fd)
+    }
+  }
+  return pageOf(harvest)
+}
+
+/** The part of a file in which entries between the bounds can lie. */
+function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: PageQuery) {
+  const since = since_ms === undefined ? undefined : seekTime(fd, size, since_ms - disorder_ms)
+  const until = until_ms === undefined ? undefined : seekTime(fd, size, until_ms + disorder_ms)
+  return {
+    low: since?.earlier ? since.offset : 0,
+    high: Math.min(until?.offset ?? end, end),
+    /** Whatever comes before is too old. */
+    last: since?.earlier === true,
+  }
+}
+
+type Part = { file: LogFile; name: string; node: number; low: number; high: number }
+
+/** True when the page is complete, or when enough has been read for it. */
+async function collectFile(part: Part, query: PageQuery, scan: Scan, memory: BlockMemory, harvest: Harvest) {
+  const { fd } = part.file
+  for await (const block of blocksBackwards({ fd, low: part.low, high: part.high }, memory)) {
+    if (block.kind === 'long line') {
+      if (await collectLong(part, block.start, block.end, query, scan, harvest)) return true
+    } else {
+      for (const [start, end] of scan.lines(block).toReversed()) {
+        const [at, length] = [block.base + start, end - start]
+        if (length > line_bytes_max) {
+          if (await collectLong(part, at, at + length, query, scan, harvest)) return true
+          continue
+        }
+        const time_ms = timeAt(block.bytes, start)
+        if (time_ms !== undefined && isWithin(time_ms, query)) {
+          const parsed = parseEntry(block.bytes.toString('utf8', start, end), time_ms)
+          if (collectEntry(part, at, parsed, undefined, query, scan, harvest)) return true
+        }
+      }
+    }
+    const offset = offsetOf(block)
+    harvest.scanned_bytes += memory.block_bytes
+    if (harvest.scanned_bytes >= scanned_bytes_max && offset > part.low) {
+      harvest.reached = { node: part.node, file: part.name, offset }
+      return true
+    }
+  }
+  return false
+}
+
+function offsetOf(block: Block): number {
+  return block.kind === 'lines' ? block.base + block.from : block.start
+}
+
+/** Of a line longer than any should be only the head is read. */
+async function collectLong(part: Part, start: number, end: number, query: PageQuery, scan: Scan, harvest: Harvest) {
+  const head = Buffer.alloc(Math.min(head_bytes, end - start))
+  const { bytesRead } = await readAt(part.file.fd, head, 0, head.length, start)
+  const time_ms = timeAt(head, 0)
+  if (time_ms === undefined || !isWithin(time_ms, query)) return false
+  const parsed = parseEntry(head.toString('utf8', 0, bytesRead), time_ms, true)
+  return collectEntry(part, start, parsed, end - start, query, scan, harvest)
+}
+
+function isWithin(time_ms: number, { since_ms = -Infinity, until_ms = Infinity }: PageQuery): boolean {
+  return time_ms > since_ms && time_ms < until_ms
+}
+
+/** Takes the entry if it is asked for. True when it is one more than the page holds: then there are older ones. */
+function collectEntry(
+  part: Part,
+  offset: number,
+  parsed: ParsedEntry | undefined,
+  line_bytes: number | undefined,
+  query: PageQuery,
+  scan: Scan,
+  harvest: Harvest,
+): boolean {
+  if (parsed === undefined || !scan.accepts(parsed)) return false
+  if (harvest.skipped < query.skip) {
+    harvest.skipped += 1
+    return false
+  }
+  if (harvest.found.length === query.limit) {
+    harvest.reached = harvest.found.at(-1)?.place
+    return true
+  }
+  const place = { node: part.node, file: part.name, offset }
+  harvest.found.push({ parsed, entry: entryOf(parsed, line_bytes), place })
+  return false
+}
+
+function pageOf({ found, reached }: Harvest): Page {
+  const sorted = found.toSorted((a, b) => b.parsed.time_ms - a.parsed.time_ms)
+  return { entries: sorted.map(({ entry }) => entry), next: reached }
+}

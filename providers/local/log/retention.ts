@@ -1,0 +1,51 @@
+// The end of old log files: by age and by size, whichever comes first, while the service runs as well as when it does not.
+// Whole files go, the oldest first, so that what remains is always the newest stretch without a gap. The file being
+// written stays whatever its size: rotation is set so that it is a small part of what may be kept.
+import { lstat, readdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Effect, errorCode } from '../effect.ts'
+
+export type LogRetention = { days: number; mb: number }
+
+export const log_retention_default: LogRetention = { days: 7, mb: 1024 }
+
+const mib = 1024 ** 2
+const day_ms = 24 * 3600 * 1000
+const rotation_mb_max = 100
+
+/** PostgreSQL writes its JSON log and, beside it, a plain one for what is said by others in its name. */
+const name_form = /^(postgresql-\d{8}-\d{6})\.(?:json|log)$/
+
+/** How large a file grows before the next one begins: a tenth of all, so that the limit is met within a tenth. */
+export function rotationMbOf({ mb }: LogRetention): number {
+  return Math.max(1, Math.min(rotation_mb_max, Math.floor(mb / 10)))
+}
+
+export async function ensureLogRetention(effect: Effect, folder: string, retention: LogRetention): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => name_form.test(name)).toSorted()
+  const newest = stemOf(names.at(-1))
+  const oldest_ms = Date.now() - retention.days * day_ms
+  let bytes = 0
+  let expired: string | undefined
+  for (const name of names.toReversed()) {
+    const seen = await lstat(join(folder, name)).catch(undefinedIfGone)
+    bytes += seen?.size ?? 0
+    const too_old = (seen?.mtimeMs ?? Infinity) < oldest_ms
+    if (stemOf(name) === newest || (!too_old && bytes <= retention.mb * mib)) continue
+    expired = stemOf(name)
+    break
+  }
+  for (const name of names) {
+    if (expired === undefined || (stemOf(name) ?? '') > expired) break
+    await effect('old log: remove')
+    await unlink(join(folder, name)).catch(undefinedIfGone)
+  }
+}
+
+function stemOf(name: string | undefined): string | undefined {
+  return name_form.exec(name ?? '')?.[1]
+}
+
+function undefinedIfGone(error: unknown): undefined {
+  if (errorCode(error) !== 'ENOENT') throw error
+}

@@ -1,0 +1,53 @@
+// Finds the place of a moment in a log file by halving: entries lie in the order of their times, or nearly so. It reads
+// a few kilobytes at some twenty places, whatever the size of the file.
+import { readSync } from 'node:fs'
+import { timeAt } from './entry.ts'
+
+const probe_bytes = 8 * 1024
+/** Enough to read the time at a line's start. */
+const time_bytes = 64
+const line_break = 10
+
+/** `offset`: the start of the first line with this time or a later one, `size` when there is none; `earlier`: whether one
+ * with an earlier time lies before it. */
+export function seekTime(fd: number, size: number, time_ms: number): { offset: number; earlier: boolean } {
+  const buffer = Buffer.allocUnsafe(probe_bytes)
+  let low = 0
+  let high = size
+  let found_at = size
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const found = firstEntryFrom(fd, buffer, middle, size)
+    if (found !== undefined && found.time_ms < time_ms) {
+      low = found.start + 1
+    } else {
+      high = middle
+      if (found !== undefined) found_at = found.start
+    }
+  }
+  return { offset: found_at, earlier: low > 0 }
+}
+
+/** The first line that starts at or after this byte and has a time. */
+function firstEntryFrom(fd: number, buffer: Buffer, offset: number, size: number) {
+  // A line starts at 0 and after every line break.
+  let at = Math.max(0, offset - 1)
+  let at_line_start = offset === 0
+  while (at < size) {
+    const bytesRead = readSync(fd, buffer, 0, buffer.length, at)
+    if (bytesRead === 0) return undefined
+    const bytes = buffer.subarray(0, bytesRead)
+    let line = at_line_start ? 0 : bytes.indexOf(line_break) + 1
+    while (at_line_start || line > 0) {
+      // Too close to the end of what was read: look again from there.
+      if (line + time_bytes > bytes.length && at + bytes.length < size) break
+      at_line_start = false
+      const time_ms = timeAt(bytes, line)
+      if (time_ms !== undefined) return { start: at + line, time_ms }
+      line = bytes.indexOf(line_break, line) + 1
+    }
+    at_line_start = at_line_start || line > 0
+    at += at_line_start ? line : bytes.length
+  }
+  return undefined
+}

@@ -1,0 +1,52 @@
+// Reading the audit log, newest first, page by page. A cursor is the place of the last entry that was shown.
+import type { AuditEntry, audit_endpoints } from '#contract/audit.ts'
+import { audit_entries_default } from '#contract/audit.ts'
+import { invalidRequest } from '#contract/problem.ts'
+import type { Db } from '../db.ts'
+import type { Handlers } from '../handler.ts'
+import { type AuditRow, listAudit } from './store.ts'
+
+export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof audit_endpoints> {
+  return {
+    listAudit: async ({ params, query }) => {
+      const limit = query.limit ?? audit_entries_default
+      const before = query.cursor === undefined ? null : parseCursor(query.cursor)
+      // One more than asked tells whether there is a next page.
+      const rows = await listAudit(db, params.project_id, { before, limit: limit + 1 })
+      const shown = rows.slice(0, limit)
+      const last = shown.at(-1)
+      return {
+        entries: shown.map(entryView),
+        ...(rows.length > limit && last !== undefined && { last_cursor: newCursor(last.id) }),
+      }
+    },
+  }
+}
+
+function entryView(row: AuditRow): AuditEntry {
+  return {
+    id: String(row.id),
+    time: row.time.toISOString(),
+    user_id: String(row.user_id),
+    email: row.email,
+    ...(row.public_key !== null && { public_key: row.public_key }),
+    address: row.address,
+    endpoint: row.endpoint,
+    method: row.method,
+    path: row.path,
+    ...(row.resource_id !== null && { resource_id: row.resource_id }),
+    status: row.status,
+    ...(row.code !== null && { code: row.code }),
+    request_id: row.request_id,
+  }
+}
+
+function newCursor(id: number): string {
+  return Buffer.from(`before:${id}`).toString('base64url')
+}
+
+function parseCursor(cursor: string): number {
+  const id = /^before:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1]
+  if (id === undefined) throw invalidRequest(['query/cursor: must be a last_cursor of an earlier answer'])
+  return Number(id)
+}

@@ -1,0 +1,57 @@
+// The audit log in the metadata store: it only grows. A trigger refuses every other change.
+import type { Sql } from '../db.ts'
+
+export type AuditRow = {
+  id: number
+  time: Date
+  project_id: string | null
+  user_id: number
+  email: string
+  public_key: string | null
+  address: string
+  endpoint: string
+  method: string
+  path: string
+  resource_id: string | null
+  status: number
+  code: string | null
+  request_id: string
+}
+
+export type NewAudit = Omit<AuditRow, 'id' | 'time'>
+
+export async function insertAudit(sql: Sql, entry: NewAudit): Promise<void> {
+  await sql.query(
+    `insert into audit (project_id, user_id, email, public_key, address, endpoint, method, path, resource_id, status,
+       code, request_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    [
+      entry.project_id,
+      entry.user_id,
+      entry.email,
+      entry.public_key,
+      entry.address,
+      entry.endpoint,
+      entry.method,
+      entry.path,
+      entry.resource_id,
+      entry.status,
+      entry.code,
+      entry.request_id,
+    ],
+  )
+}
+
+/** Newest first; before: the id of an entry, exclusive. */
+export async function listAudit(
+  sql: Sql,
+  project_id: string,
+  page: { before: number | null; limit: number },
+): Promise<AuditRow[]> {
+  return sql.query<AuditRow>(
+    `select id, time, project_id, user_id, email, public_key, address, endpoint, method, path, resource_id, status,
+            code, request_id
+     from audit where project_id = $1 and ($2::bigint is null or id < $2) order by id desc limit $3`,
+    [project_id, page.before, page.limit],
+  )
+}

@@ -1,0 +1,55 @@
+// Who is calling, and what they may do where. Each kind of credential has a verifier; the first that knows a credential
+// decides. What was verified is believed for three seconds (see trust.ts), and dropped at once by forget(), which
+// whoever changes tokens, members or projects calls after the commit.
+import { hash } from 'node:crypto'
+import type { Role } from '#contract/endpoint.ts'
+import type { Db } from '../db.ts'
+import type { Caller } from '../handler.ts'
+import { id_form } from '../id.ts'
+import { findRole } from '../member/store.ts'
+import { type Found, newTrust } from './trust.ts'
+
+/** Undefined for what is not a valid credential of its kind; what is wrong with it is never said. */
+export type Verifier = (authorization: string) => Promise<Found<Caller> | undefined>
+
+export type Callers = {
+  /** Who the `Authorization` header speaks for; undefined for nobody. */
+  identify(authorization: string | undefined): Promise<Caller | undefined>
+  /** Undefined where the caller does not belong to the project. */
+  roleIn(caller: Caller, project_id: string): Promise<Role | undefined>
+  forget(): void
+}
+
+export function newCallers(db: Db, verifiers: readonly Verifier[]): Callers {
+  const credentials = newTrust<Caller>()
+  const roles = newTrust<Role>()
+
+  const verify = async (authorization: string): Promise<Found<Caller> | undefined> => {
+    for (const verifier of verifiers) {
+      const found = await verifier(authorization)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  return {
+    identify: async (authorization) => {
+      if (authorization === undefined) return undefined
+      // Keyed by a hash, so that a dump of memory shows fewer secrets.
+      return credentials.ask(hash('sha256', authorization, 'base64'), () => verify(authorization))
+    },
+    roleIn: async (caller, project_id) => {
+      if (caller.type === 'apiKey') return caller.project.id === project_id ? caller.role : undefined
+      if (!id_form.test(project_id)) return undefined
+      const user_id = Number(caller.user.id)
+      return roles.ask(`${user_id} ${project_id}`, async () => {
+        const role = await findRole(db, project_id, user_id)
+        return role && { value: role }
+      })
+    },
+    forget: () => {
+      credentials.forget()
+      roles.forget()
+    },
+  }
+}

@@ -1,0 +1,44 @@
+// The rules of personal access tokens, pure: a token never carries more than whoever makes it, nor lives longer.
+import { type Role, roleAllows } from '#contract/endpoint.ts'
+import { Fault } from '#contract/fault.ts'
+import { invalidRequest } from '#contract/problem.ts'
+import type { Token } from '#contract/token.ts'
+import type { Caller } from '../handler.ts'
+
+export const tokens_per_project_max = 1000
+const days_max = 3650
+const day_ms = 86_400_000
+
+/** The role that a new token gets for itself; null: its issuer's, whatever that is. own: the caller's role. */
+export function newTokenRole(asked: Role | undefined, own: Role, caller: Caller): Role | null {
+  if (asked === undefined) return caller.type === 'apiKey' ? caller.role_limit : null
+  if (roleAllows(own, asked)) return asked
+  throw new Fault('FORBIDDEN', `your role in this project is ${own}; a token that you make carries at most that role`)
+}
+
+/** When a new token ends; null: never. One that a token makes ends with it at the latest. */
+export function newTokenExpiry(asked: string | undefined, caller: Caller, now: Date): Date | null {
+  const latest = caller.type === 'apiKey' ? caller.expires_at : null
+  if (asked === undefined) return latest
+  const expires_at = new Date(asked)
+  const left_ms = expires_at.getTime() - now.getTime()
+  if (!(left_ms > 0 && left_ms <= days_max * day_ms)) {
+    throw invalidRequest([`/expires_at: must be a moment in the future, at most ${days_max} days from now`])
+  }
+  if (latest !== null && expires_at > latest) {
+    throw invalidRequest([`/expires_at: must not be later than the calling token’s own end, ${latest.toISOString()}`])
+  }
+  return expires_at
+}
+
+export function tokenView(caller: Extract<Caller, { type: 'apiKey' }>, last_used_at: Date | null): Token {
+  return {
+    public_key: caller.public_key,
+    name: caller.name,
+    role: caller.role,
+    issuing_user: caller.user,
+    created: caller.created.toISOString(),
+    ...(caller.expires_at && { expires_at: caller.expires_at.toISOString() }),
+    ...(last_used_at && { last_used_at: last_used_at.toISOString() }),
+  }
+}

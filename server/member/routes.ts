@@ -1,0 +1,99 @@
+// The handlers of members. Changes of one project's members happen one after the other, so that two owners cannot
+// remove each other at once; afterwards everything that was believed about callers is forgotten.
+import { api } from '#contract/api.ts'
+import type { Role } from '#contract/endpoint.ts'
+import { Fault, notFound, unknown_member } from '#contract/fault.ts'
+import type { member_endpoints } from '#contract/member.ts'
+import type { Db, Sql } from '../db.ts'
+import type { Caller, Handlers } from '../handler.ts'
+import type { Callers } from '../identity/callers.ts'
+import { lockProjectFor } from '../identity/permission.ts'
+import { findUserByEmail, insertInvitedUser, type UserRow } from '../identity/store.ts'
+import {
+  members_per_project_max,
+  memberView,
+  refuseLastOwnerLeaving,
+  refuseMemberAbove,
+  refuseRoleAbove,
+} from './rules.ts'
+import {
+  countMembers,
+  countOwners,
+  findMember,
+  insertMember,
+  listMembers,
+  type MemberRow,
+  removeMember,
+  saveRole,
+} from './store.ts'
+
+type At = { project_id: string; user_id: string }
+
+export function memberHandlers({
+  db,
+  callers,
+}: {
+  db: Db
+  callers: Callers
+}): Pick<Handlers, keyof typeof member_endpoints> {
+  const change = async <T>(
+    { project_id, caller, needed }: { project_id: string; caller: Caller; needed: Role },
+    work: (tx: Sql, own: Role) => Promise<T>,
+  ): Promise<T> => {
+    const result = await db.transaction(async (tx) => work(tx, await lockProjectFor(tx, project_id, caller, needed)))
+    callers.forget()
+    return result
+  }
+  return {
+    listMembers: async ({ params }) => (await listMembers(db, params.project_id)).map(memberView),
+
+    addMember: ({ params: { project_id }, body, caller }) =>
+      change({ project_id, caller, needed: api.addMember.access }, async (tx, own) => {
+        refuseRoleAbove(own, body.role)
+        const user = await ensureUser(tx, body)
+        if ((await findMember(tx, project_id, user.id)) !== undefined) {
+          throw new Fault('CONFLICT', 'this user is a member already; change their role with setRole')
+        }
+        if ((await countMembers(tx, project_id)) >= members_per_project_max) {
+          throw new Fault(
+            'QUOTA_EXCEEDED',
+            `a project has at most ${members_per_project_max} members; remove one first`,
+          )
+        }
+        await insertMember(tx, { project_id, user_id: user.id, role: body.role })
+        return memberView(await getMember(tx, { project_id, user_id: String(user.id) }))
+      }),
+
+    setMemberRole: ({ params, body: { role }, caller }) =>
+      change({ ...params, caller, needed: api.setMemberRole.access }, async (tx, own) => {
+        refuseRoleAbove(own, role)
+        const member = await getMember(tx, params)
+        refuseMemberAbove(own, member)
+        refuseLastOwnerLeaving(member, role, await countOwners(tx, params.project_id))
+        await saveRole(tx, params.project_id, member.user_id, role)
+        return memberView({ ...member, role })
+      }),
+
+    removeMember: ({ params, caller }) =>
+      change({ ...params, caller, needed: api.removeMember.access }, async (tx, own) => {
+        const member = await getMember(tx, params)
+        refuseMemberAbove(own, member)
+        refuseLastOwnerLeaving(member, undefined, await countOwners(tx, params.project_id))
+        await removeMember(tx, params.project_id, member.user_id)
+      }),
+  }
+}
+
+/** The user with this e-mail: a known one, or one who is invited by this very call. */
+async function ensureUser(tx: Sql, { email, name }: { email: string; name?: string }): Promise<UserRow> {
+  await insertInvitedUser(tx, { email, name: name?.trim() ?? email })
+  const user = await findUserByEmail(tx, email)
+  if (user === undefined) throw new Error('a user that was just made is not there')
+  return user
+}
+
+async function getMember(tx: Sql, { project_id, user_id }: At): Promise<MemberRow> {
+  const row = await findMember(tx, project_id, Number(user_id))
+  if (row === undefined) throw notFound(unknown_member)
+  return row
+}

@@ -1,0 +1,86 @@
+// Buckets of a series, from whatever was stored.
+import { describe, expect, test } from 'vitest'
+import { bucketsOf, metricsView, parseSeriesInput } from './rules.ts'
+import { tierFor, tiers } from './tier.ts'
+
+const now_ms = Date.UTC(2026, 10, 15, 12)
+const ago = (seconds: number) => new Date(now_ms - seconds * 1000).toISOString()
+
+function planOf(from_seconds: number, to_seconds: number, more: { bucket_seconds?: number; fn?: 'max' } = {}) {
+  const problems: string[] = []
+  const plan = parseSeriesInput(
+    { name: 'connections', from: ago(from_seconds), to: ago(to_seconds), ...more },
+    now_ms,
+    problems,
+  )
+  return { plan, problems }
+}
+
+test.each([
+  [600, 10, 10],
+  [600, 60, 60],
+  [600, 59, 10],
+  [7_200, 10, 60],
+  [7_200, 900, 900],
+  [172_800, 60, 900],
+  [99_999_999, 60, 900],
+])('from %i s ago in buckets of %i s, points of %i s are read', (from_seconds, bucket_seconds, expected) => {
+  expect(tierFor(now_ms - from_seconds * 1000, now_ms, bucket_seconds).bucket_seconds).toBe(expected)
+})
+
+test.each([
+  [600, 10],
+  [3_600, 10],
+  [7_200, 60],
+  [86_400, 300],
+  [7 * 86_400, 3_600],
+  [30 * 86_400, 21_600],
+])('the last %i s come in buckets of %i s when nobody says', (from_seconds, bucket_seconds) => {
+  expect(planOf(from_seconds, 0).plan.bucket_ms).toBe(bucket_seconds * 1000)
+})
+
+describe('one value a bucket', () => {
+  const { plan } = planOf(60, 0, { bucket_seconds: 20 })
+  const stored = [1, 3, 5, 7].map((value, at) => ({ time_ms: now_ms - 60_000 + at * 10_000, value }))
+
+  test('the average, and null where nothing is', () => {
+    expect(bucketsOf(plan, stored).map(({ value }) => value)).toEqual([2, 6, null])
+  })
+
+  test.each([
+    ['min', [1, 5, null]],
+    ['max', [3, 7, null]],
+    ['last', [3, 7, null]],
+  ] as const)('%s', (fn, values) => {
+    expect(bucketsOf({ ...plan, fn }, stored).map(({ value }) => value)).toEqual(values)
+  })
+
+  test('a stored point that is coarser than the buckets stands for all that it spans', () => {
+    const fine = { ...plan, bucket_ms: 30_000, tier: tiers[1] }
+    const points = [{ time_ms: now_ms - 60_000, value: 4 }]
+    expect(bucketsOf(fine, points).map(({ value }) => value)).toEqual([4, 4])
+  })
+
+  test('buckets begin at whole multiples, whenever the question does', () => {
+    const { plan } = planOf(65, 0, { bucket_seconds: 60 })
+    expect(bucketsOf(plan, []).map(({ time }) => time)).toEqual([ago(120), ago(60)])
+  })
+})
+
+test('too many buckets are refused with a way out', () => {
+  expect(planOf(86_400, 0, { bucket_seconds: 10 }).problems[0]).toContain('choose larger ones')
+  expect(planOf(0, 60).problems).toEqual(['/to: must be later than /from'])
+})
+
+test('a service shows whole numbers, while it runs and the sample is young', () => {
+  const metrics = { cpu_usage_millicores: 12.6, memory_usage_bytes: 41.4 * 1024 ** 2, disk_usage_bytes: 2 ** 30 }
+  const sample = { sampled_ms: now_ms - 15_000, metrics }
+  const now = new Date(now_ms)
+  expect(metricsView(sample, 'serving', now)).toEqual({
+    metrics: { milli_cpu: 13, memory_mb: 41, storage_mb: 1024 },
+  })
+  expect(metricsView(sample, 'stopped', now)).toEqual({})
+  expect(metricsView({ ...sample, sampled_ms: now_ms - 15_001 }, 'serving', now)).toEqual({})
+  expect(metricsView({ ...sample, metrics: { memory_usage_bytes: 1 } }, 'serving', now)).toEqual({})
+  expect(metricsView(undefined, 'serving', now)).toEqual({})
+})

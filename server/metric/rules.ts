@@ -1,0 +1,85 @@
+// A series as it was asked for: which buckets, from which tier, and one value in each. Pure; the clock comes in.
+import { type MetricFunction, metric_points_max, type SeriesInput } from '#contract/metric.ts'
+import type { ServiceState } from '#contract/service-status.ts'
+import type { Service } from '#contract/service.ts'
+import type { ServiceMetrics } from '#providers/provider.ts'
+import { type Tier, tierFor } from './tier.ts'
+
+export type SeriesPlan = { from_ms: number; to_ms: number; bucket_ms: number; fn: MetricFunction; tier: Tier }
+
+const points_wanted = 400
+const nice_bucket_seconds = [10, 60, 300, 900, 3600, 6 * 3600, 24 * 3600] as const
+const mib = 1024 ** 2
+/** A sample that is older is not shown as the present. */
+const sample_age_ms_max = 15_000
+
+export function parseSeriesInput(input: SeriesInput, now_ms: number, problems: string[]): SeriesPlan {
+  const [from_ms, to_ms] = [Date.parse(input.from), Date.parse(input.to)]
+  if (!(from_ms < to_ms)) problems.push('/to: must be later than /from')
+  const bucket_seconds = input.bucket_seconds ?? bucketFor(from_ms, to_ms, now_ms)
+  const points = (to_ms - from_ms) / 1000 / bucket_seconds
+  if (points > metric_points_max) {
+    problems.push(
+      `/bucket_seconds: makes ${Math.ceil(points)} buckets of this time; at most ${metric_points_max} are answered, so choose larger ones`,
+    )
+  }
+  const tier = tierFor(from_ms, now_ms, bucket_seconds)
+  return { from_ms, to_ms, bucket_ms: bucket_seconds * 1000, fn: input.fn ?? 'avg', tier }
+}
+
+/** The smallest nice one that makes some hundred buckets, but not finer than what is kept of that time. */
+function bucketFor(from_ms: number, to_ms: number, now_ms: number): number {
+  const span_seconds = (to_ms - from_ms) / 1000
+  const finest = tierFor(from_ms, now_ms, 0).bucket_seconds
+  const nice = nice_bucket_seconds.find((seconds) => seconds >= finest && span_seconds / seconds <= points_wanted)
+  return nice ?? nice_bucket_seconds[6]
+}
+
+export type Point = { time_ms: number; value: number | null }
+
+/** One point a bucket, in order. Stored points must be in order too. */
+export function bucketsOf(plan: SeriesPlan, stored: readonly Point[]): { time: string; value: number | null }[] {
+  const { bucket_ms, tier, fn } = plan
+  const tier_ms = tier.bucket_seconds * 1000
+  const first = Math.floor(plan.from_ms / bucket_ms) * bucket_ms
+  const count = Math.max(0, Math.ceil((plan.to_ms - first) / bucket_ms))
+  const values: number[][] = Array.from({ length: count }, () => [])
+  for (const { time_ms, value } of stored) {
+    if (value === null) continue
+    // A stored point that is coarser than a bucket stands for all the buckets that it spans.
+    const from = Math.max(0, Math.floor((time_ms - first) / bucket_ms))
+    const to = tier_ms > bucket_ms ? Math.ceil((time_ms + tier_ms - first) / bucket_ms) : from + 1
+    for (let at = from; at < Math.min(to, count); at += 1) values[at]?.push(value)
+  }
+  return values.map((inside, at) => ({
+    time: new Date(first + at * bucket_ms).toISOString(),
+    value: inside.length === 0 ? null : valueBy[fn](inside),
+  }))
+}
+
+const valueBy: Record<MetricFunction, (values: readonly number[]) => number> = {
+  avg: (values) => values.reduce((sum, value) => sum + value, 0) / values.length,
+  min: (values) => Math.min(...values),
+  max: (values) => Math.max(...values),
+  last: (values) => values.at(-1) ?? 0,
+}
+
+/** As a service shows them: while it runs, when all three are known, and not from long ago. */
+export function metricsView(
+  sample: { sampled_ms: number; metrics: ServiceMetrics } | undefined,
+  state: ServiceState,
+  now: Date,
+): Pick<Service, 'metrics'> {
+  const runs = state === 'serving' || state === 'not_serving'
+  if (sample === undefined || !runs || now.getTime() - sample.sampled_ms > sample_age_ms_max) return {}
+  const { cpu_usage_millicores, memory_usage_bytes, disk_usage_bytes } = sample.metrics
+  if (cpu_usage_millicores === undefined || memory_usage_bytes === undefined || disk_usage_bytes === undefined)
+    return {}
+  return {
+    metrics: {
+      memory_mb: Math.round(memory_usage_bytes / mib),
+      milli_cpu: Math.round(cpu_usage_millicores),
+      storage_mb: Math.round(disk_usage_bytes / mib),
+    },
+  }
+}

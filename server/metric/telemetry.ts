@@ -1,0 +1,83 @@
+// What the server says about itself and its services to Prometheus. Requests and looks are counted as they happen; all else
+// is read at the moment of asking. It carries ids and routes, never names, paths or contents.
+import type { ServiceMetrics } from '#providers/provider.ts'
+import type { Sql } from '../db.ts'
+import { family, newHistogram, type Reading } from './exposition.ts'
+import type { Sampler } from './sampler.ts'
+import { countBacklog } from './store.ts'
+
+export type ObservedRequest = { method: string; route: string; status: number; seconds: number }
+export type ObservedLook = { kind: string; outcome: 'done' | 'waiting' | 'failed' | 'lost'; seconds: number }
+
+export type Telemetry = {
+  request: (observed: ObservedRequest) => void
+  look: (observed: ObservedLook) => void
+  text(sources: { sql: Sql; sampler: Sampler; version: string }): Promise<string>
+}
+
+const request_bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const
+const look_bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
+
+export function newTelemetry(): Telemetry {
+  const requests = newHistogram(
+    'howdah_http_request_duration_seconds',
+    'Time to answer a request, by route and class of status.',
+    request_bounds,
+  )
+  const looks = newHistogram(
+    'howdah_reconcile_duration_seconds',
+    'Time of one look at one subject, by kind and outcome.',
+    look_bounds,
+  )
+  return {
+    request: ({ method, route, status, seconds }) =>
+      requests.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, seconds),
+    look: ({ kind, outcome, seconds }) => looks.observe({ kind, outcome }, seconds),
+    text: async ({ sql, sampler, version }) => {
+      const backlog = await countBacklog(sql)
+      return [
+        family('howdah_build_info', 'gauge', 'Always 1; the version is a label.', [{ labels: { version }, value: 1 }]),
+        requests.text(),
+        looks.text(),
+        family('howdah_work_due', 'gauge', 'Subjects that wait to be looked at.', backlog.map(read('due'))),
+        family('howdah_work_failing', 'gauge', 'Subjects whose last look failed.', backlog.map(read('failing'))),
+        ...serviceFamilies(sampler),
+        ...processFamilies(),
+      ].join('')
+    },
+  }
+}
+
+const read =
+  (of: 'due' | 'failing') =>
+  (row: { kind: string; due: number; failing: number }): Reading => ({ labels: { kind: row.kind }, value: row[of] })
+
+/** Each in the base unit, as Prometheus wants it. */
+const service_families: [name: string, help: string, of: (metrics: ServiceMetrics) => number | undefined][] = [
+  ['cpu_cores', 'Processor cores in use.', ({ cpu_usage_millicores: it }) => (it === undefined ? it : it / 1000)],
+  ['memory_bytes', 'Memory in use.', ({ memory_usage_bytes }) => memory_usage_bytes],
+  ['disk_bytes', 'Data and write-ahead log on the disk.', ({ disk_usage_bytes }) => disk_usage_bytes],
+  ['connections', 'Open sessions of clients.', ({ connections }) => connections],
+  ['transactions_per_second', 'Committed and rolled back.', ({ transactions_per_second }) => transactions_per_second],
+  ['cache_hit_ratio', 'Blocks found in shared memory, of all asked for.', ({ cache_hit_ratio }) => cache_hit_ratio],
+]
+
+function serviceFamilies(sampler: Sampler): string[] {
+  const samples = [...sampler.all()]
+  return service_families.map(([name, help, of]) => {
+    const readings = samples.flatMap(({ service_id, project_id, metrics }) => {
+      const value = of(metrics)
+      return value === undefined ? [] : [{ labels: { service_id, project_id, role: 'primary' }, value }]
+    })
+    return family(`howdah_service_${name}`, 'gauge', help, readings)
+  })
+}
+
+function processFamilies(): string[] {
+  const { user, system } = process.cpuUsage()
+  const one = (value: number): Reading[] => [{ labels: {}, value }]
+  return [
+    family('process_cpu_seconds_total', 'counter', 'Processor time of the server.', one((user + system) / 1e6)),
+    family('process_resident_memory_bytes', 'gauge', 'Memory of the server.', one(process.memoryUsage.rss())),
+  ]
+}

@@ -1,0 +1,70 @@
+// The authorization server's memory, kept in the metadata store so that any server can go on where another one was.
+// 1. Codes and refresh tokens are stored under their hash: who reads the store cannot use them.
+// 2. Each may be used once, also when two requests come at the same moment: the second ends the whole grant.
+import { hash } from 'node:crypto'
+import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
+import type { Db } from '../db.ts'
+import {
+  consumeRecord,
+  findRecord,
+  removeGrant,
+  removeRecord,
+  removeRecordsOfGrant,
+  saveRecord,
+  type RecordPayload,
+} from './records.ts'
+
+// A device code is looked up by the code that a person types, too, and then needs its own id: it lives for minutes.
+const hashed_models = new Set(['AuthorizationCode', 'RefreshToken'])
+/** For the few records without a lifetime of their own. */
+const seconds_default = 24 * 60 * 60
+
+/** reuse: what is thrown when a thing that may be used once is used again. */
+export function newAdapter(db: Db, reuse: () => Error): AdapterFactory {
+  return (model) => {
+    const keyOf = (id: string) => recordIdOf(model, id)
+    const find = async (by: 'id' | 'uid' | 'user_code', value: string, id?: string) => {
+      // The store cannot even be asked for it.
+      if (value.includes('\0')) return undefined
+      const row = await findRecord(db, model, by, value)
+      if (row === undefined) return undefined
+      const consumed = row.consumed_at === null ? {} : { consumed: Math.floor(row.consumed_at.getTime() / 1000) }
+      // What comes back is what upsert was given.
+      return { ...row.payload, ...(id !== undefined && { jti: id }), ...consumed } as AdapterPayload
+    }
+    const adapter: Adapter = {
+      upsert: (id, payload, seconds = seconds_default) =>
+        saveRecord(db, {
+          model,
+          id: keyOf(id),
+          payload: storedOf(model, payload),
+          user_id: payload.accountId === undefined ? null : Number(payload.accountId),
+          grant_id: payload.grantId ?? null,
+          user_code: payload.userCode ?? null,
+          uid: payload.uid ?? null,
+          expires_at: new Date(Date.now() + seconds * 1000),
+        }),
+      find: (id) => find('id', keyOf(id), id),
+      findByUid: (uid) => find('uid', uid),
+      findByUserCode: (user_code) => find('user_code', user_code),
+      consume: async (id) => {
+        if (await consumeRecord(db, model, keyOf(id))) return
+        const grant_id = (await find('id', keyOf(id)))?.grantId
+        if (grant_id !== undefined) await removeGrant(db, grant_id)
+        throw reuse()
+      },
+      destroy: (id) => removeRecord(db, model, keyOf(id)),
+      revokeByGrantId: (grant_id) => removeRecordsOfGrant(db, model, grant_id),
+    }
+    return adapter
+  }
+}
+
+export function recordIdOf(model: string, id: string): string {
+  return hashed_models.has(model) ? hash('sha256', id, 'base64url') : id
+}
+
+function storedOf(model: string, payload: AdapterPayload): RecordPayload {
+  const { jti, ...rest } = payload as RecordPayload
+  return hashed_models.has(model) ? rest : { ...rest, jti }
+}

@@ -1,0 +1,31 @@
+// The programs that people log in with. Both are ours and public: they have no secret, and PKCE proves who asked.
+// The command line is native: its redirect goes to a port of this machine that is known only when it asks (RFC 8252).
+import type { ClientMetadata } from 'oidc-provider'
+
+export const cli_client_id = 'howdah-cli'
+export const console_client_id = 'howdah-console'
+/** What an access token is for: all of the API, within the user's roles. */
+export const api_scope = 'api'
+
+export function clientsOf(origin: string): ClientMetadata[] {
+  const all = { token_endpoint_auth_method: 'none', response_types: ['code'], response_modes: ['query'] } as const
+  return [
+    {
+      ...all,
+      client_id: cli_client_id,
+      client_name: 'Howdah command line',
+      application_type: 'native',
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+      redirect_uris: ['http://127.0.0.1/callback'],
+    },
+    {
+      ...all,
+      client_id: console_client_id,
+      client_name: 'Howdah console',
+      application_type: 'web',
+      grant_types: ['authorization_code', 'refresh_token'],
+      redirect_uris: [`${origin}/console/callback`],
+      post_logout_redirect_uris: [`${origin}/console/`],
+    },
+  ]
+}

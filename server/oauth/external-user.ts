@@ -1,0 +1,94 @@
+// Which user somebody from an outside issuer is. Their subject there decides for ever; at the first login a verified
+// e-mail links them to the user who was invited by it, or makes a new one. Groups become memberships, and end with them.
+import { lowerRole, type Role } from '#contract/endpoint.ts'
+import { Fault } from '#contract/fault.ts'
+import { nameProblem } from '#contract/problem.ts'
+import type { Sql } from '../db.ts'
+import { findUserByEmail, insertUser } from '../identity/store.ts'
+import { countOwners, findRole, insertMember, removeMember, saveRole } from '../member/store.ts'
+import { lockProject } from '../project/store.ts'
+import type { Claims } from './external-issuer.ts'
+
+export type GroupRole = { group: string; project_id: string; role: Role }
+
+const email_form = /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,189}$/u
+
+/** Finds or makes the user, in one transaction with what follows from their groups. */
+export async function ensureExternalUser(
+  tx: Sql,
+  issuer: string,
+  claims: Claims,
+  group_roles: readonly GroupRole[],
+): Promise<number> {
+  // Somebody who comes twice at once, at two servers, is made once.
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`external ${issuer} ${claims.subject}`])
+  const user_id = (await findIdentity(tx, issuer, claims.subject)) ?? (await linkIdentity(tx, issuer, claims))
+  for (const project_id of new Set(group_roles.map((row) => row.project_id))) {
+    await followGroups(tx, user_id, project_id, roleOf(claims.groups, group_roles, project_id))
+  }
+  return user_id
+}
+
+/** The highest role that the groups give in a project. */
+export function roleOf(
+  groups: readonly string[],
+  group_roles: readonly GroupRole[],
+  project_id: string,
+): Role | undefined {
+  const given = group_roles.filter((row) => row.project_id === project_id && groups.includes(row.group))
+  return given.map((row) => row.role).reduce<Role | undefined>(higher, undefined)
+}
+
+const higher = (one: Role | undefined, other: Role): Role => (one && lowerRole(one, other) === other ? one : other)
+
+async function linkIdentity(tx: Sql, issuer: string, claims: Claims): Promise<number> {
+  const { email, subject } = claims
+  // An unverified one could be anybody's, and invitations go by e-mail.
+  if (!claims.email_verified || !email_form.test(email)) {
+    throw new Fault(
+      'FORBIDDEN',
+      'The issuer does not vouch for your e-mail address. Verify it there, then log in again.',
+    )
+  }
+  const name = nameProblem(claims.name) === undefined ? claims.name.trim() : email
+  const user = (await findUserByEmail(tx, email)) ?? (await insertUser(tx, { email, name }))
+  await tx.query('insert into external_identities (issuer, subject, user_id) values ($1, $2, $3)', [
+    issuer,
+    subject,
+    user.id,
+  ])
+  return user.id
+}
+
+/** Leaves alone who is a member for another reason than a group. */
+async function followGroups(tx: Sql, user_id: number, project_id: string, role: Role | undefined): Promise<void> {
+  if ((await lockProject(tx, project_id)) === undefined) return
+  const known = await findRole(tx, project_id, user_id)
+  const by_group = await isByGroup(tx, project_id, user_id)
+  if (known !== undefined && !by_group) return
+  if (known === undefined && role !== undefined) {
+    await insertMember(tx, { project_id, user_id, role })
+    await tx.query('insert into group_memberships (project_id, user_id) values ($1, $2)', [project_id, user_id])
+  }
+  if (known === undefined || known === role) return
+  // A project keeps an owner who can act, whatever groups say.
+  if (known === 'owner' && (await countOwners(tx, project_id)) <= 1) return
+  if (role === undefined) await removeMember(tx, project_id, user_id)
+  else await saveRole(tx, project_id, user_id, role)
+}
+
+async function findIdentity(tx: Sql, issuer: string, subject: string): Promise<number | undefined> {
+  const [row] = await tx.query<{ user_id: number }>(
+    'select user_id from external_identities where issuer = $1 and subject = $2',
+    [issuer, subject],
+  )
+  return row?.user_id
+}
+
+async function isByGroup(tx: Sql, project_id: string, user_id: number): Promise<boolean> {
+  const rows = await tx.query('select from group_memberships where project_id = $1 and user_id = $2', [
+    project_id,
+    user_id,
+  ])
+  return rows.length > 0
+}

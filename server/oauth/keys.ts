@@ -1,0 +1,134 @@
+// The keys that sign access tokens. Promises:
+// 1. Each installation signs with its own key, which no other can read; all believe each other's public keys.
+// 2. A key signs for 30 days at most; what it signed is believed for a day after, longer than any token lives.
+// 3. What was read from the store is believed for five seconds, so that a new or removed key is noticed within them.
+import { createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Db, Sql } from '../db.ts'
+import { newId } from '../id.ts'
+import { newRateLimit } from '../rate-limit.ts'
+import type { Secret } from './secret.ts'
+
+export const signing_alg = 'ES256'
+
+const signing_days = 30
+const believed_days = 1
+const trust_ms = 5_000
+/** A token with an unknown key is worth a look at once: another server may have just made it. A flood of them is not. */
+const looks_for_unknown = { per_second: 2, burst: 20 }
+
+export type PublicJwk = JsonWebKey & { kid: string }
+export type SigningKey = { kid: string; private_jwk: JsonWebKey }
+
+export type Keys = {
+  /** The key to sign with; makes one where there is none, or where the last one is too old. */
+  signing(): Promise<SigningKey>
+  listPublic(): Promise<readonly PublicJwk[]>
+  /** For verifying; undefined for an unknown key. */
+  find(kid: string): Promise<KeyObject | undefined>
+}
+
+export type KeyPlace = { db: Db; installation_id: string; secret: Secret }
+
+type KeyRow = {
+  kid: string
+  installation_id: string
+  public_jwk: JsonWebKey
+  private_key: Buffer
+  is_due: boolean
+  retired_at: Date | null
+}
+
+export function newKeys(place: KeyPlace): Keys {
+  let rows: Promise<KeyRow[]> | undefined
+  let looked_at = -Infinity
+  const objects = new Map<string, KeyObject>()
+  const looks = newRateLimit(looks_for_unknown)
+
+  const list = (age_ms_max: number): Promise<KeyRow[]> => {
+    if (rows !== undefined && performance.now() - looked_at <= age_ms_max) return rows
+    looked_at = performance.now()
+    const looking = listKeys(place.db)
+    rows = looking
+    looking.catch(() => {
+      if (rows === looking) rows = undefined
+    })
+    return looking
+  }
+
+  return {
+    signing: async () => {
+      const known = openSigning(place, await list(trust_ms))
+      if (known !== undefined) return known
+      const made = await rotateKey(place, 'when due')
+      rows = undefined
+      return made
+    },
+    listPublic: async () => (await list(trust_ms)).map(publicOf),
+    find: async (kid) => {
+      const isIt = (row: KeyRow) => row.kid === kid
+      let row = (await list(trust_ms)).find(isIt)
+      if (row === undefined && looks.take('unknown') === 0) row = (await list(0)).find(isIt)
+      if (row === undefined) return undefined
+      const object = objects.get(kid) ?? createPublicKey({ key: row.public_jwk, format: 'jwk' })
+      if (objects.size > 100) objects.clear()
+      objects.set(kid, object)
+      return object
+    },
+  }
+}
+
+/** Makes a new key for this installation, or returns the one that a server beside this one has just made. */
+export async function rotateKey(place: KeyPlace, when: 'when due' | 'at once'): Promise<SigningKey> {
+  const { installation_id, secret } = place
+  const { publicKey, privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+  return place.db.transaction(async (tx) => {
+    await tx.query(`select pg_advisory_xact_lock(hashtextextended('oauth key of ' || $1, 0))`, [installation_id])
+    const current = openSigning(place, await listKeys(tx))
+    if (current !== undefined && when === 'when due') return current
+    await retireKeys(tx, installation_id)
+    const kid = newId()
+    const private_jwk = privateKey.export({ format: 'jwk' })
+    const private_key = secret.seal(JSON.stringify(private_jwk), kid)
+    await insertKey(tx, { kid, installation_id, public_jwk: publicKey.export({ format: 'jwk' }), private_key })
+    return { kid, private_jwk }
+  })
+}
+
+function openSigning({ installation_id, secret }: KeyPlace, rows: readonly KeyRow[]): SigningKey | undefined {
+  const row = rows.find((row) => row.installation_id === installation_id && row.retired_at === null)
+  if (row === undefined || row.is_due) return undefined
+  // Undefined also when secret.key is not the one that sealed it: then a new key takes its place.
+  const text = secret.open(row.private_key, row.kid)
+  // We wrote it: it is a key as node exports it.
+  return text === undefined ? undefined : { kid: row.kid, private_jwk: JSON.parse(text) as JsonWebKey }
+}
+
+const publicOf = ({ kid, public_jwk }: KeyRow): PublicJwk => ({ ...public_jwk, kid, alg: signing_alg, use: 'sig' })
+
+async function listKeys(sql: Sql): Promise<KeyRow[]> {
+  return sql.query<KeyRow>(
+    `select kid, installation_id, public_jwk, private_key, retired_at,
+            created < now() - make_interval(days => $1) as is_due
+     from oauth_keys where retired_at is null or retired_at > now() - make_interval(days => $2) order by created desc`,
+    [signing_days, believed_days],
+  )
+}
+
+async function insertKey(
+  tx: Sql,
+  key: Pick<KeyRow, 'kid' | 'installation_id' | 'public_jwk' | 'private_key'>,
+): Promise<void> {
+  await tx.query('insert into oauth_keys (kid, installation_id, public_jwk, private_key) values ($1, $2, $3, $4)', [
+    key.kid,
+    key.installation_id,
+    JSON.stringify(key.public_jwk),
+    key.private_key,
+  ])
+}
+
+async function retireKeys(tx: Sql, installation_id: string): Promise<void> {
+  await tx.query('update oauth_keys set retired_at = now() where installation_id = $1 and retired_at is null', [
+    installation_id,
+  ])
+}

@@ -1,0 +1,165 @@
+// Logging in: the pages between the moment a program sends its user here and the moment they go back to it.
+// 1. Which login a request belongs to is told by the authorization server's own cookie, never by the path alone.
+// 2. Where a page leads to afterwards is what the authorization server wrote down itself: no redirect comes from a form.
+// 3. Our two programs are granted exactly what is missing. The command line asks first, unless its user has just logged
+//    in, or has just confirmed a device's code: any program on this machine could pretend to be it.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { InteractionResults } from 'oidc-provider'
+import { Fault } from '#contract/fault.ts'
+import { addressOf } from '../admission.ts'
+import { findAccount, noteLogin } from './accounts.ts'
+import { csrfFor, type Form, formOf } from './form.ts'
+import type { OauthParts } from './oauth.ts'
+import { confirmPage, loginPage } from './pages.ts'
+import type { Provider } from './provider.ts'
+import { findUser } from './users.ts'
+
+type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
+
+/** One login under way. */
+export type Login = {
+  parts: OauthParts
+  provider: Provider
+  interaction: Interaction
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+export const login_path = '/oauth/login/:uid'
+export const uid_form = /^[\w-]{20,64}$/
+
+export function serveLogin(scope: FastifyInstance, parts: OauthParts): void {
+  scope.get(login_path, async (request, reply) => {
+    const login = await openLogin(parts, request, reply)
+    if (login.interaction.prompt.name !== 'login') return askConsent(login)
+    return parts.external === undefined ? showLogin(login, {}) : parts.external.begin(login)
+  })
+  scope.post(login_path, { config: { reads_forms: true } }, async (request, reply) => {
+    const login = await openLogin(parts, request, reply)
+    const form = formOf(request, login.interaction.uid)
+    if (form.get('decision') === 'deny') return refuse(login)
+    if (login.interaction.prompt.name !== 'login') return grant(login)
+    if (parts.external !== undefined) throw expired()
+    return logIn(login, form)
+  })
+}
+
+export async function openLogin(parts: OauthParts, request: FastifyRequest, reply: FastifyReply): Promise<Login> {
+  const provider = await parts.provider()
+  const interaction = await provider.interactionDetails(request.raw, reply.raw).catch((error: unknown) => {
+    throw error instanceof Error && error.name === 'SessionNotFound' ? expired() : error
+  })
+  const { uid } = request.params as { uid: string } // the route's own
+  if (interaction.uid !== uid) throw expired()
+  return { parts, provider, interaction, request, reply }
+}
+
+/** The login succeeded for this user; the authorization server goes on. */
+export async function finishLogin(login: Login, user_id: number): Promise<FastifyReply> {
+  const { provider, interaction, parts } = login
+  const account_id = String(user_id)
+  // Somebody else was logged in with this browser: their session ends here.
+  if (interaction.session !== undefined && interaction.session.accountId !== account_id) {
+    await (await provider.Session.findByUid(interaction.session.uid))?.destroy()
+    delete interaction.session
+    await interaction.persist()
+  }
+  await noteLogin(parts.db, user_id)
+  const { params } = interaction
+  parts.log.info({ ...factsOf(login), user_id: account_id, client_id: params['client_id'] }, 'user logged in')
+  // Not remembered: the cookie ends with the browser.
+  return finish(login, { login: { accountId: account_id, remember: false } })
+}
+
+export const expired = (): Fault =>
+  new Fault('NOT_FOUND', 'This login has expired or was finished already. Begin again where you came from.')
+
+async function showLogin(
+  { parts, provider, interaction, request, reply }: Login,
+  { email = '', message }: { email?: string; message?: string },
+): Promise<FastifyReply> {
+  return reply.type('text/html; charset=utf-8').send(
+    loginPage({
+      client_name: await clientNameOf(provider, interaction),
+      action: `/oauth/login/${interaction.uid}`,
+      csrf: csrfFor(request, reply, parts.origin(), interaction.uid),
+      email,
+      message,
+    }),
+  )
+}
+
+async function logIn(login: Login, form: Form): Promise<FastifyReply> {
+  const { parts, request, reply } = login
+  const email = (form.get('email') ?? '').slice(0, 254)
+  const address = addressOf(request)
+  const wait_seconds = await parts.throttle.take(email, address)
+  if (wait_seconds > 0) {
+    parts.log.warn(factsOf(login), 'login refused: too many attempts')
+    reply.code(429).header('retry-after', String(wait_seconds))
+    return showLogin(login, { email, message: `Too many attempts. Try again in ${wait_seconds} seconds.` })
+  }
+  const password = form.get('password') ?? ''
+  const user_id = await findAccount(parts.db, parts.passwords, { email, password })
+  if (user_id === undefined) {
+    parts.log.warn(factsOf(login), 'login refused: wrong e-mail or password')
+    reply.code(403)
+    return showLogin(login, { email, message: wrong_login })
+  }
+  await parts.throttle.forgive(email, address)
+  return finishLogin(login, user_id)
+}
+
+/** Not what was typed: people type passwords into the wrong field. */
+const factsOf = ({ request }: Login) => ({ request_id: request.id, address: addressOf(request) })
+
+export const wrong_login = 'The e-mail or the password is wrong.'
+
+async function askConsent(login: Login): Promise<FastifyReply> {
+  const { parts, provider, interaction, request, reply } = login
+  const client = await provider.Client.find(String(interaction.params['client_id']))
+  const has_just_agreed = interaction.lastSubmission?.['login'] !== undefined || interaction.deviceCode !== undefined
+  if (client?.applicationType === 'web' || has_just_agreed) return grant(login)
+  const user = await findUser(parts.db, Number(interaction.session?.accountId))
+  return reply.type('text/html; charset=utf-8').send(
+    confirmPage({
+      client_name: await clientNameOf(provider, interaction),
+      email: user?.email ?? '',
+      action: `/oauth/login/${interaction.uid}`,
+      csrf: csrfFor(request, reply, parts.origin(), interaction.uid),
+    }),
+  )
+}
+
+async function grant(login: Login): Promise<FastifyReply> {
+  const { provider, interaction } = login
+  const { grantId, session, params, prompt } = interaction
+  if (session === undefined) throw expired()
+  const known = grantId === undefined ? undefined : await provider.Grant.find(grantId)
+  const given = known ?? new provider.Grant({ accountId: session.accountId, clientId: String(params['client_id']) })
+  // The shape of these details is the library's documented one.
+  const missing = prompt.details as {
+    missingOIDCScope?: string[]
+    missingOIDCClaims?: string[]
+    missingResourceScopes?: Record<string, string[]>
+  }
+  if (missing.missingOIDCScope) given.addOIDCScope(missing.missingOIDCScope.join(' '))
+  if (missing.missingOIDCClaims) given.addOIDCClaims(missing.missingOIDCClaims)
+  for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
+    given.addResourceScope(resource, scopes.join(' '))
+  }
+  return finish(login, { consent: { grantId: await given.save() } })
+}
+
+async function refuse(login: Login): Promise<FastifyReply> {
+  return finish(login, { error: 'access_denied', error_description: 'the user refused' })
+}
+
+async function finish({ provider, request, reply }: Login, result: InteractionResults): Promise<FastifyReply> {
+  return reply.redirect(await provider.interactionResult(request.raw, reply.raw, result), 303)
+}
+
+async function clientNameOf(provider: Provider, interaction: Interaction): Promise<string> {
+  const client = await provider.Client.find(String(interaction.params['client_id']))
+  return client?.clientName ?? 'Howdah'
+}

@@ -1,0 +1,108 @@
+// People's logins, as one part of the server: the pages and the authorization server below /oauth, the verifier of the
+// tokens that it issues, and the sweeping of what has expired.
+import assert from 'node:assert/strict'
+import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import { Fault } from '#contract/fault.ts'
+import { addressOf } from '../admission.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db.ts'
+import { faultOf, sendFault } from '../http-errors.ts'
+import type { Verifier } from '../identity/callers.ts'
+import type { Installation } from '../installation.ts'
+import type { Log } from '../log.ts'
+import { addressKey, newRateLimit } from '../rate-limit.ts'
+import { type ExternalLogin, newExternalLogin } from './external-login.ts'
+import { readForms } from './form.ts'
+import { type Keys, newKeys } from './keys.ts'
+import { serveLogin } from './login.ts'
+import { mountProvider } from './mount.ts'
+import { page_headers } from './page.ts'
+import { errorPage } from './pages.ts'
+import { newPasswords, type Passwords } from './password.ts'
+import { servePasswords } from './password-routes.ts'
+import { newProviders, type Provider } from './provider.ts'
+import { sweepRecords } from './records.ts'
+import { openSecret } from './secret.ts'
+import { newThrottle, type Throttle } from './throttle.ts'
+import { newJwtVerifier } from './verifier.ts'
+
+const sweep_ms = 10 * 60 * 1000
+/** One address: nobody logs in, refreshes or polls more often for long. */
+const requests = { per_second: 5, burst: 120 }
+
+export type OauthParts = {
+  db: Db
+  log: Log
+  keys: Keys
+  passwords: Passwords
+  throttle: Throttle
+  /** Undefined: people log in here, with a password. */
+  external: ExternalLogin | undefined
+  provider: () => Promise<Provider>
+  origin: () => string
+  /** Forgets everything that is believed about callers. */
+  forget: () => void
+}
+
+export type Oauth = {
+  verifier: Verifier
+  serve(app: FastifyInstance, forget: () => void): void
+  /** Where browsers reach us: known when the server listens. */
+  setOrigin(url: string): void
+  close(): void
+}
+
+type Place = { config: Config; db: Db; log: Log; installation: Installation }
+
+export async function openOauth({ config, db, log, installation }: Place): Promise<Oauth> {
+  const { installation_id, data_dir } = installation
+  let public_url = config.public_url
+  const origin = () => {
+    assert(public_url !== undefined, 'nobody can ask before the server listens')
+    return public_url
+  }
+  const keys = newKeys({ db, installation_id, secret: await openSecret(data_dir) })
+  const provider = newProviders({ db, keys, log, origin })
+  const sweep = () => sweepRecords(db).catch((error: unknown) => log.warn({ err: error }, 'sweeping logins failed'))
+  const sweeping = setInterval(() => void sweep(), sweep_ms).unref()
+  return {
+    verifier: newJwtVerifier({ db, keys, origin }),
+    serve: (app, forget) => {
+      const passwords = newPasswords()
+      const external = newExternalLogin({ config, db, log, origin, forget })
+      const parts = { db, log, keys, passwords, throttle: newThrottle(db), external, provider, origin, forget }
+      void app.register(async (scope) => serveOauth(scope, parts, config.rate_limit > 0))
+    },
+    setOrigin: (url) => {
+      public_url = url
+    },
+    close: () => clearInterval(sweeping),
+  }
+}
+
+function serveOauth(scope: FastifyInstance, parts: OauthParts, limited: boolean): void {
+  const limit = newRateLimit(requests)
+  scope.addHook('onRequest', async (request, reply) => {
+    reply.headers(page_headers)
+    const wait_seconds = limited ? limit.take(addressKey(addressOf(request))) : 0
+    if (wait_seconds > 0) throw tooMany(wait_seconds)
+  })
+  scope.setErrorHandler((error: FastifyError, request, reply) => {
+    const fault = faultOf(error, request.id, parts.log)
+    if (request.headers.accept?.includes('text/html') !== true) return sendFault(reply, fault)
+    return sendFaultPage(reply, fault)
+  })
+  readForms(scope)
+  serveLogin(scope, parts)
+  if (parts.external === undefined) servePasswords(scope, parts)
+  else parts.external.serve(scope, parts)
+  mountProvider(scope, parts)
+}
+
+function sendFaultPage(reply: FastifyReply, fault: Fault): FastifyReply {
+  if (fault.retry_after_seconds !== undefined) reply.header('retry-after', String(fault.retry_after_seconds))
+  return reply.code(fault.status).type('text/html; charset=utf-8').send(errorPage(fault.message))
+}
+
+const tooMany = (retry_after_seconds: number): Fault =>
+  new Fault('RATE_LIMITED', `Too many requests. Try again in ${retry_after_seconds} seconds.`, { retry_after_seconds })

@@ -1,0 +1,114 @@
+// The frame of every page that people see while they log in: plain HTML that works without scripts and loads nothing.
+// Whatever comes from outside goes through `markup`, which escapes it; raw text has no other way in.
+import { hash } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+
+/** Text that is HTML already. */
+export type Html = { readonly html: string }
+
+type Value = string | number | Html | undefined | readonly Html[]
+
+/** Escapes every value that is not HTML itself. */
+export function markup(strings: TemplateStringsArray, ...values: Value[]): Html {
+  const text = strings.map((string, index) => string + textOf(values[index])).join('')
+  return { html: text }
+}
+
+export function pageOf(title: string, body: Html): string {
+  const page = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Howdah</title>
+${style_element}
+</head>
+<body>
+<main>
+<p class="name">Howdah</p>
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`
+  return page.html
+}
+
+/** A message above a form that was not accepted; screen readers say it at once. */
+export function alertOf(message: string | undefined): Html {
+  return message === undefined ? markup`` : markup`<p class="alert" role="alert">${message}</p>`
+}
+
+export function hiddenInputs(values: Readonly<Record<string, string>>): Html {
+  const inputs = Object.entries(values).map(
+    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}" />`,
+  )
+  return markup`${inputs}`
+}
+
+const style = `
+:root { color-scheme: light dark; --ink: #1c2430; --paper: #fff; --line: #69717d; --accent: #0b57a4; --alert: #a01a1a }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8eaed; --paper: #16191d; --line: #8f97a3; --accent: #8ab8ee; --alert: #ff9d94 } }
+body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper) }
+main { max-width: 26rem; margin: 12vh auto 2rem; padding: 0 1.25rem }
+.name { margin: 0; font-weight: 600; color: var(--line) }
+h1 { margin: 0 0 1rem; font-size: 1.5rem }
+label { display: block; margin-top: 1rem; font-weight: 600 }
+input { box-sizing: border-box; width: 100%; padding: .6rem; font: inherit; color: inherit; background: transparent;
+  border: 1px solid var(--line); border-radius: .35rem }
+button { margin: 1.5rem .75rem 0 0; padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--paper);
+  background: var(--accent); border: 1px solid var(--accent); border-radius: .35rem; cursor: pointer }
+button.plain { color: var(--accent); background: transparent }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
+a { color: var(--accent) }
+.alert { padding: .6rem .8rem; border-left: .3rem solid var(--alert); color: var(--alert); font-weight: 600 }
+.hint { color: var(--line); font-size: .9rem }
+code { font-size: 1.4rem; letter-spacing: .1em }
+`
+
+const style_element: Html = { html: `<style>${style}</style>` }
+
+// The style is inline and allowed by its hash; scripts, frames, images and connections are not allowed at all. A form may
+// lead back to the command line that waits on this machine: browsers hold redirects after a form to this list, too.
+const content_security_policy = [
+  `default-src 'none'`,
+  `script-src 'none'`,
+  `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+  `form-action 'self' http://127.0.0.1:*`,
+  `base-uri 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ')
+
+export const page_headers = {
+  'content-security-policy': content_security_policy,
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-store',
+} as const
+
+export function setPageHeaders(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(page_headers)) response.setHeader(name, value)
+}
+
+function textOf(value: Value): string {
+  if (value === undefined) return ''
+  if (Array.isArray(value)) return value.map((part: Html) => part.html).join('')
+  // An array was dealt with above; TypeScript does not narrow readonly arrays.
+  const one = value as string | number | Html
+  return typeof one === 'object' ? one.html : escaped(String(one))
+}
+
+function escaped(text: string): string {
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&#39;',
+  }
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
+}

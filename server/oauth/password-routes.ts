@@ -1,0 +1,96 @@
+// The pages on which people change their password, or set it by a one-time link. Changing asks for the password until
+// now, under the same limits and with the same answers as a login; no session is needed for it.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Fault } from '#contract/fault.ts'
+import { addressOf } from '../admission.ts'
+import { changePassword, findAccount, findLinkUser, set_password_path, setPasswordByLink } from './accounts.ts'
+import { csrfFor, formOf } from './form.ts'
+import { wrong_login } from './login.ts'
+import type { OauthParts } from './oauth.ts'
+import { changePasswordPage, passwordDonePage, setPasswordPage } from './pages.ts'
+import { passwordProblem } from './password.ts'
+
+const change_path = '/oauth/password'
+const token_form = /^[\w-]{43}$/
+
+export function servePasswords(scope: FastifyInstance, parts: OauthParts): void {
+  const config = { reads_forms: true } as const
+  scope.get(change_path, async (request, reply) => showChange(parts, request, reply, {}))
+  scope.post(change_path, { config }, (request, reply) => change(parts, request, reply))
+  scope.get(set_password_path, async (request, reply) => {
+    const token = tokenOf((request.query as Record<string, unknown>)['token']) // Fastify parses it so
+    return showSet(parts, request, reply, { token })
+  })
+  scope.post(set_password_path, { config }, (request, reply) => set(parts, request, reply))
+}
+
+async function change(parts: OauthParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const form = formOf(request, change_path)
+  const email = (form.get('email') ?? '').slice(0, 254)
+  const new_password = form.get('new_password') ?? ''
+  const problem = passwordProblem(new_password)
+  if (problem !== undefined) return showChange(parts, request, reply.code(400), { email, message: problem })
+  const address = addressOf(request)
+  const wait_seconds = await parts.throttle.take(email, address)
+  if (wait_seconds > 0) {
+    reply.code(429).header('retry-after', String(wait_seconds))
+    const message = `Too many attempts. Try again in ${wait_seconds} seconds.`
+    return showChange(parts, request, reply, { email, message })
+  }
+  const password = form.get('password') ?? ''
+  const user_id = await findAccount(parts.db, parts.passwords, { email, password })
+  if (user_id === undefined) return showChange(parts, request, reply.code(403), { email, message: wrong_login })
+  await changePassword(parts.db, user_id, await parts.passwords.newVerifier(new_password))
+  await parts.throttle.forgive(email, address)
+  parts.forget()
+  return sendPage(reply, passwordDonePage())
+}
+
+async function set(parts: OauthParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const form = formOf(request, set_password_path)
+  const token = tokenOf(form.get('token'))
+  const new_password = form.get('new_password') ?? ''
+  const problem = passwordProblem(new_password)
+  if (problem !== undefined) return showSet(parts, request, reply.code(400), { token, message: problem })
+  // Looked at first, so that a stranger cannot make the server compute for nothing.
+  if ((await findLinkUser(parts.db, token)) === undefined) throw unknownLink()
+  if (!(await setPasswordByLink(parts.db, token, await parts.passwords.newVerifier(new_password)))) throw unknownLink()
+  parts.forget()
+  return sendPage(reply, passwordDonePage())
+}
+
+async function showChange(
+  parts: OauthParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { email = '', message }: { email?: string; message?: string },
+): Promise<FastifyReply> {
+  const csrf = csrfFor(request, reply, parts.origin(), change_path)
+  return sendPage(reply, changePasswordPage({ csrf, email, message }))
+}
+
+async function showSet(
+  parts: OauthParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { token, message }: { token: string; message?: string },
+): Promise<FastifyReply> {
+  const email = await findLinkUser(parts.db, token)
+  if (email === undefined) throw unknownLink()
+  const csrf = csrfFor(request, reply, parts.origin(), set_password_path)
+  // The address holds the token: not even our own pages are told it.
+  reply.header('referrer-policy', 'no-referrer')
+  return sendPage(reply, setPasswordPage({ csrf, email, token, message }))
+}
+
+function sendPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(page)
+}
+
+function tokenOf(text: unknown): string {
+  if (typeof text === 'string' && token_form.test(text)) return text
+  throw unknownLink()
+}
+
+const unknownLink = (): Fault =>
+  new Fault('NOT_FOUND', 'This link was used already or has expired. Ask an administrator for a new one.')

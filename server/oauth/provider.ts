@@ -1,0 +1,218 @@
+// The authorization server: oidc-provider with everything switched off that is not used, and its pages replaced.
+// It is loaded when somebody first needs it: it is large, and most requests to Howdah never do.
+import type { Configuration, default as Provider, KoaContextWithOIDC } from 'oidc-provider'
+import { base_path } from '#contract/api.ts'
+import type { Db } from '../db.ts'
+import type { Log } from '../log.ts'
+import { newAdapter } from './adapter.ts'
+import { api_scope, clientsOf } from './clients.ts'
+import { deviceConfirmPage, deviceDonePage, deviceInputPage, errorPage, logoutPage, loggedOutPage } from './pages.ts'
+import { type Keys, signing_alg, type SigningKey } from './keys.ts'
+import { findUser } from './users.ts'
+
+export type { Provider }
+
+export const access_token_seconds = 15 * 60
+const day_seconds = 24 * 60 * 60
+
+const ttl = {
+  AccessToken: access_token_seconds,
+  AuthorizationCode: 60,
+  DeviceCode: 10 * 60,
+  // The end of a login that is in use; one that is not ends with its refresh token.
+  Grant: 90 * day_seconds,
+  IdToken: access_token_seconds,
+  Interaction: 30 * 60,
+  RefreshToken: 14 * day_seconds,
+  Session: day_seconds / 2,
+}
+
+export type ProviderParts = { db: Db; keys: Keys; log: Log; origin: () => string }
+
+export const issuerOf = (origin: string) => `${origin}/oauth`
+export const audienceOf = (origin: string) => origin + base_path
+
+/** Loads it at the first call, and makes another one when there is a new key to sign with. */
+export function newProviders(parts: ProviderParts): () => Promise<Provider> {
+  let latest: { kid: string; provider: Promise<Provider> } | undefined
+  return async () => {
+    const key = await parts.keys.signing()
+    if (latest?.kid !== key.kid) {
+      const made = { kid: key.kid, provider: makeProvider(parts, key) }
+      made.provider.catch(() => {
+        if (latest === made) latest = undefined
+      })
+      latest = made
+    }
+    return latest.provider
+  }
+}
+
+async function makeProvider({ db, log, origin }: ProviderParts, key: SigningKey): Promise<Provider> {
+  const { Provider, errors } = await import('oidc-provider')
+  const reuse = () => new errors.InvalidGrant('it was used already')
+  const unknownResource = () => new errors.InvalidTarget()
+  const provider = new Provider(issuerOf(origin()), {
+    ...protocolOf(origin(), unknownResource),
+    ...pagesOf(origin()),
+    adapter: newAdapter(db, reuse),
+    jwks: { keys: [{ ...key.private_jwk, kty: 'EC', kid: key.kid, alg: signing_alg, use: 'sig' }] },
+    findAccount: async (_context, id) => {
+      const user = await findUser(db, Number(id))
+      if (user === undefined) return undefined
+      return { accountId: id, claims: () => ({ sub: id, email: user.email, name: user.name }) }
+    },
+  } as Configuration) // Its types ask for RSA members of every key.
+  // What mount.ts writes into the headers is believed: address, scheme and host come from there only.
+  provider.proxy = true
+  provider.on('server_error', (_context, error) => log.error({ err: error }, 'the authorization server failed'))
+  // Its own events are typed, and the one that every application of its framework has is not among them.
+  const application: NodeJS.EventEmitter = provider
+  application.on('error', (error) => log.error({ err: error }, 'the authorization server failed'))
+  return provider
+}
+
+function protocolOf(origin: string, unknownResource: () => Error) {
+  const off = { enabled: false }
+  return {
+    clients: clientsOf(origin),
+    clientDefaults: { id_token_signed_response_alg: signing_alg },
+    clientAuthMethods: ['none'],
+    clientBasedCORS: () => false,
+    claims: { openid: ['sub'], email: ['email'], profile: ['name'] },
+    scopes: ['openid', 'offline_access'],
+    responseTypes: ['code'],
+    pkce: { required: () => true },
+    ttl,
+    // A login is not bound to the browser that it was made with.
+    expiresWithSession: () => false,
+    issueRefreshToken: (_context: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
+      client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    loadExistingGrant,
+    // So that a verifier can see whether the login still stands.
+    extraTokenClaims: (_context: unknown, token: { grantId?: string }) => ({ grant: token.grantId }),
+    features: {
+      devInteractions: off,
+      dPoP: off,
+      pushedAuthorizationRequests: off,
+      userinfo: off,
+      revocation: {
+        enabled: true,
+        allowedPolicy: (_context: unknown, client: { clientId: string }, token: { clientId?: string }) =>
+          token.clientId === client.clientId,
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => audienceOf(origin),
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_context: unknown, resource: string) => {
+          if (resource !== audienceOf(origin)) throw unknownResource()
+          return {
+            scope: api_scope,
+            audience: resource,
+            accessTokenFormat: 'jwt',
+            accessTokenTTL: access_token_seconds,
+            jwt: { sign: { alg: signing_alg } },
+          }
+        },
+      },
+      ...deviceAndLogout(origin),
+    },
+  }
+}
+
+function deviceAndLogout(origin: string) {
+  return {
+    deviceFlow: {
+      enabled: true,
+      deviceInfo: () => ({}),
+      userCodeInputSource: (context: KoaContextWithOIDC, _form: string, out?: object, error?: Error) => {
+        context.type = 'html'
+        context.body = deviceInputPage({
+          action: `${origin}/oauth/device`,
+          xsrf: xsrfOf(context),
+          user_code: typedCode(context),
+          message: error === undefined && out === undefined ? undefined : deviceProblem(error),
+        })
+      },
+      userCodeConfirmSource: (
+        context: KoaContextWithOIDC,
+        _form: string,
+        _client: unknown,
+        _device: unknown,
+        user_code: string,
+      ) => {
+        context.type = 'html'
+        context.body = deviceConfirmPage({ action: `${origin}/oauth/device`, xsrf: xsrfOf(context), user_code })
+      },
+      successSource: (context: KoaContextWithOIDC) => {
+        context.type = 'html'
+        context.body = deviceDonePage()
+      },
+    },
+    rpInitiatedLogout: {
+      enabled: true,
+      logoutSource: (context: KoaContextWithOIDC) => {
+        context.body = logoutPage({ action: `${origin}/oauth/session/end/confirm`, xsrf: xsrfOf(context) })
+      },
+      postLogoutSuccessSource: (context: KoaContextWithOIDC) => {
+        context.type = 'html'
+        context.body = loggedOutPage()
+      },
+    },
+  }
+}
+
+function pagesOf(origin: string) {
+  return {
+    cookies: {
+      names: { session: 'howdah_session', interaction: 'howdah_login', resume: 'howdah_resume' },
+      long: { httpOnly: true, sameSite: 'lax', path: '/oauth' },
+      short: { httpOnly: true, sameSite: 'lax' },
+    },
+    interactions: { url: (_context: unknown, interaction: { uid: string }) => `/oauth/login/${interaction.uid}` },
+    discovery: { service_documentation: `${origin}/docs` },
+    renderError: (context: KoaContextWithOIDC, out: { error: string; error_description?: string | undefined }) => {
+      context.type = 'html'
+      context.body = errorPage(problemOf(out, origin))
+    },
+  }
+}
+
+/** The console goes on with what its user has granted; each login of the command line is a grant of its own. */
+async function loadExistingGrant(context: KoaContextWithOIDC) {
+  const { client, session, result, provider } = context.oidc
+  const of_session = client?.applicationType === 'web' ? session?.grantIdFor(client.clientId) : undefined
+  const grant_id = result?.consent?.grantId ?? of_session
+  return grant_id === undefined ? undefined : provider.Grant.find(grant_id)
+}
+
+function xsrfOf(context: KoaContextWithOIDC): string {
+  const secret = context.oidc.session?.state?.['secret']
+  return typeof secret === 'string' ? secret : ''
+}
+
+/** The code that came with the link: mount.ts keeps it here, because the library would send it on with a script. */
+function typedCode(context: KoaContextWithOIDC): string {
+  return context.get('x-user-code')
+}
+
+function deviceProblem(error: Error | undefined): string {
+  if (error?.name === 'AbortedError') return 'The login was refused. You can close this page.'
+  if (error !== undefined && ('userCode' in error || error.name === 'NoCodeError')) {
+    return 'That code is wrong, has expired or was used already. Look at it again, or ask for a new one.'
+  }
+  return 'That did not work. Type the code again.'
+}
+
+function problemOf(
+  { error, error_description }: { error: string; error_description?: string | undefined },
+  origin: string,
+) {
+  if (error === 'server_error') return 'The server failed to answer. Try again in a moment.'
+  if (/session not found|has expired|mismatch|cookie/.test(error_description ?? '')) {
+    return `This login has expired, or it began in another browser or under another address than ${origin}. Begin again where you came from.`
+  }
+  return `The program that sent you here asked for something that is not possible: ${error_description ?? error}.`
+}

@@ -1,0 +1,65 @@
+// How often somebody may try a password: buckets in the metadata store, so that all servers count together. Promises:
+// 1. An attempt is counted before it is looked at: many at once get no further than one after the other.
+// 2. An account that does not exist is counted like one that does.
+// 3. One account from one address runs dry first, so that a stranger who guesses does not lock its owner out soon.
+import { hash } from 'node:crypto'
+import type { Db } from '../db.ts'
+import { addressKey } from '../rate-limit.ts'
+
+export type Throttle = {
+  /** 0 when the attempt may be made, else the seconds until the next one may. */
+  take(email: string, address: string): Promise<number>
+  /** After a success: the account's owner may make every mistake again. */
+  forgive(email: string, address: string): Promise<void>
+}
+
+type Limit = { burst: number; seconds_each: number }
+
+const of_account_at_address: Limit = { burst: 5, seconds_each: 30 }
+const of_address: Limit = { burst: 30, seconds_each: 4 }
+const of_account: Limit = { burst: 30, seconds_each: 20 }
+
+export function newThrottle(db: Db): Throttle {
+  return {
+    take: async (email, address) => {
+      const keys = keysOf(email, address)
+      const waits = [
+        await take(db, keys.account_at_address, of_account_at_address),
+        await take(db, keys.address, of_address),
+        await take(db, keys.account, of_account),
+      ]
+      return Math.max(...waits)
+    },
+    forgive: async (email, address) => {
+      const keys = keysOf(email, address)
+      await db.query('delete from login_attempts where key = any($1)', [[keys.account_at_address, keys.account]])
+      // An office behind one address logs in as often as it likes: only failures count there.
+      await db.query('update login_attempts set amount = greatest(amount - 1, 0) where key = $1', [keys.address])
+    },
+  }
+}
+
+function keysOf(email: string, address: string) {
+  const account = email.trim().toLowerCase()
+  const place = addressKey(address)
+  // Hashed: people type passwords into the wrong field, and what is typed here is written down.
+  const keyOf = (...parts: string[]) => hash('sha256', JSON.stringify(parts), 'buffer')
+  return {
+    account: keyOf('account', account),
+    address: keyOf('address', place),
+    account_at_address: keyOf('both', account, place),
+  }
+}
+
+/** amount: how full of attempts the bucket is; it leaks one every seconds_each. */
+async function take(db: Db, key: Buffer, { burst, seconds_each }: Limit): Promise<number> {
+  const [row] = await db.query<{ amount: number }>(
+    `insert into login_attempts as a (key, amount, at) values ($1, 1, now())
+     on conflict (key) do update set
+       amount = least(greatest(a.amount - extract(epoch from now() - a.at) / $3, 0) + 1, $2 + 1), at = now()
+     returning amount`,
+    [key, burst, seconds_each],
+  )
+  const over = (row?.amount ?? 0) - burst
+  return over <= 0 ? 0 : Math.ceil(over * seconds_each)
+}

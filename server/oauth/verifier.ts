@@ -1,0 +1,60 @@
+// Access tokens as credentials of the API. Promises:
+// 1. Only what our own keys signed, for this API, from this issuer, and not expired by more than 60 s of clock skew.
+// 2. Only while the login stands that it came from, and its user exists: a logout ends it, not just its expiry.
+// 3. Anything else is no credential, whatever is wrong with it. Verifying asks the store and no network.
+import type { JWTPayload } from 'jose'
+import type { Db } from '../db.ts'
+import type { UserCaller } from '../handler.ts'
+import type { Verifier } from '../identity/callers.ts'
+import { api_scope } from './clients.ts'
+import { type Keys, signing_alg } from './keys.ts'
+import { audienceOf, issuerOf } from './provider.ts'
+import { findUserOfGrant } from './records.ts'
+
+const clock_skew_seconds = 60
+const token_form = /^Bearer +([\w-]{1,2000}\.[\w-]{1,4000}\.[\w-]{1,1000})$/i
+const id_form = /^\d{1,15}$/
+
+export function newJwtVerifier({ db, keys, origin }: { db: Db; keys: Keys; origin: () => string }): Verifier {
+  return async (authorization) => {
+    const token = token_form.exec(authorization)?.[1]
+    const payload = token && (await verify(token, keys, origin()))
+    if (!payload) return undefined
+    const { sub = '', exp = 0, grant, scope } = payload
+    if (!id_form.test(sub) || typeof grant !== 'string') return undefined
+    if (typeof scope !== 'string' || !scope.split(' ').includes(api_scope)) return undefined
+    const user = await findUserOfGrant(db, grant, Number(sub))
+    if (user === undefined) return undefined
+    const { id, email, name } = user
+    const value: UserCaller = { type: 'oauth', user: { id: String(id), email, name }, grant_id: grant }
+    return { value, until: new Date((exp + clock_skew_seconds) * 1000) }
+  }
+}
+
+async function verify(token: string, keys: Keys, origin: string): Promise<JWTPayload | undefined> {
+  // Loaded when the first token comes.
+  const [{ jwtVerify }, { JOSEError, JWKSNoMatchingKey }] = await Promise.all([
+    import('jose/jwt/verify'),
+    import('jose/errors'),
+  ])
+  const keyOf = async ({ kid }: { kid?: string }) => {
+    const key = typeof kid === 'string' ? await keys.find(kid) : undefined
+    if (key === undefined) throw new JWKSNoMatchingKey()
+    return key
+  }
+  try {
+    const { payload } = await jwtVerify(token, keyOf, {
+      algorithms: [signing_alg],
+      typ: 'at+jwt',
+      issuer: issuerOf(origin),
+      audience: audienceOf(origin),
+      clockTolerance: clock_skew_seconds,
+      requiredClaims: ['sub', 'iat', 'exp', 'grant', 'scope'],
+    })
+    return payload
+  } catch (error) {
+    // Bytes of all kinds end here; a store that is away does not.
+    if (error instanceof JOSEError || error instanceof TypeError || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,20 @@
+// The ids in paths: their form, and what is said when there is no such thing. A malformed id is an unknown one, and says
+// nothing more. One row for each name that the contract's paths use; all other names have the common form.
+import { unknown_member, unknown_project, unknown_service, unknown_token } from '#contract/fault.ts'
+import { id_form } from './id.ts'
+import { public_key_form } from './identity/token.ts'
+
+const rows: Readonly<Record<string, { form: RegExp; unknown: string }>> = {
+  project_id: { form: id_form, unknown: unknown_project },
+  service_id: { form: id_form, unknown: unknown_service },
+  user_id: { form: /^[1-9]\d{0,14}$/, unknown: unknown_member },
+  public_key: { form: public_key_form, unknown: unknown_token },
+}
+
+export function isPathId(name: string, id: string): boolean {
+  return (rows[name]?.form ?? id_form).test(id)
+}
+
+export function unknownPathId(name: string): string {
+  return rows[name]?.unknown ?? 'no such thing exists'
+}

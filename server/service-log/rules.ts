@@ -1,0 +1,70 @@
+// What a request for logs asks of a provider. Pure. Problems are collected, so that the caller hears of all at once.
+import { log_page_entries_max, log_severities, log_window_entries_max } from '#contract/log.ts'
+import type { LogQuery } from '#providers/provider.ts'
+
+export type LogRequest = {
+  cursor?: string
+  page?: number
+  node?: number
+  search?: string[]
+  severities?: string[]
+  since?: string
+  until?: string
+}
+
+/** `by_cursor`: the mode, and with it the shape of the answer. */
+export function parseLogRequest(request: LogRequest, problems: string[]): { query: LogQuery; by_cursor: boolean } {
+  const { cursor, page = 0, node } = request
+  const by_cursor = cursor !== undefined || page === 0
+  const until_ms =
+    request.until === undefined ? undefined : momentOf(request.until, 'query/until', problems)?.ceiling_ms
+  const place = { node, until_ms, limit: log_page_entries_max }
+  if (!by_cursor) {
+    const skip = page * log_page_entries_max
+    if (skip >= log_window_entries_max) problems.push(beyondWindow)
+    return { query: { ...place, skip, search: [], severities: [] }, by_cursor }
+  }
+  const since_ms = request.since === undefined ? undefined : momentOf(request.since, 'query/since', problems)?.floor_ms
+  const severities = (request.severities ?? []).map((severity) => parseSeverity(severity, problems))
+  const search = request.search ?? []
+  return { query: { ...place, cursor, since_ms, skip: 0, search, severities: [...new Set(severities)] }, by_cursor }
+}
+
+const beyondWindow = `query/page: pages reach the newest ${log_window_entries_max} entries only; leave page out and follow lastCursor to read on`
+
+function parseSeverity(text: string, problems: string[]): string {
+  const upper = text.toUpperCase()
+  // PostgreSQL has five levels of it and writes one.
+  const severity = /^DEBUG[1-5]$/.test(upper) ? 'DEBUG' : upper
+  if (!log_severities.some((known) => known === severity)) {
+    const known = log_severities.join(', ')
+    const problem = `query/severities: must be among ${known}`
+    if (!problems.includes(problem)) problems.push(problem)
+  }
+  return severity
+}
+
+const moment_form = /^(\d{4})-(\d\d)-(\d\d)[t\s](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:z|([+-])(\d\d):?(\d\d)?)$/i
+
+/**
+ * The milliseconds around a moment that is given to any precision. An entry's time is a whole millisecond, so "after"
+ * compares with the one below and "before" with the one above.
+ */
+export function momentOf(
+  text: string,
+  where: string,
+  problems: string[],
+): { floor_ms: number; ceiling_ms: number } | undefined {
+  const [, year, month, day, hour, minute, second, fraction = '', sign, offset_hour, offset_minute] =
+    moment_form.exec(text) ?? []
+  const whole_ms = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
+  const offset_minutes = Number(offset_hour ?? 0) * 60 + Number(offset_minute ?? 0)
+  const digits = fraction.padEnd(3, '0')
+  const floor_ms = whole_ms + Number(digits.slice(0, 3)) - (sign === '-' ? -1 : 1) * offset_minutes * 60_000
+  if (Number.isNaN(floor_ms)) {
+    problems.push(`${where}: must be an RFC 3339 date and time with a zone, such as 2026-01-31T12:00:00Z`)
+    return undefined
+  }
+  const has_rest = /[1-9]/.test(digits.slice(3))
+  return { floor_ms, ceiling_ms: has_rest ? floor_ms + 1 : floor_ms }
+}

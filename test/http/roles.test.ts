@@ -1,0 +1,128 @@
+// Who may do what: every endpoint, every role, every kind of caller, in their own project and in somebody else's,
+// compared with the table. Nothing is made or removed here: a body that is empty is refused after the role was checked,
+// ids that do not exist are unknown, and the project is not empty.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isRole, type Role, roleAllows, roles } from '#contract/endpoint.ts'
+import { unknown_project } from '#contract/fault.ts'
+import { revokeToken } from '#server/identity/token.ts'
+import { newCall } from '../call.ts'
+import { startInstallation, type TestInstallation } from '../installation.ts'
+import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
+import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
+
+const kinds = ['token', 'token with a role of its own', 'user'] as const
+type Kind = (typeof kinds)[number]
+
+let installation: TestInstallation
+let callers: Callers
+let tokens: Record<Role, TestToken>
+let limited: Record<Role, TestToken>
+let foreign: TestToken
+let expired: TestToken
+let revoked: TestToken
+
+beforeAll(async () => {
+  installation = await startInstallation({ verifiers: [userVerifier] })
+  callers = await openCallers(installation)
+  const ofEveryRole = async (newToken: (role: Role) => Promise<TestToken>) => {
+    const made = roles.map(async (role) => [role, await newToken(role)] as const)
+    return Object.fromEntries(await Promise.all(made)) as Record<Role, TestToken> // one entry for each role
+  }
+  tokens = await ofEveryRole((role) => callers.newToken(role))
+  limited = await ofEveryRole((role) => callers.newToken('owner', { token_role: role }))
+  foreign = await callers.newToken('owner', { project_id: await callers.newProject() })
+  expired = await callers.newToken('owner', { expires_at: new Date(Date.now() - 1000) })
+  revoked = await callers.newToken('owner')
+  expect(await revokeToken(callers.db, revoked.public_key)).toBe(true)
+  await callers.db.query(
+    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+       password_verifier)
+     values ('something0', $1, 'something', 'elsewhere', 'POSTGRES', 'DEV', 'localhost', 1, '')`,
+    [installation.project_id],
+  )
+})
+
+afterAll(async () => {
+  await callers?.close()
+  await installation?.stop()
+})
+
+function send(row: Row, authorization: string | undefined, project_id: string, body: unknown = valid_bodies[row.name]) {
+  const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
+  const path = pathOf(row, { project_id })
+  return newCall(installation.server.api_url, undefined)(row.endpoint.method, path, body, headers)
+}
+
+function credentialOf(kind: Kind, role: Role): string {
+  if (kind === 'user') return `Bearer ${userCredential(tokens[role])}`
+  return `Bearer ${(kind === 'token' ? tokens : limited)[role].token}`
+}
+
+function isAllowed({ endpoint: { access } }: Row, kind: Kind, role: Role): boolean {
+  if (access === 'user') return kind === 'user'
+  return isRole(access) ? roleAllows(role, access) : true
+}
+
+describe.each(rows)('$name', (row) => {
+  test.each(kinds)('lets every role do what the table says, as a %s', async (kind) => {
+    for (const role of roles) {
+      const body = row.endpoint.body === undefined ? undefined : {}
+      const answer = await send(row, credentialOf(kind, role), installation.project_id, body)
+      if (isAllowed(row, kind, role)) expect([200, 204, 400, 404, 409], role).toContain(answer.status)
+      else expect([answer.status, answer.body.code], role).toEqual([403, 'FORBIDDEN'])
+    }
+  })
+
+  test('refuses everybody without a valid credential, always in the same words', async () => {
+    const { public_key, secret_key } = tokens.owner
+    const authorizations = [
+      undefined,
+      'Bearer',
+      'Bearer x',
+      `Bearer ${public_key}`,
+      `Bearer ${public_key}.`,
+      `Bearer .${secret_key}`,
+      `Bearer ${public_key}.${secret_key}x`,
+      `Bearer ${public_key}.${secret_key.slice(0, -1)}`,
+      `Bearer ${public_key}.${revoked.secret_key}`,
+      `Bearer ${revoked.public_key}.${secret_key}`,
+      `Bearer ${public_key}${secret_key}`,
+      `Token ${public_key}.${secret_key}`,
+      `${public_key}.${secret_key}`,
+      'Basic !!!',
+      `Basic ${Buffer.from(`${public_key}:wrong`).toString('base64')}`,
+      `Bearer ${expired.token}`,
+      `Bearer ${revoked.token}`,
+      `Bearer ${'x'.repeat(4000)}`,
+    ]
+    const seen = new Set<string>()
+    for (const authorization of authorizations) {
+      const answer = await send(row, authorization, installation.project_id)
+      expect([answer.status, answer.body.code], authorization ?? 'no header').toEqual([401, 'UNAUTHORIZED'])
+      const { date: _date, 'x-request-id': _id, ...headers } = Object.fromEntries(answer.headers)
+      expect(headers['www-authenticate']).toBe('Bearer')
+      seen.add(JSON.stringify([headers, answer.body]))
+    }
+    expect(seen.size).toBe(1)
+  })
+
+  if (isRole(row.endpoint.access)) {
+    test('does not know the project of somebody else, nor one that never was', async () => {
+      for (const kind of kinds) {
+        const owner = credentialOf(kind, 'owner')
+        const stranger = kind === 'user' ? `Bearer ${userCredential(foreign)}` : `Bearer ${foreign.token}`
+        const attempts = [
+          await send(row, stranger, installation.project_id),
+          await send(row, owner, foreign.project_id),
+          await send(row, owner, 'neverwas00'),
+          await send(row, owner, 'NOT-AN-ID'),
+          await send(row, credentialOf(kind, 'viewer'), '%00'),
+        ]
+        for (const answer of attempts) {
+          expect(answer.status).toBe(404)
+          expect(answer.body).toEqual({ code: 'NOT_FOUND', message: unknown_project })
+        }
+      }
+    })
+  }
+})

@@ -1,0 +1,189 @@
+// Two servers of one store behind one address, each with a data directory of its own; and the command line, which logs
+// in at them like anybody else.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newLog } from '#server/log.ts'
+import { type Server, startServer } from '#server/main.ts'
+import { newCall } from '#test/call.ts'
+import { removeDataDir } from '#test/data-dir.ts'
+import { storeUrlOf } from '#test/database.ts'
+import { howdah, repository } from '#test/e2e/howdah.ts'
+import { newTestConfig, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+import { formIn, newBrowser } from './browser.ts'
+import { askAs, codeFrom, logIn, openPeople, type People, type Person, refresh, tokensFor } from './people.ts'
+
+let one: TestInstallation
+let other: Server
+let other_data_dir: string
+let people: People
+let person: Person
+let origin: string
+const config_home = mkdtempSync(join(tmpdir(), 'howdah-test-config-'))
+
+beforeAll(async () => {
+  one = await startInstallation()
+  origin = one.server.public_url
+  const config = newTestConfig({ region: 'other', database_url: storeUrlOf(one.config.data_dir), public_url: origin })
+  other_data_dir = config.data_dir
+  other = await startServer(config, { log: newLog(config.log_level) })
+  people = await openPeople(one)
+  person = await people.newPerson()
+})
+
+afterAll(async () => {
+  await people?.close()
+  await other?.close()
+  await one?.stop()
+  await removeDataDir(other_data_dir)
+  rmSync(config_home, { recursive: true, force: true })
+})
+
+const info = async ({ api_url }: Server, token: string) => (await newCall(api_url, token)('GET', '/auth/info')).status
+
+describe('two servers', () => {
+  test('each believes what the other signed, refreshes it and ends it', async () => {
+    const first = await logIn(origin, person)
+    expect(await info(other, first.access_token)).toBe(200)
+    const { body: second } = await refresh(other.url, first.refresh_token)
+    expect(decodeProtectedHeader(second.access_token).kid).not.toBe(decodeProtectedHeader(first.access_token).kid)
+    expect(await info(one.server, second.access_token)).toBe(200)
+    expect((await newCall(other.api_url, second.access_token)('POST', '/auth/logout')).status).toBe(204)
+    await until(async () => (await info(one.server, second.access_token)) === 401)
+    expect((await refresh(origin, second.refresh_token)).body.error).toBe('invalid_grant')
+    const { keys } = (await (await fetch(`${other.url}/oauth/jwks`)).json()) as { keys: object[] }
+    expect(keys.length).toBe(2)
+  })
+
+  test('a login that begins at one ends at the other', async () => {
+    const elsewhere = (url: string | undefined) => (url ?? '').replace(origin, other.url)
+    const browser = newBrowser()
+    const asked = askAs('howdah-console', origin)
+    const first = await browser.get(asked.url)
+    const form = formIn(await browser.get(elsewhere(first.location)))
+    let page = await browser.post(form.action, { ...form.fields, email: person.email, password: person.password })
+    expect(page.location?.startsWith(origin)).toBe(true)
+    while (page.location !== undefined && !page.location.includes('/console/')) {
+      page = await browser.get(elsewhere(page.location))
+    }
+    const tokens = await tokensFor(other.url, 'howdah-console', asked, codeFrom(page, asked))
+    expect(await info(one.server, tokens.access_token)).toBe(200)
+  })
+})
+
+test('behind a public address with TLS every cookie and every address is for that', async () => {
+  const public_url = 'https://howdah.example.com'
+  const config = newTestConfig({ ...one.config, public_url })
+  const server = await startServer(config, { log: newLog(config.log_level) })
+  try {
+    const browser = newBrowser()
+    const console_redirect = { redirect_uri: `${public_url}/console/callback` }
+    const first = await browser.get(askAs('howdah-console', server.url, console_redirect).url)
+    const form = await browser.get(first.location ?? '')
+    expect(form.status).toBe(200)
+    expect([...browser.cookies.values()].map(({ name }) => name).sort()).toEqual([
+      'howdah_csrf',
+      'howdah_login',
+      'howdah_resume',
+    ])
+    for (const { attributes } of browser.cookies.values()) {
+      expect(attributes.toLowerCase()).toMatch(/secure/)
+      expect(attributes.toLowerCase()).toMatch(/httponly/)
+      expect(attributes.toLowerCase()).toMatch(/samesite=lax/)
+    }
+    const { action, fields } = formIn(form)
+    const back = await browser.post(action, { ...fields, email: person.email, password: person.password })
+    expect(back.location?.startsWith(`${public_url}/oauth/auth/`)).toBe(true)
+    const about = await fetch(`${server.url}/oauth/.well-known/openid-configuration`)
+    expect(await about.json()).toMatchObject({
+      issuer: `${public_url}/oauth`,
+      token_endpoint: `${public_url}/oauth/token`,
+    })
+  } finally {
+    await server.close()
+  }
+})
+
+describe('the command line', () => {
+  const env = { XDG_CONFIG_HOME: config_home }
+  const file = join(config_home, 'howdah', 'credentials.json')
+
+  /** Starts a login and returns what it printed first, and its end. */
+  function startLogin(words: readonly string[]) {
+    const child = spawn(join(repository, 'bin', 'howdah'), ['login', '--server', origin, ...words], {
+      env: { ...process.env, ...env, DISPLAY: '', WAYLAND_DISPLAY: '' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let printed = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      printed += chunk
+    })
+    const ended = text(child.stderr).then((errors) => ({ code: child.exitCode, printed, errors }))
+    const first = (pattern: RegExp) => until(() => pattern.exec(printed)?.[1], { what: 'the login says where to go' })
+    return { first, ended }
+  }
+
+  test('logs in with a browser, says who it is, and logs out', async () => {
+    const login = startLogin([])
+    const url = await login.first(/(http\S+\/oauth\/auth\S+)/)
+    const redirect_uri = new URL(url).searchParams.get('redirect_uri') ?? ''
+    // Others who knock at the same port are not heard.
+    expect((await fetch(`${redirect_uri}?code=forged&state=forged`)).status).toBe(404)
+    const browser = newBrowser()
+    const form = await browser.follow(await browser.get(url))
+    const back = await browser.submit(form, { email: person.email, password: person.password })
+    const done = await browser.get(back.location ?? '')
+    expect(done.text).toContain('You are logged in.')
+    await login.ended
+    expect(await login.first(/Logged in as (\S+)\./)).toBe(person.email)
+
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const who = await howdah(['whoami'], env)
+    expect(who.stdout).toBe(`A Person <${person.email}> at ${origin}\n`)
+
+    // An access token that has expired is renewed, once, also by commands that run at the same time.
+    const before = JSON.parse(readFileSync(file, 'utf8')) as { refresh_token: string }
+    writeFileSync(file, JSON.stringify({ ...before, expires_at: new Date().toISOString() }))
+    const both = await Promise.all([howdah(['whoami', '--json'], env), howdah(['whoami'], env)])
+    expect(both.map(({ code, stderr }) => stderr + String(code))).toEqual(['0', '0'])
+    const after = JSON.parse(readFileSync(file, 'utf8')) as { refresh_token: string; access_token: string }
+    expect(after.refresh_token).not.toBe(before.refresh_token)
+
+    expect((await howdah(['logout'], env)).stdout).toBe('Logged out.\n')
+    expect(await info(one.server, after.access_token)).toBe(401)
+    const nobody = await howdah(['whoami'], env)
+    expect(nobody.code).toBe(1)
+    expect(nobody.stderr).toContain('nobody is logged in here')
+  })
+
+  test('logs in by a code that is typed elsewhere', async () => {
+    const login = startLogin(['--device'])
+    const user_code = await login.first(/\n {2}([A-Z]{4}-[A-Z]{4})\n/)
+    const browser = newBrowser()
+    const confirm = await browser.submit(await browser.get(`${origin}/oauth/device`), { user_code })
+    const form = await browser.submit(confirm)
+    await browser.submit(form, { email: person.email, password: person.password })
+    await login.ended
+    expect(await login.first(/Logged in as (\S+)\./)).toBe(person.email)
+    expect((await howdah(['logout'], env)).code).toBe(0)
+  })
+
+  test('gives out links for passwords', async () => {
+    const settings = ['--data-dir', one.config.data_dir, '--public-url', origin]
+    const reset = await howdah(['user', 'reset-password', person.email, ...settings])
+    expect(reset.stderr).toBe('')
+    const page = await newBrowser().get(reset.stdout.trim())
+    expect(page.text).toContain(person.email)
+    const unknown = await howdah(['user', 'reset-password', 'nobody@example.com', ...settings])
+    expect(unknown.code).toBe(1)
+    const made = await howdah(['user', 'create', '--email', 'new@example.com', '--name', 'New', ...settings])
+    expect(made.stdout).toMatch(/^\d+\n$/)
+    const link = /http\S+/.exec(made.stderr)?.[0] ?? ''
+    expect((await newBrowser().get(link)).text).toContain('new@example.com')
+  })
+})

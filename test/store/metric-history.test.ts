@@ -1,0 +1,102 @@
+// The history of metrics in a real store: written once a bucket whoever comes, rolled up, and bounded by age.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Db, openDb } from '#server/db.ts'
+import { insertSamples, listLatest, listPoints, removeExpired, rollUp } from '#server/metric/store.ts'
+import { startSampler } from '#server/metric/sampler.ts'
+import { tiers } from '#server/metric/tier.ts'
+import { migrate } from '#server/migrate.ts'
+import { newLog } from '#server/log.ts'
+import { until } from '#test/until.ts'
+import { startTestStore, type TestStore } from './test-store.ts'
+
+let store: TestStore
+let db: Db
+
+beforeAll(async () => {
+  store = await startTestStore()
+  db = openDb(await store.newDatabase())
+  await migrate(db)
+})
+
+afterAll(async () => {
+  await db?.close()
+  await store?.stop()
+})
+
+beforeEach(async () => {
+  await db.query('truncate service_metrics')
+})
+
+const counted = async () =>
+  await db.query('select service_id, bucket_seconds, connections from service_metrics order by 1, 2, time')
+
+test('two servers that measure the same moment write it once', async () => {
+  const sample = (connections: number) => [
+    { service_id: 'a', metrics: { connections } },
+    { service_id: 'b', metrics: {} },
+  ]
+  // Within one transaction the moment stands still.
+  await db.transaction(async (tx) => {
+    await insertSamples(tx, sample(1), tiers[0])
+    await insertSamples(tx, sample(2), tiers[0])
+  })
+  expect(await counted()).toEqual([
+    { service_id: 'a', bucket_seconds: 10, connections: 1 },
+    { service_id: 'b', bucket_seconds: 10, connections: null },
+  ])
+  expect(await listLatest(db, ['a', 'c'], tiers[0])).toMatchObject([{ service_id: 'a', connections: 1 }])
+})
+
+test('fine buckets become the average of a coarse one, however often that is done', async () => {
+  await db.query(
+    `insert into service_metrics (service_id, bucket_seconds, time, connections)
+     select 'a', 10, date_bin('1min', now(), 'epoch') - interval '1min' + n * interval '10 s', n
+     from generate_series(0, 5) as n`,
+  )
+  for (let times = 0; times < 3; times += 1) await rollUp(db, tiers[0], tiers[1])
+  const minutes = (await counted()).filter((row) => 'bucket_seconds' in row && row.bucket_seconds === 60)
+  expect(minutes).toEqual([{ service_id: 'a', bucket_seconds: 60, connections: 2.5 }])
+})
+
+test('a series is read in the order of time, from one tier', async () => {
+  await db.query(
+    `insert into service_metrics (service_id, bucket_seconds, time, connections)
+     select 'a', tier, date_bin('15min', now(), 'epoch') - n * interval '15min', n
+     from unnest(array[10, 60, 900]) as tier, generate_series(0, 3) as n`,
+  )
+  const [row] = await db.query<{ quarter: Date }>(`select max(time) as quarter from service_metrics`)
+  const quarter_ms = row?.quarter.getTime() ?? 0
+  const from_to = { from_ms: quarter_ms - 1_800_000, to_ms: quarter_ms + 1 }
+  const points = await listPoints(db, 'a', 'connections', { tier: tiers[2], ...from_to })
+  expect(points.map(({ value }) => value)).toEqual([2, 1, 0])
+})
+
+test('what is older than its tier keeps goes', async () => {
+  await db.query(
+    `insert into service_metrics (service_id, bucket_seconds, time)
+     select 'a', tier, now() - age from (values
+       (10, interval '59 min'), (10, interval '61 min'), (60, interval '23 h'), (60, interval '25 h'),
+       (900, interval '29 days'), (900, interval '31 days')) as rows (tier, age)`,
+  )
+  for (const tier of tiers) await removeExpired(db, tier)
+  expect((await counted()).map((row) => 'bucket_seconds' in row && row.bucket_seconds)).toEqual([10, 60, 900])
+})
+
+test('what another region’s server measured is shown by this one', async () => {
+  await db.query(`insert into projects (id, name) values ('project000', 'p')`)
+  await db.query(
+    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+       password_verifier, state)
+     values ('service000', 'project000', 's', 'elsewhere', 'POSTGRES', 'DEV', '127.0.0.1', 1, '', 'serving')`,
+  )
+  const sampler = startSampler({ db, log: newLog('silent'), providers: new Map() })
+  try {
+    const sample = await until(async () => {
+      await insertSamples(db, [{ service_id: 'service000', metrics: { connections: 3 } }], tiers[0])
+      return sampler.latest('service000')
+    })
+    expect(sample).toMatchObject({ project_id: 'project000', metrics: { connections: 3 } })
+  } finally {
+    await sampler.stop()
+  }
+})
