@@ -20,6 +20,7 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   resizeService: { cpu_millis: '1000', memory_gbs: '4' },
   updatePassword: { password: 'a long new password' },
   setEnvironment: { environment: 'PROD' },
+  getMetricSeries: { name: 'connections', from: '2026-11-15T10:00:00Z', to: '2026-11-15T11:00:00Z' },
 }
 
 /** The path with these ids; whatever else it names does not exist. */

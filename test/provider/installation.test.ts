@@ -111,8 +111,9 @@ async function cloneInto(clone: string): Promise<{ native: string; find: (uid?: 
   await copyTree(package_directory, join(clone, 'node_modules', package_name), { public: true })
   writeFileSync(join(clone, 'package.json'), '{"type":"module"}')
   const source = fileURLToPath(new URL('../../providers/local', import.meta.url))
-  for (const name of ['installation.ts', 'copy-tree.ts', 'live-file.ts'])
+  for (const name of readdirSync(source).filter((name) => name.endsWith('.ts'))) {
     copyFileSync(join(source, name), join(clone, name))
+  }
   const find = async (uid?: number) => {
     const reachable = `{ copies_directory: ${JSON.stringify(join(directory, 'copies'))}, uid: ${uid} }`
     const script = `import { findInstallations } from '${clone}/installation.ts'
