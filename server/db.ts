@@ -29,6 +29,8 @@ export function openDb(url: string): Db {
   const options = { connectionString: url, types, application_name: 'howdah', keepAlive: true }
   const pool = new pg.Pool({
     ...options,
+    // Ours are look-ups by key: planning them anew for each value costs more than it can gain, in a big store above all.
+    options: '-c plan_cache_mode=force_generic_plan',
     max: connections_max,
     connectionTimeoutMillis: 5_000,
     statement_timeout: statement_timeout_ms,

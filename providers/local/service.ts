@@ -59,7 +59,7 @@ export type LocalHost = {
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
 /** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
-const look_again_when_well_seconds = 60
+const look_again_when_well_seconds = 300
 const look_again_when_hopeless_seconds = 60
 
 /** What is seen of the service itself; its snapshots are looked at last. */

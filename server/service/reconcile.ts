@@ -21,7 +21,9 @@ import {
 } from './store.ts'
 
 /** Nobody asked and all is well: look again this often, in case something changed unseen. */
-const routine_seconds = 60
+const routine_seconds = 300
+/** A snapshot that is due waits at most this long for a look. */
+const schedule_seconds = 60
 /** Not there yet, and the provider did not say when it may be. */
 const unsettled_seconds = 2
 
@@ -67,7 +69,8 @@ function setback(row: ServiceRow, waiting_for: string): ObservedService {
 function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedService): Reconciled {
   const { row } = subject
   if (row.deleted_at !== null && seen.settled) return { again: 'never', save: (tx) => saveGone(tx, row) }
-  const seconds = seen.look_again_seconds ?? (seen.settled ? routine_seconds : unsettled_seconds)
+  const pace = Math.max(schedule_seconds, context.snapshot_policy.interval_seconds)
+  const seconds = Math.min(pace, seen.look_again_seconds ?? (seen.settled ? routine_seconds : unsettled_seconds))
   // The first time that it serves, its first snapshot is next.
   const first_time = seen.settled && row.settled_generation === 0
   return {
