@@ -2,17 +2,14 @@
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 import type { Happening, ObservedService, Size, WantedService } from '../provider.ts'
 import { archiveTrouble, hasArchiveModule } from './archive.ts'
-import type { ArchiveWatch } from './archive-watch.ts'
-import type { Authority } from './certificate.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
-import { ensureFile, isDiskFull, statIfThere, type Effect } from './effect.ts'
+import { ensureFile, isDiskFull, statIfThere } from './effect.ts'
 import { ensureForked } from './fork.ts'
 import { findHold } from './hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
-import type { Jobs } from './jobs.ts'
 import { noSpaceSentence, placeOf, type Place } from './layout.ts'
-import type { Limits } from './limits.ts'
-import { ensureLogRetention, type LogRetention, rotationMbOf } from './log/retention.ts'
+import type { LocalHost } from './local-host.ts'
+import { ensureLogRetention, rotationMbOf } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
 import { portIsFree } from './port.ts'
 import { probe } from './probe.ts'
@@ -30,31 +27,6 @@ import {
 import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from './snapshot.ts'
-import type { Watch } from './watch.ts'
-
-export type LocalHost = {
-  directory: string
-  as_root: boolean
-  control_plane_user: string
-  memory_mb: number
-  effect: Effect
-  authority: Authority
-  limits: Limits
-  installations: readonly PostgresInstallation[]
-  template(installation: PostgresInstallation): Promise<string>
-  log_retention: LogRetention
-  watch: Watch
-  archive_watch: ArchiveWatch
-  /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
-  roles_seen: Map<string, string>
-  /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
-  deaths_told: Set<string>
-  /** Services whose archive this process has reported to be stalled. Only saves a listing. */
-  stalls_told: Set<string>
-  /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
-  pruned_seen: Map<string, string>
-  jobs: Jobs
-}
 
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3

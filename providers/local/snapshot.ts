@@ -10,9 +10,9 @@ import { syncTree } from './copy-tree.ts'
 import { ensureFolder, ensureRemoved, isDiskFull, readIfThere, statIfThere } from './effect.ts'
 import { findHold, withHold } from './hold.ts'
 import { noSpaceSentence, type Place } from './layout.ts'
+import type { LocalHost } from './local-host.ts'
 import { requireRoom } from './room.ts'
 import { ensureStopped, findPostmaster } from './server-process.ts'
-import type { LocalHost } from './service.ts'
 
 export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
 

@@ -9,7 +9,7 @@ import type { Log } from '../log.ts'
 import { IssuerError, type Journey, newExternalIssuer } from './external-issuer.ts'
 import { ensureExternalUser } from './external-user.ts'
 import { expired, finishLogin, type Login, login_path, openLogin, uid_form } from './login.ts'
-import type { OauthParts } from './oauth.ts'
+import type { OauthParts } from './oauth-parts.ts'
 import { elsewherePage } from './pages.ts'
 import { saveRecord, takeRecord } from './records.ts'
 

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
 import { addressOf } from '../admission.ts'
 import { notOurForm } from './form.ts'
-import type { OauthParts } from './oauth.ts'
+import type { OauthParts } from './oauth-parts.ts'
 import { setPageHeaders } from './page.ts'
 
 export const mount_path = '/oauth'

@@ -11,38 +11,25 @@ import type { Verifier } from '../identity/callers.ts'
 import type { Installation } from '../installation.ts'
 import type { Log } from '../log.ts'
 import { addressKey, newRateLimit } from '../rate-limit.ts'
-import { type ExternalLogin, newExternalLogin } from './external-login.ts'
+import { newExternalLogin } from './external-login.ts'
 import { readForms } from './form.ts'
-import { type Keys, newKeys } from './keys.ts'
+import { newKeys } from './keys.ts'
 import { serveLogin } from './login.ts'
 import { mountProvider } from './mount.ts'
+import type { OauthParts } from './oauth-parts.ts'
 import { page_headers } from './page.ts'
 import { errorPage } from './pages.ts'
-import { newPasswords, type Passwords } from './password.ts'
+import { newPasswords } from './password.ts'
 import { servePasswords } from './password-routes.ts'
-import { newProviders, type Provider } from './provider.ts'
+import { newProviders } from './provider.ts'
 import { sweepRecords } from './records.ts'
 import { openSecret } from './secret.ts'
-import { newThrottle, type Throttle } from './throttle.ts'
+import { newThrottle } from './throttle.ts'
 import { newJwtVerifier } from './verifier.ts'
 
 const sweep_ms = 10 * 60 * 1000
 /** One address: nobody logs in, refreshes or polls more often for long. */
 const requests = { per_second: 5, burst: 120 }
-
-export type OauthParts = {
-  db: Db
-  log: Log
-  keys: Keys
-  passwords: Passwords
-  throttle: Throttle
-  /** Undefined: people log in here, with a password. */
-  external: ExternalLogin | undefined
-  provider: () => Promise<Provider>
-  origin: () => string
-  /** Forgets everything that is believed about callers. */
-  forget: () => void
-}
 
 export type Oauth = {
   verifier: Verifier

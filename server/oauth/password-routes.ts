@@ -6,7 +6,7 @@ import { addressOf } from '../admission.ts'
 import { changePassword, findAccount, findLinkUser, set_password_path, setPasswordByLink } from './accounts.ts'
 import { csrfFor, formOf } from './form.ts'
 import { wrong_login } from './login.ts'
-import type { OauthParts } from './oauth.ts'
+import type { OauthParts } from './oauth-parts.ts'
 import { changePasswordPage, passwordDonePage, setPasswordPage } from './pages.ts'
 import { passwordProblem } from './password.ts'
 

@@ -1,0 +1,34 @@
+// What the files of this provider share: the host as it was found when the provider was opened, and the little that this
+// process remembers to save itself work. Losing that memory changes nothing but the cost of the next look.
+import type { ArchiveWatch } from './archive-watch.ts'
+import type { Authority } from './certificate.ts'
+import type { Effect } from './effect.ts'
+import type { PostgresInstallation } from './installation.ts'
+import type { Jobs } from './jobs.ts'
+import type { Limits } from './limits.ts'
+import type { LogRetention } from './log/retention.ts'
+import type { Watch } from './watch.ts'
+
+export type LocalHost = {
+  directory: string
+  as_root: boolean
+  control_plane_user: string
+  memory_mb: number
+  effect: Effect
+  authority: Authority
+  limits: Limits
+  installations: readonly PostgresInstallation[]
+  template(installation: PostgresInstallation): Promise<string>
+  log_retention: LogRetention
+  watch: Watch
+  archive_watch: ArchiveWatch
+  /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
+  roles_seen: Map<string, string>
+  /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
+  deaths_told: Set<string>
+  /** Services whose archive this process has reported to be stalled. Only saves a listing. */
+  stalls_told: Set<string>
+  /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
+  pruned_seen: Map<string, string>
+  jobs: Jobs
+}
