@@ -111,7 +111,8 @@ function sized(size: Size, host_memory_mb: number): Values {
     // A quarter of the memory if every connection sorts at once; PostgreSQL's own default at least.
     work_mem: `${Math.max(4, Math.floor(memory_mb / 4 / connections))}MB`,
     maintenance_work_mem: `${Math.min(2048, Math.max(32, Math.floor(memory_mb / 16)))}MB`,
-    autovacuum_naptime: size === 'shared' ? '5min' : '1min',
+    // A round starts a process for each database, and most have nothing to do.
+    autovacuum_naptime: size === 'shared' ? '5min' : '2min',
     max_connections: connections,
     max_worker_processes: 4 + 2 * cores,
     max_parallel_workers: cores,
