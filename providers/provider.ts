@@ -21,11 +21,64 @@ export type WantedService = {
   extensions: readonly string[]
   /** SCRAM-SHA-256 verifier of the master role: the only form in which a password reaches a provider. */
   password_verifier: string
+  /** Its own for ever, and where it is reached unless it is in a VPC. */
   endpoint: Endpoint
+  /** Standbys that can take over; absent: none. */
+  ha?: WantedReplicas
+  /** Where the connection pooler listens; absent: there is none. */
+  pooler?: Endpoint
+  /** The VPC in which it is reached, instead of at its own endpoints; absent: none. */
+  network?: WantedNetwork
   /** Where the data come from the first time; absent: an empty database. Ignored once the service has its own data. */
   source?: ServiceSource
   /** Snapshots that must exist, or must be gone. One that is in neither list is removed. */
   snapshots: readonly WantedSnapshot[]
+}
+
+export type WantedReplicas = {
+  replica_count: number
+  /** For so many of them every commit waits, so that it is never lost. */
+  sync_replica_count: number
+  /** How many planned changes of the primary were ever asked for; each is made once. */
+  switchovers: number
+}
+
+/** Addresses of the VPC's own range. Everything in a VPC listens on port 5432. */
+export type WantedNetwork = { vpc_id: string; address: string; pooler_address?: string }
+
+/** Standbys that only read, behind one endpoint. They stand on the data of their service's primary. */
+export type WantedReplicaSet = {
+  replica_set_id: string
+  generation: number
+  deleted: boolean
+  nodes: number
+  size: Size
+  endpoint: Endpoint
+  pooler?: Endpoint
+  network?: WantedNetwork
+  /** As it is wanted now: the set stops, starts and moves with it. */
+  service: WantedService
+}
+
+export type ObservedReplicaSet = {
+  state: ObservedService['state']
+  settled: boolean
+  waiting_for?: string
+  look_again_seconds?: number
+  happenings: readonly Happening[]
+}
+
+/** A private network of its own. `peers`: the VPCs with which it exchanges traffic, and no others. */
+export type WantedVpc = { vpc_id: string; deleted: boolean; cidr: string; peers: readonly WantedPeer[] }
+
+export type WantedPeer = { peering_id: string; vpc_id: string; cidr: string }
+
+export type ObservedVpc = {
+  settled: boolean
+  waiting_for?: string
+  look_again_seconds?: number
+  /** The peerings over which traffic can flow now, with the name by which the host knows each. */
+  peers: readonly { peering_id: string; provisioned_id: string }[]
 }
 
 /** One moment of one service: a snapshot of it, and from there its WAL up to target_time, when that is given. */

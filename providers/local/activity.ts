@@ -8,8 +8,8 @@ export type Activity = { connections: number; transactions: number; blocks_hit: 
 
 const statement_timeout_ms = 2_000
 
-export async function activityOf(place: Place, port: number): Promise<Activity | undefined> {
-  return await withSuperuser(place, port, { statement_timeout_ms }, async (client) => {
+export async function activityOf(place: Place): Promise<Activity | undefined> {
+  return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const { rows } = await client.query<Record<keyof Activity, string>>(
       `select (select count(*) from pg_stat_activity
                where backend_type = 'client backend' and pid <> pg_backend_pid()) as connections,

@@ -39,18 +39,13 @@ export async function hasArchiveModule(bin: string): Promise<boolean> {
  * Why finished WAL does not reach the archive, as a sentence; undefined when all is well. Asks it to try again.
  * `stalled`: the services of which the caller was told so the last time.
  */
-export async function archiveTrouble(
-  effect: Effect,
-  place: Place,
-  port: number,
-  stalled: Set<string>,
-): Promise<string | undefined> {
+export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<string>): Promise<string | undefined> {
   // The files tell for nothing what a connection would cost something to ask, and nearly always all is well.
   if (!(await somethingWaits(place))) {
     if (stalled.delete(place.service_id)) await removeHalves(effect, place)
     return undefined
   }
-  return await withSuperuser(place, port, {}, async (client) => {
+  return await withSuperuser(place, {}, async (client) => {
     const { rows } = await client.query<{ failing: boolean; failed: string | null }>(
       `select last_failed_wal as failed,
          last_failed_time is not null and last_failed_time > coalesce(last_archived_time, '-infinity') as failing

@@ -28,14 +28,8 @@ export type ClusterCopy = {
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
 
-export async function copyRunning(
-  effect: Effect,
-  place: Place,
-  port: number,
-  to: string,
-  signal: AbortSignal,
-): Promise<ClusterCopy> {
-  return await withSuperuser(place, port, { statement_timeout_ms }, async (client) => {
+export async function copyRunning(effect: Effect, place: Place, to: string, signal: AbortSignal): Promise<ClusterCopy> {
+  return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
     await effect('copy: begin backup')

@@ -30,6 +30,10 @@ export function placeOf(directory: string, service_id: string, port: number, as_
   return {
     service_id,
     owner,
+    /** Where PostgreSQL listens; its unix socket is named after it too. */
+    port,
+    /** Which of the service's nodes; 0 is the one that it was made with. */
+    node: 0,
     home,
     /** What is being deleted, out of the way in one move. */
     gone: `${home}.gone`,
@@ -56,6 +60,30 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     /** Names the postmaster that was told to stop; its age says since when. */
     stopping: join(home, 'stopping'),
     sockets,
+    /** Where the primary is found, whichever node that is. */
+    service_sockets: sockets,
+  }
+}
+
+/** The same service listening at another port, as it does in a VPC. Its user stays. */
+export const listeningAt = (place: Place, port: number): Place => ({ ...place, port })
+
+/**
+ * Another node of the same service. Whoever is the primary has the service's own socket folder, so that everybody who
+ * wants the primary (standbys, the pooler, we) finds it at one place; a standby has a folder of its own.
+ */
+export function nodeOf(place: Place, node: number, role: 'primary' | 'standby'): Place {
+  const home = node === 0 ? place.home : join(place.home, `node-${node}`)
+  return {
+    ...place,
+    node,
+    data: join(home, 'data'),
+    data_aside: join(home, 'data.new'),
+    log: join(home, 'log'),
+    settings: join(home, 'howdah.conf'),
+    start_log: join(home, 'start.log'),
+    stopping: join(home, 'stopping'),
+    sockets: role === 'primary' ? place.service_sockets : `${place.service_sockets}.${node}`,
   }
 }
 

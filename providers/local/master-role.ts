@@ -7,10 +7,10 @@ import { withSuperuser } from './superuser.ts'
 
 export type RoleWish = { password_verifier: string; extensions: readonly string[] }
 
-export async function ensureMasterRole(effect: Effect, place: Place, port: number, wish: RoleWish): Promise<void> {
+export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleWish): Promise<void> {
   // One connection is a third of the cost of a create: a second one only for those who need their own database.
   const database = wish.extensions.length > 0 ? master_database : 'postgres'
-  await withSuperuser(place, port, { database }, async (client) => {
+  await withSuperuser(place, { database }, async (client) => {
     await ensureVerifier(effect, client, wish.password_verifier)
     await ensureExtensions(effect, client, wish.extensions)
   })

@@ -24,7 +24,7 @@ type Memory = {
   activity?: { at_ms: number; cpu_ns: number; counted: Activity | undefined }
 }
 
-type Running = { memory: Memory; place: Place; port: number }
+type Running = { memory: Memory; place: Place }
 
 const pace_ms = 60_000
 /** So often also for a service that did nothing, as far as its processor time tells. */
@@ -49,7 +49,7 @@ export function newMeter(host: MeterHost) {
       const memory = measure(host, place, memories.get(service_id))
       if (memory !== undefined) {
         next.set(service_id, memory)
-        running.push({ memory, place, port: endpoint.port })
+        running.push({ memory, place })
       }
       if (at % services_per_turn === services_per_turn - 1) await others()
     }
@@ -121,7 +121,7 @@ async function askSome(running: readonly Running[]): Promise<void> {
   const lane = async () => {
     for (let one = asked.shift(); one !== undefined; one = asked.shift()) {
       // One that cannot be asked right now, such as while it starts, is asked again at its next turn.
-      const counted = await activityOf(one.place, one.port).catch(() => undefined)
+      const counted = await activityOf(one.place).catch(() => undefined)
       noteActivity(one.memory, counted)
     }
   }

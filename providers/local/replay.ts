@@ -82,10 +82,10 @@ export async function ensureReplayable(effect: Effect, place: Place): Promise<st
 }
 
 /** After it has become a server of its own: nothing of the way there stays. */
-export async function ensureReplayForgotten(effect: Effect, place: Place, port: number): Promise<void> {
+export async function ensureReplayForgotten(effect: Effect, place: Place): Promise<void> {
   if (!(await statIfThere(place.replay))) return
   await effect('replay: forget settings')
-  await withSuperuser(place, port, {}, (client) => client.query('alter system reset all'))
+  await withSuperuser(place, {}, (client) => client.query('alter system reset all'))
   await ensureRemoved(effect, 'gathered WAL', place.restore)
   await ensureRemoved(effect, 'replay', place.replay)
 }

@@ -115,7 +115,7 @@ async function ensureServing(
   try {
     host.watch.track(place.service_id, postmaster.pid)
     host.archive_watch.track(place)
-    await ensureReplayForgotten(host.effect, place, wanted.endpoint.port)
+    await ensureReplayForgotten(host.effect, place)
     await beginSnapshot(host, place, wanted)
     return { ...(await ensureLogin(host, place, wanted, postmaster)), happenings }
   } finally {
@@ -204,12 +204,12 @@ async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService,
   const known = host.roles_seen.get(place.service_id) === seen
   let login = known ? await probed() : undefined
   if (login?.result !== 'ok') {
-    await ensureMasterRole(host.effect, place, endpoint.port, wanted)
+    await ensureMasterRole(host.effect, place, wanted)
     host.roles_seen.set(place.service_id, seen)
     login = await probed()
   }
   if (login.result === 'ok') {
-    const waiting_for = await archiveTrouble(host.effect, place, endpoint.port, host.stalls_told)
+    const waiting_for = await archiveTrouble(host.effect, place, host.stalls_told)
     if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), settled: true }
     return { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings: [] }
   }

@@ -25,7 +25,7 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
   await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
   const kept = wanted.snapshots.filter((snapshot) => !snapshot.deleted).map(({ snapshot_id }) => snapshot_id)
   await removeOthers(host, place, kept)
-  const outcome = await takeMissing(host, place, kept, wanted.endpoint.port)
+  const outcome = await takeMissing(host, place, kept)
   const facts = new Map<string, ClusterCopy>()
   for (const id of kept) {
     const found = await findSnapshot(place, id)
@@ -47,8 +47,7 @@ export async function beginSnapshot(host: LocalHost, place: Place, wanted: Wante
   for (const { snapshot_id, deleted } of wanted.snapshots) {
     if (deleted || (await findSnapshot(place, snapshot_id))) continue
     await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
-    const { port } = wanted.endpoint
-    host.jobs.begin(jobName(place, snapshot_id), (signal) => take(host, place, snapshot_id, port, signal))
+    host.jobs.begin(jobName(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal))
     return
   }
 }
@@ -95,14 +94,13 @@ async function takeMissing(
   host: LocalHost,
   place: Place,
   ids: readonly string[],
-  port: number,
 ): Promise<Omit<SnapshotsSeen, 'snapshots'>> {
   const deadline = Date.now() + look_ms_max
   for (const id of ids) {
     if (await findSnapshot(place, id)) continue
     if (Date.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {
-      const end = await host.jobs.ensure(jobName(place, id), (signal) => take(host, place, id, port, signal))
+      const end = await host.jobs.ensure(jobName(place, id), (signal) => take(host, place, id, signal))
       if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }
     } catch (error) {
       return { waiting_for: sentenceOf(host, error), look_again_seconds: look_again_after_setback_seconds }
@@ -118,7 +116,7 @@ function sentenceOf(host: LocalHost, error: unknown): string {
 }
 
 /** Does nothing when somebody else is copying here, or PostgreSQL is just starting: the next look finds out. */
-async function take(host: LocalHost, place: Place, id: string, port: number, signal: AbortSignal): Promise<void> {
+async function take(host: LocalHost, place: Place, id: string, signal: AbortSignal): Promise<void> {
   const { effect } = host
   const { postmaster } = await findPostmaster(place)
   if (postmaster && !postmaster.ready) return
@@ -133,7 +131,7 @@ async function take(host: LocalHost, place: Place, id: string, port: number, sig
       if (!postmaster && (await ensureStopped(effect, place)) !== undefined) return
       const to = join(aside, 'data')
       const facts = postmaster
-        ? await copyRunning(effect, place, port, to, signal)
+        ? await copyRunning(effect, place, to, signal)
         : await copyStopped(effect, place, to, signal)
       await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
       await effect('snapshot: make durable')

@@ -60,7 +60,7 @@ async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
   const port = Number((await readIfThere(join(parent.data, 'postmaster.pid')))?.split('\n')[3])
   await effect('parent: commit after the target')
   try {
-    await withSuperuser(parent, port, {}, (client) =>
+    await withSuperuser({ ...parent, port }, {}, (client) =>
       client.query(`set synchronous_commit = on; select pg_logical_emit_message(true, 'howdah', '')`),
     )
     return true

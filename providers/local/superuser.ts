@@ -10,7 +10,6 @@ const statement_timeout_ms_default = 8_000
 
 export async function withSuperuser<T>(
   place: Place,
-  port: number,
   { database = 'postgres', statement_timeout_ms = statement_timeout_ms_default }: Options,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
@@ -25,7 +24,7 @@ export async function withSuperuser<T>(
   }
   const client = new pg.Client({
     host: place.sockets,
-    port,
+    port: place.port,
     user: 'postgres',
     database,
     application_name: 'howdah',
