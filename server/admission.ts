@@ -62,7 +62,8 @@ export function newAdmission(callers: Callers, limits: RateLimits | undefined): 
 /** Where the request comes from, through trusted proxies; what a proxy passes on may be no address at all. */
 export function addressOf(request: FastifyRequest): string {
   const { ip } = request
-  return isIP(ip) === 0 ? (request.socket.remoteAddress ?? 'unknown') : ip
+  const { remoteAddress = 'unknown' } = request.socket
+  return ip === remoteAddress || isIP(ip) !== 0 ? ip : remoteAddress
 }
 
 export function paramsOf(request: FastifyRequest): Record<string, string> {

@@ -1,7 +1,6 @@
 // Rate limits: token buckets in memory. Each key may send `burst` at once and `per_second` for long.
 // 1. Cheap: one look into a map. 2. Memory is bounded: what has long been idle is dropped, which only ever forgives.
 // 3. Each server process counts for itself: behind a load balancer the limits add up.
-import { isIPv6 } from 'node:net'
 
 export type RateLimit = {
   /** Takes one. 0 when there was one to take, else the whole seconds until there will be. */
@@ -62,7 +61,7 @@ export function newRateLimits(per_second: number, now?: () => number): RateLimit
 
 /** Whoever has one IPv6 address has the whole /64 of it. */
 export function addressKey(address: string): string {
-  if (!isIPv6(address) || address.includes('.')) return address
+  if (!address.includes(':') || address.includes('.')) return address
   const [head = '', tail] = address.split('::')
   const first = head.split(':').filter((group) => group !== '')
   const last = (tail ?? '').split(':').filter((group) => group !== '')
