@@ -157,6 +157,8 @@ export type ServiceMetrics = {
   connections?: number
   transactions_per_second?: number
   cache_hit_ratio?: number
+  /** How far the standby that is furthest behind has yet to replay; absent: it has none. */
+  replication_lag_bytes?: number
 }
 
 export type MeasuredService = { service_id: string; endpoint: Endpoint }
@@ -169,6 +171,7 @@ export type Provider = {
   /** Why this region cannot make such a service, as a sentence that says what to do; undefined when it can. */
   refusalOf(offer: Offer): Promise<string | undefined>
   applyService(wanted: WantedService): Promise<ObservedService>
+  applyReplicaSet(wanted: WantedReplicaSet): Promise<ObservedReplicaSet>
   logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
   /** What those of the services that run use right now. Cheap enough for every few seconds; rates need two calls. */
   metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>

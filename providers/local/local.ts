@@ -22,6 +22,7 @@ import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { newMeter } from './metrics.ts'
 import { freePort } from './port.ts'
+import { applyReplicaSet } from './replica-set.ts'
 import { ensureStopped } from './server-process.ts'
 import { applyService } from './service.ts'
 import { ensureTemplate } from './template.ts'
@@ -69,6 +70,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     refusalOf: async (offer) =>
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyService(host, wanted),
+    applyReplicaSet: (wanted) => applyReplicaSet(host, wanted),
     metrics: newMeter(host),
     logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
     watch: (onChange) => {
