@@ -114,7 +114,7 @@ async function saveArchived(pg_wal: string, segments: readonly Segment[]): Promi
 async function commitNow(effect: Effect, client: pg.Client): Promise<{ ms: number; wal_file: string }> {
   const ms = (await clockOf(client)).getTime() - 1
   await effect('copy: commit')
-  await client.query('set synchronous_commit = on')
+  await client.query('set synchronous_commit = local')
   await client.query(`select pg_logical_emit_message(true, 'howdah', '')`)
   const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_insert_lsn()) as name')
   return { ms, wal_file: rows[0]?.name ?? '' }

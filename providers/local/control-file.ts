@@ -3,6 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Floor } from './settings.ts'
 import { checksumOffsetOf } from './system-identifier.ts'
 
 export type ControlFile = { clean: boolean; redo: bigint; timeline: number }
@@ -18,6 +19,18 @@ export async function readControl(data: string): Promise<ControlFile> {
     clean: bytes.readUInt32LE(16) === state_shut_down,
     redo: bytes.readBigUInt64LE(40),
     timeline: bytes.readUInt32LE(48),
+  }
+}
+
+/** What the server whose WAL was written or replayed here last had of that which a standby must not have less of. */
+export async function floorOf(data: string): Promise<Floor> {
+  const bytes = await readWhole(data)
+  return {
+    max_connections: bytes.readInt32LE(180),
+    max_worker_processes: bytes.readInt32LE(184),
+    max_wal_senders: bytes.readInt32LE(188),
+    max_prepared_transactions: bytes.readInt32LE(192),
+    max_locks_per_transaction: bytes.readInt32LE(196),
   }
 }
 

@@ -11,9 +11,19 @@ import { newSystemIdentifier, saveSystemIdentifier } from './system-identifier.t
 
 /** The folders around the data: ours, but for what PostgreSQL itself writes. */
 export async function ensureHome(effect: Effect, place: Place): Promise<void> {
-  const { owner } = place
-  await ensureFolder(effect, 'home', place.home, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
+  await ensureNodeHome(effect, place)
   await ensureArchive(effect, place)
+}
+
+/** The same without what belongs to the whole service. */
+export async function ensureNodeHome(effect: Effect, place: Place): Promise<void> {
+  const { owner } = place
+  for (const [name, folder] of [
+    ['home', place.home],
+    ['node home', place.node_home],
+  ] as const) {
+    await ensureFolder(effect, name, folder, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
+  }
   await ensureFolder(effect, 'log folder', place.log, 0o700, owner)
   await ensureFolder(effect, 'socket folder', place.sockets, 0o700, owner)
 }

@@ -6,11 +6,17 @@ import { open, readdir, readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode, ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from './effect.ts'
-import type { Place } from './layout.ts'
+import { groupOf, type Place } from './layout.ts'
 import type { Limits } from './limits.ts'
 import { startFailure } from './start-log.ts'
 
-export type Postmaster = { pid: number; ready: boolean; settings_hash: string | undefined }
+/** The hashes are of what it was started with: settings that need a restart, and files that it can read again. */
+export type Postmaster = {
+  pid: number
+  ready: boolean
+  settings_hash: string | undefined
+  files_hash: string | undefined
+}
 
 /** `died`: a pid file of a postmaster that is no more, so it ended without being told to. */
 export type Found = { postmaster: Postmaster | undefined; died: boolean }
@@ -30,23 +36,26 @@ export async function findPostmaster(place: Place): Promise<Found> {
   const argv = await commandOf(pid)
   if (!(await isOurs(place, pid, argv))) return { postmaster: undefined, died: true }
   const name = argv.find((argument) => argument.startsWith('cluster_name='))
-  return {
-    postmaster: { pid, ready: lines[7]?.trim() === 'ready', settings_hash: name?.split('/').at(-1) },
-    died: false,
-  }
+  const [, , settings_hash, files_hash] = name?.split('/') ?? []
+  return { postmaster: { pid, ready: lines[7]?.trim() === 'ready', settings_hash, files_hash }, died: false }
 }
+
+export type Hashes = { settings_hash: string; files_hash: string }
+
+type Start = Hashes & { bin: string }
 
 /** Starts a postmaster where none runs and waits until it is ready. A sentence when it is not, or not yet. */
 export async function startPostmaster(
   effect: Effect,
   place: Place,
-  { bin, settings_hash, limits, died }: { bin: string; settings_hash: string; limits: Limits; died: boolean },
+  { limits, died, ...start }: Start & { limits: Limits; died: boolean },
 ): Promise<Postmaster | string> {
   if (died) await endLeftovers(effect, place)
   await ensureRemoved(effect, 'stop marker', place.stopping)
+  await ensureRemoved(effect, 'reload marker', place.reloaded)
   const started_at = Date.now()
   await effect('postmaster: spawn')
-  const child = await spawnPostmaster(place, bin, settings_hash, limits)
+  const child = await spawnPostmaster(place, start, limits)
   let broken: Error | undefined
   child.on('error', (error) => {
     broken = error
@@ -92,19 +101,19 @@ export async function ensureKilled(effect: Effect, place: Place): Promise<void> 
   await endLeftovers(effect, place)
 }
 
-async function spawnPostmaster(
-  place: Place,
-  bin: string,
-  settings_hash: string,
-  limits: Limits,
-): Promise<ChildProcess> {
-  const settings = [
-    '-c',
-    `config_file=${place.settings}`,
-    '-c',
-    `cluster_name=howdah/${place.service_id}/${settings_hash}`,
-  ]
-  const wrapped = limits.wrap(place.service_id, [join(bin, 'postgres'), '-D', place.data, ...settings], place.owner)
+/** Tells a running postmaster to read its files again, unless it was started with them or was told already. */
+export async function ensureReloaded(effect: Effect, place: Place, postmaster: Postmaster, files_hash: string) {
+  const [pid, hash] = (await readIfThere(place.reloaded))?.split(' ') ?? []
+  const in_force = pid === String(postmaster.pid) ? hash : postmaster.files_hash
+  if (in_force === files_hash) return
+  await sendSignal(effect, place, postmaster.pid, 'SIGHUP')
+  await ensureFile(effect, 'reload marker', place.reloaded, `${postmaster.pid} ${files_hash}`, undefined)
+}
+
+async function spawnPostmaster(place: Place, { bin, ...hashes }: Start, limits: Limits): Promise<ChildProcess> {
+  const cluster_name = ['howdah', place.service_id, hashes.settings_hash, hashes.files_hash].join('/')
+  const settings = ['-c', `config_file=${place.settings}`, '-c', `cluster_name=${cluster_name}`]
+  const wrapped = limits.wrap(groupOf(place), [join(bin, 'postgres'), '-D', place.data, ...settings], place.owner)
   const [program = '', ...args] = wrapped.command
   await rm(place.start_log, { force: true })
   const output = await open(place.start_log, 'wx', 0o600)
@@ -163,7 +172,8 @@ async function processesOf(place: Place): Promise<number[]> {
   const belongs = await Promise.all(
     pids.map(async (pid) => {
       const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
-      return cwd === place.data || cwd.startsWith(`${place.gone}/`) || isOurs(place, pid, await commandOf(pid))
+      const here = cwd === place.data || cwd === `${place.data} (deleted)` || cwd.startsWith(`${place.gone}/`)
+      return here || isOurs(place, pid, await commandOf(pid))
     }),
   )
   return pids.filter((_, at) => belongs[at])

@@ -1,30 +1,32 @@
 // The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 import type { Happening, ObservedService, Size, WantedService } from '../provider.ts'
-import { archiveTrouble, hasArchiveModule } from './archive.ts'
+import { archiveTrouble } from './archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
-import { ensureFile, isDiskFull, statIfThere } from './effect.ts'
+import { isDiskFull, statIfThere } from './effect.ts'
 import { ensureForked } from './fork.ts'
 import { findHold } from './hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
 import { noSpaceSentence, placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
-import { ensureLogRetention, rotationMbOf } from './log/retention.ts'
+import { ensureLogRetention } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
 import { portIsFree } from './port.ts'
 import { probe } from './probe.ts'
 import { ensureReplayable, ensureReplayForgotten } from './replay.ts'
 import { ensureCertificate } from './server-certificate.ts'
+import { ensureServerFiles } from './server-files.ts'
 import {
   ensureKilled,
+  ensureReloaded,
   ensureStopped,
   findPostmaster,
   readyPostmaster,
   startPostmaster,
   still_starting,
+  type Hashes,
   type Postmaster,
 } from './server-process.ts'
-import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from './snapshot.ts'
 
@@ -33,6 +35,8 @@ const look_again_after_setback_seconds = 3
 /** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
 const look_again_when_well_seconds = 300
 const look_again_when_hopeless_seconds = 60
+
+type Start = Hashes & { bin: string }
 
 /** What is seen of the service itself; its snapshots are looked at last. */
 type Seen = Omit<ObservedService, 'snapshots'>
@@ -63,12 +67,12 @@ async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedServi
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
   await ensureHome(host.effect, place)
   await ensureLogRetention(host.effect, place.log, host.log_retention)
-  const [settings_hash] = await together(
-    ensureSettings(host, place, wanted, installation),
+  const [hashes] = await together(
+    ensureFiles(host, place, wanted, installation),
     ensureDataDirectory(host.effect, place, () => host.template(installation)),
   )
   if (wanted.power === 'off') return await ensureOff(host, place)
-  return await ensureServing(host, place, wanted, installation.bin, settings_hash)
+  return await ensureServing(host, place, wanted, { ...hashes, bin: installation.bin })
 }
 
 async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
@@ -96,20 +100,14 @@ async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   return { state: 'stopped', settled: true, happenings: [] }
 }
 
-async function ensureServing(
-  host: LocalHost,
-  place: Place,
-  wanted: WantedService,
-  bin: string,
-  settings_hash: string,
-): Promise<Seen> {
+async function ensureServing(host: LocalHost, place: Place, wanted: WantedService, start: Start): Promise<Seen> {
   const happenings: Happening[] = []
   const hopeless = await ensureReplayable(host.effect, place)
   if (hopeless !== undefined) {
     const look_again_seconds = look_again_when_hopeless_seconds
     return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, happenings }
   }
-  const postmaster = await ensureRunning(host, place, wanted, bin, settings_hash, happenings)
+  const postmaster = await ensureRunning(host, place, wanted, start, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
   host.deaths_told.delete(place.service_id)
   try {
@@ -123,24 +121,15 @@ async function ensureServing(
   }
 }
 
-/** Writes the files that the server reads at its start and returns a hash of all they say. */
-async function ensureSettings(
+async function ensureFiles(
   host: LocalHost,
   place: Place,
   wanted: WantedService,
-  { major, bin }: PostgresInstallation,
-): Promise<string> {
+  installation: PostgresInstallation,
+): Promise<Hashes> {
   const { size, endpoint } = wanted
-  const archive_module = await hasArchiveModule(bin)
-  const { memory_mb: host_memory_mb } = host
-  const log_rotation_mb = rotationMbOf(host.log_retention)
-  const settings = settingsOf({ size, endpoint, place, major, archive_module, host_memory_mb, log_rotation_mb })
-  const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
-  const fingerprint = await ensureCertificate(host.effect, place, host.authority, endpoint.host)
-  await ensureFile(host.effect, 'settings', place.settings, settings, place.owner)
-  await ensureFile(host.effect, 'client rules', place.hba, hba, place.owner)
-  await ensureFile(host.effect, 'user map', place.ident, ident, place.owner)
-  return hashOf([settings, hba, ident, fingerprint])
+  await ensureCertificate(host.effect, place, host.authority, endpoint.host)
+  return await ensureServerFiles(host, installation, { size, endpoint, place })
 }
 
 /** A ready postmaster that was started with these settings; started, or stopped and started again, as needed. */
@@ -148,18 +137,18 @@ async function ensureRunning(
   host: LocalHost,
   place: Place,
   wanted: WantedService,
-  bin: string,
-  settings_hash: string,
+  start: Start,
   happenings: Happening[],
 ): Promise<Postmaster | Seen> {
   const { effect, limits } = host
   const found = await findPostmaster(place)
-  const stale = found.postmaster !== undefined && found.postmaster.settings_hash !== settings_hash
+  const stale = found.postmaster !== undefined && found.postmaster.settings_hash !== start.settings_hash
   if (stale) {
     host.watch.forget(place.service_id)
     const waiting_for = await ensureStopped(effect, place)
     if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   }
+  if (found.postmaster && !stale) await ensureReloaded(effect, place, found.postmaster, start.files_hash)
   if (found.postmaster?.ready && !stale) return found.postmaster
   if (found.postmaster && !stale) {
     await ensureLimits(host, place, wanted.size)
@@ -183,7 +172,7 @@ async function ensureRunning(
   }
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
   await ensureLimits(host, place, 'shared')
-  const started = await startPostmaster(effect, place, { bin, settings_hash, limits, died: found.died })
+  const started = await startPostmaster(effect, place, { ...start, limits, died: found.died })
   const begun = typeof started !== 'string' || started === still_starting
   if (found.died && begun) {
     happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })

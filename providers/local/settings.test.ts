@@ -58,5 +58,32 @@ test('the hash tells settings apart', () => {
 })
 
 test('nobody may connect from elsewhere without TLS', () => {
-  expect(hbaOf()).not.toMatch(/^host\s|^hostnossl|trust|md5/m)
+  expect(hbaOf()).not.toMatch(/^host\s|^hostnossl|^host.*trust|md5/m)
+})
+
+test('who needs no password comes by the unix socket only', () => {
+  const lines = hbaOf().split('\n')
+  const trusted = lines.filter((line) => line.endsWith('trust'))
+  expect(trusted.map((line) => line.split(' ')[0])).toEqual(['local', 'local'])
+  const rejected = lines.findIndex((line) => line.startsWith('hostssl') && line.endsWith('reject'))
+  for (const line of trusted) expect(lines[rejected]).toContain(line.split(' ')[2])
+  expect(rejected).toBeLessThan(lines.findIndex((line) => line.startsWith('hostssl all all')))
+})
+
+test('a standby has at least what its primary had', () => {
+  const wish = {
+    size: 'shared' as const,
+    place,
+    major: 18,
+    archive_module: true,
+    host_memory_mb: 8192,
+    log_rotation_mb: 1,
+  }
+  const following = { primary: place, name: 'node_1', slot: 'node_1' }
+  const text = settingsOf({ ...wish, following, floor: { max_connections: 400, max_worker_processes: 1 } })
+  expect(text).toContain(`\nmax_connections = '400'\n`)
+  expect(text).toContain(`\nmax_worker_processes = '6'\n`)
+  expect(text).toContain(`\nprimary_conninfo = 'host=''/d/run/abc'' port=''20001'' user=''howdah_standby''`)
+  expect(text).toContain(`\nlisten_addresses = ''\n`)
+  expect(settingsOf(wish)).not.toContain('primary_conninfo')
 })

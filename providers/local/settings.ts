@@ -1,14 +1,19 @@
-// The settings of one PostgreSQL server, derived from its size. Pure: the same wish gives the same text, and its hash
-// tells a running server that was started with another one. The text holds no secret.
+// The settings of one PostgreSQL server, derived from its size and its part in the service. Pure: the same wish gives the
+// same text, and its hash tells a running server that was started with another one. The text holds no secret.
 import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../provider.ts'
-import { archiveSettings } from './archive.ts'
+import { archiveSettings, shellPath } from './archive.ts'
 import type { Place } from './layout.ts'
 
 export type SettingsWish = {
   size: Size
-  endpoint: Endpoint
+  /** Absent: it is reached by its unix socket only. */
+  endpoint?: Endpoint | undefined
   place: Place
+  /** Whom it follows, and as whom; absent: it follows nobody. */
+  following?: Following | undefined
+  /** What it must have at least, to replay the WAL of a server that had so much. */
+  floor?: Floor | undefined
   major: number
   /** Whether the installation has PostgreSQL's own module for archiving. */
   archive_module: boolean
@@ -16,21 +21,48 @@ export type SettingsWish = {
   log_rotation_mb: number
 }
 
+/** `slot`: by which its primary keeps WAL for it. */
+export type Following = { primary: Place; name: string; slot?: string | undefined }
+
+/** The settings that must not be lower on a standby than they were on its primary. */
+export type Floor = Partial<Record<(typeof floored)[number], number>>
+
+const floored = [
+  'max_connections',
+  'max_worker_processes',
+  'max_wal_senders',
+  'max_prepared_transactions',
+  'max_locks_per_transaction',
+] as const
+
+export const standby_role = 'howdah_standby'
+export const pooler_role = 'howdah_pooler'
+
 /** A shared service is one of many on a host and mostly idle. */
 const shared_memory_mb = 128
 const connections_max = 1_000
 
 export function settingsOf(wish: SettingsWish): string {
-  const lines = Object.entries({ ...fixed, ...placed(wish), ...sized(wish.size, wish.host_memory_mb) })
+  const values: Values = { ...fixed, ...placed(wish), ...sized(wish.size, wish.host_memory_mb) }
+  const raised = Object.entries(wish.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
+  const lines = Object.entries({ ...values, ...followed(wish.following), ...Object.fromEntries(raised) })
+  // The last line: who is waited for changes while servers run.
+  lines.push(['include_if_exists', wish.place.synchronous])
   return `# Written by Howdah; changes made here are undone at the next look.\n${lines.map(lineOf).join('\n')}\n`
 }
 
-/** Who may connect: the control plane by its operating-system user, everybody else by TLS and SCRAM. */
+/**
+ * Who may connect: the control plane by its operating-system user, everybody else by TLS and SCRAM. The two roles without a
+ * password are let in where only the service's own user can come: its socket folders are closed to all others.
+ */
 export function hbaOf(): string {
   return [
     'local all postgres peer map=howdah',
     'local replication postgres peer map=howdah',
+    `local replication ${standby_role} trust`,
+    `local all ${pooler_role} trust`,
     'local all all scram-sha-256',
+    `hostssl all,replication ${standby_role},${pooler_role} all reject`,
     'hostssl all all all scram-sha-256',
     '',
   ].join('\n')
@@ -55,7 +87,13 @@ const fixed = {
   lc_messages: 'C',
   default_text_search_config: 'pg_catalog.english',
   wal_level: 'replica',
-  max_wal_senders: 10,
+  // Five standbys that can take over and four sets of ten that read; and copies of them all, at one time.
+  max_wal_senders: 50,
+  max_replication_slots: 60,
+  // A standby that is away for long must not fill the disk; from the archive it catches up all the same.
+  max_slot_wal_keep_size: '2GB',
+  // Somebody may be waiting for what a hung standby does not say.
+  wal_sender_timeout: '5s',
   // Recovery begins with making everything durable: at once, instead of file by file.
   recovery_init_sync_method: 'syncfs',
   jit: 'off',
@@ -90,14 +128,29 @@ function placed({ endpoint, place, major, archive_module, log_rotation_mb }: Set
     log_connections: major >= 18 ? 'authorization' : 'on',
     // Known from PostgreSQL 18 on, where the default keeps three processes waiting in every idle service.
     ...(major >= 18 ? { io_method: 'sync' } : {}),
-    listen_addresses: endpoint.host,
-    port: endpoint.port,
+    listen_addresses: endpoint?.host ?? '',
+    port: endpoint?.port ?? place.port,
     unix_socket_directories: place.sockets,
     hba_file: place.hba,
     ident_file: place.ident,
     ssl_cert_file: place.certificate,
     ssl_key_file: place.certificate,
     log_directory: place.log,
+  }
+}
+
+function followed(following: Following | undefined): Values {
+  if (following === undefined) return {}
+  const { primary, name, slot } = following
+  const address = { host: primary.service_sockets, port: primary.port, user: standby_role, application_name: name }
+  return {
+    primary_conninfo: Object.entries(address)
+      .map(([key, value]) => `${key}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`)
+      .join(' '),
+    // A copy, not a link: PostgreSQL writes into the file when it is done with it.
+    restore_command: `cp ${shellPath(`${primary.archive}/%f`)} "%p" 2>/dev/null`,
+    wal_retrieve_retry_interval: '100ms',
+    ...(slot === undefined ? {} : { primary_slot_name: slot }),
   }
 }
 

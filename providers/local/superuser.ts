@@ -3,14 +3,18 @@
 import pg from 'pg'
 import type { Place } from './layout.ts'
 
-type Options = { database?: string; statement_timeout_ms?: number }
+type Options = { database?: string; statement_timeout_ms?: number; connect_timeout_ms?: number }
 
-const connect_timeout_ms = 5_000
+const connect_timeout_ms_default = 5_000
 const statement_timeout_ms_default = 8_000
 
 export async function withSuperuser<T>(
   place: Place,
-  { database = 'postgres', statement_timeout_ms = statement_timeout_ms_default }: Options,
+  {
+    database = 'postgres',
+    statement_timeout_ms = statement_timeout_ms_default,
+    connect_timeout_ms = connect_timeout_ms_default,
+  }: Options,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   // A failing or slow statement would be logged with its text.
@@ -21,6 +25,8 @@ export async function withSuperuser<T>(
     log_min_duration_sample: -1,
     log_transaction_sample_rate: 0,
     statement_timeout: statement_timeout_ms,
+    // What we do must not wait for a standby that we may be about to make. What is lost with a primary is done again.
+    synchronous_commit: 'local',
   }
   const client = new pg.Client({
     host: place.sockets,

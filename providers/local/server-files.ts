@@ -1,0 +1,36 @@
+// The files that one PostgreSQL server reads: its settings, who may connect, and its certificate, which must be there.
+// Returned are hashes of all they say: a server that was started with other settings must be started anew, while the rest
+// it can read again as it runs.
+import { X509Certificate } from 'node:crypto'
+import { hasArchiveModule } from './archive.ts'
+import { ensureFile, readIfThere } from './effect.ts'
+import type { PostgresInstallation } from './installation.ts'
+import type { LocalHost } from './local-host.ts'
+import { rotationMbOf } from './log/retention.ts'
+import type { Hashes } from './server-process.ts'
+import { hashOf, hbaOf, identOf, settingsOf, type SettingsWish } from './settings.ts'
+
+type Wish = Pick<SettingsWish, 'size' | 'endpoint' | 'place' | 'following' | 'floor'>
+
+export async function ensureServerFiles(
+  host: LocalHost,
+  { major, bin }: PostgresInstallation,
+  wish: Wish,
+): Promise<Hashes> {
+  const { effect } = host
+  const { place } = wish
+  const settings = settingsOf({
+    ...wish,
+    major,
+    archive_module: await hasArchiveModule(bin),
+    host_memory_mb: host.memory_mb,
+    log_rotation_mb: rotationMbOf(host.log_retention),
+  })
+  const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
+  await ensureFile(effect, 'settings', place.settings, settings, place.owner)
+  await ensureFile(effect, 'client rules', place.hba, hba, place.owner)
+  await ensureFile(effect, 'user map', place.ident, ident, place.owner)
+  const certificate = new X509Certificate((await readIfThere(place.certificate)) ?? '').fingerprint256
+  const synchronous = (await readIfThere(place.synchronous)) ?? ''
+  return { settings_hash: hashOf([settings]), files_hash: hashOf([hba, ident, certificate, synchronous]) }
+}
