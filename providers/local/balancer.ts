@@ -47,7 +47,7 @@ export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<
   const { text, hash } = balancerSettingsOf({ ...wish, sockets: place.service_sockets })
   await ensureFile(host.effect, 'balancer settings', settingsPathOf(place), text, place.owner)
   await host.effect('balancer: limits')
-  await host.limits.ensure(groupOf(place), wish.size)
+  await host.limits.ensure(balancerGroupOf(place), wish.size)
   const found = await findBalancer(place)
   const waiting_for = found?.hash === hash ? undefined : await startBalancer(host, wish, program, hash, found)
   const running = waiting_for === undefined && (found?.hash === hash ? found : await findBalancer(place))
@@ -60,7 +60,7 @@ export async function ensureBalancerGone(host: LocalHost, place: Place): Promise
   if ((await statIfThere(settingsPathOf(place))) === undefined) return
   await endBalancers(host, place)
   await host.effect('balancer: limits removed')
-  await host.limits.remove(groupOf(place))
+  await host.limits.remove(balancerGroupOf(place))
   for (const path of [controlSocketOf(place.service_sockets), outputPathOf(place), settingsPathOf(place)]) {
     await ensureRemoved(host.effect, 'balancer', path)
   }
@@ -106,7 +106,7 @@ async function startBalancer(
 
 async function spawnBalancer(host: LocalHost, wish: Balancing, command: readonly string[]): Promise<ChildProcess> {
   const { place, prefix } = wish
-  const wrapped = host.limits.wrap(groupOf(place), command, place.owner)
+  const wrapped = host.limits.wrap(balancerGroupOf(place), command, place.owner)
   const [first = '', ...args] = [...prefix, ...wrapped.command]
   await rm(outputPathOf(place), { force: true })
   const output = await open(outputPathOf(place), 'wx', 0o600)
@@ -163,5 +163,5 @@ function killIfThere(pid: number): void {
 
 const settingsPathOf = (place: Place) => join(place.home, 'balancer.cfg')
 const outputPathOf = (place: Place) => join(place.home, 'balancer.log')
-const groupOf = (place: Place) => `${place.service_id}-balancer`
+const balancerGroupOf = (place: Place) => `${place.service_id}-balancer`
 const watchedAs = (place: Place) => `${place.service_id}/balancer`

@@ -140,6 +140,8 @@ function noteActivity(memory: Memory, counted: Activity | undefined): void {
   memory.activity = { at_ms: memory.at_ms, cpu_ns: memory.usage.cpu_ns, counted }
   if (counted === undefined) return
   memory.metrics.connections = counted.connections
+  if (counted.lag_bytes === undefined) delete memory.metrics.replication_lag_bytes
+  else memory.metrics.replication_lag_bytes = counted.lag_bytes
   if (before?.counted === undefined || counted.transactions < before.counted.transactions) return
   const seconds = (memory.at_ms - before.at_ms) / 1000
   // Our own session is one of them.
