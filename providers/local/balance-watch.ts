@@ -1,0 +1,68 @@
+// Between two looks at a replica set, keeps new readers away from its nodes that are too far behind, and gives them some
+// again when they have caught up. It looks at the primary and at the balancer every time and remembers nothing, so that
+// several servers may do it at once; without any server everything stays as it is.
+import { ensureUses, findUses } from './balancer-control.ts'
+import type { Effect } from './effect.ts'
+import { lagsOf, usesByLag } from './lag.ts'
+import type { Place } from './layout.ts'
+
+/** `service`: where its primary is found. */
+export type Balanced = { set: Place; service: Place }
+
+export type BalanceWatch = {
+  track(balanced: Balanced): void
+  forget(replica_set_id: string): void
+  close(): void
+}
+
+/** A node that comes to a halt is a few seconds behind by then; one session in the primary a look is cheap. */
+const look_every_ms = 5_000
+
+export function newBalanceWatch(effect: Effect): BalanceWatch {
+  const tracked = new Map<string, Balanced>()
+  let timer: NodeJS.Timeout | undefined
+  let looking = false
+
+  const look = async () => {
+    if (looking) return
+    looking = true
+    try {
+      // One that cannot be asked now is asked again soon enough.
+      for (const balanced of tracked.values()) await ensureBalanced(effect, balanced).catch(() => undefined)
+    } finally {
+      looking = false
+    }
+  }
+
+  const stop = () => {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    track(balanced) {
+      tracked.set(balanced.set.service_id, balanced)
+      timer ??= setInterval(() => void look(), look_every_ms).unref()
+    },
+    forget(replica_set_id) {
+      tracked.delete(replica_set_id)
+      if (tracked.size === 0) stop()
+    },
+    close() {
+      tracked.clear()
+      stop()
+    },
+  }
+}
+
+/** While the primary cannot be asked nobody falls behind, and nothing is changed. */
+export async function ensureBalanced(effect: Effect, { set, service }: Balanced): Promise<void> {
+  const uses = await findUses(set.service_sockets)
+  if (uses === undefined) return
+  const lags = await lagsOf(service)
+  const nodes = [...uses].map(([node, use]) => ({ node, use, lag: lags.get(nameOf(set, node)) }))
+  await ensureUses(effect, set.service_sockets, usesByLag(nodes))
+}
+
+/** By which the primary knows a node of a replica set. */
+export const nameOf = ({ service_id }: Place, node: number): string => `${service_id}_${node}`
