@@ -40,6 +40,8 @@ export type StandbyWish = {
   /** Where it listens; absent: on its unix socket only. */
   listen?: Endpoint
   installation: PostgresInstallation
+  /** Asked before a server that runs is stopped or given up; false: not now, because others depend on it. */
+  mayLeave?: () => Promise<boolean>
 }
 
 export type StandbySeen = {
@@ -77,7 +79,7 @@ export async function ensureStandby(host: LocalHost, wish: StandbyWish): Promise
   await host.effect('limits: set')
   await host.limits.ensure(groupOf(place), wish.size)
   const found = sender?.state === 'streaming' && running.found ? sender : await findStreaming(wish, running)
-  if (found === undefined) return { ...(await judgeSilence(host, place, wish.primary, running)), pid: running.pid }
+  if (found === undefined) return { ...(await judgeSilence(host, wish, place, running)), pid: running.pid }
   await ensureRemoved(host.effect, 'sign of not streaming', place.not_streaming)
   if (found.state === 'streaming') return { state: 'streaming', pid: running.pid, happenings: [] }
   return { ...seenAs('catching_up', 'a replica is catching up with its primary'), pid: running.pid }
@@ -105,6 +107,7 @@ export async function ensureStandbyRunning(
     return ready ? { ...ready, found: postmaster.ready } : still_starting
   }
   if (postmaster) {
+    if (postmaster.ready && !(await mayLeave(wish))) return { ...postmaster, found: true }
     const waiting_for = await ensureStopped(effect, place)
     if (waiting_for !== undefined) return waiting_for
   }
@@ -135,6 +138,8 @@ export async function ensureStandbyGone(
   for (const path of own) await ensureRemoved(effect, 'removed node', path)
   if (place.sockets !== place.service_sockets) await ensureRemoved(effect, 'socket folder', place.sockets)
 }
+
+const mayLeave = async (wish: StandbyWish) => (await wish.mayLeave?.()) ?? true
 
 const listenedAt = ({ place, listen }: StandbyWish) => (listen ? listeningAt(place, listen.port) : place)
 
@@ -179,10 +184,15 @@ async function judgeStart(host: LocalHost, place: Place, primary: Place, sentenc
 }
 
 /** Its server runs, and its primary serves, but they have not found each other. */
-async function judgeSilence(host: LocalHost, place: Place, primary: Place, { pid }: Postmaster): Promise<StandbySeen> {
+async function judgeSilence(
+  host: LocalHost,
+  wish: StandbyWish,
+  place: Place,
+  { pid }: Postmaster,
+): Promise<StandbySeen> {
   const reached = await replayedBy(place)
   const sign = reached === undefined ? `${pid} does not answer` : `${pid} stands at ${reached}`
-  if (!(await lastsTooLong(host, place, primary, sign))) {
+  if (!(await lastsTooLong(host, place, wish.primary, sign)) || !(await mayLeave(wish))) {
     return seenAs('not_streaming', 'a replica is not connected to its primary')
   }
   if (reached !== undefined) return await giveUp(host, place, 'it could not follow its primary any more')
