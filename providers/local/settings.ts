@@ -154,10 +154,15 @@ function followed(following: Following | undefined): Values {
   }
 }
 
+/** How many connections a server of this size has, when nothing forces it to have more. */
+export function connectionsOf(size: Size): number {
+  return size === 'shared' ? 50 : Math.min(50 * size.memory_gbs, connections_max)
+}
+
 function sized(size: Size, host_memory_mb: number): Values {
   const memory_mb = size === 'shared' ? shared_memory_mb : Math.min(size.memory_gbs * 1024, host_memory_mb)
   const cores = size === 'shared' ? 1 : Math.ceil(size.cpu_millis / 1000)
-  const connections = size === 'shared' ? 50 : Math.min(50 * size.memory_gbs, connections_max)
+  const connections = connectionsOf(size)
   return {
     shared_buffers: `${Math.floor(memory_mb / 4)}MB`,
     effective_cache_size: `${Math.floor((memory_mb * 3) / 4)}MB`,
