@@ -22,19 +22,22 @@ export async function findPrimary(place: Place): Promise<Primary> {
   return text === undefined ? first : (JSON.parse(text) as Primary) // written below, in one piece
 }
 
-export async function savePrimary(effect: Effect, place: Place, primary: Primary): Promise<void> {
+/** Throws when `before` no longer holds: somebody else has gone on while this process was not looking. */
+export async function savePrimary(effect: Effect, place: Place, before: Primary, next: Primary): Promise<void> {
   const path = pathOf(place)
   const aside = `${path}.new`
   await effect('primary: write aside')
   await rm(aside, { force: true })
   const file = await open(aside, 'wx', 0o600)
   try {
-    await file.writeFile(JSON.stringify(primary))
+    await file.writeFile(JSON.stringify(next))
     await file.sync()
   } finally {
     await file.close()
   }
   await effect('primary: rename into place')
+  const { term, switchovers } = await findPrimary(place)
+  if (term !== before.term || switchovers !== before.switchovers) throw new Error('the primary was changed by another')
   await rename(aside, path)
   await syncFolder(place.home)
 }

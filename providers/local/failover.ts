@@ -1,0 +1,163 @@
+// What happens when the primary of a service with replicas is lost: it is fenced, the replica that certainly has every
+// acknowledged commit is elected, and the one file that says who is primary is replaced. From there on the ordinary story of
+// a service goes on with another node, and the lost one becomes a replica again.
+// 1. Nobody is elected before the lost primary was seen gone, so there are never two.
+// 2. Nobody is elected who may lack an acknowledged commit. If that cannot be known, the lost one is started again instead.
+// 3. It may be cut off anywhere: until the file is replaced everything begins anew, after that the new primary is found.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Happening, WantedService } from '../provider.ts'
+import { majorOf } from './data-directory.ts'
+import { readIfThere, statIfThere } from './effect.ts'
+import { ensureFenced } from './fence.ts'
+import { nodeOf, type Place } from './layout.ts'
+import { answers } from './liveness.ts'
+import type { LocalHost } from './local-host.ts'
+import { findPosition } from './position.ts'
+import { findPrimary, savePrimary, type Primary } from './primary.ts'
+import { ensureLeading, listensAsPrimary, saveTimeline } from './promotion.ts'
+import { electionOf, lsnText, type Election, type Position, type SeenNode, type SyncList } from './quorum.ts'
+import { findPostmaster } from './server-process.ts'
+import { ensureStandbyRunning } from './standby.ts'
+import { isStandby } from './standby-data.ts'
+import { ensureTail } from './wal-tail.ts'
+
+/** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
+export type PrimarySeen = { place: Place; happenings: Happening[]; waiting_for?: string }
+
+/** Twice as much as the watch waits before it tells that a server is silent. */
+const answer_within_ms = 4_000
+
+/** Before anything else is done to a service that should serve: afterwards the primary's node is the one to go on with. */
+export async function ensurePrimary(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+  const primary = await findPrimary(base)
+  const place = nodeOf(base, primary.node, 'primary')
+  const standbys = (await listNodes(base)).filter((node) => node !== primary.node)
+  if (standbys.length === 0) return { place, happenings: [] }
+  const trouble = await troubleOf(place)
+  if (trouble === undefined) {
+    await ensureLeading(host.effect, place)
+    return { place, happenings: [] }
+  }
+  return await replace(host, base, wanted, primary, standbys, trouble)
+}
+
+/** The nodes of a service that have data, by number. */
+export async function listNodes(base: Place): Promise<number[]> {
+  const names = await readdir(base.home).catch(() => [])
+  const numbers = names.flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
+  const nodes = [0, ...numbers.toSorted((a, b) => a - b)]
+  const there = await Promise.all(nodes.map((node) => statIfThere(nodeOf(base, node, 'standby').data)))
+  return nodes.filter((_, at) => there[at])
+}
+
+type Trouble = { what: string; data_is_there: boolean }
+
+/** Why the primary is lost; undefined while it is well, starting, or was stopped by somebody who wanted that. */
+async function troubleOf(place: Place): Promise<Trouble | undefined> {
+  const name = `the primary (node ${place.node})`
+  if (!(await statIfThere(place.data))) return { what: `${name} has lost its data directory`, data_is_there: false }
+  const { postmaster, died } = await findPostmaster(place)
+  if (died) return { what: `${name} has ended by itself`, data_is_there: true }
+  if (!postmaster?.ready || !(await listensAsPrimary(place))) return undefined
+  if (await answers(join(place.sockets, `.s.PGSQL.${place.port}`), answer_within_ms)) return undefined
+  return { what: `${name} does not answer`, data_is_there: true }
+}
+
+async function replace(
+  host: LocalHost,
+  base: Place,
+  wanted: WantedService,
+  primary: Primary,
+  standbys: readonly number[],
+  trouble: Trouble,
+): Promise<PrimarySeen> {
+  const place = nodeOf(base, primary.node, 'primary')
+  const happenings: Happening[] = [{ kind: 'primary lost', message: trouble.what }]
+  await ensureFenced(host.effect, place)
+  happenings.push({ kind: 'fenced', message: `no process of node ${primary.node} is left` })
+  const election = await elect(host, base, wanted, primary.node, standbys, trouble)
+  if ('wait' in election) {
+    const { wait } = election
+    if (!trouble.data_is_there) return { place, happenings, waiting_for: `${trouble.what}, and ${wait}` }
+    happenings.push({ kind: 'not replaced', message: `node ${primary.node} is started again, because ${wait}` })
+    return { place, happenings }
+  }
+  const { elect: node, position } = election
+  const at = `${lsnText(position.lsn)} on timeline ${position.timeline}`
+  happenings.push({ kind: 'elected', message: `node ${node} becomes the primary; it has everything up to ${at}` })
+  return { place: await handOver(host, base, wanted, { before: primary, node, position }), happenings }
+}
+
+/** Makes this node the primary. Nothing of the one before may run. */
+export async function handOver(
+  { effect }: LocalHost,
+  base: Place,
+  wanted: WantedService,
+  { before, node, position }: { before: Primary; node: number; position: Position },
+): Promise<Place> {
+  const place = nodeOf(base, node, 'primary')
+  const lost = nodeOf(base, before.node, 'standby')
+  const others = (await listNodes(base)).filter((one) => one !== node).map((one) => nodeOf(base, one, 'standby'))
+  // From here on it does nothing until it is started as the primary.
+  await ensureLeading(effect, place)
+  const timeline = (await statIfThere(lost.data)) ? await ensureTail(effect, lost, place, position) : position.timeline
+  await saveTimeline(effect, place, others, timeline)
+  // Whoever waits for a planned change has got one.
+  const switchovers = Math.max(before.switchovers, wanted.ha?.switchovers ?? 0)
+  await savePrimary(effect, base, before, { node, term: before.term + 1, switchovers })
+  return place
+}
+
+async function elect(
+  host: LocalHost,
+  base: Place,
+  wanted: WantedService,
+  primary: number,
+  standbys: readonly number[],
+  { data_is_there }: Trouble,
+): Promise<Election> {
+  const places = standbys.map((node) => nodeOf(base, node, 'standby'))
+  const running = await Promise.all(places.map(isRunning))
+  // Everything ended at once, as by a reboot: the primary itself is the quickest to be back.
+  if (data_is_there && !running.includes(true)) return { wait: 'none of its replicas runs' }
+  const lists = await findSyncLists(base)
+  const seen = await Promise.all(places.filter((_, at) => running[at]).map(lookAt))
+  const election = electionOf({ primary, lists, seen })
+  if ('elect' in election) return election
+  const lost = nodeOf(base, primary, 'primary')
+  const started = places.filter((_, at) => !running[at]).map((place) => startAndLookAt(host, place, lost, wanted))
+  return electionOf({ primary, lists, seen: [...seen, ...(await Promise.all(started))] })
+}
+
+/** As a replica: one that was a primary before and was not yet turned round says nothing about itself. */
+async function isRunning(place: Place): Promise<boolean> {
+  return (await isStandby(place)) && (await findPostmaster(place)).postmaster !== undefined
+}
+
+async function lookAt(place: Place): Promise<SeenNode> {
+  return { node: place.node, position: await findPosition(place) }
+}
+
+async function startAndLookAt(
+  host: LocalHost,
+  place: Place,
+  primary: Place,
+  { size }: WantedService,
+): Promise<SeenNode> {
+  const major = await majorOf(place)
+  const installation = host.installations.find((one) => one.major === major)
+  if (installation === undefined) return { node: place.node }
+  const name = `node_${place.node}`
+  const started = await ensureStandbyRunning(host, { place, primary, name, slot: name, size, installation })
+  return typeof started === 'string' ? { node: place.node } : await lookAt(place)
+}
+
+/** Every list that may be in force: one, or two while one is being replaced. */
+async function findSyncLists({ synchronous }: Place): Promise<SyncList[]> {
+  const text = (await readIfThere(synchronous)) ?? ''
+  return [...text.matchAll(/ANY (\d+) \(([^)]*)\)/g)].map(([, count, names = '']) => ({
+    sync_count: Number(count),
+    members: [...names.matchAll(/node_(\d+)/g)].map(([, node]) => Number(node)),
+  }))
+}
