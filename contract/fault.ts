@@ -53,6 +53,7 @@ export class Fault extends Error {
 }
 
 export const unknown_service = 'no service with that id exists'
+export const unknown_replica_set = 'no replica set with that id exists'
 export const unknown_project = 'no project with that id exists'
 
 export const unknown_member = 'no member of this project has that id'

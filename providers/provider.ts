@@ -116,7 +116,14 @@ export type ObservedService = {
 }
 
 /** What somebody is about to ask for; a provider refuses what it can never make. */
-export type Offer = { size: Size; extensions: readonly string[] }
+export type Offer = {
+  size: Size
+  extensions: readonly string[]
+  /** With a connection pooler. */
+  pooler?: true
+  /** With one endpoint for several nodes. */
+  balancer?: true
+}
 
 export type LogEntry = {
   /** RFC 3339. */

@@ -1,12 +1,19 @@
 // The ids in paths: their form, and what is said when there is no such thing. A malformed id is an unknown one, and says
 // nothing more. One row for each name that the contract's paths use; all other names have the common form.
-import { unknown_member, unknown_project, unknown_service, unknown_token } from '#contract/fault.ts'
+import {
+  unknown_member,
+  unknown_project,
+  unknown_replica_set,
+  unknown_service,
+  unknown_token,
+} from '#contract/fault.ts'
 import { id_form } from './id.ts'
 import { public_key_form } from './identity/token.ts'
 
 const rows: Readonly<Record<string, { form: RegExp; unknown: string }>> = {
   project_id: { form: id_form, unknown: unknown_project },
   service_id: { form: id_form, unknown: unknown_service },
+  replica_set_id: { form: id_form, unknown: unknown_replica_set },
   user_id: { form: /^[1-9]\d{0,14}$/, unknown: unknown_member },
   public_key: { form: public_key_form, unknown: unknown_token },
 }

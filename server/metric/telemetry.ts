@@ -59,6 +59,11 @@ const service_families: [name: string, help: string, of: (metrics: ServiceMetric
   ['disk_bytes', 'Data and write-ahead log on the disk.', ({ disk_usage_bytes }) => disk_usage_bytes],
   ['connections', 'Open sessions of clients.', ({ connections }) => connections],
   ['transactions_per_second', 'Committed and rolled back.', ({ transactions_per_second }) => transactions_per_second],
+  [
+    'replication_lag_bytes',
+    'Write-ahead log that the replica farthest behind has yet to replay.',
+    ({ replication_lag_bytes }) => replication_lag_bytes,
+  ],
   ['cache_hit_ratio', 'Blocks found in shared memory, of all asked for.', ({ cache_hit_ratio }) => cache_hit_ratio],
 ]
 
@@ -67,7 +72,9 @@ function serviceFamilies(sampler: Sampler): string[] {
   return service_families.map(([name, help, of]) => {
     const readings = samples.flatMap(({ service_id, project_id, metrics }) => {
       const value = of(metrics)
-      return value === undefined ? [] : [{ labels: { service_id, project_id, role: 'primary' }, value }]
+      return value === undefined
+        ? []
+        : [{ labels: { service_id, project_id, role: name.startsWith('replication') ? 'replica' : 'primary' }, value }]
     })
     return family(`howdah_service_${name}`, 'gauge', help, readings)
   })

@@ -1,5 +1,6 @@
 // The services table. One statement a function; a row keeps its column names everywhere.
 import type { Sql } from '../db.ts'
+import { replica_set_columns, type ReplicaSetRow } from '../replica-set/store.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 
@@ -33,6 +34,13 @@ export type ServiceRow = {
   /** In UTC, to the microsecond. */
   source_time: string | null
   source_failed: boolean
+  replica_count: number
+  sync_replica_count: number
+  switchovers: number
+  pooler: boolean
+  pooler_port: number | null
+  /** In the order of their making. */
+  replica_sets: ReplicaSetRow[]
 }
 
 export type Source = Pick<
@@ -44,7 +52,11 @@ const columns = `service_id, project_id, name, created, region_code, service_typ
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
   deleted_at, state, settled_generation, observed_at, waiting_for,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
-  to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time`
+  to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
+  replica_count, sync_replica_count, switchovers, pooler, pooler_port,
+  (select coalesce(json_agg(one), '[]') from (
+     select ${replica_set_columns} from replica_sets where replica_sets.service_id = services.service_id
+     order by replica_sets.created, replica_set_id) as one) as replica_sets`
 
 /** What a new row needs; everything else has its default. */
 export type NewService = Pick<
@@ -62,7 +74,7 @@ export type NewService = Pick<
   | 'extensions'
   | 'password_verifier'
 > &
-  Partial<Source>
+  Partial<Source & Pick<ServiceRow, 'replica_count' | 'sync_replica_count'>>
 
 /** The part of a row that requests may change. */
 export type WantedChange = Partial<
@@ -78,17 +90,21 @@ export type WantedChange = Partial<
     | 'shape_generation'
     | 'password_verifier'
     | 'deleted_at'
+    | 'replica_count'
+    | 'sync_replica_count'
+    | 'switchovers'
+    | 'pooler'
+    | 'pooler_port'
   >
 >
 
-/** Undefined when the endpoint is taken by now: the caller chooses another one. */
-export async function insertService(tx: Sql, row: NewService): Promise<ServiceRow | undefined> {
+export async function insertService(tx: Sql, row: NewService): Promise<ServiceRow> {
   const [inserted] = await tx.query<ServiceRow>(
     `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
        cpu_millis, memory_gbs, extensions, password_verifier,
-       source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-     on conflict on constraint endpoint_is_used_once do nothing
+       source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time,
+       replica_count, sync_replica_count)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
      returning ${columns}`,
     [
       row.service_id,
@@ -108,8 +124,11 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
       row.source_strategy,
       row.source_snapshot_id,
       row.source_time,
+      row.replica_count ?? 0,
+      row.sync_replica_count ?? 0,
     ],
   )
+  if (inserted === undefined) throw new Error('an insert returned no row')
   return inserted
 }
 
@@ -157,11 +176,6 @@ export async function countServices(tx: Sql, project_id: string, at_most: number
     [project_id, at_most],
   )
   return row?.count ?? 0
-}
-
-export async function listPorts(sql: Sql, region_code: string): Promise<number[]> {
-  const rows = await sql.query<{ port: number }>(`select port from services where region_code = $1`, [region_code])
-  return rows.map((row) => row.port)
 }
 
 export async function saveWanted(tx: Sql, service_id: string, change: WantedChange): Promise<void> {
