@@ -11,6 +11,7 @@ import { noSpaceSentence, placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensureLogRetention } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
+import { ensurePoolerGone, pausePooler } from './pooler.ts'
 import { portIsFree } from './port.ts'
 import { probe } from './probe.ts'
 import { ensureReplayable, ensureReplayForgotten } from './replay.ts'
@@ -27,6 +28,7 @@ import {
   type Hashes,
   type Postmaster,
 } from './server-process.ts'
+import { withPooler } from './service-pooler.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from './snapshot.ts'
 
@@ -84,6 +86,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
   host.pruned_seen.delete(place.service_id)
   await host.jobs.end(place.service_id)
   if (await findHold(place)) return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
+  await ensurePoolerGone(host, place)
   await ensureKilled(host.effect, place)
   if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
   await host.effect('limits: remove')
@@ -95,6 +98,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
 async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
   host.archive_watch.forget(place.service_id)
+  await ensurePoolerGone(host, place)
   const waiting_for = await ensureStopped(host.effect, place)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   return { state: 'stopped', settled: true, happenings: [] }
@@ -115,7 +119,8 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
     host.archive_watch.track(place)
     await ensureReplayForgotten(host.effect, place)
     await beginSnapshot(host, place, wanted)
-    return { ...(await ensureLogin(host, place, wanted, postmaster)), happenings }
+    const seen = await ensureLogin(host, place, wanted, postmaster)
+    return await withPooler(host, place, wanted, { ...seen, happenings })
   } finally {
     await ensureLimits(host, place, wanted.size)
   }
@@ -145,6 +150,8 @@ async function ensureRunning(
   const stale = found.postmaster !== undefined && found.postmaster.settings_hash !== start.settings_hash
   if (stale) {
     host.watch.forget(place.service_id)
+    // It goes on when PostgreSQL serves again.
+    await pausePooler(host, place)
     const waiting_for = await ensureStopped(effect, place)
     if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   }

@@ -1,0 +1,102 @@
+// The connection pooler as its customers meet it: who gets in by which door, and what each of them may do.
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { withSuperuser } from '#providers/local/superuser.ts'
+import { placeOf } from '#providers/local/layout.ts'
+import { as_root, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
+import { loginWithoutPassword } from './empty-password.ts'
+import { askThrough, loginThrough, newPooled, poolerPid } from './pooled.ts'
+
+const { newWorld } = useWorlds()
+
+const transactions = { database: 'tsdb_transaction' }
+
+test('every role gets in, by session and by transaction, and a new password holds at once', async () => {
+  const pooled = await newPooled(await newWorld())
+  const { provider, wanted } = pooled
+  const own_backend = 'select pg_backend_pid()'
+
+  const session = await loginThrough(pooled)
+  await session.query('create temp table kept as select 7 as n')
+  expect((await session.query('select n from kept')).rows).toEqual([{ n: 7 }])
+  expect(await askThrough(pooled, own_backend, transactions)).toBe(await askThrough(pooled, own_backend, transactions))
+
+  await session.query(`create role app login password 'first secret'`)
+  const app = { user: 'app', password: 'first secret' }
+  expect(await askThrough(pooled, 'select current_user', app)).toBe('app')
+  expect(await askThrough(pooled, 'select current_user', { ...app, ...transactions })).toBe('app')
+  await session.query(`alter role app password 'second secret'`)
+  const changed = { ...app, password: 'second secret' }
+  await expect(askThrough(pooled, 'select 1', app)).rejects.toThrow(/authentication failed/)
+  expect(await askThrough(pooled, 'select current_user', changed)).toBe('app')
+  await session.query('alter role app nologin')
+  await expect(askThrough(pooled, 'select 1', changed)).rejects.toThrow(/no such user/)
+
+  const pid = await poolerPid(pooled.world, wanted)
+  const renewed = { ...wanted, generation: 2, password_verifier: verifierOf('second password') }
+  await settle(provider, renewed)
+  expect(await askThrough(pooled, 'select current_user', { password: 'second password' })).toBe('tsdbadmin')
+  await expect(askThrough(pooled, 'select 1')).rejects.toThrow(/authentication failed/)
+  expect((await session.query('select n from kept')).rows).toEqual([{ n: 7 }])
+  expect(await poolerPid(pooled.world, wanted)).toBe(pid)
+  await session.end()
+})
+
+test('the master role may look at statistics, and nobody may command', async () => {
+  const pooled = await newPooled(await newWorld())
+  const statistics = { database: 'pgbouncer' }
+  expect(await askThrough(pooled, 'show version', statistics)).toMatch(/^PgBouncer/)
+  for (const command of ['pause', 'reload', 'shutdown', 'kill tsdb', 'set log_connections = 1']) {
+    await expect(askThrough(pooled, command, statistics)).rejects.toThrow(/admin access needed/)
+  }
+  await askThrough(pooled, `create role app login password 'a secret'`)
+  await expect(askThrough(pooled, 'show pools', { ...statistics, user: 'app', password: 'a secret' })).rejects.toThrow()
+})
+
+test('who must not get in does not', async () => {
+  const pooled = await newPooled(await newWorld())
+  const { provider, wanted, world } = pooled
+  const ask = (login: Parameters<typeof loginThrough>[1]) => askThrough(pooled, 'select 1', login)
+  await expect(ask({ password: 'a wrong one' })).rejects.toThrow(/authentication failed/)
+  await expect(ask({ tls: false })).rejects.toThrow(/SSL required/)
+  await expect(ask({ database: 'postgres' })).rejects.toThrow(/no such database/)
+  await expect(ask({ user: 'nobody' })).rejects.toThrow(/no such user/)
+
+  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  await withSuperuser(place, {}, (client) =>
+    client.query(`create role boss superuser login password 'a secret';
+                  create role late login password 'a secret' valid until '2020-01-01'; create role bare login`),
+  )
+  for (const user of ['boss', 'late', 'bare', 'postgres']) {
+    await expect(ask({ user, password: 'a secret' })).rejects.toThrow(/no such user/)
+  }
+  // The roles without a password, which PgBouncer by itself would let in with an empty one.
+  for (const user of ['howdah_pooler', 'howdah_standby', 'pgbouncer', 'bare', 'tsdbadmin']) {
+    for (const database of ['tsdb', 'tsdb_transaction', 'pgbouncer']) {
+      const answers = await loginWithoutPassword(wanted.pooler, provider.authority_pem, { user, database })
+      expect({ user, database, answers }).toMatchObject({ answers: expect.stringMatching(/^R{0,2}E$/) })
+    }
+  }
+  await expect(askThrough(pooled, `select pg_catalog.howdah_pooler_lookup('tsdbadmin')`)).rejects.toThrow(
+    /permission denied/,
+  )
+})
+
+test('there may be 20 clients for each connection by transaction and one by session, and no more', async () => {
+  const pooled = await newPooled(await newWorld())
+  const { pooler } = pooled.wanted
+  const clients = (50 - 17) * 21
+  const knocking = Array.from({ length: clients }, () => connect(pooler))
+  onTestFinished(() => {
+    for (const socket of knocking) socket.destroy()
+  })
+  // Whoever asks for TLS and is answered is a client.
+  for (const socket of knocking) socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]))
+  await Promise.all(knocking.map((socket) => once(socket, 'data')))
+  await expect(askThrough(pooled, 'select 1')).rejects.toThrow(/no more connections allowed/)
+  // It serves all that it may serve, which is no reason to do anything about it.
+  expect(await settle(pooled.provider, pooled.wanted)).toMatchObject({ state: 'serving', happenings: [] })
+  for (const socket of knocking.splice(0, 100)) socket.destroy()
+  await expect.poll(() => askThrough(pooled, 'select 1').catch(String)).toBe('1')
+})
