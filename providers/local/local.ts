@@ -5,6 +5,7 @@ import { availableParallelism, totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Offer, Provider } from '../provider.ts'
 import { newArchiveWatch } from './archive-watch.ts'
+import { balancerRefusal } from './balancer.ts'
 import { ensureAuthority } from './certificate.ts'
 import { ensureFolder, newEffect, statIfThere, type Effect } from './effect.ts'
 import {
@@ -21,6 +22,7 @@ import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { newMeter } from './metrics.ts'
+import { ensurePoolerGone, poolerRefusal } from './pooler.ts'
 import { freePort } from './port.ts'
 import { applyReplicaSet } from './replica-set.ts'
 import { ensureStopped } from './server-process.ts'
@@ -68,6 +70,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     installations: host.installations,
     newEndpoint: async (taken) => ({ host: options.host, port: await freePort(options.host, options.ports, taken) }),
     refusalOf: async (offer) =>
+      (offer.pooler && (await poolerRefusal())) ??
+      (offer.balancer && (await balancerRefusal())) ??
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyService(host, wanted),
     applyReplicaSet: (wanted) => applyReplicaSet(host, wanted),
@@ -186,6 +190,7 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   if (!seen) return
   const place = placeOf(host.directory, service_id, portOf(seen), host.as_root)
   host.watch.forget(service_id)
+  await ensurePoolerGone(host, place)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
     // Its control groups go too: whoever stops everything may be about to remove everything.
     if ((await ensureStopped(host.effect, place)) === undefined) return await host.limits.remove(service_id)
