@@ -1,6 +1,7 @@
 // What the files of this provider share: the host as it was found when the provider was opened, and the little that this
 // process remembers to save itself work. Losing that memory changes nothing but the cost of the next look.
 import type { ArchiveWatch } from './archive-watch.ts'
+import type { BalanceWatch } from './balance-watch.ts'
 import type { Authority } from './certificate.ts'
 import type { Effect } from './effect.ts'
 import type { PostgresInstallation } from './installation.ts'
@@ -22,6 +23,7 @@ export type LocalHost = {
   log_retention: LogRetention
   watch: Watch
   archive_watch: ArchiveWatch
+  balance_watch: BalanceWatch
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>
   /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */

@@ -5,6 +5,7 @@ import { availableParallelism, totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Offer, Provider } from '../provider.ts'
 import { newArchiveWatch } from './archive-watch.ts'
+import { newBalanceWatch } from './balance-watch.ts'
 import { balancerRefusal } from './balancer.ts'
 import { ensureAuthority } from './certificate.ts'
 import { ensureFolder, newEffect, statIfThere, type Effect } from './effect.ts'
@@ -85,6 +86,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     close: async () => {
       host.watch.close()
       host.archive_watch.close()
+      host.balance_watch.close()
       await host.jobs.close()
       await prepared
     },
@@ -136,6 +138,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     log_retention: options.log_retention ?? log_retention_default,
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
+    balance_watch: newBalanceWatch(effect),
     roles_seen: new Map(),
     deaths_told: new Set(),
     stalls_told: new Set(),

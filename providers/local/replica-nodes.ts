@@ -1,0 +1,160 @@
+// The nodes of a replica set: each a standby of the service's primary, made and mended one after the other, so that a set
+// of several goes on serving. A node that does not serve, or is about to stop, is taken out of the balancer first, and
+// comes back when it serves again.
+import { readdir } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { Endpoint, Happening, WantedReplicaSet } from '../provider.ts'
+import { nameOf } from './balance-watch.ts'
+import { ensureUses, findUses } from './balancer-control.ts'
+import { ensureRemoved, statIfThere } from './effect.ts'
+import { findHold } from './hold.ts'
+import type { PostgresInstallation } from './installation.ts'
+import { groupOf, nodeOf, type Place } from './layout.ts'
+import type { LocalHost } from './local-host.ts'
+import { ensureKilled, ensureStopped, findPostmaster } from './server-process.ts'
+import {
+  ensureStandby,
+  ensureStandbyGone,
+  ensureStandbyRunning,
+  type StandbySeen,
+  type StandbyWish,
+} from './standby.ts'
+
+export type ReplicaSet = {
+  wanted: WantedReplicaSet
+  place: Place
+  /** Of the node that is its service's primary now. */
+  primary: Place
+  listen: Endpoint
+  /** In front of every program: what brings it into the network of the set. */
+  prefix: readonly string[]
+}
+
+export type NodesSeen = {
+  /** How many of them can be read from. */
+  running: number
+  waiting_for?: string
+  look_again_seconds?: number
+  happenings: readonly Happening[]
+}
+
+/** Addresses of the loopback network, 127.0.0.0/8, from here on: far from those that people use by hand. */
+const first_loopback_block = 100
+
+/**
+ * Where customers reach a node, through the balancer. The set's own port, unique on this host, makes the addresses unique
+ * too: in a network, where everybody listens at the same port, the port alone would not.
+ */
+export function nodeAddressOf({ wanted, listen }: ReplicaSet, node: number): Endpoint {
+  if (wanted.nodes === 1) return listen
+  const { port } = wanted.endpoint
+  return { host: `127.${first_loopback_block + node}.${port >> 8}.${port & 255}`, port: listen.port }
+}
+
+export async function ensureNodes(
+  host: LocalHost,
+  set: ReplicaSet,
+  installation: PostgresInstallation,
+): Promise<NodesSeen> {
+  const seen: StandbySeen[] = []
+  for (let node = 0; node < set.wanted.nodes; node++) seen.push(await ensureNode(host, set, node, installation))
+  const late = seen.filter(({ state }) => state !== 'streaming')
+  const running = seen.filter(({ pid }) => pid !== undefined).length
+  const paces = late.flatMap(({ look_again_seconds }) => look_again_seconds ?? [])
+  const waiting_for = late.find((one) => one.waiting_for !== undefined)?.waiting_for
+  return {
+    running,
+    ...(waiting_for !== undefined && { waiting_for }),
+    ...(paces.length > 0 && { look_again_seconds: Math.min(...paces) }),
+    happenings: seen.flatMap(({ happenings }) => happenings),
+  }
+}
+
+/** Every node that is there at all stops cleanly. A sentence while one has not. */
+export async function ensureNodesStopped(host: LocalHost, place: Place): Promise<string | undefined> {
+  const waiting = await Promise.all(
+    (await listNodes(place)).map((node) => ensureStopped(host.effect, nodeOf(place, node, 'standby'))),
+  )
+  return waiting.find((sentence) => sentence !== undefined)
+}
+
+/** Ends every node at once; their files go with the home of the set. A sentence while somebody else is making one. */
+export async function ensureNodesGone(host: LocalHost, place: Place): Promise<string | undefined> {
+  const nodes = (await listNodes(place)).map((node) => nodeOf(place, node, 'standby'))
+  for (const node of nodes) {
+    if (await findHold({ ...node, copying: node.making })) return 'another server is copying its data'
+  }
+  for (const node of nodes) {
+    await ensureKilled(host.effect, node)
+    await host.effect('limits: remove')
+    await host.limits.remove(groupOf(node))
+    await ensureRemoved(host.effect, 'socket folder', node.sockets)
+  }
+  return undefined
+}
+
+/** After the balancer has forgotten them. */
+export async function ensureSurplusGone(host: LocalHost, place: Place, wanted_nodes: number): Promise<void> {
+  for (const node of (await listNodes(place)).filter((one) => one >= wanted_nodes)) {
+    host.watch.forget(watchedAs(place, node))
+    await ensureStandbyGone(host, nodeOf(place, node, 'standby'))
+  }
+}
+
+async function ensureNode(
+  host: LocalHost,
+  set: ReplicaSet,
+  node: number,
+  installation: PostgresInstallation,
+): Promise<StandbySeen> {
+  const place = nodeOf(set.place, node, 'standby')
+  const use = (how: 'in' | 'off') => ensureUses(host.effect, place.service_sockets, new Map([[node, how]]))
+  const wish: StandbyWish = {
+    place,
+    primary: set.primary,
+    name: nameOf(set.place, node),
+    size: set.wanted.size,
+    listen: nodeAddressOf(set, node),
+    installation,
+    mayLeave: async () => {
+      const may = await canSpare(set, node)
+      if (may) await use('off')
+      return may
+    },
+  }
+  if ((await findReady(place)) === undefined) await use('off')
+  const { pid: _, ...seen } = await ensureStandby(host, wish)
+  // While its primary is away it is not judged; but it can be read from.
+  if (seen.state === 'not_streaming' && (await statIfThere(place.data))) await ensureStandbyRunning(host, wish)
+  const pid = await findReady(place)
+  if (pid === undefined) return seen
+  host.watch.track(watchedAs(place, node), pid)
+  if ((await findUses(place.service_sockets))?.get(node) === 'off') await use('in')
+  return { ...seen, pid }
+}
+
+/** Whether readers have somewhere else to go. A set of one has no choice. */
+async function canSpare({ wanted, place }: ReplicaSet, node: number): Promise<boolean> {
+  if (wanted.nodes === 1) return true
+  for (let other = 0; other < wanted.nodes; other++) {
+    if (other !== node && (await findReady(nodeOf(place, other, 'standby'))) !== undefined) return true
+  }
+  return false
+}
+
+async function findReady(place: Place): Promise<number | undefined> {
+  const { postmaster } = await findPostmaster(place)
+  return postmaster?.ready ? postmaster.pid : undefined
+}
+
+/** By their traces: the first one's files lie in the home of the set itself. */
+async function listNodes(place: Place): Promise<number[]> {
+  const homes = (await readdir(place.home).catch(() => [])).flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? [])
+  const prefix = `${basename(place.service_sockets)}.`
+  const folders = (await readdir(dirname(place.service_sockets)).catch(() => [])).filter((name) =>
+    name.startsWith(prefix),
+  )
+  return [...new Set([0, ...[...homes, ...folders.map((name) => name.slice(prefix.length))].map(Number)])]
+}
+
+const watchedAs = ({ service_id }: Place, node: number) => `${service_id}/${node}`
