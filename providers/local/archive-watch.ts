@@ -28,7 +28,8 @@ export function newArchiveWatch(): ArchiveWatch {
 
   return {
     track(place) {
-      if (!tracked.has(place.service_id)) tracked.set(place.service_id, { place, stalled: false })
+      const before = tracked.get(place.service_id)
+      if (before?.place.data !== place.data) tracked.set(place.service_id, { place, stalled: false })
     },
     forget: (service_id) => void tracked.delete(service_id),
     onStall: (callback) => void callbacks.push(callback),

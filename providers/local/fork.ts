@@ -12,8 +12,9 @@ import { chownTree, copyTree, syncTree } from './copy-tree.ts'
 import { syncFolder } from './data-directory.ts'
 import { ensureRemoved, statIfThere } from './effect.ts'
 import { withHold } from './hold.ts'
-import { placeOf, portOf, type Place } from './layout.ts'
+import { placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
+import { findService } from './nodes.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from './replay.ts'
 import { findSnapshot, lastWalFileFor, snapshotData } from './snapshot.ts'
 import { gatherWal } from './source-wal.ts'
@@ -53,10 +54,9 @@ const failedFor = (waiting_for: string): ForkSeen => ({
   look_again_seconds: look_again_seldom_seconds,
 })
 
-/** As root the owner of its data says under which port, and thus as which user, the parent was made. */
-async function parentPlace(host: LocalHost, service_id: string): Promise<Place> {
-  const seen = await statIfThere(placeOf(host.directory, service_id, 0, host.as_root).data)
-  return placeOf(host.directory, service_id, seen ? portOf(seen) : 0, host.as_root)
+/** Also of one that is gone: then nothing is found there. */
+async function parentPlace({ directory, as_root }: LocalHost, service_id: string): Promise<Place> {
+  return (await findService(directory, service_id, as_root)) ?? placeOf(directory, service_id, 0, as_root)
 }
 
 async function make(host: LocalHost, place: Place, parent: Place, source: ServiceSource, signal: AbortSignal) {

@@ -16,17 +16,17 @@ import {
   type PostgresInstallation,
 } from './installation.ts'
 import { newJobs } from './jobs.ts'
-import { foldersOf, nobody, placeOf, portOf, tooLongSentence } from './layout.ts'
+import { foldersOf, groupOf, nobody, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { newMeter } from './metrics.ts'
+import { ensureNodesStopped, findService, listPlaces } from './nodes.ts'
 import { ensurePoolerGone, poolerRefusal } from './pooler.ts'
 import { freePort } from './port.ts'
 import { applyReplicaSet } from './replica-set.ts'
-import { ensureStopped } from './server-process.ts'
 import { applyService } from './service.ts'
 import { ensureTemplate } from './template.ts'
 import { newWatch } from './watch.ts'
@@ -81,6 +81,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     watch: (onChange) => {
       host.watch.onChange(onChange)
       host.archive_watch.onStall(onChange)
+      host.balance_watch.onMissing(onChange)
     },
     stopAll: () => stopAll(host),
     close: async () => {
@@ -188,15 +189,15 @@ async function stopAll(host: LocalHost): Promise<void> {
 }
 
 async function stopOne(host: LocalHost, service_id: string): Promise<void> {
-  const { data } = placeOf(host.directory, service_id, 0, host.as_root)
-  const seen = await statIfThere(data)
-  if (!seen) return
-  const place = placeOf(host.directory, service_id, portOf(seen), host.as_root)
+  const primary = await findService(host.directory, service_id, host.as_root)
+  if (!primary) return
   host.watch.forget(service_id)
-  await ensurePoolerGone(host, place)
+  await ensurePoolerGone(host, primary)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
-    // Its control groups go too: whoever stops everything may be about to remove everything.
-    if ((await ensureStopped(host.effect, place)) === undefined) return await host.limits.remove(service_id)
+    if ((await ensureNodesStopped(host.effect, primary)) !== undefined) continue
+    // Their control groups go too: whoever stops everything may be about to remove everything.
+    for (const place of await listPlaces(primary)) await host.limits.remove(groupOf(place))
+    return
   }
   throw new Error(`the PostgreSQL server of service ${service_id} does not stop`)
 }

@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto'
 import { hasArchiveModule } from './archive.ts'
 import { ensureFile, readIfThere } from './effect.ts'
 import type { PostgresInstallation } from './installation.ts'
+import type { Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { rotationMbOf } from './log/retention.ts'
 import type { Hashes } from './server-process.ts'
@@ -30,7 +31,15 @@ export async function ensureServerFiles(
   await ensureFile(effect, 'settings', place.settings, settings, place.owner)
   await ensureFile(effect, 'client rules', place.hba, hba, place.owner)
   await ensureFile(effect, 'user map', place.ident, ident, place.owner)
-  const certificate = new X509Certificate((await readIfThere(place.certificate)) ?? '').fingerprint256
-  const synchronous = (await readIfThere(place.synchronous)) ?? ''
-  return { settings_hash: hashOf([settings]), files_hash: hashOf([hba, ident, certificate, synchronous]) }
+  return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place) }
+}
+
+/** Of what the files say right now. */
+export async function findFilesHash(place: Place): Promise<string> {
+  const [hba = '', ident = '', pem = '', synchronous = ''] = await Promise.all(
+    [place.hba, place.ident, place.certificate, place.synchronous].map(readIfThere),
+  )
+  // What is remarked in the file changes nothing.
+  const lines = synchronous.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, ...lines])
 }

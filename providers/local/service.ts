@@ -1,60 +1,64 @@
 // The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
-import type { Happening, ObservedService, Size, WantedService } from '../provider.ts'
+// A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
+import { join } from 'node:path'
+import type { Happening, ObservedService, WantedService } from '../provider.ts'
 import { archiveTrouble } from './archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
 import { isDiskFull, statIfThere } from './effect.ts'
+import { ensurePrimary, type PrimarySeen } from './failover.ts'
 import { ensureForked } from './fork.ts'
 import { findHold } from './hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
-import { noSpaceSentence, placeOf, type Place } from './layout.ts'
+import { nodeOf, noSpaceSentence, placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensureLogRetention } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
-import { ensurePoolerGone, pausePooler } from './pooler.ts'
-import { portIsFree } from './port.ts'
+import { ensureNodesKilled, ensureNodesStopped, isBeingMade, listPlaces } from './nodes.ts'
+import { ensurePoolerGone } from './pooler.ts'
+import { findPrimary } from './primary.ts'
 import { probe } from './probe.ts'
+import { ensurePromoted } from './promotion.ts'
 import { ensureReplayable, ensureReplayForgotten } from './replay.ts'
 import { ensureCertificate } from './server-certificate.ts'
 import { ensureServerFiles } from './server-files.ts'
-import {
-  ensureKilled,
-  ensureReloaded,
-  ensureStopped,
-  findPostmaster,
-  readyPostmaster,
-  startPostmaster,
-  still_starting,
-  type Hashes,
-  type Postmaster,
-} from './server-process.ts'
+import { findPostmaster, type Hashes, type Postmaster } from './server-process.ts'
+import { look_again_soon_seconds, setback, withMore, type Seen } from './service-seen.ts'
 import { withPooler } from './service-pooler.ts'
+import { ensureLimits, ensureRunning, type Start } from './service-server.ts'
+import { floorOf } from './control-file.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from './snapshot.ts'
+import { isStandby } from './standby-data.ts'
+import { ensureStandbys } from './standbys.ts'
+import { nodeName } from './synchronous.ts'
 
-const look_again_soon_seconds = 1
-const look_again_after_setback_seconds = 3
 /** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
 const look_again_when_well_seconds = 300
 const look_again_when_hopeless_seconds = 60
 
-type Start = Hashes & { bin: string }
-
-/** What is seen of the service itself; its snapshots are looked at last. */
-type Seen = Omit<ObservedService, 'snapshots'>
-
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
-  const place = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
-  if (wanted.deleted) return { ...(await ensureGone(host, place)), snapshots: [] }
-  const seen = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
+  const base = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  if (wanted.deleted) return { ...(await ensureGone(host, base)), snapshots: [] }
+  const { place, happenings, waiting_for } = await findLeader(host, base, wanted)
+  // Whoever lost its primary knows already that it did not serve.
+  if (happenings.length > 0) host.deaths_told.add(wanted.service_id)
+  if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), happenings, snapshots: [] }
+  const looked = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(place), noSpaceSentence(host.directory))
   })
+  const seen = { ...looked, happenings: [...happenings, ...looked.happenings] }
   // What asks to be looked at again at once does not wait for copies.
   if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
   const { snapshots, ...copying } = await ensureSnapshots(host, place, wanted)
-  const pace = Math.min(seen.look_again_seconds ?? Infinity, copying.look_again_seconds ?? Infinity)
-  return { ...copying, ...seen, snapshots, ...(pace < Infinity && { look_again_seconds: pace }) }
+  return { ...withMore(seen, { ...copying, settled: true, happenings: [] }), snapshots }
+}
+
+/** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
+async function findLeader(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+  if (wanted.power === 'on') return await ensurePrimary(host, base, wanted)
+  return { place: nodeOf(base, (await findPrimary(base)).node, 'primary'), happenings: [] }
 }
 
 async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
@@ -74,24 +78,27 @@ async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedServi
     ensureDataDirectory(host.effect, place, () => host.template(installation)),
   )
   if (wanted.power === 'off') return await ensureOff(host, place)
-  return await ensureServing(host, place, wanted, { ...hashes, bin: installation.bin })
+  const seen = await ensureServing(host, place, wanted, { ...hashes, installation })
+  return await withPooler(host, place, wanted, seen)
 }
 
-async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
-  host.watch.forget(place.service_id)
-  host.archive_watch.forget(place.service_id)
-  host.roles_seen.delete(place.service_id)
-  host.deaths_told.delete(place.service_id)
-  host.stalls_told.delete(place.service_id)
-  host.pruned_seen.delete(place.service_id)
-  await host.jobs.end(place.service_id)
-  if (await findHold(place)) return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
-  await ensurePoolerGone(host, place)
-  await ensureKilled(host.effect, place)
-  if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
-  await host.effect('limits: remove')
-  await host.limits.remove(place.service_id)
-  await ensureDataGone(host.effect, place)
+async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
+  const { service_id } = base
+  host.watch.forget(service_id)
+  host.archive_watch.forget(service_id)
+  host.roles_seen.delete(service_id)
+  host.deaths_told.delete(service_id)
+  host.stalls_told.delete(service_id)
+  host.pruned_seen.delete(service_id)
+  await host.jobs.end(service_id)
+  const making = await Promise.all((await listPlaces(base)).map(isBeingMade))
+  if (making.includes(true) || (await findHold(base))) {
+    return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
+  }
+  await ensurePoolerGone(host, base)
+  await ensureNodesKilled(host, base)
+  if (base.owner) await ensureSharedMemoryGone(host.effect, base.owner)
+  await ensureDataGone(host.effect, base)
   return { state: 'absent', settled: true, happenings: [] }
 }
 
@@ -99,7 +106,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
   host.archive_watch.forget(place.service_id)
   await ensurePoolerGone(host, place)
-  const waiting_for = await ensureStopped(host.effect, place)
+  const waiting_for = await ensureNodesStopped(host.effect, place)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   return { state: 'stopped', settled: true, happenings: [] }
 }
@@ -113,17 +120,31 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   }
   const postmaster = await ensureRunning(host, place, wanted, start, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
+  const { promoted, waiting_for } = await ensurePromoted(host.effect, place)
+  if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for, look_again_soon_seconds), happenings }
+  if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
   host.deaths_told.delete(place.service_id)
   try {
-    host.watch.track(place.service_id, postmaster.pid)
-    host.archive_watch.track(place)
+    watch(host, place, wanted, postmaster)
     await ensureReplayForgotten(host.effect, place)
     await beginSnapshot(host, place, wanted)
-    const seen = await ensureLogin(host, place, wanted, postmaster)
-    return await withPooler(host, place, wanted, { ...seen, happenings })
+    const leader = { place, postmaster, installation: start.installation }
+    const [login, standbys] = await together(
+      ensureLogin(host, place, wanted, postmaster),
+      ensureStandbys(host, leader, wanted),
+    )
+    return { ...withMore(login, standbys), happenings: [...happenings, ...standbys.happenings] }
   } finally {
     await ensureLimits(host, place, wanted.size)
   }
+}
+
+/** Where others can take its place, its death and its silence are noticed at once. */
+function watch(host: LocalHost, place: Place, { ha }: WantedService, { pid }: Postmaster): void {
+  const socket_path = join(place.sockets, `.s.PGSQL.${place.port}`)
+  host.watch.track(place.service_id, pid, (ha?.replica_count ?? 0) > 0 ? { urgent: true, socket_path } : {})
+  host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
+  host.archive_watch.track(place)
 }
 
 async function ensureFiles(
@@ -134,62 +155,9 @@ async function ensureFiles(
 ): Promise<Hashes> {
   const { size, endpoint } = wanted
   await ensureCertificate(host.effect, place, host.authority, endpoint.host)
-  return await ensureServerFiles(host, installation, { size, endpoint, place })
-}
-
-/** A ready postmaster that was started with these settings; started, or stopped and started again, as needed. */
-async function ensureRunning(
-  host: LocalHost,
-  place: Place,
-  wanted: WantedService,
-  start: Start,
-  happenings: Happening[],
-): Promise<Postmaster | Seen> {
-  const { effect, limits } = host
-  const found = await findPostmaster(place)
-  const stale = found.postmaster !== undefined && found.postmaster.settings_hash !== start.settings_hash
-  if (stale) {
-    host.watch.forget(place.service_id)
-    // It goes on when PostgreSQL serves again.
-    await pausePooler(host, place)
-    const waiting_for = await ensureStopped(effect, place)
-    if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-  }
-  if (found.postmaster && !stale) await ensureReloaded(effect, place, found.postmaster, start.files_hash)
-  if (found.postmaster?.ready && !stale) return found.postmaster
-  if (found.postmaster && !stale) {
-    await ensureLimits(host, place, wanted.size)
-    const ready = await readyPostmaster(place)
-    return ready ?? setback('not_serving', still_starting, look_again_soon_seconds)
-  }
-  // What does not serve is said not to, before the time that a start and a recovery take.
-  if (found.died && !host.deaths_told.has(place.service_id)) {
-    host.deaths_told.add(place.service_id)
-    return setback('not_serving', 'PostgreSQL has ended by itself and is started again', 0)
-  }
-  if ((await findHold(place)) === 'copying while it stands still') {
-    return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
-  }
-  const { host: address, port } = wanted.endpoint
-  if (!(await portIsFree(address, port))) {
-    return setback(
-      'not_serving',
-      `port ${port} on ${address} is in use by another program; it starts when the port is free`,
-    )
-  }
-  // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
-  await ensureLimits(host, place, 'shared')
-  const started = await startPostmaster(effect, place, { ...start, limits, died: found.died })
-  const begun = typeof started !== 'string' || started === still_starting
-  if (found.died && begun) {
-    happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
-  }
-  return typeof started === 'string' ? setback('not_serving', started) : started
-}
-
-async function ensureLimits({ effect, limits }: LocalHost, { service_id }: Place, size: Size): Promise<void> {
-  await effect('limits: set')
-  await limits.ensure(service_id, size)
+  // One that takes over begins as the standby that it was.
+  const floor = (await isStandby(place)) ? await floorOf(place.data) : undefined
+  return await ensureServerFiles(host, installation, { size, endpoint, place, floor })
 }
 
 /** The master role can log in with the wanted password, as seen from outside. */
@@ -233,12 +201,4 @@ async function together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B
 async function stateOf(place: Place): Promise<ObservedService['state']> {
   if (!(await statIfThere(place.data))) return 'absent'
   return (await findPostmaster(place)).postmaster ? 'unknown' : 'not_serving'
-}
-
-function setback(
-  state: ObservedService['state'],
-  waiting_for: string,
-  look_again_seconds = look_again_after_setback_seconds,
-): Seen {
-  return { state, settled: false, waiting_for, look_again_seconds, happenings: [] }
 }

@@ -72,6 +72,12 @@ export function identOf(control_plane_user: string): string {
   return `howdah "${control_plane_user}" postgres\n`
 }
 
+/** Whether a server of this size has more of something than a standby with this can follow. */
+export function rises(size: Size, floor: Floor): boolean {
+  const values: Values = sized(size, 0)
+  return floored.some((name) => Number(values[name] ?? 0) > (floor[name] ?? Infinity))
+}
+
 /** Short enough for a command line, and equal only for equal texts. */
 export function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)

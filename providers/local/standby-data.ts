@@ -15,7 +15,7 @@ import { ensureKilled } from './server-process.ts'
 /** Its failure, such as a full disk, is thrown. */
 export async function ensureStandbyData(host: LocalHost, place: Place, primary: Place): Promise<'there' | 'copying'> {
   if (await statIfThere(place.data)) return 'there'
-  const name = `${place.service_id}/node ${place.node}`
+  const name = `${place.service_id}/node_${place.node}/data`
   await host.jobs.ensure(name, (signal) => make(host, place, primary, signal))
   return (await statIfThere(place.data)) ? 'there' : 'copying'
 }

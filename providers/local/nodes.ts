@@ -1,0 +1,62 @@
+// All nodes of one service together: which there are, by what lies on the disk, and how they are stopped and ended.
+// The primary stops first and sends everything to the others before it ends, so that each of them has it.
+import { readdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { ensureRemoved, statIfThere, type Effect } from './effect.ts'
+import { findHold } from './hold.ts'
+import { groupOf, nodeOf, placeOf, portOf, type Place } from './layout.ts'
+import type { LocalHost } from './local-host.ts'
+import { findPrimary } from './primary.ts'
+import { ensureKilled, ensureStopped } from './server-process.ts'
+
+/** A service's primary by its id alone; undefined when there is no such service. As root its port is told by its group. */
+export async function findService(directory: string, service_id: string, as_root: boolean): Promise<Place | undefined> {
+  const { home } = placeOf(directory, service_id, 0, as_root)
+  const seen = await statIfThere(home)
+  if (!seen) return undefined
+  const base = placeOf(directory, service_id, as_root ? portOf({ uid: seen.gid }) : 0, as_root)
+  return nodeOf(base, (await findPrimary(base)).node, 'primary')
+}
+
+/** Those with data, and those that are on their way there or away. */
+export async function listNodeFolders(place: Place): Promise<number[]> {
+  const names = await readdir(place.home).catch(() => [])
+  const numbers = names.flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
+  const first = names.some((name) => /^(data(\.new|\.gone)?|log)$/.test(name)) ? [0] : []
+  return [...first, ...numbers.toSorted((a, b) => a - b)]
+}
+
+/** The primary first, then the others as they are found. */
+export async function listPlaces(primary: Place): Promise<Place[]> {
+  const others = (await listNodeFolders(primary)).filter((node) => node !== primary.node)
+  return [primary, ...others.map((node) => nodeOf(primary, node, 'standby'))]
+}
+
+/** Whether some process is copying this node's data. */
+export async function isBeingMade(place: Place): Promise<boolean> {
+  return (await findHold({ ...place, copying: place.making })) !== undefined
+}
+
+/** A sentence while one of them has not ended yet. */
+export async function ensureNodesStopped(effect: Effect, primary: Place): Promise<string | undefined> {
+  for (const place of await listPlaces(primary)) {
+    const waiting_for = await ensureStopped(effect, place)
+    if (waiting_for !== undefined) return waiting_for
+  }
+  return undefined
+}
+
+/** Ends all processes, and takes away what lies outside the service's home. */
+export async function ensureNodesKilled(host: LocalHost, primary: Place): Promise<void> {
+  const { effect, limits } = host
+  for (const place of await listPlaces(primary)) {
+    await ensureKilled(effect, place)
+    await effect('limits: remove')
+    await limits.remove(groupOf(place))
+  }
+  const run = dirname(primary.service_sockets)
+  const prefix = `${basename(primary.service_sockets)}.`
+  for (const name of (await readdir(run)).filter((one) => one.startsWith(prefix))) {
+    await ensureRemoved(effect, 'socket folder', join(run, name))
+  }
+}

@@ -1,0 +1,93 @@
+// The server of a service's primary: one that runs with the settings that are wanted, started, or stopped and started again,
+// as needed. A planned restart is a pause for those who come by the pooler, and finds the replicas ready for it.
+import type { Happening, Size, WantedService } from '../provider.ts'
+import { findHold } from './hold.ts'
+import type { PostgresInstallation } from './installation.ts'
+import { groupOf, type Place } from './layout.ts'
+import type { LocalHost } from './local-host.ts'
+import { pausePooler } from './pooler.ts'
+import { portIsFree } from './port.ts'
+import {
+  ensureReloaded,
+  ensureStopped,
+  findPostmaster,
+  readyPostmaster,
+  startPostmaster,
+  still_starting,
+  type Hashes,
+  type Postmaster,
+} from './server-process.ts'
+import { look_again_soon_seconds, setback, type Seen } from './service-seen.ts'
+import { ensureStandbysRisen } from './standbys.ts'
+
+export type Start = Hashes & { installation: PostgresInstallation }
+
+/** A ready postmaster that was started with these settings; else what is seen meanwhile. */
+export async function ensureRunning(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  start: Start,
+  happenings: Happening[],
+): Promise<Postmaster | Seen> {
+  const { effect } = host
+  const { postmaster, died } = await findPostmaster(place)
+  if (!postmaster) return await startHere(host, place, wanted, start, happenings, died)
+  if (postmaster.settings_hash === start.settings_hash) {
+    await ensureReloaded(effect, place, postmaster, start.files_hash)
+    if (postmaster.ready) return postmaster
+    await ensureLimits(host, place, wanted.size)
+    const ready = await readyPostmaster(place)
+    return ready ?? setback('not_serving', still_starting, look_again_soon_seconds)
+  }
+  host.watch.forget(place.service_id)
+  await ensureStandbysRisen(host, place, wanted, start.installation)
+  const resume = await pausePooler(host, place)
+  try {
+    const waiting_for = await ensureStopped(effect, place)
+    if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+    return await startHere(host, place, wanted, start, happenings, false)
+  } finally {
+    await resume()
+  }
+}
+
+export async function ensureLimits({ effect, limits }: LocalHost, place: Place, size: Size): Promise<void> {
+  await effect('limits: set')
+  await limits.ensure(groupOf(place), size)
+}
+
+/** Nothing runs there. */
+async function startHere(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  { installation, ...hashes }: Start,
+  happenings: Happening[],
+  died: boolean,
+): Promise<Postmaster | Seen> {
+  const { effect, limits } = host
+  // What does not serve is said not to, before the time that a start and a recovery take.
+  if (died && !host.deaths_told.has(place.service_id)) {
+    host.deaths_told.add(place.service_id)
+    return setback('not_serving', 'PostgreSQL has ended by itself and is started again', 0)
+  }
+  if ((await findHold(place)) === 'copying while it stands still') {
+    return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
+  }
+  const { host: address, port } = wanted.endpoint
+  if (!(await portIsFree(address, port))) {
+    return setback(
+      'not_serving',
+      `port ${port} on ${address} is in use by another program; it starts when the port is free`,
+    )
+  }
+  // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
+  await ensureLimits(host, place, 'shared')
+  const started = await startPostmaster(effect, place, { ...hashes, bin: installation.bin, limits, died })
+  const begun = typeof started !== 'string' || started === still_starting
+  if (died && begun) {
+    happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
+  }
+  return typeof started === 'string' ? setback('not_serving', started) : started
+}
