@@ -14,12 +14,14 @@ import { nodeOf, type Place } from './layout.ts'
 import { answers } from './liveness.ts'
 import type { LocalHost } from './local-host.ts'
 import { findPosition } from './position.ts'
-import { findPrimary, savePrimary, type Primary } from './primary.ts'
+import { findPrimary, savePrimary } from './primary.ts'
 import { ensureLeading, listensAsPrimary, saveTimeline } from './promotion.ts'
-import { electionOf, lsnText, type Election, type Position, type SeenNode, type SyncList } from './quorum.ts'
+import { electionOf, lsnText, type Election, type Position, type SeenNode } from './quorum.ts'
 import { findPostmaster } from './server-process.ts'
 import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
+import { ensureStepsDown, isAskedFor, type Switch } from './switchover.ts'
+import { nodeName, parseLists } from './synchronous.ts'
 import { ensureTail } from './wal-tail.ts'
 
 /** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
@@ -35,11 +37,12 @@ export async function ensurePrimary(host: LocalHost, base: Place, wanted: Wanted
   const standbys = (await listNodes(base)).filter((node) => node !== primary.node)
   if (standbys.length === 0) return { place, happenings: [] }
   const trouble = await troubleOf(place)
-  if (trouble === undefined) {
-    await ensureLeading(host.effect, place)
-    return { place, happenings: [] }
-  }
-  return await replace(host, base, wanted, primary, standbys, trouble)
+  const change = { host, base, wanted, primary, standbys }
+  if (trouble !== undefined) return await replace(change, trouble)
+  await ensureLeading(host.effect, place)
+  if (!isAskedFor(wanted, primary)) return { place, happenings: [] }
+  const { next, ...seen } = await ensureStepsDown(change)
+  return { ...seen, place: next ? await handOver(change, next) : place }
 }
 
 /** The nodes of a service that have data, by number. */
@@ -64,19 +67,13 @@ async function troubleOf(place: Place): Promise<Trouble | undefined> {
   return { what: `${name} does not answer`, data_is_there: true }
 }
 
-async function replace(
-  host: LocalHost,
-  base: Place,
-  wanted: WantedService,
-  primary: Primary,
-  standbys: readonly number[],
-  trouble: Trouble,
-): Promise<PrimarySeen> {
+async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
+  const { host, base, primary } = change
   const place = nodeOf(base, primary.node, 'primary')
   const happenings: Happening[] = [{ kind: 'primary lost', message: trouble.what }]
   await ensureFenced(host.effect, place)
   happenings.push({ kind: 'fenced', message: `no process of node ${primary.node} is left` })
-  const election = await elect(host, base, wanted, primary.node, standbys, trouble)
+  const election = await elect(change, trouble)
   if ('wait' in election) {
     const { wait } = election
     if (!trouble.data_is_there) return { place, happenings, waiting_for: `${trouble.what}, and ${wait}` }
@@ -86,48 +83,39 @@ async function replace(
   const { elect: node, position } = election
   const at = `${lsnText(position.lsn)} on timeline ${position.timeline}`
   happenings.push({ kind: 'elected', message: `node ${node} becomes the primary; it has everything up to ${at}` })
-  return { place: await handOver(host, base, wanted, { before: primary, node, position }), happenings }
+  return { place: await handOver(change, { node, position }), happenings }
 }
 
 /** Makes this node the primary. Nothing of the one before may run. */
-export async function handOver(
-  { effect }: LocalHost,
-  base: Place,
-  wanted: WantedService,
-  { before, node, position }: { before: Primary; node: number; position: Position },
+async function handOver(
+  { host: { effect }, base, wanted, primary }: Switch,
+  { node, position }: { node: number; position: Position },
 ): Promise<Place> {
   const place = nodeOf(base, node, 'primary')
-  const lost = nodeOf(base, before.node, 'standby')
+  const lost = nodeOf(base, primary.node, 'standby')
   const others = (await listNodes(base)).filter((one) => one !== node).map((one) => nodeOf(base, one, 'standby'))
   // From here on it does nothing until it is started as the primary.
   await ensureLeading(effect, place)
   const timeline = (await statIfThere(lost.data)) ? await ensureTail(effect, lost, place, position) : position.timeline
   await saveTimeline(effect, place, others, timeline)
   // Whoever waits for a planned change has got one.
-  const switchovers = Math.max(before.switchovers, wanted.ha?.switchovers ?? 0)
-  await savePrimary(effect, base, before, { node, term: before.term + 1, switchovers })
+  const switchovers = Math.max(primary.switchovers, wanted.ha?.switchovers ?? 0)
+  await savePrimary(effect, base, primary, { node, term: primary.term + 1, switchovers })
   return place
 }
 
-async function elect(
-  host: LocalHost,
-  base: Place,
-  wanted: WantedService,
-  primary: number,
-  standbys: readonly number[],
-  { data_is_there }: Trouble,
-): Promise<Election> {
+async function elect({ host, base, wanted, primary, standbys }: Switch, { data_is_there }: Trouble): Promise<Election> {
   const places = standbys.map((node) => nodeOf(base, node, 'standby'))
   const running = await Promise.all(places.map(isRunning))
   // Everything ended at once, as by a reboot: the primary itself is the quickest to be back.
   if (data_is_there && !running.includes(true)) return { wait: 'none of its replicas runs' }
-  const lists = await findSyncLists(base)
+  const lists = parseLists((await readIfThere(base.synchronous)) ?? '')
   const seen = await Promise.all(places.filter((_, at) => running[at]).map(lookAt))
-  const election = electionOf({ primary, lists, seen })
+  const election = electionOf({ primary: primary.node, lists, seen })
   if ('elect' in election) return election
-  const lost = nodeOf(base, primary, 'primary')
+  const lost = nodeOf(base, primary.node, 'primary')
   const started = places.filter((_, at) => !running[at]).map((place) => startAndLookAt(host, place, lost, wanted))
-  return electionOf({ primary, lists, seen: [...seen, ...(await Promise.all(started))] })
+  return electionOf({ primary: primary.node, lists, seen: [...seen, ...(await Promise.all(started))] })
 }
 
 /** As a replica: one that was a primary before and was not yet turned round says nothing about itself. */
@@ -148,16 +136,7 @@ async function startAndLookAt(
   const major = await majorOf(place)
   const installation = host.installations.find((one) => one.major === major)
   if (installation === undefined) return { node: place.node }
-  const name = `node_${place.node}`
+  const name = nodeName(place.node)
   const started = await ensureStandbyRunning(host, { place, primary, name, slot: name, size, installation })
   return typeof started === 'string' ? { node: place.node } : await lookAt(place)
-}
-
-/** Every list that may be in force: one, or two while one is being replaced. */
-async function findSyncLists({ synchronous }: Place): Promise<SyncList[]> {
-  const text = (await readIfThere(synchronous)) ?? ''
-  return [...text.matchAll(/ANY (\d+) \(([^)]*)\)/g)].map(([, count, names = '']) => ({
-    sync_count: Number(count),
-    members: [...names.matchAll(/node_(\d+)/g)].map(([, node]) => Number(node)),
-  }))
 }
