@@ -12,6 +12,8 @@ export type Balanced = { set: Place; service: Place }
 export type BalanceWatch = {
   track(balanced: Balanced): void
   forget(replica_set_id: string): void
+  /** Called for a set of which the primary does not know every node: somebody should look why. */
+  onMissing(callback: (replica_set_id: string) => void): void
   close(): void
 }
 
@@ -20,6 +22,7 @@ const look_every_ms = 5_000
 
 export function newBalanceWatch(effect: Effect): BalanceWatch {
   const tracked = new Map<string, Balanced>()
+  const callbacks: ((replica_set_id: string) => void)[] = []
   let timer: NodeJS.Timeout | undefined
   let looking = false
 
@@ -27,8 +30,11 @@ export function newBalanceWatch(effect: Effect): BalanceWatch {
     if (looking) return
     looking = true
     try {
-      // One that cannot be asked now is asked again soon enough.
-      for (const balanced of tracked.values()) await ensureBalanced(effect, balanced).catch(() => undefined)
+      for (const [id, balanced] of tracked) {
+        // One that cannot be asked now is asked again soon enough.
+        const complete = await ensureBalanced(effect, balanced).catch(() => true)
+        if (!complete && tracked.has(id)) for (const callback of callbacks) callback(id)
+      }
     } finally {
       looking = false
     }
@@ -48,6 +54,9 @@ export function newBalanceWatch(effect: Effect): BalanceWatch {
       tracked.delete(replica_set_id)
       if (tracked.size === 0) stop()
     },
+    onMissing(callback) {
+      callbacks.push(callback)
+    },
     close() {
       tracked.clear()
       stop()
@@ -55,13 +64,14 @@ export function newBalanceWatch(effect: Effect): BalanceWatch {
   }
 }
 
-/** While the primary cannot be asked nobody falls behind, and nothing is changed. */
-export async function ensureBalanced(effect: Effect, { set, service }: Balanced): Promise<void> {
+/** False when the primary does not know one of the nodes. While it cannot be asked nobody falls behind: this throws. */
+async function ensureBalanced(effect: Effect, { set, service }: Balanced): Promise<boolean> {
   const uses = await findUses(set.service_sockets)
-  if (uses === undefined) return
+  if (uses === undefined) return true
   const lags = await lagsOf(service)
   const nodes = [...uses].map(([node, use]) => ({ node, use, lag: lags.get(nameOf(set, node)) }))
   await ensureUses(effect, set.service_sockets, usesByLag(nodes))
+  return nodes.every(({ lag }) => lag !== undefined)
 }
 
 /** By which the primary knows a node of a replica set. */

@@ -89,3 +89,31 @@ export async function tracesOf(world: World, { replica_set_id }: WantedReplicaSe
   )
   return [...names.flat(), ...groups, ...processes].filter((name) => name.includes(replica_set_id))
 }
+
+export type Watcher = {
+  /** From now on this is wanted; returned when it holds. */
+  want(set: WantedReplicaSet): Promise<ObservedReplicaSet>
+}
+
+/** Looks at the set whenever its processes change by themselves, one look at a time, as the server does. */
+export function keepWatching({ provider }: Family, set: WantedReplicaSet): Watcher {
+  let wanted = set
+  let ended = false
+  let last: Promise<unknown> = Promise.resolve()
+  const look = () => {
+    const next = last.then(() => settleSet(provider, wanted))
+    last = next.catch(() => undefined)
+    return next
+  }
+  provider.watch((id) => void (id === set.replica_set_id && !ended && look().catch(() => undefined)))
+  onTestFinished(async () => {
+    ended = true
+    await last
+  })
+  return {
+    want: (next) => {
+      wanted = next
+      return look()
+    },
+  }
+}
