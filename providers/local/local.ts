@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path'
 import type { Offer, Provider } from '../provider.ts'
 import { newArchiveWatch } from './archive-watch.ts'
 import { newBalanceWatch } from './balance-watch.ts'
-import { balancerRefusal } from './balancer.ts'
+import { balancerRefusal, ensureBalancerGone } from './balancer.ts'
 import { ensureAuthority } from './certificate.ts'
 import { ensureFolder, newEffect, statIfThere, type Effect } from './effect.ts'
 import {
@@ -193,6 +193,7 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   if (!primary) return
   host.watch.forget(service_id)
   await ensurePoolerGone(host, primary)
+  await ensureBalancerGone(host, primary)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
     if ((await ensureNodesStopped(host.effect, primary)) !== undefined) continue
     // Their control groups go too: whoever stops everything may be about to remove everything.

@@ -1,17 +1,15 @@
 // The nodes of a replica set: each a standby of the service's primary, made and mended one after the other, so that a set
 // of several goes on serving. A node that does not serve, or is about to stop, is taken out of the balancer first, and
 // comes back when it serves again.
-import { readdir } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
 import type { Endpoint, Happening, WantedReplicaSet } from '../provider.ts'
 import { nameOf } from './balance-watch.ts'
 import { ensureUses, findUses } from './balancer-control.ts'
-import { ensureRemoved, statIfThere } from './effect.ts'
-import { findHold } from './hold.ts'
+import { statIfThere } from './effect.ts'
 import type { PostgresInstallation } from './installation.ts'
-import { groupOf, nodeOf, type Place } from './layout.ts'
+import { nodeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
-import { ensureKilled, ensureStopped, findPostmaster } from './server-process.ts'
+import { ensureNodesKilled, isBeingMade, listNodeFolders } from './nodes.ts'
+import { findPostmaster } from './server-process.ts'
 import {
   ensureStandby,
   ensureStandbyGone,
@@ -70,32 +68,18 @@ export async function ensureNodes(
   }
 }
 
-/** Every node that is there at all stops cleanly. A sentence while one has not. */
-export async function ensureNodesStopped(host: LocalHost, place: Place): Promise<string | undefined> {
-  const waiting = await Promise.all(
-    (await listNodes(place)).map((node) => ensureStopped(host.effect, nodeOf(place, node, 'standby'))),
-  )
-  return waiting.find((sentence) => sentence !== undefined)
-}
-
 /** Ends every node at once; their files go with the home of the set. A sentence while somebody else is making one. */
 export async function ensureNodesGone(host: LocalHost, place: Place): Promise<string | undefined> {
-  const nodes = (await listNodes(place)).map((node) => nodeOf(place, node, 'standby'))
-  for (const node of nodes) {
-    if (await findHold({ ...node, copying: node.making })) return 'another server is copying its data'
+  for (const node of await listNodeFolders(place)) {
+    if (await isBeingMade(nodeOf(place, node, 'standby'))) return 'another server is copying its data'
   }
-  for (const node of nodes) {
-    await ensureKilled(host.effect, node)
-    await host.effect('limits: remove')
-    await host.limits.remove(groupOf(node))
-    await ensureRemoved(host.effect, 'socket folder', node.sockets)
-  }
+  await ensureNodesKilled(host, place)
   return undefined
 }
 
 /** After the balancer has forgotten them. */
 export async function ensureSurplusGone(host: LocalHost, place: Place, wanted_nodes: number): Promise<void> {
-  for (const node of (await listNodes(place)).filter((one) => one >= wanted_nodes)) {
+  for (const node of (await listNodeFolders(place)).filter((one) => one >= wanted_nodes)) {
     host.watch.forget(watchedAs(place, node))
     await ensureStandbyGone(host, nodeOf(place, node, 'standby'))
   }
@@ -145,16 +129,6 @@ async function canSpare({ wanted, place }: ReplicaSet, node: number): Promise<bo
 async function findReady(place: Place): Promise<number | undefined> {
   const { postmaster } = await findPostmaster(place)
   return postmaster?.ready ? postmaster.pid : undefined
-}
-
-/** By their traces: the first one's files lie in the home of the set itself. */
-async function listNodes(place: Place): Promise<number[]> {
-  const homes = (await readdir(place.home).catch(() => [])).flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? [])
-  const prefix = `${basename(place.service_sockets)}.`
-  const folders = (await readdir(dirname(place.service_sockets)).catch(() => [])).filter((name) =>
-    name.startsWith(prefix),
-  )
-  return [...new Set([0, ...[...homes, ...folders.map((name) => name.slice(prefix.length))].map(Number)])]
 }
 
 const watchedAs = ({ service_id }: Place, node: number) => `${service_id}/${node}`

@@ -10,17 +10,11 @@ import { statIfThere } from './effect.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
 import { listeningAt, nodeOf, placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
+import { ensureNodesStopped } from './nodes.ts'
 import { ensurePooler, ensurePoolerGone } from './pooler.ts'
 import { findPrimary } from './primary.ts'
 import { probe } from './probe.ts'
-import {
-  ensureNodes,
-  ensureNodesGone,
-  ensureNodesStopped,
-  ensureSurplusGone,
-  nodeAddressOf,
-  type ReplicaSet,
-} from './replica-nodes.ts'
+import { ensureNodes, ensureNodesGone, ensureSurplusGone, nodeAddressOf, type ReplicaSet } from './replica-nodes.ts'
 import { ensureCertificate } from './server-certificate.ts'
 import { connectionsOf } from './settings.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
@@ -66,7 +60,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<ObservedReplica
   host.balance_watch.forget(place.service_id)
   await ensurePoolerGone(host, place)
   await ensureBalancerGone(host, place)
-  const waiting_for = await ensureNodesStopped(host, place)
+  const waiting_for = await ensureNodesStopped(host.effect, place)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   return { state: 'stopped', settled: true, happenings: [] }
 }
