@@ -134,7 +134,7 @@ export type LogEntry = {
 }
 
 export type LogQuery = {
-  /** 0 is the primary; absent: the cursor's node, or the primary. */
+  /** By its number; absent: the cursor's node, or the current primary. */
   node?: number | undefined
   /** From an earlier page of the same service. */
   cursor?: string | undefined

@@ -2,7 +2,7 @@
 // the settings that make it so, a look at whether it keeps up, and the pruning.
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
 // 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensureFolder, ensureRemoved, statIfThere, type Effect } from './effect.ts'
 import type { Place } from './layout.ts'
@@ -74,6 +74,25 @@ export async function somethingWaits(place: Place): Promise<boolean> {
     if (seen && Date.now() - seen.mtimeMs > patience_ms) return true
   }
   return false
+}
+
+/**
+ * What a primary finished and did not come to archive is archived by the one that took over: it has it too, but takes it
+ * for archived. Nothing before the first file of the archive is missed there.
+ */
+export async function ensureArchiveWhole(effect: Effect, place: Place): Promise<void> {
+  const pg_wal = join(place.data, 'pg_wal')
+  const archived = (await readdir(place.archive)).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const first = archived.map(placeInWal).toSorted()[0] ?? ''
+  const there = new Set(await readdir(pg_wal))
+  for (const name of await readdir(join(pg_wal, 'archive_status'))) {
+    const segment = /^([0-9A-F]{24})\.done$/.exec(name)?.[1]
+    if (segment === undefined || !there.has(segment) || archived.includes(segment)) continue
+    if (placeInWal(segment) < first) continue
+    await effect('archive: hand in')
+    const status = join(pg_wal, 'archive_status', segment)
+    await rename(`${status}.done`, `${status}.ready`)
+  }
 }
 
 /** Removes what lies before this WAL file. */

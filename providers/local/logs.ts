@@ -1,25 +1,27 @@
-// The log of a service, as PostgreSQL itself wrote it: pages of it, and its end by retention. It is there whether the service
-// runs or not, as long as the service is.
+// The log of a service, as PostgreSQL itself wrote it: pages of it, and its end by retention. Each node has its own. It is
+// there whether the service runs or not, as long as the service is.
 import { stat } from 'node:fs/promises'
 import type { LogPage, LogQuery, LogRefusal } from '../provider.ts'
 import { errorCode } from './effect.ts'
-import { placeOf } from './layout.ts'
+import { nodeOf, placeOf } from './layout.ts'
 import { newCursor, parseCursor } from './log/cursor.ts'
 import { readPage } from './log/page.ts'
 import type { ScannerPool } from './log/scanner-pool.ts'
+import { listNodeFolders } from './nodes.ts'
+import { findPrimary } from './primary.ts'
 
 export type LogHost = { directory: string; as_root: boolean; scanners: ScannerPool }
 
-/** A service has one node: its primary. */
-const nodes = 1
-
 export async function readLogs(host: LogHost, service_id: string, query: LogQuery): Promise<LogPage | LogRefusal> {
-  if (query.node !== undefined && query.node >= nodes) return { refused: 'node' }
+  const place = placeOf(host.directory, service_id, 0, host.as_root)
+  const { node: primary } = await findPrimary(place)
+  const nodes = [primary, ...(await listNodeFolders(place))]
+  if (query.node !== undefined && !nodes.includes(query.node)) return { refused: 'node' }
   const after = query.cursor === undefined ? undefined : parseCursor(service_id, query.cursor)
   if (query.cursor !== undefined && after === undefined) return { refused: 'cursor' }
-  const node = query.node ?? after?.node ?? 0
-  if (after !== undefined && (after.node !== node || after.node >= nodes)) return { refused: 'cursor' }
-  const folder = placeOf(host.directory, service_id, 0, host.as_root).log
+  const node = query.node ?? after?.node ?? primary
+  if (after !== undefined && (after.node !== node || !nodes.includes(node))) return { refused: 'cursor' }
+  const folder = nodeOf(place, node, 'standby').log
   const uid = await ownerOf(folder)
   if (uid === undefined) return { entries: [] }
   const { entries, next } = await readPage({ folder, uid, node }, query, after, host.scanners)

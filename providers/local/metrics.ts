@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { setImmediate as others } from 'node:timers/promises'
 import type { MeasuredService, ServiceMetrics } from '../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
-import { type Place, placeOf } from './layout.ts'
+import { groupOf, type Place, placeOf } from './layout.ts'
 import type { Limits } from './limits.ts'
+import { listPlacesQuickly } from './nodes.ts'
 import { storageOf } from './storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from './usage.ts'
 
@@ -45,8 +46,9 @@ export function newMeter(host: MeterHost) {
     const running: Running[] = []
     const next = new Map<string, Memory>()
     for (const [at, { service_id, endpoint }] of services.entries()) {
-      const place = placeOf(host.directory, service_id, endpoint.port, host.as_root)
-      const memory = measure(host, place, memories.get(service_id))
+      const nodes = await listPlacesQuickly(placeOf(host.directory, service_id, endpoint.port, host.as_root))
+      const [place] = nodes
+      const memory = measure(host, nodes, memories.get(service_id))
       if (memory !== undefined) {
         next.set(service_id, memory)
         running.push({ memory, place })
@@ -61,18 +63,26 @@ export function newMeter(host: MeterHost) {
 }
 
 /** Processor and memory now; undefined when the service does not run. */
-function measure({ limits }: MeterHost, place: Place, before: Memory | undefined): Memory | undefined {
-  const pid = postmasterOf(place)
-  if (pid === undefined) return undefined
-  const in_group = limits.hierarchy && usageOfGroup(limits.hierarchy, place.service_id)
-  const usage = in_group ?? usageOfProcesses(pid)
-  if (usage === undefined) return undefined
+function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: Memory | undefined): Memory | undefined {
+  const pid = postmasterOf(nodes[0])
+  const used = nodes.map((place) => usageOf(host, place)).filter((one) => one !== undefined)
+  if (pid === undefined || used.length === 0) return undefined
+  const usage = {
+    cpu_ns: used.reduce((sum, one) => sum + one.cpu_ns, 0),
+    memory_bytes: used.reduce((sum, one) => sum + one.memory_bytes, 0),
+  }
   const at_ms = performance.now()
   const metrics: ServiceMetrics = { memory_usage_bytes: usage.memory_bytes }
   if (before === undefined || before.pid !== pid) return { pid, at_ms, usage, metrics }
   const cpu_ns = Math.max(0, usage.cpu_ns - before.usage.cpu_ns)
   metrics.cpu_usage_millicores = cpu_ns / 1000 / (at_ms - before.at_ms)
   return { ...before, at_ms, usage, metrics: { ...before.metrics, ...metrics } }
+}
+
+function usageOf({ limits }: MeterHost, place: Place): Usage | undefined {
+  const pid = postmasterOf(place)
+  if (pid === undefined) return undefined
+  return (limits.hierarchy && usageOfGroup(limits.hierarchy, groupOf(place))) ?? usageOfProcesses(pid)
 }
 
 /** From its own pid file, whose process must be there. */

@@ -3,7 +3,7 @@
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import { join } from 'node:path'
 import type { Happening, ObservedService, WantedService } from '../provider.ts'
-import { archiveTrouble } from './archive.ts'
+import { archiveTrouble, ensureArchiveWhole } from './archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
 import { isDiskFull, statIfThere } from './effect.ts'
 import { ensurePrimary, type PrimarySeen } from './failover.ts'
@@ -169,6 +169,7 @@ async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService,
   let login = known ? await probed() : undefined
   if (login?.result !== 'ok') {
     await ensureMasterRole(host.effect, place, wanted)
+    if ((await findPrimary(place)).term > 1) await ensureArchiveWhole(host.effect, place)
     host.roles_seen.set(place.service_id, seen)
     login = await probed()
   }
