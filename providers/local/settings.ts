@@ -96,6 +96,9 @@ const fixed = {
   // Five standbys that can take over and four sets of ten that read; and copies of them all, at one time.
   max_wal_senders: 50,
   max_replication_slots: 60,
+  // PostgreSQL's own, but known here: else a server would have other settings as a standby than as a primary.
+  max_locks_per_transaction: 64,
+  max_prepared_transactions: 0,
   // A standby that is away for long must not fill the disk; from the archive it catches up all the same.
   max_slot_wal_keep_size: '2GB',
   // Somebody may be waiting for what a hung standby does not say.
