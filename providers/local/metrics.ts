@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { setImmediate as others } from 'node:timers/promises'
 import type { MeasuredService, ServiceMetrics } from '../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
-import { type Place, placeOf } from './layout.ts'
+import { listeningAt, type Place, placeOf } from './layout.ts'
 import type { Limits } from './limits.ts'
+import { portOfPidFile } from './port-in-force.ts'
 import { storageOf } from './storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from './usage.ts'
 
@@ -45,8 +46,10 @@ export function newMeter(host: MeterHost) {
     const running: Running[] = []
     const next = new Map<string, Memory>()
     for (const [at, { service_id, endpoint }] of services.entries()) {
-      const place = placeOf(host.directory, service_id, endpoint.port, host.as_root)
-      const memory = measure(host, place, memories.get(service_id))
+      const own = placeOf(host.directory, service_id, endpoint.port, host.as_root)
+      const pid_file = pidFileOf(own)
+      const place = listeningAt(own, portOfPidFile(pid_file) ?? own.port)
+      const memory = measure(host, place, pid_file, memories.get(service_id))
       if (memory !== undefined) {
         next.set(service_id, memory)
         running.push({ memory, place })
@@ -61,8 +64,13 @@ export function newMeter(host: MeterHost) {
 }
 
 /** Processor and memory now; undefined when the service does not run. */
-function measure({ limits }: MeterHost, place: Place, before: Memory | undefined): Memory | undefined {
-  const pid = postmasterOf(place)
+function measure(
+  { limits }: MeterHost,
+  place: Place,
+  pid_file: string | undefined,
+  before: Memory | undefined,
+): Memory | undefined {
+  const pid = postmasterOf(pid_file)
   if (pid === undefined) return undefined
   const in_group = limits.hierarchy && usageOfGroup(limits.hierarchy, place.service_id)
   const usage = in_group ?? usageOfProcesses(pid)
@@ -75,10 +83,19 @@ function measure({ limits }: MeterHost, place: Place, before: Memory | undefined
   return { ...before, at_ms, usage, metrics: { ...before.metrics, ...metrics } }
 }
 
-/** From its own pid file, whose process must be there. */
-function postmasterOf(place: Place): number | undefined {
+function pidFileOf(place: Place): string | undefined {
   try {
-    const pid = Number.parseInt(readFileSync(join(place.data, 'postmaster.pid'), 'latin1'), 10)
+    return readFileSync(join(place.data, 'postmaster.pid'), 'latin1')
+  } catch {
+    return undefined
+  }
+}
+
+/** From its own pid file, whose process must be there. */
+function postmasterOf(pid_file: string | undefined): number | undefined {
+  if (pid_file === undefined) return undefined
+  try {
+    const pid = Number.parseInt(pid_file, 10)
     return pid > 0 && readFileSync(`/proc/${pid}/statm`, 'latin1').startsWith('0 ') ? undefined : pid
   } catch {
     return undefined

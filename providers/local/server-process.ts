@@ -8,12 +8,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode, ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from './effect.ts'
 import type { Place } from './layout.ts'
 import type { Limits } from './limits.ts'
+import { entering } from './service-network.ts'
 import { startFailure } from './start-log.ts'
 
 export type Postmaster = { pid: number; ready: boolean; settings_hash: string | undefined }
 
 /** `died`: a pid file of a postmaster that is no more, so it ended without being told to. */
 export type Found = { postmaster: Postmaster | undefined; died: boolean }
+
+type Start = { bin: string; settings_hash: string; limits: Limits; network_prefix: readonly string[] }
 
 export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
 
@@ -40,13 +43,13 @@ export async function findPostmaster(place: Place): Promise<Found> {
 export async function startPostmaster(
   effect: Effect,
   place: Place,
-  { bin, settings_hash, limits, died }: { bin: string; settings_hash: string; limits: Limits; died: boolean },
+  { died, ...start }: Start & { died: boolean },
 ): Promise<Postmaster | string> {
   if (died) await endLeftovers(effect, place)
   await ensureRemoved(effect, 'stop marker', place.stopping)
   const started_at = Date.now()
   await effect('postmaster: spawn')
-  const child = await spawnPostmaster(place, bin, settings_hash, limits)
+  const child = await spawnPostmaster(place, start)
   let broken: Error | undefined
   child.on('error', (error) => {
     broken = error
@@ -94,9 +97,7 @@ export async function ensureKilled(effect: Effect, place: Place): Promise<void> 
 
 async function spawnPostmaster(
   place: Place,
-  bin: string,
-  settings_hash: string,
-  limits: Limits,
+  { bin, settings_hash, limits, network_prefix }: Start,
 ): Promise<ChildProcess> {
   const settings = [
     '-c',
@@ -104,7 +105,8 @@ async function spawnPostmaster(
     '-c',
     `cluster_name=howdah/${place.service_id}/${settings_hash}`,
   ]
-  const wrapped = limits.wrap(place.service_id, [join(bin, 'postgres'), '-D', place.data, ...settings], place.owner)
+  const postgres = [join(bin, 'postgres'), '-D', place.data, ...settings]
+  const wrapped = entering(network_prefix, limits.wrap(place.service_id, postgres, place.owner))
   const [program = '', ...args] = wrapped.command
   await rm(place.start_log, { force: true })
   const output = await open(place.start_log, 'wx', 0o600)

@@ -1,16 +1,17 @@
 // The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
-import type { Happening, ObservedService, Size, WantedService } from '../provider.ts'
+import type { Happening, ObservedService, Size, WantedNetwork, WantedService } from '../provider.ts'
 import { archiveTrouble, hasArchiveModule } from './archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
 import { ensureFile, isDiskFull, statIfThere } from './effect.ts'
 import { ensureForked } from './fork.ts'
 import { findHold } from './hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
-import { noSpaceSentence, placeOf, type Place } from './layout.ts'
+import { listeningAt, noSpaceSentence, placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensureLogRetention, rotationMbOf } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
+import { inForce } from './port-in-force.ts'
 import { portIsFree } from './port.ts'
 import { probe } from './probe.ts'
 import { ensureReplayable, ensureReplayForgotten } from './replay.ts'
@@ -24,6 +25,7 @@ import {
   still_starting,
   type Postmaster,
 } from './server-process.ts'
+import { ensureAddress, isInNetwork, listenOf, networkPrefix, probeInside } from './service-network.ts'
 import { hashOf, hbaOf, identOf, settingsOf } from './settings.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from './snapshot.ts'
@@ -38,7 +40,8 @@ const look_again_when_hopeless_seconds = 60
 type Seen = Omit<ObservedService, 'snapshots'>
 
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
-  const place = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  const place = listeningAt(own, listenOf(wanted).port)
   if (wanted.deleted) return { ...(await ensureGone(host, place)), snapshots: [] }
   const seen = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
     if (!isDiskFull(error)) throw error
@@ -46,7 +49,8 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
   })
   // What asks to be looked at again at once does not wait for copies.
   if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
-  const { snapshots, ...copying } = await ensureSnapshots(host, place, wanted)
+  // One that waits for its VPC still runs where it was.
+  const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(place), wanted)
   const pace = Math.min(seen.look_again_seconds ?? Infinity, copying.look_again_seconds ?? Infinity)
   return { ...copying, ...seen, snapshots, ...(pace < Infinity && { look_again_seconds: pace }) }
 }
@@ -55,7 +59,7 @@ async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedServi
   if (wanted.source && !(await statIfThere(place.data))) {
     await ensureHome(host.effect, place)
     // Costs some computing, for which there is time while the parent is being copied.
-    await ensureCertificate(host.effect, place, host.authority, wanted.endpoint.host)
+    await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
     const waiting = await ensureForked(host, place, wanted.source)
     if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
   }
@@ -78,6 +82,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<Seen> {
   host.deaths_told.delete(place.service_id)
   host.stalls_told.delete(place.service_id)
   host.pruned_seen.delete(place.service_id)
+  host.vpc_watch.place(place.service_id, undefined)
   await host.jobs.end(place.service_id)
   if (await findHold(place)) return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
   await ensureKilled(host.effect, place)
@@ -109,6 +114,9 @@ async function ensureServing(
     const look_again_seconds = look_again_when_hopeless_seconds
     return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, happenings }
   }
+  host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
+  const no_network = wanted.network && (await ensureInVpc(host, wanted.network))
+  if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
   const postmaster = await ensureRunning(host, place, wanted, bin, settings_hash, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
   host.deaths_told.delete(place.service_id)
@@ -130,13 +138,14 @@ async function ensureSettings(
   wanted: WantedService,
   { major, bin }: PostgresInstallation,
 ): Promise<string> {
-  const { size, endpoint } = wanted
+  const { size } = wanted
+  const endpoint = listenOf(wanted)
   const archive_module = await hasArchiveModule(bin)
   const { memory_mb: host_memory_mb } = host
   const log_rotation_mb = rotationMbOf(host.log_retention)
   const settings = settingsOf({ size, endpoint, place, major, archive_module, host_memory_mb, log_rotation_mb })
   const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
-  const fingerprint = await ensureCertificate(host.effect, place, host.authority, endpoint.host)
+  const fingerprint = await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
   await ensureFile(host.effect, 'settings', place.settings, settings, place.owner)
   await ensureFile(host.effect, 'client rules', place.hba, hba, place.owner)
   await ensureFile(host.effect, 'user map', place.ident, ident, place.owner)
@@ -154,7 +163,7 @@ async function ensureRunning(
 ): Promise<Postmaster | Seen> {
   const { effect, limits } = host
   const found = await findPostmaster(place)
-  const stale = found.postmaster !== undefined && found.postmaster.settings_hash !== settings_hash
+  const stale = found.postmaster !== undefined && !(await isAsWanted(host, wanted, found.postmaster, settings_hash))
   if (stale) {
     host.watch.forget(place.service_id)
     const waiting_for = await ensureStopped(effect, place)
@@ -175,7 +184,7 @@ async function ensureRunning(
     return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
   }
   const { host: address, port } = wanted.endpoint
-  if (!(await portIsFree(address, port))) {
+  if (!wanted.network && !(await portIsFree(address, port))) {
     return setback(
       'not_serving',
       `port ${port} on ${address} is in use by another program; it starts when the port is free`,
@@ -183,12 +192,23 @@ async function ensureRunning(
   }
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
   await ensureLimits(host, place, 'shared')
-  const started = await startPostmaster(effect, place, { bin, settings_hash, limits, died: found.died })
+  const network_prefix = networkPrefix(host, wanted.network)
+  const start = { bin, settings_hash, limits, network_prefix, died: found.died }
+  const started = await startPostmaster(effect, place, start)
   const begun = typeof started !== 'string' || started === still_starting
   if (found.died && begun) {
     happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
   }
   return typeof started === 'string' ? setback('not_serving', started) : started
+}
+
+/** Started with these settings, and in the network where it is wanted. */
+async function isAsWanted(host: LocalHost, { network }: WantedService, postmaster: Postmaster, settings_hash: string) {
+  return postmaster.settings_hash === settings_hash && (await isInNetwork(host, network, postmaster.pid))
+}
+
+async function ensureInVpc(host: LocalHost, { vpc_id, address }: WantedNetwork): Promise<string | undefined> {
+  return (await host.networkRefusal()) ?? (await ensureAddress(host, vpc_id, address))
 }
 
 async function ensureLimits({ effect, limits }: LocalHost, { service_id }: Place, size: Size): Promise<void> {
@@ -198,9 +218,11 @@ async function ensureLimits({ effect, limits }: LocalHost, { service_id }: Place
 
 /** The master role can log in with the wanted password, as seen from outside. */
 async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): Promise<Seen> {
-  const { endpoint, password_verifier } = wanted
+  const { network, password_verifier } = wanted
+  const endpoint = listenOf(wanted)
   const seen = `${pid}/${wanted.generation}`
-  const probed = () => probe({ endpoint, password_verifier, authority_pem: host.authority.certificate_pem })
+  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
+  const probed = () => (network ? probeInside(host, network, wish) : probe(wish))
   const known = host.roles_seen.get(place.service_id) === seen
   let login = known ? await probed() : undefined
   if (login?.result !== 'ok') {
@@ -216,6 +238,9 @@ async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService,
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return setback('not_serving', `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`)
 }
+
+/** Its certificate names the address that it goes back to as well, so that going back needs no new one. */
+const hostsOf = (wanted: WantedService) => [...new Set([wanted.endpoint.host, listenOf(wanted).host])]
 
 /** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
 async function findInstallation(host: LocalHost, place: Place, { extensions }: WantedService) {
