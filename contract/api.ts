@@ -4,10 +4,12 @@ import { auth_endpoints } from './auth.ts'
 import { log_endpoints } from './log.ts'
 import { metric_endpoints } from './metric.ts'
 import { member_endpoints } from './member.ts'
+import { peering_endpoints } from './peering.ts'
 import { project_endpoints } from './project.ts'
 import { service_endpoints } from './service.ts'
 import { snapshot_endpoints } from './snapshot.ts'
 import { token_endpoints } from './token.ts'
+import { vpc_endpoints } from './vpc.ts'
 
 export const base_path = '/public/api/v1'
 
@@ -19,6 +21,8 @@ export const api = {
   ...audit_endpoints,
   ...service_endpoints,
   ...snapshot_endpoints,
+  ...vpc_endpoints,
+  ...peering_endpoints,
   ...log_endpoints,
   ...metric_endpoints,
 }

@@ -16,6 +16,8 @@ const MemoryGbs = Type.String({ maxLength: 32, description: 'Gigabytes as a nume
 
 export const ServiceEndpoint = Type.Object({ host: Type.String(), port: Type.Integer() }, { $id: 'Endpoint' })
 
+const VpcEndpoint = Type.Object({ host: Type.String(), port: Type.Integer(), vpc_id: Type.String() })
+
 export const Service = Type.Object(
   {
     service_id: Type.String(),
@@ -26,6 +28,8 @@ export const Service = Type.Object(
     service_type: Type.Enum([...service_types]),
     status: Type.Enum([...service_statuses]),
     endpoint: ServiceEndpoint,
+    vpcEndpoint: Type.Optional(VpcEndpoint),
+    vpc_endpoint: Type.Optional(VpcEndpoint),
     forked_from: Type.Optional(
       Type.Object({ is_standby: Type.Boolean(), project_id: Type.String(), service_id: Type.String() }),
     ),

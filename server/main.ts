@@ -24,6 +24,7 @@ import { serveMetrics } from './metric/scrape.ts'
 import { newTelemetry, type Telemetry } from './metric/telemetry.ts'
 import { logoutHandlers } from './oauth/logout.ts'
 import { openOauth } from './oauth/oauth.ts'
+import { peeringHandlers } from './peering/routes.ts'
 import { projectHandlers } from './project/routes.ts'
 import { newRateLimits } from './rate-limit.ts'
 import { startReconciler } from './reconciler.ts'
@@ -35,6 +36,8 @@ import { serviceLogHandlers } from './service-log/routes.ts'
 import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
+import { newVpcReconcile, nudgeEveryVpc, nudgeVpc } from './vpc/reconcile.ts'
+import { vpcHandlers } from './vpc/routes.ts'
 import { nudge } from './work.ts'
 
 type LocalProvider = Awaited<ReturnType<typeof openLocalProvider>>
@@ -105,17 +108,22 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     nudge(db, 'service', service_id).catch((error: unknown) => log.warn({ err: error, service_id }, 'a nudge failed'))
   })
 
+  provider.watchVpcs((vpc_id) => {
+    nudgeVpc({ db }, vpc_id).catch((error: unknown) => log.warn({ err: error, vpc_id }, 'a nudge failed'))
+  })
+
   const providers = new Map([[config.region, provider]])
   const telemetry = newTelemetry()
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
   const context = { db, log, providers, sampler, snapshot_policy: config.snapshots }
-  const reconcile = { service: newServiceReconcile(context) }
+  const reconcile = { service: newServiceReconcile(context), vpc: newVpcReconcile(context) }
   const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
   opened.defer(() =>
     within(shutdown_grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'),
   )
+  await nudgeEveryVpc(context)
   await nudgeEveryService(db)
 
   const parts = {
@@ -185,6 +193,8 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...auditHandlers({ db }),
       ...serviceHandlers(context),
       ...snapshotHandlers(context),
+      ...vpcHandlers(context),
+      ...peeringHandlers({ db }),
       ...serviceLogHandlers(context),
       ...metricHandlers(context),
     },

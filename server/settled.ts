@@ -11,8 +11,12 @@ export async function announceSettled(tx: Sql, service_id: string): Promise<void
   await tx.query(`select pg_notify('settled', $1)`, [service_id])
 }
 
-/** settledGeneration: the generation made true so far; undefined when the subject is gone. */
-export function newSettled(db: Db, settledGeneration: (service_id: string) => Promise<number | undefined>): Settled {
+/** settledGeneration: the generation made true so far; undefined when the subject is gone. advice: for who was let down. */
+export function newSettled(
+  db: Db,
+  settledGeneration: (service_id: string) => Promise<number | undefined>,
+  advice = 'look at the events of the service',
+): Settled {
   const waiting = new Set<{ service_id: string; look: () => void }>()
   db.listen('settled', (service_id) => {
     for (const one of waiting) if (service_id === undefined || service_id === one.service_id) one.look()
@@ -25,7 +29,7 @@ export function newSettled(db: Db, settledGeneration: (service_id: string) => Pr
           waiting.delete(one)
           finish()
         }
-        const timer = setTimeout(() => end(() => reject(tooSlow())), patience_ms)
+        const timer = setTimeout(() => end(() => reject(tooSlow(advice))), patience_ms)
         const look = () => {
           settledGeneration(service_id).then(
             (settled) => {
@@ -42,10 +46,8 @@ export function newSettled(db: Db, settledGeneration: (service_id: string) => Pr
   }
 }
 
-function tooSlow(): Fault {
-  return new Fault(
-    'UNAVAILABLE',
-    'the change is recorded and will be made, but it does not hold yet; look at the events of the service',
-    { retry_after_seconds: 5 },
-  )
+function tooSlow(advice: string): Fault {
+  return new Fault('UNAVAILABLE', `the change is recorded and will be made, but it does not hold yet; ${advice}`, {
+    retry_after_seconds: 5,
+  })
 }

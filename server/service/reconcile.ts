@@ -6,6 +6,7 @@ import type { Reconcile, Reconciled } from '../reconciler.ts'
 import { announceSettled } from '../settled.ts'
 import { saveSnapshots } from '../snapshot/reconcile.ts'
 import { listSnapshots, type SnapshotRow } from '../snapshot/store.ts'
+import { releaseAddresses } from '../vpc/attachment.ts'
 import { nudge } from '../work.ts'
 import type { ServiceContext } from './context.ts'
 import { insertEvent } from './events.ts'
@@ -81,6 +82,7 @@ function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedS
 }
 
 async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
+  if (row.vpc_addresses !== null) await releaseAddresses(tx, row.service_id)
   await removeService(tx, row.service_id)
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
 }
@@ -95,6 +97,7 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     await insertEvent(tx, row.service_id, kind, message)
   }
   if (seen.settled) await announceSettled(tx, row.service_id)
+  if (seen.settled && row.vpc_id === null && row.vpc_addresses !== null) await releaseAddresses(tx, row.service_id)
   if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
     // The fork stands on its own now: its parent may drop the private snapshot, or go.

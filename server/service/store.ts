@@ -33,6 +33,10 @@ export type ServiceRow = {
   /** In UTC, to the microsecond. */
   source_time: string | null
   source_failed: boolean
+  /** The VPC that it is meant to be in. */
+  vpc_id: number | null
+  /** By what listens there: `service`, `pooler`, a replica set's id. Held until it has been seen outside. */
+  vpc_addresses: Readonly<Record<string, string>> | null
 }
 
 export type Source = Pick<
@@ -44,7 +48,9 @@ const columns = `service_id, project_id, name, created, region_code, service_typ
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
   deleted_at, state, settled_generation, observed_at, waiting_for,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
-  to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time`
+  to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
+  vpc_id, (select json_object_agg(held.holder, host(held.address)) from vpc_addresses held
+           where held.service_id = services.service_id) as vpc_addresses`
 
 /** What a new row needs; everything else has its default. */
 export type NewService = Pick<
@@ -78,6 +84,7 @@ export type WantedChange = Partial<
     | 'shape_generation'
     | 'password_verifier'
     | 'deleted_at'
+    | 'vpc_id'
   >
 >
 
