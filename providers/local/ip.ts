@@ -52,7 +52,7 @@ export async function endConnections(namespace: string, cidr: string): Promise<v
 /** Tries what VPCs need, in a namespace that ends with the process that is in it. Fails as the first of them does. */
 export async function tryNetworks(): Promise<void> {
   const script =
-    'ip link add b type bridge && ip link add v type veth peer name w && ip rule add not iif lo unreachable'
+    'ip link add vpc0 type bridge && ip link add try0 type veth peer name try1 && ip rule add not iif lo unreachable'
   await run('unshare', ['--net', 'sh', '-c', script])
 }
 
@@ -75,13 +75,14 @@ async function run(program: string, args: readonly string[], lines: readonly str
   try {
     return (await running).stdout
   } catch (error) {
-    throw new Error(`${program} ${args.join(' ')}: ${reasonOf(error)}`, { cause: error })
+    throw new Error(`${program}: ${reasonOf(error, lines)}`, { cause: error })
   }
 }
 
-/** The first thing that the program said, and which line it was about. */
-function reasonOf(error: unknown): string {
+/** The first thing that the program said, and the line that it was about. */
+function reasonOf(error: unknown, lines: readonly string[]): string {
   const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-  if (said !== '') return said.split('\n').slice(0, 2).join('; ')
-  return error instanceof Error ? error.message : String(error)
+  if (said === '') return error instanceof Error ? error.message : String(error)
+  const line = lines[Number(/^Command failed -:(\d+)/m.exec(said)?.[1]) - 1]
+  return `${said.split('\n')[0]}${line === undefined ? '' : ` (${line})`}`
 }
