@@ -15,9 +15,7 @@ export async function ensureLink(effect: Effect, one: Side, other: Side): Promis
     // An end alone leads into a namespace that was removed by hand while a program was still in it.
     if (ends[0]) await removeEnd(effect, one.network, other.vpc_id)
     if (ends[1]) await removeEnd(effect, other.network, one.vpc_id)
-    await effect('link: make')
-    const far_end = `peer name ${linkTo(one.vpc_id)} netns ${other.network.namespace}`
-    await changeNetwork(one.network.namespace, [`link add ${linkTo(other.vpc_id)} type veth ${far_end}`])
+    await makeLink(effect, one, other)
   }
   await ensureEnd(effect, one, other, whole)
   await ensureEnd(effect, other, one, whole)
@@ -39,6 +37,16 @@ export async function cutLink(effect: Effect, network: Network, peer: { vpc_id: 
     await Promise.all([endBetween(network, far), endBetween(far, network)])
   }
   await removeEnd(effect, network, peer.vpc_id)
+}
+
+async function makeLink(effect: Effect, one: Side, other: Side): Promise<void> {
+  const [near_end, far_end] = [linkTo(other.vpc_id), linkTo(one.vpc_id)]
+  const line = `link add ${near_end} type veth peer name ${far_end} netns ${other.network.namespace}`
+  await effect('link: make')
+  await changeNetwork(one.network.namespace, [line]).catch(async (error: unknown) => {
+    // The other side may have been faster; both ends come into being at once.
+    if (!(await findNetwork(one.network.namespace))?.links.has(near_end)) throw error
+  })
 }
 
 async function ensureEnd(effect: Effect, { cidr, network }: Side, far: Side, whole: boolean): Promise<void> {

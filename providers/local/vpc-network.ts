@@ -25,8 +25,8 @@ export type Network = {
 const nsfs_magic = 0x6e_73_66_73
 const closed_priority = 10
 
-/** Returns what was found, and whether it had to be made. */
-export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Promise<Network & { made: boolean }> {
+/** Returns what is there now, and whether it had to be changed. */
+export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Promise<Network & { changed: boolean }> {
   const namespace = namespaceOf(host, vpc_id)
   const found = await findNetwork(namespace)
   if (!found) {
@@ -40,10 +40,10 @@ export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Pr
   }
   const network = found ?? (await getNetwork(namespace))
   const lines = missingIn(network, cidr)
-  if (lines.length === 0) return { ...network, made: false }
+  if (lines.length === 0) return { ...network, changed: false }
   await host.effect('network: furnish')
   await changeNetwork(namespace, lines)
-  return { ...(await getNetwork(namespace)), made: !found }
+  return { ...(await getNetwork(namespace)), changed: true }
 }
 
 /** Its links first: the namespace itself may live on for a while, with a program that somebody runs inside. */
@@ -67,6 +67,9 @@ export async function findNetwork(namespace: string): Promise<Network | undefine
   return seen?.type === nsfs_magic ? await getNetwork(namespace) : undefined
 }
 
+/** Nothing of it is missing, so that a link can be made to it. */
+export const isWhole = (network: Network, cidr: string) => missingIn(network, cidr).length === 0
+
 export async function listVpcs(host: Named): Promise<string[]> {
   const names = await readdir(namespaces_directory).catch(() => [])
   return names.map((name) => vpcOf(host, name)).filter((vpc_id) => vpc_id !== undefined)
@@ -78,7 +81,6 @@ async function getNetwork(namespace: string): Promise<Network> {
     namespace,
     links: new Map(
       links.map(({ ifname, flags, addr_info }) => [
-        // The other end of a link is named after an @.
         ifname,
         { up: flags.includes('UP'), addresses: new Set(addr_info.map((each) => `${each.local}/${each.prefixlen}`)) },
       ]),

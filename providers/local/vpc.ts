@@ -6,7 +6,7 @@ import type { LocalHost } from './local-host.ts'
 import { ensureBarrier, ensureBarrierGone } from './vpc-barrier.ts'
 import { cutLink, ensureLink } from './vpc-link.ts'
 import { linkTo, namespaceOf, namespacePath, peerOf } from './vpc-name.ts'
-import { ensureNetwork, ensureNetworkGone, findNetwork, listVpcs, type Network } from './vpc-network.ts'
+import { ensureNetwork, ensureNetworkGone, findNetwork, isWhole, listVpcs, type Network } from './vpc-network.ts'
 
 const look_again_soon_seconds = 1
 /** A namespace that vanishes is noticed by itself; this is for somebody who takes a piece out of it. */
@@ -22,8 +22,8 @@ export async function applyVpc(host: LocalHost, wanted: WantedVpc): Promise<Obse
   host.vpc_watch.track(wanted.vpc_id, namespacePath(network.namespace))
   await cutOthers(host, network, wanted.peers)
   const observed = await ensureLinks(host, network, wanted)
-  // Whoever runs in the namespace that was there before must move.
-  if (network.made) host.vpc_watch.tellServices(wanted.vpc_id)
+  // Whoever runs in a namespace that was there before must move, and addresses may have been lost.
+  if (network.changed) host.vpc_watch.tellServices(wanted.vpc_id)
   return observed
 }
 
@@ -61,7 +61,7 @@ async function ensureLinks(host: LocalHost, network: Network, wanted: WantedVpc)
     const before = [wanted, ...wanted.peers.slice(0, at).filter(({ vpc_id }) => vpc_id !== peer.vpc_id)]
     const clash = before.find(({ cidr }) => overlap(cidr, peer.cidr))
     const far = clash ? undefined : await findNetwork(namespaceOf(host, peer.vpc_id))
-    if (far) {
+    if (far && isWhole(far, peer.cidr)) {
       await ensureLink(host.effect, { ...wanted, network }, { ...peer, network: far })
       peers.push({ peering_id: peer.peering_id, provisioned_id: `${network.namespace}/${linkTo(peer.vpc_id)}` })
     } else if (clash) {
