@@ -9,6 +9,7 @@ import { status } from './status.ts'
 import { stop } from './stop.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './token.ts'
 import { userCreate, userList, userResetPassword } from './user.ts'
+import { vpcExec, vpcList } from './vpc.ts'
 import { whoami } from './whoami.ts'
 
 export const commands: readonly Command[] = [
@@ -27,6 +28,8 @@ export const commands: readonly Command[] = [
   userCreate,
   userResetPassword,
   userList,
+  vpcList,
+  vpcExec,
 ]
 
 /** The command and the words that are left for it. */

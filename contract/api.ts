@@ -5,12 +5,14 @@ import { ha_endpoints } from './ha.ts'
 import { log_endpoints } from './log.ts'
 import { metric_endpoints } from './metric.ts'
 import { member_endpoints } from './member.ts'
+import { peering_endpoints } from './peering.ts'
 import { pooler_endpoints } from './pooler.ts'
 import { project_endpoints } from './project.ts'
 import { replica_set_endpoints } from './replica-set.ts'
 import { service_endpoints } from './service.ts'
 import { snapshot_endpoints } from './snapshot.ts'
 import { token_endpoints } from './token.ts'
+import { vpc_endpoints } from './vpc.ts'
 
 export const base_path = '/public/api/v1'
 
@@ -25,6 +27,8 @@ export const api = {
   ...pooler_endpoints,
   ...replica_set_endpoints,
   ...snapshot_endpoints,
+  ...vpc_endpoints,
+  ...peering_endpoints,
   ...log_endpoints,
   ...metric_endpoints,
 }

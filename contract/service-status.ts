@@ -52,6 +52,7 @@ export const accepted_statuses = {
   stop: ['READY', 'UNSTABLE'],
   start: ['PAUSED'],
   resize: ['READY'],
+  attach: ['READY'],
   fork: ['READY', 'PAUSED', 'UNSTABLE'],
   update_password: ['READY'],
   set_ha: ['READY'],

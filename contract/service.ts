@@ -25,6 +25,8 @@ export const SyncReplicaCount = Type.Integer({
   description: 'For how many of the replicas every commit waits; at most `replica_count`.',
 })
 
+const VpcEndpoint = Type.Object({ host: Type.String(), port: Type.Integer(), vpc_id: Type.String() })
+
 export const Service = Type.Object(
   {
     service_id: Type.String(),
@@ -36,6 +38,8 @@ export const Service = Type.Object(
     status: Type.Enum([...service_statuses]),
     endpoint: ServiceEndpoint,
     connection_pooler: Type.Optional(ConnectionPooler),
+    vpcEndpoint: Type.Optional(VpcEndpoint),
+    vpc_endpoint: Type.Optional(VpcEndpoint),
     forked_from: Type.Optional(
       Type.Object({ is_standby: Type.Boolean(), project_id: Type.String(), service_id: Type.String() }),
     ),

@@ -24,6 +24,7 @@ import { serveMetrics } from './metric/scrape.ts'
 import { newTelemetry, type Telemetry } from './metric/telemetry.ts'
 import { logoutHandlers } from './oauth/logout.ts'
 import { openOauth } from './oauth/oauth.ts'
+import { peeringHandlers } from './peering/routes.ts'
 import { projectHandlers } from './project/routes.ts'
 import { newRateLimits } from './rate-limit.ts'
 import { startReconciler } from './reconciler.ts'
@@ -40,6 +41,8 @@ import { newSettled } from './settled.ts'
 import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
+import { newVpcReconcile, nudgeEveryVpc, nudgeVpc } from './vpc/reconcile.ts'
+import { vpcHandlers } from './vpc/routes.ts'
 import { alarm } from './work.ts'
 
 type LocalProvider = Awaited<ReturnType<typeof openLocalProvider>>
@@ -112,17 +115,26 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     alarm(db, watched_kinds, id).catch((error: unknown) => log.warn({ err: error, id }, 'an alarm failed'))
   })
 
+  provider.watchVpcs((vpc_id) => {
+    nudgeVpc({ db }, vpc_id).catch((error: unknown) => log.warn({ err: error, vpc_id }, 'a nudge failed'))
+  })
+
   const providers = new Map([[config.region, provider]])
   const telemetry = newTelemetry()
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
   const context = { db, log, providers, sampler, settled: newSettled(db), snapshot_policy: config.snapshots }
-  const reconcile = { service: newServiceReconcile(context), 'replica set': newReplicaSetReconcile(context) }
+  const reconcile = {
+    service: newServiceReconcile(context),
+    'replica set': newReplicaSetReconcile(context),
+    vpc: newVpcReconcile(context),
+  }
   const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
   opened.defer(() =>
     within(shutdown_grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'),
   )
+  await nudgeEveryVpc(context)
   await nudgeEverything(db)
 
   const parts = {
@@ -193,6 +205,8 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...serviceHandlers(context),
       ...replicaSetHandlers(context),
       ...snapshotHandlers(context),
+      ...vpcHandlers(context),
+      ...peeringHandlers(context),
       ...serviceLogHandlers(context),
       ...metricHandlers(context),
     },

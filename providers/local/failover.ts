@@ -13,6 +13,7 @@ import { ensureFenced } from './fence.ts'
 import { nodeOf, type Place } from './layout.ts'
 import { answers } from './liveness.ts'
 import type { LocalHost } from './local-host.ts'
+import { inForce } from './port-in-force.ts'
 import { findPosition } from './position.ts'
 import { findPrimary, savePrimary } from './primary.ts'
 import { ensureLeading, listensAsPrimary, saveTimeline } from './promotion.ts'
@@ -63,7 +64,9 @@ async function troubleOf(place: Place): Promise<Trouble | undefined> {
   const { postmaster, died } = await findPostmaster(place)
   if (died) return { what: `${name} has ended by itself`, data_is_there: true }
   if (!postmaster?.ready || !(await listensAsPrimary(place))) return undefined
-  if (await answers(join(place.sockets, `.s.PGSQL.${place.port}`), answer_within_ms)) return undefined
+  // One that is about to move into a VPC, or out of one, still listens where it was.
+  const { port } = await inForce(place)
+  if (await answers(join(place.sockets, `.s.PGSQL.${port}`), answer_within_ms)) return undefined
   return { what: `${name} does not answer`, data_is_there: true }
 }
 
@@ -124,7 +127,7 @@ async function isRunning(place: Place): Promise<boolean> {
 }
 
 async function lookAt(place: Place): Promise<SeenNode> {
-  return { node: place.node, position: await findPosition(place) }
+  return { node: place.node, position: await findPosition(await inForce(place)) }
 }
 
 async function startAndLookAt(

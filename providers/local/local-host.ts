@@ -8,10 +8,13 @@ import type { PostgresInstallation } from './installation.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { LogRetention } from './log/retention.ts'
+import type { VpcWatch } from './vpc-watch.ts'
 import type { Watch } from './watch.ts'
 
 export type LocalHost = {
   directory: string
+  /** In the names of what all installations of a host share, such as network namespaces. */
+  installation_id: string
   as_root: boolean
   control_plane_user: string
   memory_mb: number
@@ -24,6 +27,9 @@ export type LocalHost = {
   watch: Watch
   archive_watch: ArchiveWatch
   balance_watch: BalanceWatch
+  vpc_watch: VpcWatch
+  /** Found out once: why there are no networks here. */
+  networkRefusal(): Promise<string | undefined>
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>
   /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */

@@ -23,12 +23,16 @@ import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { newMeter } from './metrics.ts'
+import { networkRefusal, vpcRefusal } from './network-refusal.ts'
 import { ensureNodesStopped, findService, listPlaces } from './nodes.ts'
 import { ensurePoolerGone, poolerRefusal } from './pooler.ts'
 import { freePort } from './port.ts'
 import { applyReplicaSet } from './replica-set.ts'
 import { applyService } from './service.ts'
 import { ensureTemplate } from './template.ts'
+import { listVpcs } from './vpc-network.ts'
+import { newVpcWatch } from './vpc-watch.ts'
+import { applyVpc, removeAllVpcs } from './vpc.ts'
 import { newWatch } from './watch.ts'
 
 export type LocalOptions = {
@@ -82,12 +86,19 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.watch.onChange(onChange)
       host.archive_watch.onStall(onChange)
       host.balance_watch.onMissing(onChange)
+      host.vpc_watch.onServiceChange(onChange)
     },
+    networkRefusal: host.networkRefusal,
+    vpcRefusal,
+    applyVpc: (wanted) => applyVpc(host, wanted),
+    listVpcs: () => listVpcs(host),
+    watchVpcs: (onChange) => host.vpc_watch.onChange(onChange),
     stopAll: () => stopAll(host),
     close: async () => {
       host.watch.close()
       host.archive_watch.close()
       host.balance_watch.close()
+      host.vpc_watch.close()
       await host.jobs.close()
       await prepared
     },
@@ -126,8 +137,10 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
       uid: as_root ? nobody.uid : undefined,
     }),
   ])
+  let refusal: Promise<string | undefined> | undefined
   return {
     directory,
+    installation_id: options.installation_id,
     as_root,
     effect,
     authority,
@@ -140,6 +153,8 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
     balance_watch: newBalanceWatch(effect),
+    vpc_watch: newVpcWatch(),
+    networkRefusal: () => (refusal ??= networkRefusal()),
     roles_seen: new Map(),
     deaths_told: new Set(),
     stalls_told: new Set(),
@@ -186,6 +201,7 @@ async function stopAll(host: LocalHost): Promise<void> {
   const { services } = foldersOf(host.directory)
   const names = (await readdir(services)).filter((name) => /^[a-z0-9]+$/.test(name))
   await Promise.all(names.map((service_id) => stopOne(host, service_id)))
+  await removeAllVpcs(host)
 }
 
 async function stopOne(host: LocalHost, service_id: string): Promise<void> {

@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import { setImmediate as others } from 'node:timers/promises'
 import type { MeasuredService, ServiceMetrics } from '../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
-import { groupOf, type Place, placeOf } from './layout.ts'
+import { groupOf, listeningAt, type Place, placeOf } from './layout.ts'
 import type { Limits } from './limits.ts'
 import { listPlacesQuickly } from './nodes.ts'
+import { portOfPidFile } from './port-in-force.ts'
 import { storageOf } from './storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from './usage.ts'
 
@@ -18,6 +19,8 @@ export type MeterHost = { directory: string; as_root: boolean; limits: Limits }
 /** What is remembered of a service between two calls. Times are of the monotonic clock. */
 type Memory = {
   pid: number
+  /** Under which its unix socket is found. */
+  port: number
   at_ms: number
   usage: Usage
   metrics: ServiceMetrics
@@ -51,7 +54,7 @@ export function newMeter(host: MeterHost) {
       const memory = measure(host, nodes, memories.get(service_id))
       if (memory !== undefined) {
         next.set(service_id, memory)
-        running.push({ memory, place })
+        running.push({ memory, place: listeningAt(place, memory.port) })
       }
       if (at % services_per_turn === services_per_turn - 1) await others()
     }
@@ -64,7 +67,9 @@ export function newMeter(host: MeterHost) {
 
 /** Processor and memory now; undefined when the service does not run. */
 function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: Memory | undefined): Memory | undefined {
-  const pid = postmasterOf(nodes[0])
+  const pid_file = pidFileOf(nodes[0])
+  const pid = postmasterOf(pid_file)
+  const port = portOfPidFile(pid_file) ?? nodes[0].port
   const used = nodes.map((place) => usageOf(host, place)).filter((one) => one !== undefined)
   if (pid === undefined || used.length === 0) return undefined
   const usage = {
@@ -73,22 +78,31 @@ function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: M
   }
   const at_ms = performance.now()
   const metrics: ServiceMetrics = { memory_usage_bytes: usage.memory_bytes }
-  if (before === undefined || before.pid !== pid) return { pid, at_ms, usage, metrics }
+  if (before === undefined || before.pid !== pid) return { pid, port, at_ms, usage, metrics }
   const cpu_ns = Math.max(0, usage.cpu_ns - before.usage.cpu_ns)
   metrics.cpu_usage_millicores = cpu_ns / 1000 / (at_ms - before.at_ms)
-  return { ...before, at_ms, usage, metrics: { ...before.metrics, ...metrics } }
+  return { ...before, port, at_ms, usage, metrics: { ...before.metrics, ...metrics } }
 }
 
 function usageOf({ limits }: MeterHost, place: Place): Usage | undefined {
-  const pid = postmasterOf(place)
+  const pid = postmasterOf(pidFileOf(place))
   if (pid === undefined) return undefined
   return (limits.hierarchy && usageOfGroup(limits.hierarchy, groupOf(place))) ?? usageOfProcesses(pid)
 }
 
-/** From its own pid file, whose process must be there. */
-function postmasterOf(place: Place): number | undefined {
+function pidFileOf(place: Place): string | undefined {
   try {
-    const pid = Number.parseInt(readFileSync(join(place.data, 'postmaster.pid'), 'latin1'), 10)
+    return readFileSync(join(place.data, 'postmaster.pid'), 'latin1')
+  } catch {
+    return undefined
+  }
+}
+
+/** From its own pid file, whose process must be there. */
+function postmasterOf(pid_file: string | undefined): number | undefined {
+  if (pid_file === undefined) return undefined
+  try {
+    const pid = Number.parseInt(pid_file, 10)
     return pid > 0 && readFileSync(`/proc/${pid}/statm`, 'latin1').startsWith('0 ') ? undefined : pid
   } catch {
     return undefined

@@ -72,7 +72,7 @@ async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<Observed
   const installation = await findInstallation(host, set)
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
   await ensureNodeHome(host.effect, place)
-  await ensureCertificate(host.effect, place, host.authority, set.listen.host)
+  await ensureCertificate(host.effect, place, host.authority, [set.listen.host])
   // One node takes the endpoint for itself.
   if (wanted.nodes === 1) await ensureBalancerGone(host, place)
   const nodes = await ensureNodes(host, set, installation)

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode, ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from './effect.ts'
 import { groupOf, type Place } from './layout.ts'
 import type { Limits } from './limits.ts'
+import { entering } from './service-network.ts'
 import { startFailure } from './start-log.ts'
 
 /** The hashes are of what it was started with: settings that need a restart, and files that it can read again. */
@@ -42,7 +43,8 @@ export async function findPostmaster(place: Place): Promise<Found> {
 
 export type Hashes = { settings_hash: string; files_hash: string }
 
-type Start = Hashes & { bin: string }
+/** network_prefix: what brings it into its network; absent: it stays in the host's. */
+type Start = Hashes & { bin: string; network_prefix?: readonly string[] | undefined }
 
 /** Starts a postmaster where none runs and waits until it is ready. A sentence when it is not, or not yet. */
 export async function startPostmaster(
@@ -110,10 +112,15 @@ export async function ensureReloaded(effect: Effect, place: Place, postmaster: P
   await ensureFile(effect, 'reload marker', place.reloaded, `${postmaster.pid} ${files_hash}`, undefined)
 }
 
-async function spawnPostmaster(place: Place, { bin, ...hashes }: Start, limits: Limits): Promise<ChildProcess> {
+async function spawnPostmaster(
+  place: Place,
+  { bin, network_prefix = [], ...hashes }: Start,
+  limits: Limits,
+): Promise<ChildProcess> {
   const cluster_name = ['howdah', place.service_id, hashes.settings_hash, hashes.files_hash].join('/')
   const settings = ['-c', `config_file=${place.settings}`, '-c', `cluster_name=${cluster_name}`]
-  const wrapped = limits.wrap(groupOf(place), [join(bin, 'postgres'), '-D', place.data, ...settings], place.owner)
+  const postgres = [join(bin, 'postgres'), '-D', place.data, ...settings]
+  const wrapped = entering(network_prefix, limits.wrap(groupOf(place), postgres, place.owner))
   const [program = '', ...args] = wrapped.command
   await rm(place.start_log, { force: true })
   const output = await open(place.start_log, 'wx', 0o600)

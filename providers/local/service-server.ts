@@ -17,6 +17,7 @@ import {
   type Hashes,
   type Postmaster,
 } from './server-process.ts'
+import { isInNetwork, networkPrefix } from './service-network.ts'
 import { look_again_soon_seconds, setback, type Seen } from './service-seen.ts'
 import { ensureStandbysRisen } from './standbys.ts'
 
@@ -33,7 +34,8 @@ export async function ensureRunning(
   const { effect } = host
   const { postmaster, died } = await findPostmaster(place)
   if (!postmaster) return await startHere(host, place, wanted, start, happenings, died)
-  if (postmaster.settings_hash === start.settings_hash) {
+  const in_network = await isInNetwork(host, wanted.network, postmaster.pid)
+  if (postmaster.settings_hash === start.settings_hash && in_network) {
     await ensureReloaded(effect, place, postmaster, start.files_hash)
     if (postmaster.ready) return postmaster
     await ensureLimits(host, place, wanted.size)
@@ -76,7 +78,7 @@ async function startHere(
     return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
   }
   const { host: address, port } = wanted.endpoint
-  if (!(await portIsFree(address, port))) {
+  if (!wanted.network && !(await portIsFree(address, port))) {
     return setback(
       'not_serving',
       `port ${port} on ${address} is in use by another program; it starts when the port is free`,
@@ -84,7 +86,9 @@ async function startHere(
   }
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
   await ensureLimits(host, place, 'shared')
-  const started = await startPostmaster(effect, place, { ...hashes, bin: installation.bin, limits, died })
+  const network_prefix = networkPrefix(host, wanted.network)
+  const began = { ...hashes, bin: installation.bin, network_prefix }
+  const started = await startPostmaster(effect, place, { ...began, limits, died })
   const begun = typeof started !== 'string' || started === still_starting
   if (died && begun) {
     happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })

@@ -2,7 +2,7 @@
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import { join } from 'node:path'
-import type { Happening, ObservedService, WantedService } from '../provider.ts'
+import type { Happening, ObservedService, WantedNetwork, WantedService } from '../provider.ts'
 import { archiveTrouble, ensureArchiveWhole } from './archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
 import { isDiskFull, statIfThere } from './effect.ts'
@@ -10,12 +10,13 @@ import { ensurePrimary, type PrimarySeen } from './failover.ts'
 import { ensureForked } from './fork.ts'
 import { findHold } from './hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
-import { nodeOf, noSpaceSentence, placeOf, type Place } from './layout.ts'
+import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensureLogRetention } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade, listPlaces } from './nodes.ts'
 import { ensurePoolerGone } from './pooler.ts'
+import { inForce } from './port-in-force.ts'
 import { findPrimary } from './primary.ts'
 import { probe } from './probe.ts'
 import { ensurePromoted } from './promotion.ts'
@@ -23,6 +24,7 @@ import { ensureReplayable, ensureReplayForgotten } from './replay.ts'
 import { ensureCertificate } from './server-certificate.ts'
 import { ensureServerFiles } from './server-files.ts'
 import { findPostmaster, type Hashes, type Postmaster } from './server-process.ts'
+import { ensureAddress, listenOf, probeInside } from './service-network.ts'
 import { look_again_soon_seconds, setback, withMore, type Seen } from './service-seen.ts'
 import { withPooler } from './service-pooler.ts'
 import { ensureLimits, ensureRunning, type Start } from './service-server.ts'
@@ -38,7 +40,8 @@ const look_again_when_well_seconds = 300
 const look_again_when_hopeless_seconds = 60
 
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
-  const base = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  const base = listeningAt(own, listenOf(wanted).port)
   if (wanted.deleted) return { ...(await ensureGone(host, base)), snapshots: [] }
   const { place, happenings, waiting_for } = await findLeader(host, base, wanted)
   // Whoever lost its primary knows already that it did not serve.
@@ -51,7 +54,8 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
   const seen = { ...looked, happenings: [...happenings, ...looked.happenings] }
   // What asks to be looked at again at once does not wait for copies.
   if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
-  const { snapshots, ...copying } = await ensureSnapshots(host, place, wanted)
+  // One that waits for its VPC still runs where it was.
+  const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(place), wanted)
   return { ...withMore(seen, { ...copying, settled: true, happenings: [] }), snapshots }
 }
 
@@ -65,7 +69,7 @@ async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedServi
   if (wanted.source && !(await statIfThere(place.data))) {
     await ensureHome(host.effect, place)
     // Costs some computing, for which there is time while the parent is being copied.
-    await ensureCertificate(host.effect, place, host.authority, wanted.endpoint.host)
+    await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
     const waiting = await ensureForked(host, place, wanted.source)
     if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
   }
@@ -90,6 +94,7 @@ async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
   host.deaths_told.delete(service_id)
   host.stalls_told.delete(service_id)
   host.pruned_seen.delete(service_id)
+  host.vpc_watch.place(service_id, undefined)
   await host.jobs.end(service_id)
   const making = await Promise.all((await listPlaces(base)).map(isBeingMade))
   if (making.includes(true) || (await findHold(base))) {
@@ -118,6 +123,9 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
     const look_again_seconds = look_again_when_hopeless_seconds
     return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, happenings }
   }
+  host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
+  const no_network = wanted.network && (await ensureInVpc(host, wanted.network))
+  if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
   const postmaster = await ensureRunning(host, place, wanted, start, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
   const { promoted, waiting_for } = await ensurePromoted(host.effect, place)
@@ -153,18 +161,25 @@ async function ensureFiles(
   wanted: WantedService,
   installation: PostgresInstallation,
 ): Promise<Hashes> {
-  const { size, endpoint } = wanted
-  await ensureCertificate(host.effect, place, host.authority, endpoint.host)
+  const { size } = wanted
+  const endpoint = listenOf(wanted)
+  await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
   // One that takes over begins as the standby that it was.
   const floor = (await isStandby(place)) ? await floorOf(place.data) : undefined
   return await ensureServerFiles(host, installation, { size, endpoint, place, floor })
 }
 
+async function ensureInVpc(host: LocalHost, { vpc_id, address }: WantedNetwork): Promise<string | undefined> {
+  return (await host.networkRefusal()) ?? (await ensureAddress(host, vpc_id, address))
+}
+
 /** The master role can log in with the wanted password, as seen from outside. */
 async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): Promise<Seen> {
-  const { endpoint, password_verifier } = wanted
+  const { network, password_verifier } = wanted
+  const endpoint = listenOf(wanted)
   const seen = `${pid}/${wanted.generation}`
-  const probed = () => probe({ endpoint, password_verifier, authority_pem: host.authority.certificate_pem })
+  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
+  const probed = () => (network ? probeInside(host, network, wish) : probe(wish))
   const known = host.roles_seen.get(place.service_id) === seen
   let login = known ? await probed() : undefined
   if (login?.result !== 'ok') {
@@ -181,6 +196,9 @@ async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService,
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return setback('not_serving', `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`)
 }
+
+/** Its certificate names the address that it goes back to as well, so that going back needs no new one. */
+const hostsOf = (wanted: WantedService) => [...new Set([wanted.endpoint.host, listenOf(wanted).host])]
 
 /** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
 async function findInstallation(host: LocalHost, place: Place, { extensions }: WantedService) {

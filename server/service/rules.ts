@@ -8,6 +8,7 @@ import { default_size, parseSize, type Size, type SizeInput, sizesInWords } from
 import type { WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from '../replica-set/rules.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
+import { endpointOf, networkOf } from '../vpc/rules.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
@@ -112,6 +113,11 @@ export function withVerifier(row: ServiceRow, password_verifier: string): Wanted
   return { password_verifier, generation: row.generation + 1 }
 }
 
+export function movedTo(row: ServiceRow, vpc_id: number | null): WantedChange {
+  const generation = row.generation + 1
+  return { vpc_id, generation, shape_generation: generation }
+}
+
 export function deleted(row: ServiceRow, now: Date): WantedChange {
   return { deleted_at: row.deleted_at ?? now, generation: row.generation + 1 }
 }
@@ -135,6 +141,8 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
   const { replica_count, sync_replica_count, switchovers } = row
   if (replica_count > 0) wanted.ha = { replica_count, sync_replica_count, switchovers }
   if (row.pooler && row.pooler_port !== null) wanted.pooler = { host: row.host, port: row.pooler_port }
+  const network = networkOf(row)
+  if (network !== undefined) wanted.network = network
   if (row.source_service_id !== null && row.source_snapshot_id !== null) {
     wanted.source = { service_id: row.source_service_id, snapshot_id: row.source_snapshot_id }
     if (row.source_strategy === 'NOW') wanted.source.private = true
@@ -153,12 +161,16 @@ export function serviceView(row: ServiceRow, about: { now: Date; volume_type: st
     region_code: row.region_code,
     service_type: row.service_type,
     status: rowStatus(row, about.now),
-    endpoint: { host: row.host, port: row.port },
+    endpoint: endpointOf(row, 'service', { host: row.host, port: row.port }),
     ...poolerView(row),
     ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },
     metadata: { environment: row.environment },
     read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row.deleted_at !== null)),
     resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), volume_type: about.volume_type } }],
+  }
+  if (row.vpc_id !== null) {
+    view.vpcEndpoint = { ...view.endpoint, vpc_id: String(row.vpc_id) }
+    view.vpc_endpoint = view.vpcEndpoint
   }
   if (row.source_service_id !== null && row.source_project_id !== null) {
     view.forked_from = { is_standby: false, project_id: row.source_project_id, service_id: row.source_service_id }

@@ -41,6 +41,10 @@ export type ServiceRow = {
   pooler_port: number | null
   /** In the order of their making. */
   replica_sets: ReplicaSetRow[]
+  /** The VPC that it is meant to be in. */
+  vpc_id: number | null
+  /** By what listens there: `service`, `pooler`, a replica set's id. Held until it has been seen outside. */
+  vpc_addresses: Readonly<Record<string, string>> | null
 }
 
 export type Source = Pick<
@@ -56,7 +60,9 @@ const columns = `service_id, project_id, name, created, region_code, service_typ
   replica_count, sync_replica_count, switchovers, pooler, pooler_port,
   (select coalesce(json_agg(one), '[]') from (
      select ${replica_set_columns} from replica_sets where replica_sets.service_id = services.service_id
-     order by replica_sets.created, replica_set_id) as one) as replica_sets`
+     order by replica_sets.created, replica_set_id) as one) as replica_sets,
+  vpc_id, (select json_object_agg(held.holder, host(held.address)) from vpc_addresses held
+           where held.service_id = services.service_id) as vpc_addresses`
 
 /** What a new row needs; everything else has its default. */
 export type NewService = Pick<
@@ -95,6 +101,7 @@ export type WantedChange = Partial<
     | 'switchovers'
     | 'pooler'
     | 'pooler_port'
+    | 'vpc_id'
   >
 >
 

@@ -90,7 +90,8 @@ describe.each(with_body)('$name', (row) => {
   test('misses every required field', async () => {
     const answer = await send(row, {})
     if (one_of_many.includes(name)) return expect(answer.body.code).toBe('INVALID_REQUEST')
-    if (required.length === 0) return expect(answer.status).toBe(row.endpoint.success)
+    // What can be asked with nothing may be so already.
+    if (required.length === 0) return expect([row.endpoint.success, 409]).toContain(answer.status)
     expect(answer.status).toBe(400)
     expect(pathsOf(answer.body.details)).toEqual(required.toSorted())
   })
@@ -124,7 +125,9 @@ describe.each(with_body)('$name', (row) => {
     for (const body of bodies) {
       const answer = await send(row, body)
       // Members that an endpoint does not know are ignored: where none is required, nothing is wrong.
-      if (required.length === 0 && !one_of_many.includes(name)) expect(answer.status).toBe(row.endpoint.success)
+      if (required.length === 0 && !one_of_many.includes(name)) {
+        expect([row.endpoint.success, 409]).toContain(answer.status)
+      }
       else expect([answer.status, answer.body.code]).toEqual([400, 'INVALID_REQUEST'])
       expect((JSON.stringify(answer.body) ?? '').length).toBeLessThan(20_000)
     }

@@ -1,0 +1,37 @@
+// What this host lacks for VPCs, and which ranges it cannot give away because it uses them itself. Found out by trying.
+import { overlap } from './cidr.ts'
+import { listHostRoutes, tryNetworks } from './ip.ts'
+
+/** A sentence that names what is missing and how to grant it; undefined when nothing is. */
+export async function networkRefusal(): Promise<string | undefined> {
+  try {
+    await tryNetworks()
+    return process.getuid?.() === 0 ? undefined : needsRoot('only root may give a network a name')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    if (/ENOENT|not found/.test(reason)) {
+      return `this host has no programs for networks (${reason}); install iproute2 and util-linux`
+    }
+    return needsRoot(reason)
+  }
+}
+
+/** The host's own networks: what its routes lead to, other than everything and nothing. */
+export async function vpcRefusal(cidr: string): Promise<string | undefined> {
+  const routes = await listHostRoutes().catch(() => []) // a host without iproute2 makes no networks either
+  const clash = routes.find(
+    ({ type, dst }) => !leads_nowhere.includes(type ?? '') && dst !== 'default' && overlap(dst, cidr),
+  )
+  if (!clash) return undefined
+  const where = clash.dev === undefined ? '' : ` at ${clash.dev}`
+  return `the range ${cidr} overlaps ${clash.dst}${where}, which the host of this region uses itself; choose another range`
+}
+
+const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
+
+function needsRoot(reason: string): string {
+  return (
+    `this server may not make networks (${reason}): it needs the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN; run it ` +
+    'as root, such as by a systemd unit without User=, in a container with --cap-add SYS_ADMIN --cap-add NET_ADMIN'
+  )
+}

@@ -1,0 +1,83 @@
+// A service inside a VPC: where it listens, how its processes get into the network, and whether they are in it. Whatever
+// runs for a service in a VPC is started behind `networkPrefix`. Its unix socket is reached from the host as ever.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Endpoint, WantedNetwork, WantedService } from '../provider.ts'
+import { statIfThere, type Effect } from './effect.ts'
+import { changeNetwork } from './ip.ts'
+import type { Probe, ProbeWish } from './probe.ts'
+import { bridge, namespaceOf, namespacePath, type Named } from './vpc-name.ts'
+import { findNetwork } from './vpc-network.ts'
+
+type Host = Named & { effect: Effect }
+
+const vpc_port = 5432
+/** More than the probe itself waits. */
+const probe_timeout_ms = 15_000
+
+/** Where a service is reached, and nowhere else. */
+export function listenOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 'network'>): Endpoint {
+  return network ? { host: network.address, port: vpc_port } : endpoint
+}
+
+/** The words before a command that is to run in the network; none when there is no network. Root only. */
+export function networkPrefix(host: Named, network: WantedNetwork | undefined): string[] {
+  return network ? ['nsenter', `--net=${pathOf(host, network)}`, '--'] : []
+}
+
+/** Privileges are needed to enter, so they are dropped behind the prefix and not by whoever spawns. */
+export function entering(prefix: readonly string[], wrapped: { command: string[]; uid?: number; gid?: number }) {
+  const { command, uid, gid } = wrapped
+  if (prefix.length === 0) return wrapped
+  const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
+  return { command: [...prefix, ...drop, ...command] }
+}
+
+/**
+ * Makes the address one of the VPC's. It stays when the service leaves: where nobody listens, callers are refused at
+ * once, and the next holder of the address cannot lose it to a late cleaner. A sentence when the network is not there.
+ */
+export async function ensureAddress(host: Host, vpc_id: string, address: string): Promise<string | undefined> {
+  const network = await findNetwork(namespaceOf(host, vpc_id))
+  const addresses = network?.links.get(bridge)?.addresses
+  if (!network || !addresses) return `the network of VPC ${vpc_id} is being made`
+  if (addresses.has(`${address}/32`)) return undefined
+  await host.effect('VPC address: add')
+  await changeNetwork(network.namespace, [`address add ${address}/32 dev ${bridge}`])
+  return undefined
+}
+
+/** Whether the process is in the network that has this name now; it may be in one that was removed and made anew. */
+export async function isInNetwork(host: Named, network: WantedNetwork | undefined, pid: number): Promise<boolean> {
+  const [own, wanted] = await Promise.all([
+    statIfThere(`/proc/${pid}/ns/net`),
+    statIfThere(network ? pathOf(host, network) : '/proc/self/ns/net'),
+  ])
+  return own !== undefined && own.ino === wanted?.ino
+}
+
+/** The probe from inside, by a process of its own: an address of a VPC is never dialled from the host. */
+export async function probeInside(host: Named, network: WantedNetwork, wish: ProbeWish): Promise<Probe> {
+  const node = [
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    join(import.meta.dirname, 'probe-program.ts'),
+  ]
+  const [program = '', ...args] = [...networkPrefix(host, network), ...node]
+  const { NODE_COMPILE_CACHE } = process.env
+  const running = promisify(execFile)(program, args, {
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
+    cwd: '/',
+    timeout: probe_timeout_ms,
+  })
+  // The wish holds a verifier, which must not be on a command line.
+  running.child.stdin?.on('error', () => undefined).end(JSON.stringify(wish))
+  try {
+    return JSON.parse((await running).stdout) as Probe // written by probe-program.ts
+  } catch (error) {
+    return { result: 'failed', reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const pathOf = (host: Named, { vpc_id }: WantedNetwork) => namespacePath(namespaceOf(host, vpc_id))

@@ -1,0 +1,66 @@
+// The handlers of peerings. Creating one is one side's consent; deleting one withdraws it. A deletion that cuts a link is
+// answered when it has been cut on both sides.
+import { notFound, unknown_peering, unknown_vpc } from '#contract/fault.ts'
+import type { peering_endpoints } from '#contract/peering.ts'
+import type { Sql } from '../db.ts'
+import type { Handlers } from '../handler.ts'
+import type { ServiceContext } from '../service/context.ts'
+import { findVpc, findVpcOfProject, lockVpcs, raiseGenerations } from '../vpc/store.ts'
+import { nudge } from '../work.ts'
+import { createPeering } from './create.ts'
+import { peeringView } from './rules.ts'
+import { findMirror, findPeering, listPeerings, type PeeringRow, removePeering, saveProvisioned } from './store.ts'
+
+type At = { project_id: string; vpc_id: string }
+
+export function peeringHandlers({
+  db,
+  settled,
+}: Pick<ServiceContext, 'db' | 'settled'>): Pick<Handlers, keyof typeof peering_endpoints> {
+  // A VPC that is gone has no links.
+  const cutAt = async (vpc_id: number) => (await findVpc(db, vpc_id))?.settled_generation ?? Number.POSITIVE_INFINITY
+  const advice = 'until then traffic may still pass between the VPCs'
+  return {
+    listPeerings: async ({ params }) => (await listPeerings(db, await getVpcId(db, params))).map(peeringView),
+
+    getPeering: async ({ params }) => peeringView(await getPeering(db, await getVpcId(db, params), params.peering_id)),
+
+    createPeering: async ({ params, body, caller, role }) =>
+      peeringView(await db.transaction((tx) => createPeering(tx, { at: params, input: body, caller, role }))),
+
+    deletePeering: async ({ params }) => {
+      const cut = await db.transaction((tx) => deletePeering(tx, params, params.peering_id))
+      await Promise.all(cut.map((vpc) => settled.wait(String(vpc.id), vpc.generation, () => cutAt(vpc.id), advice)))
+    },
+  }
+}
+
+async function getVpcId(sql: Sql, { project_id, vpc_id }: At): Promise<number> {
+  const row = await findVpcOfProject(sql, project_id, Number(vpc_id))
+  if (row === undefined) throw notFound(unknown_vpc)
+  return row.id
+}
+
+async function getPeering(sql: Sql, vpc_id: number, peering_id: string): Promise<PeeringRow> {
+  const row = await findPeering(sql, vpc_id, Number(peering_id))
+  if (row === undefined) throw notFound(unknown_peering)
+  return row
+}
+
+/** Returns the VPCs between which there was a link, with the generations that have none. */
+async function deletePeering(tx: Sql, at: At, peering_id: string): Promise<{ id: number; generation: number }[]> {
+  const vpc_id = await getVpcId(tx, at)
+  const seen = await getPeering(tx, vpc_id, peering_id)
+  const ends = [vpc_id, (await findMirror(tx, seen.id))?.vpc_id ?? vpc_id]
+  await lockVpcs(tx, ends)
+  // Again, under the lock: somebody may have been faster.
+  const { id } = await getPeering(tx, vpc_id, peering_id)
+  const mirror = await findMirror(tx, id)
+  await removePeering(tx, id)
+  if (mirror === undefined) return []
+  await saveProvisioned(tx, mirror.id, null)
+  const raised = await raiseGenerations(tx, ends)
+  for (const vpc of raised) await nudge(tx, 'vpc', String(vpc.id))
+  const was_linked = seen.provisioned_id !== null || mirror.provisioned_id !== null
+  return was_linked ? raised : []
+}
