@@ -7,7 +7,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Happening, WantedService } from '../provider.ts'
-import { majorOf } from './data-directory.ts'
+import { ensureNodeHome, majorOf } from './data-directory.ts'
 import { readIfThere, statIfThere } from './effect.ts'
 import { ensureFenced } from './fence.ts'
 import { nodeOf, type Place } from './layout.ts'
@@ -16,7 +16,7 @@ import type { LocalHost } from './local-host.ts'
 import { inForce } from './port-in-force.ts'
 import { findPosition } from './position.ts'
 import { findPrimary, savePrimary } from './primary.ts'
-import { ensureLeading, listensAsPrimary, saveTimeline } from './promotion.ts'
+import { ensureLeading, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
 import { electionOf, lsnText, type Election, type Position, type SeenNode } from './quorum.ts'
 import { findPostmaster } from './server-process.ts'
 import { ensureStandbyRunning } from './standby.ts'
@@ -33,6 +33,7 @@ const answer_within_ms = 4_000
 
 /** Before anything else is done to a service that should serve: afterwards the primary's node is the one to go on with. */
 export async function ensurePrimary(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+  await host.jobs.end(rejoinJobOf(base))
   const primary = await findPrimary(base)
   const place = nodeOf(base, primary.node, 'primary')
   const standbys = (await listNodes(base)).filter((node) => node !== primary.node)
@@ -91,19 +92,23 @@ async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
 
 /** Makes this node the primary. Nothing of the one before may run. */
 async function handOver(
-  { host: { effect }, base, wanted, primary }: Switch,
+  { host, base, wanted, primary }: Switch,
   { node, position }: { node: number; position: Position },
 ): Promise<Place> {
+  const { effect } = host
   const place = nodeOf(base, node, 'primary')
   const lost = nodeOf(base, primary.node, 'standby')
   const others = (await listNodes(base)).filter((one) => one !== node).map((one) => nodeOf(base, one, 'standby'))
   // From here on it does nothing until it is started as the primary.
   await ensureLeading(effect, place)
-  const timeline = (await statIfThere(lost.data)) ? await ensureTail(effect, lost, place, position) : position.timeline
+  const is_there = await statIfThere(lost.data)
+  const timeline = is_there ? await ensureTail(effect, lost, place, position) : position.timeline
   await saveTimeline(effect, place, others, timeline)
   // Whoever waits for a planned change has got one.
   const switchovers = Math.max(primary.switchovers, wanted.ha?.switchovers ?? 0)
   await savePrimary(effect, base, primary, { node, term: primary.term + 1, switchovers })
+  // Commits may be waiting for it: it need not wait until the other one serves.
+  if (is_there) host.jobs.begin(`${rejoinJobOf(base)}/${lost.node}`, () => startAsReplica(host, lost, place, wanted))
   return place
 }
 
@@ -130,16 +135,16 @@ async function lookAt(place: Place): Promise<SeenNode> {
   return { node: place.node, position: await findPosition(await inForce(place)) }
 }
 
-async function startAndLookAt(
-  host: LocalHost,
-  place: Place,
-  primary: Place,
-  { size }: WantedService,
-): Promise<SeenNode> {
+async function startAndLookAt(host: LocalHost, place: Place, primary: Place, wanted: WantedService): Promise<SeenNode> {
+  await startAsReplica(host, place, primary, wanted)
+  return await lookAt(place)
+}
+
+async function startAsReplica(host: LocalHost, place: Place, primary: Place, { size }: WantedService): Promise<void> {
   const major = await majorOf(place)
   const installation = host.installations.find((one) => one.major === major)
-  if (installation === undefined) return { node: place.node }
+  if (installation === undefined) return
+  await ensureNodeHome(host.effect, place)
   const name = nodeName(place.node)
-  const started = await ensureStandbyRunning(host, { place, primary, name, slot: name, size, installation })
-  return typeof started === 'string' ? { node: place.node } : await lookAt(place)
+  await ensureStandbyRunning(host, { place, primary, name, slot: name, size, installation })
 }

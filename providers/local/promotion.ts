@@ -10,8 +10,12 @@ import { shellPath } from './archive.ts'
 import { ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from './effect.ts'
 import { ensureFenced } from './fence.ts'
 import type { Place } from './layout.ts'
+import type { LocalHost } from './local-host.ts'
+import { listNodeFolders } from './nodes.ts'
+import { ensureSlot } from './replication.ts'
 import { findPostmaster } from './server-process.ts'
 import { withSuperuser } from './superuser.ts'
+import { nodeName } from './synchronous.ts'
 
 const look_every_ms = 3
 const stop_wait_ms = 5_000
@@ -50,7 +54,7 @@ export async function listensAsPrimary(place: Place): Promise<boolean> {
 export type PromotionSeen = { promoted: boolean; waiting_for?: string }
 
 /** The server is ready, and may be a replica still. `promoted`: it became the primary just now. */
-export async function ensurePromoted(effect: Effect, place: Place): Promise<PromotionSeen> {
+export async function ensurePromoted({ effect, jobs }: LocalHost, place: Place): Promise<PromotionSeen> {
   const is_replica = await statIfThere(join(place.data, 'standby.signal'))
   if (is_replica && !(await promote(effect, place))) {
     return { promoted: false, waiting_for: `node ${place.node} is becoming the primary` }
@@ -59,8 +63,13 @@ export async function ensurePromoted(effect: Effect, place: Place): Promise<Prom
     await effect('timeline: forget')
     await replaceFile(place, ownSettingsOf(place), '')
   }
+  // From here on the node that was lost is a replica like the others.
+  await jobs.end(rejoinJobOf(place))
   return { promoted: is_replica !== undefined }
 }
+
+/** Under which the lost node is started as a replica while another one is promoted. */
+export const rejoinJobOf = ({ service_id }: Place) => `${service_id}/rejoin`
 
 async function promote(effect: Effect, place: Place): Promise<boolean> {
   return await withSuperuser(place, {}, async (client) => {
@@ -69,6 +78,10 @@ async function promote(effect: Effect, place: Place): Promise<boolean> {
       return rows[0]?.in_recovery !== false
     }
     if (!(await inRecovery())) return true
+    // The other replicas can come before it takes writes, and then no commit waits for them.
+    for (const node of await listNodeFolders(place)) {
+      if (node !== place.node) await ensureSlot(effect, client, nodeName(node))
+    }
     await effect('replica: promote')
     // Without waiting: its own waiting looks only every tenth of a second.
     await client.query('select pg_promote(false)')

@@ -55,7 +55,12 @@ export async function ensureNodes(
   installation: PostgresInstallation,
 ): Promise<NodesSeen> {
   const seen: StandbySeen[] = []
-  for (let node = 0; node < set.wanted.nodes; node++) seen.push(await ensureNode(host, set, node, installation))
+  for (let node = 0; node < set.wanted.nodes; node++) {
+    // One copy at a time is burden enough for the primary.
+    const wait =
+      seen.some(({ state }) => state === 'copying') && !(await statIfThere(nodeOf(set.place, node, 'standby').data))
+    seen.push(wait ? { state: 'absent', happenings: [] } : await ensureNode(host, set, node, installation))
+  }
   const late = seen.filter(({ state }) => state !== 'streaming')
   const running = seen.filter(({ pid }) => pid !== undefined).length
   const paces = late.flatMap(({ look_again_seconds }) => look_again_seconds ?? [])

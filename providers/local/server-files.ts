@@ -31,15 +31,15 @@ export async function ensureServerFiles(
   await ensureFile(effect, 'settings', place.settings, settings, place.owner)
   await ensureFile(effect, 'client rules', place.hba, hba, place.owner)
   await ensureFile(effect, 'user map', place.ident, ident, place.owner)
-  return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place) }
+  return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place, !wish.following) }
 }
 
-/** Of what the files say right now. */
-export async function findFilesHash(place: Place): Promise<string> {
+/** Of what the files say right now. Whom commits wait for matters to a primary only: whoever takes over starts anew. */
+export async function findFilesHash(place: Place, is_primary: boolean): Promise<string> {
   const [hba = '', ident = '', pem = '', synchronous = ''] = await Promise.all(
     [place.hba, place.ident, place.certificate, place.synchronous].map(readIfThere),
   )
   // What is remarked in the file changes nothing.
   const lines = synchronous.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, ...lines])
+  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, ...(is_primary ? lines : [])])
 }

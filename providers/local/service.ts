@@ -128,7 +128,7 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
   const postmaster = await ensureRunning(host, place, wanted, start, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
-  const { promoted, waiting_for } = await ensurePromoted(host.effect, place)
+  const { promoted, waiting_for } = await ensurePromoted(host, place)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for, look_again_soon_seconds), happenings }
   if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
   host.deaths_told.delete(place.service_id)

@@ -40,7 +40,7 @@ export async function ensureSynchronous(
   // Most services have no replicas, and no such file.
   if (wanted.every(({ sync_count }) => sync_count === 0)) return wanted
   await saveLists(host, place, wanted)
-  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place))
+  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place, true))
   if (wanted.length === 1 || !(await isProtected(place, next, wish.primary))) return wanted
   await saveLists(host, place, [next])
   return [next]

@@ -21,6 +21,8 @@ alter table services
   add column pooler boolean not null default false,
   -- Stays when the pooler goes: the next one listens at the same place.
   add column pooler_port integer,
+  -- How many rows of replica_sets it has: who reads a service that has none need not look.
+  add column replica_set_count integer not null default 0,
   add constraint pooler_has_a_port_of_its_own check (pooler_port <> port and (pooler_port is not null or not pooler));
 
 create table replica_sets (
@@ -57,6 +59,16 @@ create table replica_sets (
   constraint pooler_has_a_port_of_its_own check (pooler_port <> port and (pooler_port is not null or not pooler))
 );
 create index replica_sets_of_service on replica_sets (service_id, created, replica_set_id);
+
+create function count_replica_sets() returns trigger language plpgsql as $$
+begin
+  update services set replica_set_count = replica_set_count + case tg_op when 'INSERT' then 1 else -1 end
+  where service_id = case tg_op when 'INSERT' then new.service_id else old.service_id end;
+  return null;
+end
+$$;
+create trigger replica_sets_are_counted after insert or delete on replica_sets
+  for each row execute function count_replica_sets();
 
 -- Takes the ports of a row for it, unless they are its own already; a port of another is refused.
 create function hold_endpoints() returns trigger language plpgsql as $$

@@ -9,7 +9,7 @@ import { wantedOf } from '../service/rules.ts'
 import { findService, type ServiceRow } from '../service/store.ts'
 import { announceSettled } from '../settled.ts'
 import { wantedSetOf } from './rules.ts'
-import { findReplicaSet, removeReplicaSet, type ReplicaSetRow, saveObservedSet } from './store.ts'
+import { findReplicaSet, lockServiceOfSet, removeReplicaSet, type ReplicaSetRow, saveObservedSet } from './store.ts'
 
 /** Nobody asked and all is well: look again this often, in case something changed unseen. */
 const routine_seconds = 300
@@ -56,9 +56,10 @@ function reconciledOf(subject: Subject, seen: ObservedReplicaSet): Reconciled {
   }
 }
 
-async function saveGone(tx: Sql, { replica_set_id, service_id, name }: ReplicaSetRow): Promise<void> {
-  await removeReplicaSet(tx, replica_set_id)
-  await insertEvent(tx, service_id, 'removed', `replica set ${name}: nothing of it is left`)
+async function saveGone(tx: Sql, row: ReplicaSetRow): Promise<void> {
+  await lockServiceOfSet(tx, row)
+  await removeReplicaSet(tx, row)
+  await insertEvent(tx, row.service_id, 'removed', `replica set ${row.name}: nothing of it is left`)
 }
 
 async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplicaSet): Promise<void> {

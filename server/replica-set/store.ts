@@ -1,5 +1,5 @@
-// The replica_sets table. One statement a function; a row keeps its column names everywhere. A service's row brings its
-// sets along (see service/store.ts), so a row has nothing in it that JSON does not have.
+// The replica_sets table. One statement a function; a row keeps its column names everywhere. Whoever takes both rows takes
+// the service's before the set's.
 import type { ServiceState } from '#contract/service-status.ts'
 import type { Sql } from '../db.ts'
 
@@ -26,7 +26,7 @@ export type ReplicaSetRow = {
   failing_seconds: number | null
 }
 
-export const replica_set_columns = `replica_set_id, service_id, name,
+const columns = `replica_set_id, service_id, name,
   to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created, environment, host, port,
   generation, nodes, cpu_millis, memory_gbs, shape_generation, pooler, pooler_port, deleted_at is not null as deleted,
   state, settled_generation, waiting_for, extract(epoch from now() - failing_since)::float8 as failing_seconds`
@@ -48,7 +48,7 @@ export async function insertReplicaSet(tx: Sql, row: NewReplicaSet): Promise<Rep
   const [inserted] = await tx.query<ReplicaSetRow>(
     `insert into replica_sets (replica_set_id, service_id, region_code, name, environment, host, port, nodes,
        cpu_millis, memory_gbs)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${replica_set_columns}`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${columns}`,
     [
       row.replica_set_id,
       row.service_id,
@@ -66,11 +66,19 @@ export async function insertReplicaSet(tx: Sql, row: NewReplicaSet): Promise<Rep
   return inserted
 }
 
-export async function findReplicaSet(sql: Sql, replica_set_id: string): Promise<ReplicaSetRow | undefined> {
-  const [row] = await sql.query<ReplicaSetRow>(
-    `select ${replica_set_columns} from replica_sets where replica_set_id = $1`,
-    [replica_set_id],
+/** Of all these services, each one's in the order of their making. Nothing is asked for nobody. */
+export async function listReplicaSets(sql: Sql, service_ids: readonly string[]): Promise<ReplicaSetRow[]> {
+  if (service_ids.length === 0) return []
+  return sql.query<ReplicaSetRow>(
+    `select ${columns} from replica_sets where service_id = any ($1) order by replica_sets.created, replica_set_id`,
+    [service_ids],
   )
+}
+
+export async function findReplicaSet(sql: Sql, replica_set_id: string): Promise<ReplicaSetRow | undefined> {
+  const [row] = await sql.query<ReplicaSetRow>(`select ${columns} from replica_sets where replica_set_id = $1`, [
+    replica_set_id,
+  ])
   return row
 }
 
@@ -86,16 +94,15 @@ export async function findServiceIdOfSet(sql: Sql, project_id: string, replica_s
 
 export async function lockReplicaSet(tx: Sql, service_id: string, replica_set_id: string) {
   const [row] = await tx.query<ReplicaSetRow>(
-    `select ${replica_set_columns} from replica_sets where replica_set_id = $1 and service_id = $2 for update`,
+    `select ${columns} from replica_sets where replica_set_id = $1 and service_id = $2 for update`,
     [replica_set_id, service_id],
   )
   return row
 }
 
 export async function saveWantedSet(tx: Sql, replica_set_id: string, change: ReplicaSetChange): Promise<void> {
-  const columns = Object.keys(change)
-  const assignments = columns.map((column, index) => `${column} = $${index + 2}`).join(', ')
-  await tx.query(`update replica_sets set ${assignments} where replica_set_id = $1`, [
+  const assignments = Object.keys(change).map((column, index) => `${column} = $${index + 2}`)
+  await tx.query(`update replica_sets set ${assignments.join(', ')} where replica_set_id = $1`, [
     replica_set_id,
     ...Object.values(change),
   ])
@@ -117,6 +124,10 @@ export async function saveObservedSet(tx: Sql, replica_set_id: string, seen: Set
   )
 }
 
-export async function removeReplicaSet(tx: Sql, replica_set_id: string): Promise<void> {
+export async function lockServiceOfSet(tx: Sql, { service_id }: ReplicaSetRow): Promise<void> {
+  await tx.query(`select from services where service_id = $1 for update`, [service_id])
+}
+
+export async function removeReplicaSet(tx: Sql, { replica_set_id }: ReplicaSetRow): Promise<void> {
   await tx.query(`delete from replica_sets where replica_set_id = $1`, [replica_set_id])
 }

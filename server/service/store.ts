@@ -1,6 +1,6 @@
 // The services table. One statement a function; a row keeps its column names everywhere.
 import type { Sql } from '../db.ts'
-import { replica_set_columns, type ReplicaSetRow } from '../replica-set/store.ts'
+import { listReplicaSets, type ReplicaSetRow } from '../replica-set/store.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 
@@ -39,6 +39,7 @@ export type ServiceRow = {
   switchovers: number
   pooler: boolean
   pooler_port: number | null
+  replica_set_count: number
   /** In the order of their making. */
   replica_sets: ReplicaSetRow[]
   /** The VPC that it is meant to be in. */
@@ -57,12 +58,19 @@ const columns = `service_id, project_id, name, created, region_code, service_typ
   deleted_at, state, settled_generation, observed_at, waiting_for,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
-  replica_count, sync_replica_count, switchovers, pooler, pooler_port,
-  (select coalesce(json_agg(one), '[]') from (
-     select ${replica_set_columns} from replica_sets where replica_sets.service_id = services.service_id
-     order by replica_sets.created, replica_set_id) as one) as replica_sets,
-  vpc_id, (select json_object_agg(held.holder, host(held.address)) from vpc_addresses held
-           where held.service_id = services.service_id) as vpc_addresses`
+  replica_count, sync_replica_count, switchovers, pooler, pooler_port, replica_set_count,
+  vpc_id, case when vpc_id is not null then (
+    select json_object_agg(held.holder, host(held.address)) from vpc_addresses held
+    where held.service_id = services.service_id) end as vpc_addresses`
+
+type StoredRow = Omit<ServiceRow, 'replica_sets'>
+
+/** A service brings its sets along. Most have none, and nobody looks for those. */
+async function withSets(sql: Sql, rows: readonly StoredRow[]): Promise<ServiceRow[]> {
+  const parents = rows.filter((row) => row.replica_set_count > 0).map((row) => row.service_id)
+  const sets = Map.groupBy(await listReplicaSets(sql, parents), (set) => set.service_id)
+  return rows.map((row) => ({ ...row, replica_sets: sets.get(row.service_id) ?? [] }))
+}
 
 /** What a new row needs; everything else has its default. */
 export type NewService = Pick<
@@ -106,7 +114,7 @@ export type WantedChange = Partial<
 >
 
 export async function insertService(tx: Sql, row: NewService): Promise<ServiceRow> {
-  const [inserted] = await tx.query<ServiceRow>(
+  const [inserted] = await tx.query<StoredRow>(
     `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
        cpu_millis, memory_gbs, extensions, password_verifier,
        source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time,
@@ -136,44 +144,46 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
     ],
   )
   if (inserted === undefined) throw new Error('an insert returned no row')
-  return inserted
+  return { ...inserted, replica_sets: [] }
 }
 
 export async function findService(sql: Sql, service_id: string): Promise<ServiceRow | undefined> {
-  const [row] = await sql.query<ServiceRow>(`select ${columns} from services where service_id = $1`, [service_id])
-  return row
+  const rows = await sql.query<StoredRow>(`select ${columns} from services where service_id = $1`, [service_id])
+  return (await withSets(sql, rows))[0]
 }
 
 export async function findServiceOfProject(sql: Sql, project_id: string, service_id: string) {
-  const [row] = await sql.query<ServiceRow>(
-    `select ${columns} from services where service_id = $1 and project_id = $2`,
-    [service_id, project_id],
-  )
-  return row
+  const rows = await sql.query<StoredRow>(`select ${columns} from services where service_id = $1 and project_id = $2`, [
+    service_id,
+    project_id,
+  ])
+  return (await withSets(sql, rows))[0]
 }
 
 /** The hottest read of all: everybody who waits for a service polls it. */
 export async function findServices(sql: Sql, service_ids: readonly string[]): Promise<Map<string, ServiceRow>> {
-  const rows = await sql.query<ServiceRow>(
+  const rows = await sql.query<StoredRow>(
     `select ${columns} from services where service_id = any ($1)`,
     [service_ids],
     'find services',
   )
-  return new Map(rows.map((row) => [row.service_id, row]))
+  return new Map((await withSets(sql, rows)).map((row) => [row.service_id, row]))
 }
 
 export async function lockServiceOfProject(tx: Sql, project_id: string, service_id: string) {
-  const [row] = await tx.query<ServiceRow>(
+  const rows = await tx.query<StoredRow>(
     `select ${columns} from services where service_id = $1 and project_id = $2 for update`,
     [service_id, project_id],
   )
-  return row
+  return (await withSets(tx, rows))[0]
 }
 
 export async function listServices(sql: Sql, project_id: string): Promise<ServiceRow[]> {
-  return sql.query<ServiceRow>(`select ${columns} from services where project_id = $1 order by created, service_id`, [
-    project_id,
-  ])
+  const rows = await sql.query<StoredRow>(
+    `select ${columns} from services where project_id = $1 order by created, service_id`,
+    [project_id],
+  )
+  return withSets(sql, rows)
 }
 
 /** Counts up to a bound, so that the answer costs the same in a project of any size. */

@@ -1,12 +1,11 @@
 // The replicas of a service by provider calls alone, on real PostgreSQL: made, kept streaming whatever happens to them,
 // waited for by commits, and gone when they are not wanted any more.
-import { readdir, readFile, rename, rm } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { LocalProvider } from '#providers/local/local.ts'
-import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
-import { ask, newWanted, noProcessBelow, settle, useWorlds, type World } from './service-fixture.ts'
+import { ask, loginTo, newWanted, noProcessBelow, settle, useWorlds, verifierOf } from './service-fixture.ts'
+import { homeOf, nodeFoldersOf, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -19,45 +18,102 @@ test('replicas are added and taken away, and commits wait for as many as they sh
 
   const two = withReplicas(alone, 2, 2, 1)
   expect((await settle(provider, two)).state).toBe('serving')
-  expect(await standbysOf(world, provider, two)).toEqual({ node_1: 'streaming', node_2: 'streaming' })
+  expect(await standbysOf(provider, two)).toEqual({ node_1: 'streaming', node_2: 'streaming' })
   expect(await ask(provider, two, 'show synchronous_standby_names')).toBe('ANY 1 (node_0, node_1, node_2)')
-  expect(await foldersOf(world, two)).toEqual(['node-1', 'node-2'])
+  expect(await nodeFoldersOf(world, two)).toEqual(['node-1', 'node-2'])
 
   const one = withReplicas(alone, 3, 1, 1)
   expect((await settle(provider, one)).state).toBe('serving')
   expect(await ask(provider, one, 'show synchronous_standby_names')).toBe('ANY 1 (node_0, node_1)')
-  expect(await foldersOf(world, one)).toEqual(['node-1'])
+  expect(await nodeFoldersOf(world, one)).toEqual(['node-1'])
   expect(await ask(provider, one, 'select count(*) from pg_replication_slots')).toBe('1')
 
   const none = withReplicas(alone, 4, 0, 0)
   expect((await settle(provider, none)).state).toBe('serving')
   expect(await ask(provider, none, 'show synchronous_standby_names')).toBe('')
   expect(await ask(provider, none, 'select count(*) from pg_replication_slots')).toBe('0')
-  expect(await foldersOf(world, none)).toEqual([])
+  expect(await nodeFoldersOf(world, none)).toEqual([])
   expect(await ask(provider, none, 'insert into t values (8) returning n')).toBe('8')
   expect((await settle(provider, { ...none, deleted: true })).state).toBe('absent')
   expect(await readdir(join(world.directory, 'run'))).toEqual([])
   await noProcessBelow(world.directory)
 })
 
-function withReplicas(
-  wanted: WantedService,
-  generation: number,
-  replica_count: number,
-  sync_replica_count: number,
-): WantedService {
-  return { ...wanted, generation, ha: { replica_count, sync_replica_count, switchovers: 0 } }
-}
+test('commits wait while the replica that they need is away, and only the promised ones', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
+  await settle(provider, wanted)
+  await ask(provider, wanted, 'create table t (n int)')
+  process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
+  const waiting = await loginTo(provider, wanted)
+  let committed = false
+  const commit = waiting.query('insert into t values (1)').then(() => (committed = true))
+  const watcher = await loginTo(provider, wanted)
+  const waits = `select count(*)::int as n from pg_stat_activity where wait_event = 'SyncRep'`
+  await until(async () => (await watcher.query<{ n: number }>(waits)).rows[0]?.n === 1, { what: 'the commit waits' })
+  expect(committed).toBe(false)
+  await watcher.end()
+  // Less is wanted now: whoever waits is set free, though the replica may not be back yet.
+  await provider.applyService(withReplicas(wanted, 2, 1, 0))
+  await commit
+  await waiting.end()
+  await settle(provider, withReplicas(wanted, 2, 1, 0))
+  expect(await ask(provider, wanted, 'select count(*) from t')).toBe('1')
+})
 
-const homeOf = (world: World, { service_id }: WantedService) => join(world.directory, 'services', service_id)
+test('a service with replicas is stopped, started, resized and gets another password as one', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  const provider = await world.open({ effect: (name) => void effects.push(name) })
+  const small = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
+  await settle(provider, small)
+  await ask(provider, small, 'create table t as select 7 as n')
+  effects.length = 0
+  expect(await provider.applyService(small)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+  expect(new Set(effects)).toEqual(new Set(['limits: set']))
 
-async function foldersOf(world: World, wanted: WantedService): Promise<string[]> {
-  return (await readdir(homeOf(world, wanted))).filter((name) => name.startsWith('node-')).toSorted()
-}
+  const off = { ...small, generation: 2, power: 'off' as const }
+  expect((await settle(provider, off)).state).toBe('stopped')
+  await noProcessBelow(world.directory)
+  expect((await settle(provider, { ...small, generation: 3 })).state).toBe('serving')
+  expect(await standbysOf(provider, small)).toEqual({ node_1: 'streaming' })
 
-/** By the primary's own word: who follows it, and how. */
-async function standbysOf(_: World, provider: LocalProvider, wanted: WantedService): Promise<Record<string, string>> {
-  const sql = `select coalesce(json_object_agg(application_name, state order by application_name), '{}')::text
-    from pg_stat_replication`
-  return JSON.parse(await ask(provider, wanted, sql)) as Record<string, string> // as the statement makes it
-}
+  // Up and down again: 50, 400 and 100 connections, so that each way something must not be too low for a moment.
+  for (const [generation, memory_gbs] of [
+    [4, 8],
+    [5, 2],
+  ] as const) {
+    const resized = { ...small, generation, size: { cpu_millis: memory_gbs * 250, memory_gbs } }
+    expect((await settle(provider, resized)).happenings).toEqual([])
+    expect(await ask(provider, resized, 'show max_connections')).toBe(String(50 * memory_gbs))
+    expect(await standbysOf(provider, resized)).toEqual({ node_1: 'streaming' })
+    const settings = join(homeOf(world, small), 'node-1', 'howdah.conf')
+    await until(async () => {
+      await provider.applyService(resized)
+      return (await readFile(settings, 'utf8')).includes(`max_connections = '${50 * memory_gbs}'`)
+    })
+  }
+  const changed = { ...small, generation: 6, password_verifier: verifierOf('second password') }
+  await settle(provider, changed)
+  expect(await ask(provider, changed, 'select n from t', { password: 'second password' })).toBe('7')
+})
+
+test('a delete while a replica is being copied leaves nothing', async () => {
+  const world = await newWorld()
+  const { promise: copying, resolve } = Promise.withResolvers<undefined>()
+  const effect = (name: string) => {
+    if (name === 'copy: files') resolve(undefined)
+  }
+  const provider = await world.open({ effect })
+  const alone = await newWanted(provider, { size: 'shared' })
+  await settle(provider, alone)
+  const looking = provider.applyService(withReplicas(alone, 2, 2, 0))
+  await copying
+  // The caller holds the lease: one look follows the other.
+  await looking
+  expect((await settle(provider, { ...alone, generation: 3, deleted: true })).state).toBe('absent')
+  expect(await readdir(join(world.directory, 'services'))).toEqual([])
+  expect(await readdir(join(world.directory, 'run'))).toEqual([])
+  await noProcessBelow(world.directory)
+})
