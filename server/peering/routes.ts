@@ -14,10 +14,10 @@ import { findMirror, findPeering, listPeerings, type PeeringRow, removePeering, 
 type At = { project_id: string; vpc_id: string }
 
 export function peeringHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof peering_endpoints> {
-  // A VPC that is gone has no links.
-  const settledGeneration = async (vpc_id: string) =>
-    (await findVpc(db, Number(vpc_id)))?.settled_generation ?? Number.POSITIVE_INFINITY
-  const settled = newSettled(db, settledGeneration, 'until then traffic may still pass between the VPCs')
+  // Whatever else a VPC may lack, a look at it has cut what is no longer wanted; and one that is gone has no links.
+  const observedGeneration = async (vpc_id: string) =>
+    (await findVpc(db, Number(vpc_id)))?.observed_generation ?? Number.POSITIVE_INFINITY
+  const settled = newSettled(db, observedGeneration, 'until then traffic may still pass between the VPCs')
   return {
     listPeerings: async ({ params }) => (await listPeerings(db, await getVpcId(db, params))).map(peeringView),
 
