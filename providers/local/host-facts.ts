@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { removeTree } from './copy-tree.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './installation.ts'
 import { openLimits } from './limits.ts'
+import { networkLack } from './network-refusal.ts'
 import { findProgram } from './program.ts'
 
 export type HostFact = { name: string; supported: boolean; finding: string; remedy?: string }
@@ -76,19 +77,10 @@ async function limitsFact(): Promise<HostFact> {
 
 async function namespacesFact(): Promise<HostFact> {
   const name = 'network namespaces'
-  try {
-    // The namespace ends with the only process in it.
-    await promisify(execFile)('unshare', ['-n', 'true'], { timeout: try_timeout_ms })
-    return { name, supported: true, finding: 'can be made' }
-  } catch (error) {
-    const finding = `cannot be made (${lastLineOf(error)})`
-    return {
-      name,
-      supported: false,
-      finding,
-      remedy: 'Run the server as root, with util-linux installed; VPCs need them.',
-    }
-  }
+  const lack = await networkLack()
+  if (!lack) return { name, supported: true, finding: 'can be made, so services can be in VPCs' }
+  const { finding, remedy } = lack
+  return { name, supported: false, finding: `no service can be in a VPC: ${finding}`, remedy: `${capital(remedy)}.` }
 }
 
 type Needed = { name: string; program: string; flag: string; need: string; debian_package?: string }
@@ -175,6 +167,8 @@ function memoryFact(): HostFact {
   const finding = `${inGib(process.availableMemory())} available of ${inGib(total)}`
   return { name: 'memory', supported: true, finding }
 }
+
+const capital = (sentence: string) => sentence.slice(0, 1).toUpperCase() + sentence.slice(1)
 
 function inGib(bytes: number): string {
   return `${(bytes / gib).toFixed(1)} GiB`

@@ -2,17 +2,25 @@
 import { overlap } from './cidr.ts'
 import { listHostRoutes, tryNetworks } from './ip.ts'
 
+type Lack = { finding: string; remedy: string }
+
 /** A sentence that names what is missing and how to grant it; undefined when nothing is. */
 export async function networkRefusal(): Promise<string | undefined> {
+  const lack = await networkLack()
+  return lack && `services of this region cannot be in a VPC: ${lack.finding}; ${lack.remedy}`
+}
+
+export async function networkLack(): Promise<Lack | undefined> {
   try {
     await tryNetworks()
-    return process.getuid?.() === 0 ? undefined : needsRoot('only root may give a network a name')
+    return process.getuid?.() === 0 ? undefined : lackOfPrivilege('only root may give networks their names')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    if (/ENOENT|not found/.test(reason)) {
-      return `this host has no programs for networks (${reason}); install iproute2 and util-linux`
+    if (!/ENOENT|not found/.test(reason)) return lackOfPrivilege(reason)
+    return {
+      finding: `the host has no program to make networks (${reason})`,
+      remedy: 'install iproute2 and util-linux',
     }
-    return needsRoot(reason)
   }
 }
 
@@ -29,9 +37,10 @@ export async function vpcRefusal(cidr: string): Promise<string | undefined> {
 
 const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
 
-function needsRoot(reason: string): string {
-  return (
-    `this server may not make networks (${reason}): it needs the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN; run it ` +
-    'as root, such as by a systemd unit without User=, in a container with --cap-add SYS_ADMIN --cap-add NET_ADMIN'
-  )
+function lackOfPrivilege(reason: string): Lack {
+  return {
+    finding: `the server may not make networks (${reason}), for which it needs the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN`,
+    remedy:
+      'run it as root, such as by a systemd unit without User=, and in a container with --cap-add SYS_ADMIN --cap-add NET_ADMIN',
+  }
 }

@@ -19,8 +19,8 @@ create table vpcs (
   deleted_at timestamptz,
   generation bigint not null default 1,
 
-  -- Observed.
-  settled_generation bigint not null default 0,
+  -- Observed. The generation at which a provider looked last, and what it lacked then.
+  observed_generation bigint not null default 0,
   waiting_for text,
 
   constraint vpcs_of_a_project_do_not_overlap exclude using gist (

@@ -17,8 +17,8 @@ export function peeringHandlers({
   db,
   settled,
 }: Pick<ServiceContext, 'db' | 'settled'>): Pick<Handlers, keyof typeof peering_endpoints> {
-  // A VPC that is gone has no links.
-  const cutAt = async (vpc_id: number) => (await findVpc(db, vpc_id))?.settled_generation ?? Number.POSITIVE_INFINITY
+  // Whatever else a VPC may lack, a look at it has cut what is no longer wanted; and one that is gone has no links.
+  const cutAt = async (vpc_id: number) => (await findVpc(db, vpc_id))?.observed_generation ?? Number.POSITIVE_INFINITY
   const advice = 'until then traffic may still pass between the VPCs'
   return {
     listPeerings: async ({ params }) => (await listPeerings(db, await getVpcId(db, params))).map(peeringView),

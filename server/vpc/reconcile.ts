@@ -21,7 +21,6 @@ import {
 /** Nobody asked and all is well: a network that vanished is noticed by itself, so this is for what is subtler. */
 const routine_seconds = 300
 const unsettled_seconds = 2
-const elsewhere_seconds = 60
 
 type Context = Pick<ServiceContext, 'db' | 'log' | 'providers'>
 
@@ -32,7 +31,7 @@ export function newVpcReconcile({ db, log, providers }: Context): Reconcile {
     const provider = providers.get(row.region_code)
     if (provider === undefined) {
       const error = `region ${row.region_code} is not configured on this server`
-      return { again: { in_seconds: elsewhere_seconds }, error, save: async () => {} }
+      return { again: { in_seconds: unsettled_seconds }, error, save: async () => {} }
     }
     const links = await listLinks(db, row.id)
     const inhabited = await vpcIsInhabited(db, row.id)
@@ -42,9 +41,10 @@ export function newVpcReconcile({ db, log, providers }: Context): Reconcile {
     } catch (error) {
       log.error({ err: error, vpc_id: row.id, generation: row.generation }, 'a provider failed')
       const waiting_for = 'an unexpected error; the server log has the details, and it is tried again'
-      const seen = { settled: false, waiting_for, peers: [] }
       const message = error instanceof Error ? error.message : String(error)
-      return { ...reconciledOf(row, links, seen, inhabited), again: 'backoff', error: message }
+      // Nothing was seen, so nothing is known to have changed.
+      const save = async (tx: Sql) => void (await saveVpcObserved(tx, { ...row, waiting_for }))
+      return { again: 'backoff', error: message, save }
     }
   }
 }
@@ -92,17 +92,14 @@ async function saveGone(tx: Sql, row: VpcRow): Promise<void> {
 }
 
 async function saveSeen(tx: Sql, row: VpcRow, links: readonly LinkRow[], seen: ObservedVpc): Promise<void> {
-  const generation = await saveVpcObserved(tx, row.id, {
-    settled_generation: seen.settled ? row.generation : row.settled_generation,
-    waiting_for: seen.waiting_for ?? null,
-  })
+  const observed = { id: row.id, observed_generation: row.generation, waiting_for: seen.waiting_for ?? null }
+  const generation = await saveVpcObserved(tx, observed)
+  if (row.generation > row.observed_generation) await announceSettled(tx, String(row.id))
   // What was linked then may not be wanted now: the next look, which has been asked for already, says.
-  if (generation === row.generation) {
-    for (const { peering_id, link_id, provisioned_id } of links) {
-      const link = seen.peers.find((peer) => peer.peering_id === String(link_id))
-      const seen_id = link?.provisioned_id ?? null
-      if (seen_id !== provisioned_id) await saveProvisioned(tx, peering_id, seen_id)
-    }
+  if (generation !== row.generation) return
+  for (const { peering_id, link_id, provisioned_id } of links) {
+    const link = seen.peers.find((peer) => peer.peering_id === String(link_id))
+    const seen_id = link?.provisioned_id ?? null
+    if (seen_id !== provisioned_id) await saveProvisioned(tx, peering_id, seen_id)
   }
-  if (seen.settled) await announceSettled(tx, String(row.id))
 }

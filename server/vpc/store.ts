@@ -10,11 +10,11 @@ export type VpcRow = {
   created: Date
   deleted_at: Date | null
   generation: number
-  settled_generation: number
+  observed_generation: number
   waiting_for: string | null
 }
 
-const columns = `id, project_id, region_code, name, cidr, created, deleted_at, generation, settled_generation, waiting_for`
+const columns = `id, project_id, region_code, name, cidr, created, deleted_at, generation, observed_generation, waiting_for`
 
 /** Undefined when the block overlaps that of another VPC of the project, also one that is being made right now. */
 export async function insertVpc(
@@ -94,13 +94,12 @@ export async function raiseGenerations(tx: Sql, ids: readonly number[]) {
 /** Returns the generation that is wanted by now. */
 export async function saveVpcObserved(
   tx: Sql,
-  id: number,
-  seen: Pick<VpcRow, 'settled_generation' | 'waiting_for'>,
+  { id, observed_generation, waiting_for }: Pick<VpcRow, 'id' | 'observed_generation' | 'waiting_for'>,
 ): Promise<number | undefined> {
   const [row] = await tx.query<{ generation: number }>(
-    `update vpcs set settled_generation = greatest(settled_generation, $2), waiting_for = $3
+    `update vpcs set observed_generation = greatest(observed_generation, $2), waiting_for = $3
      where id = $1 returning generation`,
-    [id, seen.settled_generation, seen.waiting_for],
+    [id, observed_generation, waiting_for],
   )
   return row?.generation
 }
