@@ -10,6 +10,7 @@ import { type At, getService, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../service/events.ts'
 import { parseName, requireStatus } from '../service/rules.ts'
+import { withAddress } from '../vpc/address.ts'
 import { nudge } from '../work.ts'
 import { parseNodes, parseSetSize, replicaSetView, sets_per_service_max } from './rules.ts'
 import { insertReplicaSet } from './store.ts'
@@ -32,7 +33,8 @@ export async function createReplicaSet(
   if (refusal !== undefined) problems.push(refusal)
   if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   return db.transaction(async (tx) => {
-    const { service_id, replica_sets, environment } = await lockService(tx, at, api.createReplicaSet.accepts)
+    const parent = await lockService(tx, at, api.createReplicaSet.accepts)
+    const { service_id, replica_sets, environment } = parent
     if (replica_sets.length >= sets_per_service_max) {
       const limit = `a service has at most ${sets_per_service_max} replica sets`
       throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create one with more nodes`)
@@ -48,7 +50,7 @@ export async function createReplicaSet(
       `replica set ${name}: created with ${nodes} nodes (${replica_set_id})`,
     )
     await nudge(tx, 'replica set', replica_set_id)
-    return replicaSetView(row, false)
+    return replicaSetView(row, await withAddress(tx, parent, replica_set_id))
   })
 }
 

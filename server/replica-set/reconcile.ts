@@ -8,6 +8,7 @@ import { insertEvent } from '../service/events.ts'
 import { wantedOf } from '../service/rules.ts'
 import { findService, type ServiceRow } from '../service/store.ts'
 import { announceSettled } from '../settled.ts'
+import { holdersOfSet, releaseAddresses } from '../vpc/address.ts'
 import { wantedSetOf } from './rules.ts'
 import { findReplicaSet, lockServiceOfSet, removeReplicaSet, type ReplicaSetRow, saveObservedSet } from './store.ts'
 
@@ -29,7 +30,7 @@ export function newReplicaSetReconcile({ db, log, providers }: ServiceContext): 
       return reconciledOf(subject, setback(`region ${service.region_code} is not configured on this server`))
     }
     try {
-      return reconciledOf(subject, await provider.applyReplicaSet(wantedSetOf(row, wantedOf(service, []))))
+      return reconciledOf(subject, await provider.applyReplicaSet(wantedSetOf(row, service, wantedOf(service, []))))
     } catch (error) {
       log.error({ err: error, replica_set_id, generation: row.generation }, 'a provider failed')
       const seen = setback('an unexpected error; the server log has the details, and it is tried again')
@@ -58,6 +59,7 @@ function reconciledOf(subject: Subject, seen: ObservedReplicaSet): Reconciled {
 
 async function saveGone(tx: Sql, row: ReplicaSetRow): Promise<void> {
   await lockServiceOfSet(tx, row)
+  await release(tx, row)
   await removeReplicaSet(tx, row)
   await insertEvent(tx, row.service_id, 'removed', `replica set ${row.name}: nothing of it is left`)
 }
@@ -73,7 +75,12 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
     await insertEvent(tx, row.service_id, kind, `replica set ${row.name}: ${message}`)
   }
   if (seen.settled) await announceSettled(tx, row.replica_set_id)
+  const settled_now = seen.settled && row.settled_generation < row.generation
+  if (settled_now && service.vpc_id === null) await release(tx, row)
 }
+
+const release = (tx: Sql, { service_id, replica_set_id }: ReplicaSetRow) =>
+  releaseAddresses(tx, service_id, holdersOfSet({ replica_set_id, pooler: true }))
 
 /** A copy that is under way is no failure, however long it takes: then nothing is there yet. */
 function isFailing(seen: ObservedReplicaSet, power: 'on' | 'off'): boolean {

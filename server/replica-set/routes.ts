@@ -9,6 +9,8 @@ import type { Handlers } from '../handler.ts'
 import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { requireStatus } from '../service/rules.ts'
+import { withAddress } from '../vpc/address.ts'
+import { poolerOf } from '../vpc/rules.ts'
 import { changeReplicaSet, type SetAt } from './change.ts'
 import { createReplicaSet } from './create.ts'
 import { deletedSet, parseSetSize, replicaSetView, resizedSet } from './rules.ts'
@@ -18,8 +20,8 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
   const { db, providers } = context
   return {
     listReplicaSets: async ({ params }) => {
-      const { replica_sets, deleted_at } = await getService(db, params)
-      return replica_sets.map((row) => replicaSetView(row, deleted_at !== null))
+      const service = await getService(db, params)
+      return service.replica_sets.map((row) => replicaSetView(row, service))
     },
 
     createReplicaSet: ({ params, body }) => createReplicaSet(context, params, body),
@@ -65,10 +67,12 @@ async function switchPooler(context: ServiceContext, at: SetAt, pooler: boolean)
   requireStatus(service, accepts, new Date())
   if (pooler) await requirePooler(context, service)
   const both = { service: accepts, set: accepted_set_statuses.pooler }
-  const { replica_set_id, generation } = await changeReplicaSet(context, at, both, async (row, { region_code }, tx) => {
+  const { replica_set_id, generation } = await changeReplicaSet(context, at, both, async (row, parent, tx) => {
     if (row.pooler === pooler) {
       throw new Fault('CONFLICT', `the pooler of the replica set is already ${pooler ? 'enabled' : 'disabled'}`)
     }
+    if (pooler) await withAddress(tx, parent, poolerOf(row.replica_set_id))
+    const { region_code } = parent
     return poolerChange(context, tx, { ...row, holder_id: row.replica_set_id, region_code }, pooler)
   })
   await settled.wait(

@@ -63,22 +63,39 @@ test.each([
   expect(problems).toEqual([expect.stringMatching(/^\/cpu_millis, \/memory_gbs: .*500\/2, 1000\/4/)])
 })
 
+const parent = { deleted_at: null, vpc_id: null, vpc_addresses: null }
+
 describe('a provider', () => {
   test('is told of the pooler while one is wanted', () => {
-    expect(wantedSetOf(row, service)).not.toHaveProperty('pooler')
-    expect(wantedSetOf({ ...row, pooler: true }, service).pooler).toEqual({ host: '127.0.0.1', port: 2001 })
+    expect(wantedSetOf(row, parent, service)).not.toHaveProperty('pooler')
+    expect(wantedSetOf({ ...row, pooler: true }, parent, service).pooler).toEqual({ host: '127.0.0.1', port: 2001 })
   })
 
   test('removes a set that is deleted, or whose service is', () => {
-    expect(wantedSetOf(row, service).deleted).toBe(false)
-    expect(wantedSetOf({ ...row, deleted: true }, service).deleted).toBe(true)
-    expect(wantedSetOf(row, { ...service, deleted: true }).deleted).toBe(true)
+    expect(wantedSetOf(row, parent, service).deleted).toBe(false)
+    expect(wantedSetOf({ ...row, deleted: true }, parent, service).deleted).toBe(true)
+    expect(wantedSetOf(row, parent, { ...service, deleted: true }).deleted).toBe(true)
   })
 })
 
+test('in a VPC a set and its pooler are at addresses of their own', () => {
+  const vpc_addresses = {
+    service: '10.0.0.2',
+    [row.replica_set_id]: '10.0.0.3',
+    [`${row.replica_set_id}/pooler`]: '10.0.0.4',
+  }
+  const inside = { ...parent, vpc_id: 1000, vpc_addresses }
+  expect(replicaSetView({ ...row, pooler: true }, inside)).toMatchObject({
+    endpoint: { host: '10.0.0.3', port: 5432 },
+    connection_pooler: { endpoint: { host: '10.0.0.4', port: 5432 } },
+  })
+  const network = { vpc_id: '1000', address: '10.0.0.3', pooler_address: '10.0.0.4' }
+  expect(wantedSetOf(row, inside, service)).toMatchObject({ network })
+})
+
 test('a set of a service that is being deleted is deleting', () => {
-  expect(replicaSetView(row, false).status).toBe('active')
-  expect(replicaSetView(row, true).status).toBe('deleting')
+  expect(replicaSetView(row, parent).status).toBe('active')
+  expect(replicaSetView(row, { ...parent, deleted_at: new Date() }).status).toBe('deleting')
 })
 
 test('as a service, a set is a standby of its own service at its own endpoint', () => {
@@ -90,7 +107,7 @@ test('as a service, a set is a standby of its own service at its own endpoint', 
     resources: [],
   }
   // Only what is taken over matters here.
-  expect(setAsService(row, of as unknown as Service, 'on')).toMatchObject({
+  expect(setAsService(row, { ...parent, power: 'on' }, of as unknown as Service)).toMatchObject({
     service_id: 'set0000000',
     status: 'READY',
     endpoint: { host: '127.0.0.1', port: 2000 },

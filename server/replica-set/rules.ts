@@ -6,6 +6,7 @@ import { replicaSetStatusOf, type ReplicaSetStatus, statusAsService } from '#con
 import type { Service } from '#contract/service.ts'
 import { parseSize, sizes, sizesInWords } from '#contract/size.ts'
 import type { WantedReplicaSet, WantedService } from '#providers/provider.ts'
+import { endpointOf, networkOf, poolerOf, type Placed } from '../vpc/rules.ts'
 import type { ReplicaSetChange, ReplicaSetRow } from './store.ts'
 
 export const sets_per_service_max = 4
@@ -52,32 +53,36 @@ export function deletedSet(row: ReplicaSetRow, now: Date): ReplicaSetChange {
   return row.deleted ? { generation: row.generation + 1 } : { deleted_at: now, generation: row.generation + 1 }
 }
 
-export function replicaSetView(row: ReplicaSetRow, service_deleted: boolean): ReadReplicaSet {
+/** What of its service shows in a set. */
+export type Parent = Placed & { deleted_at: Date | null }
+
+export function replicaSetView(row: ReplicaSetRow, service: Parent): ReadReplicaSet {
   const view: ReadReplicaSet = {
     id: row.replica_set_id,
     name: row.name,
     nodes: row.nodes,
     cpu_millis: row.cpu_millis,
     memory_gbs: row.memory_gbs,
-    endpoint: { host: row.host, port: row.port },
+    endpoint: endpointOf(service, row.replica_set_id, { host: row.host, port: row.port }),
     metadata: { environment: row.environment },
-    status: setStatus(row, service_deleted),
+    status: setStatus(row, service.deleted_at !== null),
   }
-  return { ...view, ...poolerView(row) }
+  return { ...view, ...poolerView(row, service, poolerOf(row.replica_set_id)) }
 }
 
 /** While there is a pooler: where it is. Of a set, and of a service. */
-export function poolerView(row: { pooler: boolean; pooler_port: number | null; host: string }) {
+export function poolerView(
+  row: { pooler: boolean; pooler_port: number | null; host: string },
+  service: Placed,
+  holder: string,
+) {
   if (!row.pooler || row.pooler_port === null) return {}
-  return { connection_pooler: { endpoint: { host: row.host, port: row.pooler_port } } }
+  return { connection_pooler: { endpoint: endpointOf(service, holder, { host: row.host, port: row.pooler_port }) } }
 }
 
-/** The view of a set for clients that know services only: `service`, its own service's view, fills in the rest. */
-export function setAsService(row: ReplicaSetRow, service: Service, power: 'on' | 'off'): Service {
-  const { id, name, cpu_millis, memory_gbs, endpoint, metadata, status, ...pooler } = replicaSetView(
-    row,
-    service.status === 'DELETING',
-  )
+/** The view of a set for clients that know services only: its own service's view fills in the rest. */
+export function setAsService(row: ReplicaSetRow, parent: Parent & { power: 'on' | 'off' }, service: Service): Service {
+  const { id, name, cpu_millis, memory_gbs, endpoint, metadata, status, ...pooler } = replicaSetView(row, parent)
   const volume_type = service.resources[0]?.spec.volume_type ?? 'unknown'
   const { connection_pooler } = pooler
   return {
@@ -87,7 +92,7 @@ export function setAsService(row: ReplicaSetRow, service: Service, power: 'on' |
     created: row.created,
     region_code: service.region_code,
     service_type: service.service_type,
-    status: statusAsService(status, row.state, power),
+    status: statusAsService(status, row.state, parent.power),
     endpoint,
     ...(connection_pooler && { connection_pooler }),
     forked_from: { is_standby: true, project_id: service.project_id, service_id: service.service_id },
@@ -98,7 +103,7 @@ export function setAsService(row: ReplicaSetRow, service: Service, power: 'on' |
   }
 }
 
-export function wantedSetOf(row: ReplicaSetRow, service: WantedService): WantedReplicaSet {
+export function wantedSetOf(row: ReplicaSetRow, placed: Placed, service: WantedService): WantedReplicaSet {
   const { replica_set_id, generation, nodes, cpu_millis, memory_gbs, host, port, pooler, pooler_port } = row
   const wanted: WantedReplicaSet = {
     replica_set_id,
@@ -110,5 +115,7 @@ export function wantedSetOf(row: ReplicaSetRow, service: WantedService): WantedR
     endpoint: { host, port },
     service,
   }
+  const network = networkOf(placed, replica_set_id, poolerOf(replica_set_id))
+  if (network !== undefined) wanted.network = network
   return pooler && pooler_port !== null ? { ...wanted, pooler: { host, port: pooler_port } } : wanted
 }

@@ -108,6 +108,11 @@ export async function saveWantedSet(tx: Sql, replica_set_id: string, change: Rep
   ])
 }
 
+/** Something about where they are is wanted differently. */
+export async function raiseSetGenerations(tx: Sql, service_id: string): Promise<void> {
+  await tx.query(`update replica_sets set generation = generation + 1 where service_id = $1`, [service_id])
+}
+
 export type SetObservation = {
   state: ServiceState
   settled_generation: number

@@ -70,7 +70,7 @@ async function replicaSetAsService(sql: Sql, { project_id, service_id: id }: At,
   const row = await findReplicaSet(sql, id)
   const service = row && (await findServiceOfProject(sql, project_id, row.service_id))
   if (row === undefined || service === undefined) throw notFound(unknown_service)
-  return setAsService(row, viewOf(service), service.power)
+  return setAsService(row, service, viewOf(service))
 }
 
 /** Changes of words only: no provider has anything to do. */

@@ -162,10 +162,10 @@ export function serviceView(row: ServiceRow, about: { now: Date; volume_type: st
     service_type: row.service_type,
     status: rowStatus(row, about.now),
     endpoint: endpointOf(row, 'service', { host: row.host, port: row.port }),
-    ...poolerView(row),
+    ...poolerView(row, row, 'pooler'),
     ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },
     metadata: { environment: row.environment },
-    read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row.deleted_at !== null)),
+    read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row)),
     resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), volume_type: about.volume_type } }],
   }
   if (row.vpc_id !== null) {

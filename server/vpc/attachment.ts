@@ -6,14 +6,15 @@ import { invalidRequest } from '#contract/problem.ts'
 import type { Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
 import { number_form } from '../path-id.ts'
-import { type At, getService, lockService } from '../service/change.ts'
+import { type At, getService, lockService, setIdsOf } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../service/events.ts'
 import { movedTo, requireStatus } from '../service/rules.ts'
+import { raiseSetGenerations } from '../replica-set/store.ts'
 import { saveWanted, type ServiceRow } from '../service/store.ts'
-import { nudge } from '../work.ts'
-import { freeAddress } from './rules.ts'
-import { insertAddress, listAddresses, lockVpcs, removeAddresses, type VpcRow } from './store.ts'
+import { nudge, nudgeAll } from '../work.ts'
+import { ensureAddress, holdersOf } from './address.ts'
+import { findLeaving, lockVpcs } from './store.ts'
 
 export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'attachToVpc' | 'detachFromVpc'> {
   const { db, providers } = context
@@ -34,26 +35,6 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
   }
 }
 
-/** An address in the VPC for something of a service; the one it has, or the lowest that is free. The VPC is locked. */
-export async function ensureAddress(tx: Sql, vpc: VpcRow, service: ServiceRow, holder: string): Promise<string> {
-  const held = service.vpc_addresses?.[holder]
-  if (held !== undefined) return held
-  const address = freeAddress(vpc.cidr, await listAddresses(tx, vpc.id))
-  if (address === undefined) {
-    throw new Fault(
-      'CONFLICT',
-      `VPC ${vpc.id} (${vpc.cidr}) has no free address; detach something, or use a larger one`,
-    )
-  }
-  await insertAddress(tx, { vpc_id: vpc.id, address, service_id: service.service_id, holder })
-  return address
-}
-
-/** The service has been seen to be in no VPC any more: whoever waits for the addresses, or to remove the VPC, can go on. */
-export async function releaseAddresses(tx: Sql, service_id: string): Promise<void> {
-  for (const vpc_id of await removeAddresses(tx, service_id)) await nudge(tx, 'vpc', String(vpc_id))
-}
-
 async function attach(tx: Sql, at: At, vpc_id: string): Promise<string> {
   const service = await lockService(tx, at, api.attachToVpc.accepts)
   const [vpc] = number_form.test(vpc_id) ? await lockVpcs(tx, [Number(vpc_id)]) : []
@@ -65,10 +46,18 @@ async function attach(tx: Sql, at: At, vpc_id: string): Promise<string> {
     const regions = `VPC ${vpc.id} is in region ${vpc.region_code}, the service in ${service.region_code}`
     throw invalidRequest([`/vpc_id: ${regions}; use a VPC of the service’s region`])
   }
-  const address = await ensureAddress(tx, vpc, service, 'service')
-  await saveWanted(tx, service.service_id, movedTo(service, vpc.id))
+  const left = await findLeaving(tx, service.service_id)
+  if (left !== undefined) {
+    throw new Fault(
+      'CONFLICT',
+      `a replica set of the service is still leaving VPC ${left}; repeat the request in a moment`,
+    )
+  }
+  const addresses: string[] = []
+  for (const holder of holdersOf(service)) addresses.push(await ensureAddress(tx, vpc, service, holder))
+  const [address = ''] = addresses
+  await move(tx, service, vpc.id)
   await insertEvent(tx, service.service_id, 'requested', `attachment to VPC ${vpc.id} at ${address} requested`)
-  await nudge(tx, 'service', service.service_id)
   await nudge(tx, 'vpc', String(vpc.id))
   return address
 }
@@ -79,8 +68,15 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
   if (vpc_id !== undefined && vpc_id !== String(service.vpc_id)) {
     throw invalidRequest([`/vpc_id: the service is attached to VPC ${service.vpc_id}; name that one, or none`])
   }
-  await saveWanted(tx, service.service_id, movedTo(service, null))
+  await move(tx, service, null)
   await insertEvent(tx, service.service_id, 'requested', `detachment from VPC ${service.vpc_id} requested`)
-  await nudge(tx, 'service', service.service_id)
   return service.vpc_id
+}
+
+/** With everything that belongs to it. */
+async function move(tx: Sql, service: ServiceRow, vpc_id: number | null): Promise<void> {
+  await saveWanted(tx, service.service_id, movedTo(service, vpc_id))
+  await raiseSetGenerations(tx, service.service_id)
+  await nudge(tx, 'service', service.service_id)
+  await nudgeAll(tx, 'replica set', setIdsOf(service))
 }

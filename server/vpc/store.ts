@@ -144,10 +144,19 @@ export async function insertAddress(tx: Sql, { vpc_id, address, service_id, hold
   ])
 }
 
-/** Returns the VPCs that the service has left by this. */
-export async function removeAddresses(tx: Sql, service_id: string): Promise<number[]> {
-  const rows = await tx.query<{ vpc_id: number }>(`delete from vpc_addresses where service_id = $1 returning vpc_id`, [
+/** The VPC in which something of a service still has an address. */
+export async function findLeaving(tx: Sql, service_id: string): Promise<number | undefined> {
+  const [row] = await tx.query<{ vpc_id: number }>(`select vpc_id from vpc_addresses where service_id = $1 limit 1`, [
     service_id,
   ])
+  return row?.vpc_id
+}
+
+/** Returns the VPCs that they have left by this. */
+export async function removeAddresses(tx: Sql, service_id: string, holders: readonly string[]): Promise<number[]> {
+  const rows = await tx.query<{ vpc_id: number }>(
+    `delete from vpc_addresses where service_id = $1 and holder = any ($2) returning vpc_id`,
+    [service_id, holders],
+  )
   return [...new Set(rows.map((row) => row.vpc_id))]
 }
