@@ -4,8 +4,7 @@
 //    label is written before anybody else can see the copy.
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
-import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, realpath, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from './control-file.ts'
@@ -14,6 +13,7 @@ import type { Effect } from './effect.ts'
 import type { Place } from './layout.ts'
 import { copyLiveFile } from './live-file.ts'
 import { withSuperuser } from './superuser.ts'
+import { copySegment, findWal, listWal } from './wal-copy.ts'
 import { firstGap, isHistory, listSegments, placeInWal, segmentNameOf, type Segment } from './wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
@@ -33,9 +33,6 @@ export async function copyRunning(effect: Effect, place: Place, to: string, sign
     const cut_off = new AbortController()
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
     await effect('copy: begin backup')
-    // Keeps the WAL of the copy from being removed before it is copied; goes with the connection.
-    const slot = `howdah_${randomBytes(8).toString('hex')}`
-    await client.query('select pg_create_physical_replication_slot($1, true, true)', [slot])
     await client.query(`select pg_backup_start('howdah', true)`)
     await effect('copy: files')
     const either = AbortSignal.any([signal, cut_off.signal])
@@ -80,18 +77,19 @@ function isLeftOut(path: string): boolean {
   return emptied_folders.test(path) || left_out_files.test(path) || left_out_anywhere.test(path)
 }
 
+/** No slot keeps the WAL of the copy: nothing leaves the WAL folder before it is archived, and there it is found as well. */
 async function copyWal(effect: Effect, place: Place, to: string, first: string, last: string | undefined) {
-  const [from, pg_wal] = [join(await realpath(place.data), 'pg_wal'), join(to, 'pg_wal')]
-  const needed = (await listSegments(from, first)).filter(
+  const [from, pg_wal] = [await findWal(place), join(to, 'pg_wal')]
+  const needed = (await listWal(from, first)).filter(
     ({ name }) => last === undefined || placeInWal(name) <= placeInWal(last),
   )
   const gap = firstGap(needed, first)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
   await effect('copy: WAL')
   const cloning = { possible: true }
-  for (const { name, path } of needed) await copyLiveFile(path, join(pg_wal, name), cloning)
-  for (const name of (await readdir(from)).filter(isHistory)) {
-    await copyLiveFile(join(from, name), join(pg_wal, name), cloning)
+  for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), cloning)
+  for (const name of (await readdir(from.pg_wal)).filter(isHistory)) {
+    await copyLiveFile(join(from.pg_wal, name), join(pg_wal, name), cloning)
   }
   await mkdir(join(pg_wal, 'summaries'), { mode: 0o700 })
   await mkdir(join(pg_wal, 'archive_status'), { mode: 0o700 })

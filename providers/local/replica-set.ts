@@ -124,7 +124,8 @@ async function ensurePooling(host: LocalHost, set: ReplicaSet) {
     target_port: set.listen.port,
     listen: address === undefined ? pooler : { host: address, port: port_in_a_network },
     size,
-    max_connections: wanted.nodes * connectionsOf(size),
+    // As many as there are when one node is away.
+    max_connections: Math.max(1, wanted.nodes - 1) * connectionsOf(size),
     password_verifier: wanted.service.password_verifier,
     prefix,
   })

@@ -150,7 +150,11 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
 /** Where others can take its place, its death and its silence are noticed at once. */
 function watch(host: LocalHost, place: Place, { ha }: WantedService, { pid }: Postmaster): void {
   const socket_path = join(place.sockets, `.s.PGSQL.${place.port}`)
-  host.watch.track(place.service_id, pid, (ha?.replica_count ?? 0) > 0 ? { urgent: true, socket_path } : {})
+  host.watch.track(
+    place.service_id,
+    pid,
+    (ha?.replica_count ?? 0) > 0 ? { urgent: true, socket_path, data: place.data } : {},
+  )
   host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
   host.archive_watch.track(place)
 }

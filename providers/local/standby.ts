@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises'
 import type { Endpoint, Happening, Size } from '../provider.ts'
 import { floorOf } from './control-file.ts'
 import { ensureNodeHome } from './data-directory.ts'
-import { ensureFile, ensureRemoved, isDiskFull } from './effect.ts'
+import { ensureFile, ensureRemoved, isDiskFull, readIfThere } from './effect.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { groupOf, listeningAt, noSpaceSentence, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
@@ -56,6 +56,9 @@ const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 5
 /** So long one that serves, but does not stream, is left to find its way. */
 const patience_ms = 2_000
+/** A fresh copy that cannot follow either: the next one would not help it much. */
+const patience_again_ms = 60_000
+const copied_anew = 'copied anew\n'
 /** A standby that was just started streams well within it, so that one look is enough. */
 const streaming_wait_ms = 1_000
 const look_every_ms = 10
@@ -176,9 +179,13 @@ async function findStreaming(
   })
 }
 
+/** For which its data can do nothing. */
+const reasons_of_the_host =
+  /No space left|in use|already exists|shared memory|Cannot allocate|Permission denied|Too many/
+
 /** Its server does not come up, or not yet. What does so for long without a reason of its host's is copied anew. */
 async function judgeStart(host: LocalHost, place: Place, primary: Place, sentence: string): Promise<StandbySeen> {
-  const hopeless = sentence.startsWith('PostgreSQL did not start') && !/No space left|is in use/.test(sentence)
+  const hopeless = sentence.startsWith('PostgreSQL did not start') && !reasons_of_the_host.test(sentence)
   if (!hopeless || !(await lastsTooLong(host, place, primary, 'does not start'))) return seenAs('starting', sentence)
   return await giveUp(host, place, `its server did not start (${sentence})`)
 }
@@ -218,14 +225,16 @@ async function replayedBy(place: Place): Promise<string | undefined> {
 async function lastsTooLong(host: LocalHost, place: Place, primary: Place, sign: string): Promise<boolean> {
   const { postmaster } = await findPostmaster(primary)
   if (!postmaster) return false
-  const text = `${sign}, primary ${postmaster.pid}\n`
+  const again = (await readIfThere(place.not_streaming))?.includes(copied_anew) === true
+  const text = `${sign}, primary ${postmaster.pid}\n${again ? copied_anew : ''}`
   await ensureFile(host.effect, 'sign of not streaming', place.not_streaming, text, undefined)
-  return Date.now() - (await stat(place.not_streaming)).mtimeMs > patience_ms
+  const age_ms = Date.now() - (await stat(place.not_streaming)).mtimeMs
+  return age_ms > (again ? patience_again_ms : patience_ms)
 }
 
 async function giveUp(host: LocalHost, place: Place, reason: string): Promise<StandbySeen> {
   await ensureDataAway(host.effect, place)
-  await ensureRemoved(host.effect, 'sign of not streaming', place.not_streaming)
+  await ensureFile(host.effect, 'sign of not streaming', place.not_streaming, copied_anew, undefined)
   const message = `Replica ${place.node} is copied anew: ${reason}`
   return {
     ...seenAs('absent', 'a replica is copied anew'),

@@ -118,12 +118,12 @@ async function ensureEach(host: LocalHost, leader: Leader, wanted: WantedService
 }
 
 async function ensureWatched(host: LocalHost, wish: StandbyWish): Promise<StandbySeen> {
-  const { service_id, sockets, port } = wish.place
+  const { service_id, sockets, port, data } = wish.place
   const seen = await ensureStandby(host, wish)
   const key = `${service_id}/${wish.name}`
   const socket_path = join(sockets, `.s.PGSQL.${port}`)
   if (seen.pid === undefined) host.watch.forget(key)
-  else host.watch.track(key, seen.pid, { urgent: true, socket_path })
+  else host.watch.track(key, seen.pid, { urgent: true, socket_path, data })
   return seen
 }
 

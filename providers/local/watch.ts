@@ -2,7 +2,7 @@
 // others wait to take its place. Of those it also notices that they live but no longer answer.
 // Promises: one call back per death, no mistaking of a reused process id, next to no cost while nothing happens.
 // It only looks; what a death means is for the caller to find out.
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { answers } from './liveness.ts'
 
 export type Watch = {
@@ -23,6 +23,8 @@ export type WatchOptions = {
   urgent?: boolean
   /** Its unix socket, to be asked for an answer now and then. */
   socket_path?: string
+  /** What it works on, to be there whenever it is asked: moved away, it would not notice for long. */
+  data?: string
 }
 
 type Tracked = WatchOptions & { pid: number; fd: number | undefined }
@@ -56,8 +58,8 @@ export function newWatch(): Watch {
 
   const ask = () => {
     for (const [key, one] of tracked) {
-      const told = (answered: boolean) => !answered && tracked.get(key) === one && tell(key)
-      if (one.socket_path !== undefined) void answers(one.socket_path, answer_within_ms).then(told)
+      const told = (well: boolean) => !well && tracked.get(key) === one && tell(key)
+      if (one.socket_path !== undefined) void isWell(one.socket_path, one.data).then(told)
     }
   }
 
@@ -75,10 +77,9 @@ export function newWatch(): Watch {
   return {
     track(key, pid, options = {}) {
       const before = tracked.get(key)
-      const same = before?.pid === pid
-      if (same && before.urgent === options.urgent && before.socket_path === options.socket_path) return
-      if (!same) forgetOne(key)
-      tracked.set(key, { ...options, pid, fd: same ? before.fd : openProcess(pid) })
+      if (before?.pid === pid && isSame(before, options)) return
+      if (before?.pid !== pid) forgetOne(key)
+      tracked.set(key, { ...options, pid, fd: before?.pid === pid ? before.fd : openProcess(pid) })
       setTimers()
     },
     forget(key) {
@@ -109,7 +110,16 @@ function newTimer(work: () => void, every_ms: number): { set(on: boolean): void 
   }
 }
 
+function isSame(one: WatchOptions, other: WatchOptions): boolean {
+  return one.urgent === other.urgent && one.socket_path === other.socket_path && one.data === other.data
+}
+
 const isUrgent = ({ urgent }: Tracked) => urgent === true
+
+async function isWell(socket_path: string, data: string | undefined): Promise<boolean> {
+  if (data !== undefined && !existsSync(data)) return false
+  return await answers(socket_path, answer_within_ms)
+}
 
 /** An open file of /proc belongs to one process, not to its number: once that process is gone, reading fails for ever. */
 function openProcess(pid: number): number | undefined {

@@ -40,6 +40,7 @@ export const faults = {
     const lost = join(nodes.home, `lost-${node}`)
     await rm(lost, { recursive: true, force: true })
     await rename(nodes.dataOf(node), lost)
+    await until(() => nodes.primary() !== node, { what: 'another node is primary' })
   },
 
   'two in a row': async ({ nodes, writers }) => {

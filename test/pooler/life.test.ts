@@ -2,15 +2,15 @@
 // nothing behind.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { noProcessBelow, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { askThrough, loginThrough, newPooled, poolerPid, type Pooled } from './pooled.ts'
+import { askThrough, loginThrough, newPooled, poolerPid, poolerTest, type Pooled } from './pooled.ts'
 
 const { newWorld } = useWorlds()
 
 const transactions = { database: 'tsdb_transaction' }
 
-test('a pooler that is killed comes back, and one whose server ended serves on and is found again', async () => {
+poolerTest('a pooler that is killed comes back, and one whose server ended serves on and is found again', async () => {
   const world = await newWorld()
   const { provider, wanted } = await newPooled(world)
   const killed = await poolerPid(world, wanted)
@@ -34,7 +34,7 @@ test('a pooler that is killed comes back, and one whose server ended serves on a
   await client.end()
 })
 
-test('a pooler goes with its service, and is where it was when it is on again', async () => {
+poolerTest('a pooler goes with its service, and is where it was when it is on again', async () => {
   const world = await newWorld()
   const pooled = await newPooled(world)
   const { provider, wanted } = pooled
@@ -55,7 +55,7 @@ test('a pooler goes with its service, and is where it was when it is on again', 
   expect(readdirSync(join(world.directory, 'services'))).toEqual([])
 })
 
-test('a restart of PostgreSQL is a pause for clients that are pooled by transaction', async () => {
+poolerTest('a restart of PostgreSQL is a pause for clients that are pooled by transaction', async () => {
   const pooled = await newPooled(await newWorld())
   const { provider, wanted, world } = pooled
   const client = await loginThrough(pooled, transactions)
@@ -79,7 +79,7 @@ test('a restart of PostgreSQL is a pause for clients that are pooled by transact
   await client.end()
 })
 
-test('switching it on or off that is cut off at any effect is finished by the next look', async () => {
+poolerTest('switching it on or off that is cut off at any effect is finished by the next look', async () => {
   const world = await newWorld()
   const { provider, wanted } = await newPooled(world)
   const { pooler: _, ...without } = wanted

@@ -2,9 +2,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
+import { findProgram } from '#providers/local/program.ts'
 import type { Endpoint, WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, type Login, type World } from '#test/provider/service-fixture.ts'
+
+/** Where there is no PgBouncer there is nothing to try. */
+export const poolerTest = test.skipIf((await findProgram('pgbouncer')) === undefined)
 
 export type Pooled = { world: World; provider: LocalProvider; wanted: WantedService & { pooler: Endpoint } }
 

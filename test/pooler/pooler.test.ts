@@ -1,18 +1,18 @@
 // The connection pooler as its customers meet it: who gets in by which door, and what each of them may do.
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { withSuperuser } from '#providers/local/superuser.ts'
 import { placeOf } from '#providers/local/layout.ts'
 import { as_root, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
 import { loginWithoutPassword } from './empty-password.ts'
-import { askThrough, loginThrough, newPooled, poolerPid } from './pooled.ts'
+import { askThrough, loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
 
 const { newWorld } = useWorlds()
 
 const transactions = { database: 'tsdb_transaction' }
 
-test('every role gets in, by session and by transaction, and a new password holds at once', async () => {
+poolerTest('every role gets in, by session and by transaction, and a new password holds at once', async () => {
   const pooled = await newPooled(await newWorld())
   const { provider, wanted } = pooled
   const own_backend = 'select pg_backend_pid()'
@@ -43,7 +43,7 @@ test('every role gets in, by session and by transaction, and a new password hold
   await session.end()
 })
 
-test('the master role may look at statistics, and nobody may command', async () => {
+poolerTest('the master role may look at statistics, and nobody may command', async () => {
   const pooled = await newPooled(await newWorld())
   const statistics = { database: 'pgbouncer' }
   expect(await askThrough(pooled, 'show version', statistics)).toMatch(/^PgBouncer/)
@@ -54,7 +54,7 @@ test('the master role may look at statistics, and nobody may command', async () 
   await expect(askThrough(pooled, 'show pools', { ...statistics, user: 'app', password: 'a secret' })).rejects.toThrow()
 })
 
-test('who must not get in does not', async () => {
+poolerTest('who must not get in does not', async () => {
   const pooled = await newPooled(await newWorld())
   const { provider, wanted, world } = pooled
   const ask = (login: Parameters<typeof loginThrough>[1]) => askThrough(pooled, 'select 1', login)
@@ -83,7 +83,7 @@ test('who must not get in does not', async () => {
   )
 })
 
-test('there may be 20 clients for each connection by transaction and one by session, and no more', async () => {
+poolerTest('there may be 20 clients for each connection by transaction and one by session, and no more', async () => {
   const pooled = await newPooled(await newWorld())
   const { pooler } = pooled.wanted
   const clients = (50 - 17) * 21

@@ -3,8 +3,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { placeOf } from '#providers/local/layout.ts'
+import { withSuperuser } from '#providers/local/superuser.ts'
 import { until } from '#test/until.ts'
-import { ask, loginTo, newWanted, noProcessBelow, settle, useWorlds, verifierOf } from './service-fixture.ts'
+import { as_root, ask, loginTo, newWanted, noProcessBelow, settle, useWorlds, verifierOf } from './service-fixture.ts'
 import { homeOf, nodeFoldersOf, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
 
 const { newWorld } = useWorlds()
@@ -116,4 +118,39 @@ test('a delete while a replica is being copied leaves nothing', async () => {
   expect(await readdir(join(world.directory, 'services'))).toEqual([])
   expect(await readdir(join(world.directory, 'run'))).toEqual([])
   await noProcessBelow(world.directory)
+})
+
+test('a replica is copied though its primary reuses its WAL meanwhile', async () => {
+  const world = await newWorld()
+  const reused: Promise<unknown>[] = []
+  let reuse: (() => Promise<void>) | undefined
+  const effect = async (name: string) => {
+    if (name !== 'copy: end backup' || reuse === undefined) return
+    const once = reuse()
+    reuse = undefined
+    reused.push(once)
+    await once
+  }
+  const provider = await world.open({ effect })
+  const alone = await newWanted(provider, { size: 'shared' })
+  await settle(provider, alone)
+  await ask(provider, alone, 'create table t as select generate_series(1, 1000) as n')
+  const place = placeOf(world.directory, alone.service_id, alone.endpoint.port, as_root)
+  const files = async () => (await readdir(join(place.data, 'pg_wal'))).filter((name) => name.length === 24).toSorted()
+  reuse = async () => {
+    const [first] = await files()
+    await withSuperuser(place, {}, async (client) => {
+      // Its WAL is kept for the replica, but not for ever.
+      await client.query(`select pg_drop_replication_slot('node_1')`)
+      await until(async () => {
+        await client.query(`select pg_logical_emit_message(false, 'test', ''), pg_switch_wal()`)
+        await client.query('checkpoint')
+        return (await files())[0] !== first
+      })
+    })
+  }
+  const one = withReplicas(alone, 2, 1, 0)
+  expect((await settle(provider, one)).state).toBe('serving')
+  expect(reused).toHaveLength(1)
+  expect(await standbysOf(provider, one)).toEqual({ node_1: 'streaming' })
 })
