@@ -41,11 +41,11 @@ export function freeAddress(cidr: string, taken: readonly string[]): string | un
   return undefined
 }
 
-/** Undefined for a service that is in no VPC. */
-export function networkOf(row: Placed): WantedNetwork | undefined {
+/** Where a service, or what else of it has this name, is in the network; undefined for a service that is in no VPC. */
+export function networkOf(row: Placed, holder = 'service'): WantedNetwork | undefined {
   if (row.vpc_id === null) return undefined
-  const pooler_address = row.vpc_addresses?.['pooler']
-  const network = { vpc_id: String(row.vpc_id), address: addressOf(row, 'service') }
+  const network = { vpc_id: String(row.vpc_id), address: addressOf(row, holder) }
+  const pooler_address = row.vpc_addresses?.[`${holder}/pooler`]
   return pooler_address === undefined ? network : { ...network, pooler_address }
 }
 
