@@ -5,7 +5,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Endpoint, Size } from '../provider.ts'
+import type { Endpoint, Size, WantedNetwork } from '../provider.ts'
 import { askBalancer, fieldOf } from './balancer-control.ts'
 import { type BalancedNode, balancerSettingsOf, controlSocketOf } from './balancer-settings.ts'
 import { ensureFile, ensureRemoved, errorCode, readIfThere, statIfThere } from './effect.ts'
@@ -13,6 +13,7 @@ import type { Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { portIsFree } from './port.ts'
 import { findProgram } from './program.ts'
+import { entering, isInNetwork, networkPrefix } from './service-network.ts'
 
 export type Balancing = {
   /** Of the replica set: its home, user and own socket folder. */
@@ -21,8 +22,8 @@ export type Balancing = {
   nodes: readonly BalancedNode[]
   connections_max: number
   size: Size
-  /** In front of the program: what brings it into its network. */
-  prefix: readonly string[]
+  /** In which it listens; absent: in the host's. */
+  network: WantedNetwork | undefined
 }
 
 const look_every_ms = 5
@@ -48,7 +49,7 @@ export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<
   await ensureFile(host.effect, 'balancer settings', settingsPathOf(place), text, place.owner)
   await host.effect('balancer: limits')
   await host.limits.ensure(balancerGroupOf(place), wish.size)
-  const found = await findBalancer(place)
+  const found = await findUsable(host, wish)
   const waiting_for = found?.hash === hash ? undefined : await startBalancer(host, wish, program, hash, found)
   const running = waiting_for === undefined && (found?.hash === hash ? found : await findBalancer(place))
   if (running) host.watch.track(watchedAs(place), running.pid)
@@ -68,6 +69,12 @@ export async function ensureBalancerGone(host: LocalHost, place: Place): Promise
 
 type Found = { pid: number; hash: string | undefined }
 
+/** One in another network cannot hand over its sockets: it is as good as gone. */
+async function findUsable(host: LocalHost, { place, network }: Balancing): Promise<Found | undefined> {
+  const found = await findBalancer(place)
+  return found && (await isInNetwork(host, network, found.pid)) ? found : undefined
+}
+
 async function findBalancer(place: Place): Promise<Found | undefined> {
   const info = await askBalancer(place.service_sockets, 'show info')
   if (info === undefined) return undefined
@@ -85,7 +92,7 @@ async function startBalancer(
   if (old === undefined) {
     // Of one that hangs, too.
     await endBalancers(host, place)
-    if (wish.prefix.length === 0 && !(await portIsFree(listen.host, listen.port))) {
+    if (!wish.network && !(await portIsFree(listen.host, listen.port))) {
       return `port ${listen.port} on ${listen.host} is in use by another program; it starts when the port is free`
     }
   }
@@ -105,9 +112,10 @@ async function startBalancer(
 }
 
 async function spawnBalancer(host: LocalHost, wish: Balancing, command: readonly string[]): Promise<ChildProcess> {
-  const { place, prefix } = wish
-  const wrapped = host.limits.wrap(balancerGroupOf(place), command, place.owner)
-  const [first = '', ...args] = [...prefix, ...wrapped.command]
+  const { place, network } = wish
+  const prefix = networkPrefix(host, network)
+  const wrapped = entering(prefix, host.limits.wrap(balancerGroupOf(place), command, place.owner))
+  const [first = '', ...args] = wrapped.command
   await rm(outputPathOf(place), { force: true })
   const output = await open(outputPathOf(place), 'wx', 0o600)
   try {

@@ -5,7 +5,7 @@
 // 2. It finds the primary at one place, whichever node that is, so a failover is none of its business.
 // 3. Whoever makes its clients wait says so in a file first; any later look lets them go on.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Endpoint, Happening, Size } from '../provider.ts'
+import type { Endpoint, Happening, Size, WantedNetwork } from '../provider.ts'
 import { ensureFile, ensureFolder, ensureRemoved, readIfThere, statIfThere } from './effect.ts'
 import type { Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
@@ -21,8 +21,8 @@ import {
 import { ensurePoolerRole, lookup_definition } from './pooler-role.ts'
 import { poolerFilesOf, poolerSettingsOf, poolerUsersOf } from './pooler-settings.ts'
 import { portIsFree } from './port.ts'
-import { probe, type Probe, type ProbeWish } from './probe.ts'
 import { findProgram } from './program.ts'
+import { ensureInNetwork, isInNetwork, networkPrefix, probeAt } from './service-network.ts'
 import { hashOf } from './settings.ts'
 import { withSuperuser } from './superuser.ts'
 
@@ -38,10 +38,8 @@ export type PoolerWish = {
   /** Of the PostgreSQL that it leads to. */
   max_connections: number
   password_verifier: string
-  /** In front of the program: what brings it into its network. */
-  prefix?: readonly string[]
-  /** How its endpoint is tried where this process cannot reach it. */
-  probe?: (wish: ProbeWish) => Promise<Probe>
+  /** In which it listens; absent: in the host's. */
+  network?: WantedNetwork | undefined
 }
 
 export type PoolerSeen = {
@@ -124,15 +122,18 @@ async function ensureRunning(
   happenings: Happening[],
 ): Promise<number | string> {
   const { effect, limits } = host
-  const { place, listen, prefix = [] } = wish
+  const { place, listen, network } = wish
+  const no_network = await ensureInNetwork(host, network, listen.host)
+  if (no_network !== undefined) return no_network
   const files = poolerFilesOf(place)
   const settings = poolerSettingsOf({ ...wish, files })
   const users = poolerUsersOf(wish.password_verifier)
-  const start_hash = hashOf([listen.host, String(listen.port), ...prefix])
+  const start_hash = hashOf([listen.host, String(listen.port)])
   const read_hash = hashOf([settings, users, (await readIfThere(place.certificate)) ?? '', lookup_definition])
   const found = await findPooler(place)
   const [pid, started_with, has_read] = (await readIfThere(files.loaded))?.split(' ') ?? []
-  const usable = pid === String(found.pid) && started_with === start_hash ? found.pid : undefined
+  const in_place = found.pid !== undefined && (await isInNetwork(host, network, found.pid))
+  const usable = in_place && pid === String(found.pid) && started_with === start_hash ? found.pid : undefined
   await effect('pooler: limits')
   await limits.ensure(poolerGroupOf(place), wish.size)
   if (usable !== undefined && has_read === read_hash) return usable
@@ -151,21 +152,22 @@ async function ensureRunning(
   return running
 }
 
-async function startAnew({ effect, limits }: LocalHost, wish: PoolerWish, program: string): Promise<number | string> {
-  const { place, listen, prefix = [] } = wish
+async function startAnew(host: LocalHost, wish: PoolerWish, program: string): Promise<number | string> {
+  const { effect, limits } = host
+  const { place, listen, network } = wish
   await endPooler(effect, place)
   await ensureRemoved(effect, 'pooler pause', poolerFilesOf(place).paused)
-  if (prefix.length === 0 && !(await portIsFree(listen.host, listen.port))) {
+  if (!network && !(await portIsFree(listen.host, listen.port))) {
     return `port ${listen.port} on ${listen.host} is in use by another program; the pooler starts when the port is free`
   }
-  return await startPooler(effect, place, { program, prefix, files_max, limits })
+  return await startPooler(effect, place, { program, prefix: networkPrefix(host, network), files_max, limits })
 }
 
 /** Why the master role cannot log in at the pooler's endpoint; undefined when it can. */
 async function loginTrouble(host: LocalHost, wish: PoolerWish): Promise<string | undefined> {
-  const { listen: endpoint, password_verifier } = wish
-  const tried = () =>
-    (wish.probe ?? probe)({ endpoint, password_verifier, authority_pem: host.authority.certificate_pem })
+  const { listen: endpoint, password_verifier, network } = wish
+  const authority_pem = host.authority.certificate_pem
+  const tried = () => probeAt(host, network, { endpoint, password_verifier, authority_pem })
   let login = await tried()
   // It reads its files a moment after it was told to.
   for (const deadline = Date.now() + reload_wait_ms; login.result === 'other_password' && Date.now() < deadline;) {

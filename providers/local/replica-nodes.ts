@@ -24,8 +24,6 @@ export type ReplicaSet = {
   /** Of the node that is its service's primary now. */
   primary: Place
   listen: Endpoint
-  /** In front of every program: what brings it into the network of the set. */
-  prefix: readonly string[]
 }
 
 export type NodesSeen = {
@@ -104,6 +102,7 @@ async function ensureNode(
     name: nameOf(set.place, node),
     size: set.wanted.size,
     listen: nodeAddressOf(set, node),
+    network: set.wanted.network,
     installation,
     mayLeave: async () => {
       const may = await canSpare(set, node)

@@ -13,9 +13,9 @@ import type { LocalHost } from './local-host.ts'
 import { ensureNodesStopped } from './nodes.ts'
 import { ensurePooler, ensurePoolerGone } from './pooler.ts'
 import { findPrimary } from './primary.ts'
-import { probe } from './probe.ts'
 import { ensureNodes, ensureNodesGone, ensureSurplusGone, nodeAddressOf, type ReplicaSet } from './replica-nodes.ts'
 import { ensureCertificate } from './server-certificate.ts'
+import { ensureInNetwork, hostsOf, probeAt } from './service-network.ts'
 import { connectionsOf } from './settings.ts'
 import { ensureSharedMemoryGone } from './shared-memory.ts'
 
@@ -39,11 +39,12 @@ async function replicaSetOf(host: LocalHost, wanted: WantedReplicaSet): Promise<
   const own = (id: string) => placeOf(host.directory, id, service.endpoint.port, host.as_root)
   const of_service = listeningAt(own(service.service_id), service_port)
   const primary = nodeOf(of_service, (await findPrimary(of_service)).node, 'primary')
-  return { wanted, place: listeningAt(own(replica_set_id), listen.port), primary, listen, prefix: [] }
+  return { wanted, place: listeningAt(own(replica_set_id), listen.port), primary, listen }
 }
 
 async function ensureGone(host: LocalHost, place: Place): Promise<ObservedReplicaSet> {
   host.watch.forget(place.service_id)
+  host.vpc_watch.place(place.service_id, undefined)
   host.balance_watch.forget(place.service_id)
   await host.jobs.end(place.service_id)
   await ensurePoolerGone(host, place)
@@ -72,7 +73,10 @@ async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<Observed
   const installation = await findInstallation(host, set)
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
   await ensureNodeHome(host.effect, place)
-  await ensureCertificate(host.effect, place, host.authority, [set.listen.host])
+  host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
+  const no_network = await ensureInNetwork(host, wanted.network)
+  if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
+  await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
   // One node takes the endpoint for itself.
   if (wanted.nodes === 1) await ensureBalancerGone(host, place)
   const nodes = await ensureNodes(host, set, installation)
@@ -92,7 +96,8 @@ async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<Observed
 
 /** The balancer of several nodes, and who of them gets readers. A sentence while it does not balance. */
 async function ensureFront(host: LocalHost, set: ReplicaSet, some_run: boolean): Promise<string | undefined> {
-  const { wanted, place, listen, prefix } = set
+  const { wanted, place, listen } = set
+  const { network } = wanted
   if (wanted.nodes === 1) {
     host.balance_watch.forget(place.service_id)
     return undefined
@@ -104,13 +109,13 @@ async function ensureFront(host: LocalHost, set: ReplicaSet, some_run: boolean):
     address: nodeAddressOf(set, node),
   }))
   const connections_max = wanted.nodes * connectionsOf(wanted.size)
-  const waiting_for = await ensureBalancer(host, { place, listen, nodes, connections_max, size: wanted.size, prefix })
+  const waiting_for = await ensureBalancer(host, { place, listen, nodes, connections_max, size: wanted.size, network })
   if (waiting_for === undefined) host.balance_watch.track({ set: place, service: set.primary })
   return waiting_for
 }
 
 async function ensurePooling(host: LocalHost, set: ReplicaSet) {
-  const { wanted, place, primary, prefix } = set
+  const { wanted, place, primary } = set
   const { pooler, network, size } = wanted
   if (pooler === undefined) {
     await ensurePoolerGone(host, place)
@@ -127,14 +132,15 @@ async function ensurePooling(host: LocalHost, set: ReplicaSet) {
     // As many as there are when one node is away.
     max_connections: Math.max(1, wanted.nodes - 1) * connectionsOf(size),
     password_verifier: wanted.service.password_verifier,
-    prefix,
+    network,
   })
 }
 
 /** Why the master role cannot log in at the endpoint; undefined when it can. */
 async function loginTrouble(host: LocalHost, { wanted, listen: endpoint }: ReplicaSet): Promise<string | undefined> {
   const { password_verifier } = wanted.service
-  const login = await probe({ endpoint, password_verifier, authority_pem: host.authority.certificate_pem })
+  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
+  const login = await probeAt(host, wanted.network, wish)
   if (login.result === 'ok') return undefined
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`

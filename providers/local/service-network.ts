@@ -6,11 +6,11 @@ import { promisify } from 'node:util'
 import type { Endpoint, WantedNetwork, WantedService } from '../provider.ts'
 import { statIfThere, type Effect } from './effect.ts'
 import { changeNetwork } from './ip.ts'
-import type { Probe, ProbeWish } from './probe.ts'
+import { probe, type Probe, type ProbeWish } from './probe.ts'
 import { bridge, namespaceOf, namespacePath, type Named } from './vpc-name.ts'
 import { findNetwork } from './vpc-network.ts'
 
-type Host = Named & { effect: Effect }
+export type NetworkHost = Named & { effect: Effect; networkRefusal(): Promise<string | undefined> }
 
 const vpc_port = 5432
 /** More than the probe itself waits. */
@@ -19,6 +19,12 @@ const probe_timeout_ms = 15_000
 /** Where a service is reached, and nowhere else. */
 export function listenOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 'network'>): Endpoint {
   return network ? { host: network.address, port: vpc_port } : endpoint
+}
+
+/** What its certificate names: also the address that it goes back to, so that going back needs no new one. */
+export function hostsOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 'network'>): string[] {
+  const { address, pooler_address } = network ?? {}
+  return [...new Set([endpoint.host, address, pooler_address])].filter((host) => host !== undefined)
 }
 
 /** The words before a command that is to run in the network; none when there is no network. Root only. */
@@ -38,7 +44,7 @@ export function entering(prefix: readonly string[], wrapped: { command: string[]
  * Makes the address one of the VPC's. It stays when the service leaves: where nobody listens, callers are refused at
  * once, and the next holder of the address cannot lose it to a late cleaner. A sentence when the network is not there.
  */
-export async function ensureAddress(host: Host, vpc_id: string, address: string): Promise<string | undefined> {
+export async function ensureAddress(host: NetworkHost, vpc_id: string, address: string): Promise<string | undefined> {
   const network = await findNetwork(namespaceOf(host, vpc_id))
   const addresses = network?.links.get(bridge)?.addresses
   if (!network || !addresses) return `the network of VPC ${vpc_id} is being made`
@@ -46,6 +52,16 @@ export async function ensureAddress(host: Host, vpc_id: string, address: string)
   await host.effect('VPC address: add')
   await changeNetwork(network.namespace, [`address add ${address}/32 dev ${bridge}`])
   return undefined
+}
+
+/** The network is there with this address, so that a process can listen at it. A sentence when not, or not yet. */
+export async function ensureInNetwork(
+  host: NetworkHost,
+  network: WantedNetwork | undefined,
+  address = network?.address,
+): Promise<string | undefined> {
+  if (network === undefined || address === undefined) return undefined
+  return (await host.networkRefusal()) ?? (await ensureAddress(host, network.vpc_id, address))
 }
 
 /** Whether the process is in the network that has this name now; it may be in one that was removed and made anew. */
@@ -57,8 +73,13 @@ export async function isInNetwork(host: Named, network: WantedNetwork | undefine
   return own !== undefined && own.ino === wanted?.ino
 }
 
+/** As a customer comes: in a VPC from inside it. */
+export async function probeAt(host: Named, network: WantedNetwork | undefined, wish: ProbeWish): Promise<Probe> {
+  return network ? await probeInside(host, network, wish) : await probe(wish)
+}
+
 /** The probe from inside, by a process of its own: an address of a VPC is never dialled from the host. */
-export async function probeInside(host: Named, network: WantedNetwork, wish: ProbeWish): Promise<Probe> {
+async function probeInside(host: Named, network: WantedNetwork, wish: ProbeWish): Promise<Probe> {
   const node = [
     process.execPath,
     '--disable-warning=ExperimentalWarning',

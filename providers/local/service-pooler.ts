@@ -10,7 +10,7 @@ type Seen = Omit<ObservedService, 'snapshots'>
 
 /** What was seen of the service, and of its pooler. It serves without its pooler too, but is not settled. */
 export async function withPooler(host: LocalHost, primary: Place, wanted: WantedService, seen: Seen): Promise<Seen> {
-  const { pooler: listen, size, password_verifier } = wanted
+  const { pooler: listen, network, size, password_verifier } = wanted
   if (listen === undefined) await ensurePoolerGone(host, primary)
   if (listen === undefined || seen.state !== 'serving') return seen
   const { serving, happenings, ...waiting } = await ensurePooler(host, {
@@ -18,7 +18,8 @@ export async function withPooler(host: LocalHost, primary: Place, wanted: Wanted
     primary,
     target_sockets: primary.service_sockets,
     target_port: primary.port,
-    listen,
+    listen: network?.pooler_address ? { host: network.pooler_address, port: primary.port } : listen,
+    network,
     size,
     max_connections: connectionsOf(size),
     password_verifier,

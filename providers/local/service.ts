@@ -2,7 +2,7 @@
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import { join } from 'node:path'
-import type { Happening, ObservedService, WantedNetwork, WantedService } from '../provider.ts'
+import type { Happening, ObservedService, WantedService } from '../provider.ts'
 import { archiveTrouble, ensureArchiveWhole } from './archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from './data-directory.ts'
 import { isDiskFull, statIfThere } from './effect.ts'
@@ -18,13 +18,12 @@ import { ensureNodesKilled, ensureNodesStopped, isBeingMade, listPlaces } from '
 import { ensurePoolerGone } from './pooler.ts'
 import { inForce } from './port-in-force.ts'
 import { findPrimary } from './primary.ts'
-import { probe } from './probe.ts'
 import { ensurePromoted } from './promotion.ts'
 import { ensureReplayable, ensureReplayForgotten } from './replay.ts'
 import { ensureCertificate } from './server-certificate.ts'
 import { ensureServerFiles } from './server-files.ts'
 import { findPostmaster, type Hashes, type Postmaster } from './server-process.ts'
-import { ensureAddress, listenOf, probeInside } from './service-network.ts'
+import { ensureInNetwork, hostsOf, listenOf, probeAt } from './service-network.ts'
 import { look_again_soon_seconds, setback, withMore, type Seen } from './service-seen.ts'
 import { withPooler } from './service-pooler.ts'
 import { ensureLimits, ensureRunning, type Start } from './service-server.ts'
@@ -124,7 +123,7 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
     return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, happenings }
   }
   host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
-  const no_network = wanted.network && (await ensureInVpc(host, wanted.network))
+  const no_network = await ensureInNetwork(host, wanted.network)
   if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
   const postmaster = await ensureRunning(host, place, wanted, start, happenings)
   if ('state' in postmaster) return { ...postmaster, happenings }
@@ -173,17 +172,13 @@ async function ensureFiles(
   return await ensureServerFiles(host, installation, { size, endpoint, place, floor })
 }
 
-async function ensureInVpc(host: LocalHost, { vpc_id, address }: WantedNetwork): Promise<string | undefined> {
-  return (await host.networkRefusal()) ?? (await ensureAddress(host, vpc_id, address))
-}
-
 /** The master role can log in with the wanted password, as seen from outside. */
 async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): Promise<Seen> {
   const { network, password_verifier } = wanted
   const endpoint = listenOf(wanted)
   const seen = `${pid}/${wanted.generation}`
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const probed = () => (network ? probeInside(host, network, wish) : probe(wish))
+  const probed = () => probeAt(host, network, wish)
   const known = host.roles_seen.get(place.service_id) === seen
   let login = known ? await probed() : undefined
   if (login?.result !== 'ok') {
@@ -200,9 +195,6 @@ async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService,
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return setback('not_serving', `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`)
 }
-
-/** Its certificate names the address that it goes back to as well, so that going back needs no new one. */
-const hostsOf = (wanted: WantedService) => [...new Set([wanted.endpoint.host, listenOf(wanted).host])]
 
 /** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
 async function findInstallation(host: LocalHost, place: Place, { extensions }: WantedService) {

@@ -3,7 +3,7 @@
 // 1. One that cannot follow (diverged, its WAL gone, damaged) is copied anew; one that hangs is started anew.
 // 2. Only a primary that serves is a reason to judge a standby: while it does not, a standby is all there is.
 import { stat } from 'node:fs/promises'
-import type { Endpoint, Happening, Size } from '../provider.ts'
+import type { Endpoint, Happening, Size, WantedNetwork } from '../provider.ts'
 import { floorOf } from './control-file.ts'
 import { ensureNodeHome } from './data-directory.ts'
 import { ensureFile, ensureRemoved, isDiskFull, readIfThere } from './effect.ts'
@@ -24,6 +24,7 @@ import {
   still_starting,
   type Postmaster,
 } from './server-process.ts'
+import { isInNetwork, networkPrefix } from './service-network.ts'
 import { ensureDataAway, ensureFollowing, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from './superuser.ts'
 
@@ -39,6 +40,8 @@ export type StandbyWish = {
   size: Size
   /** Where it listens; absent: on its unix socket only. */
   listen?: Endpoint
+  /** In which it listens; absent: in the host's. */
+  network?: WantedNetwork | undefined
   installation: PostgresInstallation
   /** Asked before a server that runs is stopped or given up; false: not now, because others depend on it. */
   mayLeave?: () => Promise<boolean>
@@ -104,7 +107,8 @@ export async function ensureStandbyRunning(
   const following = { primary, name, slot }
   const hashes = await ensureServerFiles(host, installation, { size, endpoint: listen, place, following, floor })
   const { postmaster, died } = await findPostmaster(place)
-  if (postmaster && postmaster.settings_hash === hashes.settings_hash) {
+  const in_network = postmaster !== undefined && (await isInNetwork(host, wish.network, postmaster.pid))
+  if (postmaster && postmaster.settings_hash === hashes.settings_hash && in_network) {
     const ready = postmaster.ready ? postmaster : await readyPostmaster(place)
     if (ready) await ensureReloaded(effect, place, ready, hashes.files_hash)
     return ready ? { ...ready, found: postmaster.ready } : still_starting
@@ -114,13 +118,15 @@ export async function ensureStandbyRunning(
     const waiting_for = await ensureStopped(effect, place)
     if (waiting_for !== undefined) return waiting_for
   }
-  if (listen && !(await portIsFree(listen.host, listen.port))) {
+  if (listen && !wish.network && !(await portIsFree(listen.host, listen.port))) {
     return `port ${listen.port} on ${listen.host} is in use by another program; a replica starts when the port is free`
   }
   // A start is a burst of work; the limits of its size follow at once.
   await effect('limits: set')
   await limits.ensure(groupOf(place), 'shared')
-  const started = await startPostmaster(effect, place, { ...hashes, bin: installation.bin, limits, died })
+  const network_prefix = networkPrefix(host, wish.network)
+  const start = { ...hashes, bin: installation.bin, network_prefix }
+  const started = await startPostmaster(effect, place, { ...start, limits, died })
   return typeof started === 'string' ? started : { ...started, found: false }
 }
 

@@ -58,7 +58,7 @@ create table vpc_addresses (
   vpc_id bigint not null references vpcs,
   address inet not null,
   service_id text not null references services on delete cascade,
-  -- What of the service listens there: `service`, `pooler`, or the id of a replica set (its pooler: `<id>/pooler`).
+  -- What of the service listens there: `service` itself or the id of a replica set, and `<that>/pooler` for its pooler.
   holder text not null,
   primary key (vpc_id, address),
   constraint holder_has_one_address unique (service_id, holder)

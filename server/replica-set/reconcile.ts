@@ -8,7 +8,7 @@ import { insertEvent } from '../service/events.ts'
 import { wantedOf } from '../service/rules.ts'
 import { findService, type ServiceRow } from '../service/store.ts'
 import { announceSettled } from '../settled.ts'
-import { holdersOfSet, releaseAddresses } from '../vpc/address.ts'
+import { releaseAddresses } from '../vpc/address.ts'
 import { wantedSetOf } from './rules.ts'
 import { findReplicaSet, lockServiceOfSet, removeReplicaSet, type ReplicaSetRow, saveObservedSet } from './store.ts'
 
@@ -59,7 +59,7 @@ function reconciledOf(subject: Subject, seen: ObservedReplicaSet): Reconciled {
 
 async function saveGone(tx: Sql, row: ReplicaSetRow): Promise<void> {
   await lockServiceOfSet(tx, row)
-  await release(tx, row)
+  await releaseAddresses(tx, row.service_id, row.replica_set_id)
   await removeReplicaSet(tx, row)
   await insertEvent(tx, row.service_id, 'removed', `replica set ${row.name}: nothing of it is left`)
 }
@@ -76,11 +76,8 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
   }
   if (seen.settled) await announceSettled(tx, row.replica_set_id)
   const settled_now = seen.settled && row.settled_generation < row.generation
-  if (settled_now && service.vpc_id === null) await release(tx, row)
+  if (settled_now && service.vpc_id === null) await releaseAddresses(tx, row.service_id, row.replica_set_id)
 }
-
-const release = (tx: Sql, { service_id, replica_set_id }: ReplicaSetRow) =>
-  releaseAddresses(tx, service_id, holdersOfSet({ replica_set_id, pooler: true }))
 
 /** A copy that is under way is no failure, however long it takes: then nothing is there yet. */
 function isFailing(seen: ObservedReplicaSet, power: 'on' | 'off'): boolean {

@@ -67,7 +67,7 @@ export function replicaSetView(row: ReplicaSetRow, service: Parent): ReadReplica
     metadata: { environment: row.environment },
     status: setStatus(row, service.deleted_at !== null),
   }
-  return { ...view, ...poolerView(row, service, poolerOf(row.replica_set_id)) }
+  return { ...view, ...poolerView(row, service, row.replica_set_id) }
 }
 
 /** While there is a pooler: where it is. Of a set, and of a service. */
@@ -77,7 +77,9 @@ export function poolerView(
   holder: string,
 ) {
   if (!row.pooler || row.pooler_port === null) return {}
-  return { connection_pooler: { endpoint: endpointOf(service, holder, { host: row.host, port: row.pooler_port }) } }
+  return {
+    connection_pooler: { endpoint: endpointOf(service, poolerOf(holder), { host: row.host, port: row.pooler_port }) },
+  }
 }
 
 /** The view of a set for clients that know services only: its own service's view fills in the rest. */
@@ -115,7 +117,7 @@ export function wantedSetOf(row: ReplicaSetRow, placed: Placed, service: WantedS
     endpoint: { host, port },
     service,
   }
-  const network = networkOf(placed, replica_set_id, poolerOf(replica_set_id))
+  const network = networkOf(placed, replica_set_id)
   if (network !== undefined) wanted.network = network
   return pooler && pooler_port !== null ? { ...wanted, pooler: { host, port: pooler_port } } : wanted
 }

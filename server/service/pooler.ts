@@ -8,6 +8,7 @@ import type { Sql } from '../db.ts'
 import { takeEndpoint } from '../endpoint.ts'
 import type { Handlers } from '../handler.ts'
 import { withAddress } from '../vpc/address.ts'
+import { poolerOf } from '../vpc/rules.ts'
 import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { requireStatus } from './rules.ts'
@@ -29,7 +30,7 @@ async function switchPooler(context: ServiceContext, at: At, pooler: boolean): P
   if (pooler) await requirePooler(context, service)
   const { service_id, generation } = await changeService(context, at, accepts, async (row, tx) => {
     if (row.pooler === pooler) throw new Fault('CONFLICT', `the pooler is already ${words}`)
-    if (pooler) await withAddress(tx, row, 'pooler')
+    if (pooler) await withAddress(tx, row, poolerOf('service'))
     return poolerChange(context, tx, { ...row, holder_id: row.service_id }, pooler)
   })
   await settled.wait(service_id, generation, async () => (await findService(db, service_id))?.settled_generation)

@@ -6,7 +6,7 @@ import type { Reconcile, Reconciled } from '../reconciler.ts'
 import { announceSettled } from '../settled.ts'
 import { saveSnapshots } from '../snapshot/reconcile.ts'
 import { listSnapshots, type SnapshotRow } from '../snapshot/store.ts'
-import { holdersOf, releaseAddresses } from '../vpc/address.ts'
+import { releaseAddresses } from '../vpc/address.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import { setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
@@ -89,7 +89,7 @@ function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedS
 }
 
 async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
-  await releaseAddresses(tx, row.service_id, holdersOf(row))
+  await releaseAddresses(tx, row.service_id, 'service')
   await removeService(tx, row.service_id)
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
 }
@@ -108,7 +108,7 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   // Its sets leave by themselves, and give back their own.
   const settled_now = seen.settled && row.settled_generation < row.generation
-  if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id, ['service', 'pooler'])
+  if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id, 'service')
   if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
     // The fork stands on its own now: its parent may drop the private snapshot, or go.

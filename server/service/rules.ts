@@ -162,7 +162,7 @@ export function serviceView(row: ServiceRow, about: { now: Date; volume_type: st
     service_type: row.service_type,
     status: rowStatus(row, about.now),
     endpoint: endpointOf(row, 'service', { host: row.host, port: row.port }),
-    ...poolerView(row, row, 'pooler'),
+    ...poolerView(row, row, 'service'),
     ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },
     metadata: { environment: row.environment },
     read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row)),

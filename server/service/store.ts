@@ -44,7 +44,7 @@ export type ServiceRow = {
   replica_sets: ReplicaSetRow[]
   /** The VPC that it is meant to be in. */
   vpc_id: number | null
-  /** By what listens there: `service`, `pooler`, a replica set's id. Held until it has been seen outside. */
+  /** By what listens there: `service`, a replica set's id, `<either>/pooler`. Held until it has been seen outside. */
   vpc_addresses: Readonly<Record<string, string>> | null
 }
 

@@ -2,19 +2,18 @@
 // the transaction that wants something to be there, and given back in the one that has seen it outside.
 import { Fault } from '#contract/fault.ts'
 import type { Sql } from '../db.ts'
-import type { ReplicaSetRow } from '../replica-set/store.ts'
 import type { ServiceRow } from '../service/store.ts'
 import { nudge } from '../work.ts'
 import { freeAddress, poolerOf } from './rules.ts'
 import { insertAddress, listAddresses, lockVpcs, removeAddresses, type VpcRow } from './store.ts'
 
 /** Everything of a service that listens somewhere. */
-export function holdersOf(service: ServiceRow): string[] {
-  return ['service', ...(service.pooler ? ['pooler'] : []), ...service.replica_sets.flatMap(holdersOfSet)]
-}
-
-export function holdersOfSet({ replica_set_id, pooler }: Pick<ReplicaSetRow, 'replica_set_id' | 'pooler'>): string[] {
-  return [replica_set_id, ...(pooler ? [poolerOf(replica_set_id)] : [])]
+export function holdersOf({ pooler, replica_sets }: ServiceRow): string[] {
+  const listening = [
+    { holder: 'service', pooler },
+    ...replica_sets.map((set) => ({ ...set, holder: set.replica_set_id })),
+  ]
+  return listening.flatMap((one) => [one.holder, ...(one.pooler ? [poolerOf(one.holder)] : [])])
 }
 
 /** The address that the holder has, or the lowest that is free. The VPC is locked. */
@@ -40,7 +39,8 @@ export async function withAddress(tx: Sql, service: ServiceRow, holder: string):
   return { ...service, vpc_addresses: { ...service.vpc_addresses, [holder]: address } }
 }
 
-/** They have been seen to be in no VPC any more: whoever waits for the addresses, or to remove the VPC, can go on. */
-export async function releaseAddresses(tx: Sql, service_id: string, holders: readonly string[]): Promise<void> {
-  for (const vpc_id of await removeAddresses(tx, service_id, holders)) await nudge(tx, 'vpc', String(vpc_id))
+/** It and its pooler were seen to be in no VPC any more: whoever waits for the addresses, or to remove the VPC, can go on. */
+export async function releaseAddresses(tx: Sql, service_id: string, holder: string): Promise<void> {
+  const left = await removeAddresses(tx, service_id, [holder, poolerOf(holder)])
+  for (const vpc_id of left) await nudge(tx, 'vpc', String(vpc_id))
 }

@@ -41,14 +41,14 @@ export function freeAddress(cidr: string, taken: readonly string[]): string | un
   return undefined
 }
 
-/** Who holds the address of a replica set's pooler. */
-export const poolerOf = (replica_set_id: string) => `${replica_set_id}/pooler`
+/** Who holds the address of its pooler. */
+export const poolerOf = (holder: string) => `${holder}/pooler`
 
-/** Of a service or of one of its sets, by who holds the addresses; undefined where there is no VPC. */
-export function networkOf(row: Placed, holder = 'service', pooler_holder = 'pooler'): WantedNetwork | undefined {
+/** Where a service, or what else of it has this name, is in the network; undefined for a service that is in no VPC. */
+export function networkOf(row: Placed, holder = 'service'): WantedNetwork | undefined {
   if (row.vpc_id === null) return undefined
-  const pooler_address = row.vpc_addresses?.[pooler_holder]
   const network = { vpc_id: String(row.vpc_id), address: addressOf(row, holder) }
+  const pooler_address = row.vpc_addresses?.[poolerOf(holder)]
   return pooler_address === undefined ? network : { ...network, pooler_address }
 }
 

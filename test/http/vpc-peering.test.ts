@@ -1,8 +1,12 @@
 // Peerings by the API: who must consent, what fails and in which words, what nobody learns, and that a deletion cuts at once.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type FaultBody, unknown_peering, unknown_vpc } from '#contract/fault.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
+import { namespaceOf } from '#providers/local/vpc-name.ts'
 import type { Call } from '../call.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
@@ -63,6 +67,14 @@ const untilActive = (side: Side, id: string) =>
     { what: 'the peering is active' },
   )
 
+/** The interfaces in the VPC that lead to others, as they are on this host right now. */
+function linksOf({ vpc }: Side): string[] {
+  const installation_id = readFileSync(join(installation.config.data_dir, 'installation-id'), 'utf8').trim()
+  const namespace = namespaceOf({ installation_id }, vpc.id)
+  const lines = execFileSync('ip', ['-n', namespace, '-o', 'link', 'show', 'type', 'veth'], { encoding: 'utf8' })
+  return [...lines.matchAll(/^\d+: (\w+)@/gm)].map(([, link = '']) => link)
+}
+
 describe('consent', () => {
   test.skipIf(why)(
     `a peering waits for the other side, is active when that one asks too, and pending again without it${why}`,
@@ -87,8 +99,10 @@ describe('consent', () => {
         provisioned_id: expect.any(String),
       })
       await untilActive(other, answered.body.id)
+      expect([linksOf(one), linksOf(other)]).toEqual([[`v${other.vpc.id}`], [`v${one.vpc.id}`]])
 
       expect((await other.call('DELETE', `${other.peerings}/${answered.body.id}`)).status).toBe(204)
+      expect([linksOf(one), linksOf(other)]).toEqual([[], []])
       expect(await get(one, asked.body.id)).toEqual(asked.body)
       expect(await list(other)).toEqual([])
     },
@@ -214,7 +228,7 @@ describe('what is refused, and what nobody learns', () => {
     const never = await peer(one, { ...other, vpc: { id: '999999999' } })
     const elsewhere = await peer(one, { ...other, vpc: { id: one.vpc.id } })
     const answers = [there, overlapping, never, elsewhere].map(({ status, body }) => {
-      const { id, peer_vpc_id, ...rest } = body
+      const { id: _, peer_vpc_id, ...rest } = body
       return JSON.stringify([status, rest]).replaceAll(`VPC ${peer_vpc_id} with`, 'VPC … with')
     })
     expect(new Set(answers).size).toBe(1)

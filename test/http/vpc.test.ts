@@ -3,9 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { overlaps, parseCidr } from '#contract/cidr.ts'
 import { type FaultBody, unknown_vpc } from '#contract/fault.ts'
 import type { Vpc } from '#contract/vpc.ts'
+import { namespaceOf } from '#providers/local/vpc-name.ts'
+import { openInstallation } from '#server/installation.ts'
 import { vpcs_per_project_max } from '#server/vpc/rules.ts'
 import type { Call } from '../call.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
+import { listNamespaces } from '../networks.ts'
+import { why_no_networks as why } from '../network/vpc-fixture.ts'
 import { until } from '../until.ts'
 import { type Callers, openCallers } from './callers.ts'
 
@@ -147,4 +151,17 @@ test('a project has as many VPCs as it may, and no more', async () => {
   expect((await owner.call<Vpc[]>('GET', owner.vpcs)).body).toHaveLength(vpcs_per_project_max)
   const answer = await create(owner, '192.168.0.0/24')
   expect([answer.status, answer.body.code]).toEqual([403, 'QUOTA_EXCEEDED'])
+})
+
+test.skipIf(why)(`fifty VPCs are fifty networks, and no trace is left when all are deleted${why}`, async () => {
+  const owner = await newOwner()
+  const { installation_id } = await openInstallation(installation.config.data_dir)
+  const made = await Promise.all(Array.from({ length: 50 }, (_, index) => create(owner, `10.${index}.0.0/16`)))
+  expect(made.every(({ status }) => status === 201)).toBe(true)
+  const names = made.map(({ body }) => namespaceOf({ installation_id }, body.id))
+  const networks = () => listNamespaces(installation_id).filter((name) => names.includes(name))
+  await until(() => networks().length === 50)
+  const gone = await Promise.all(made.map(({ body }) => owner.call('DELETE', `${owner.vpcs}/${body.id}`)))
+  expect(gone.every(({ status }) => status === 204)).toBe(true)
+  await until(() => networks().length === 0)
 })

@@ -55,7 +55,7 @@ export async function loginIn(
   world: World,
   provider: LocalProvider,
   vpc_id: string,
-  { network }: WantedService,
+  { network }: Pick<WantedService, 'network'>,
 ): Promise<Session> {
   const client = new URL('vpc-client.ts', import.meta.url).pathname
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', client, network?.address ?? '']
@@ -80,7 +80,13 @@ export async function loginIn(
   }
 }
 
-export async function askIn(world: World, provider: LocalProvider, vpc_id: string, wanted: WantedService, sql: string) {
+export async function askIn(
+  world: World,
+  provider: LocalProvider,
+  vpc_id: string,
+  wanted: Pick<WantedService, 'network'>,
+  sql: string,
+) {
   const session = await loginIn(world, provider, vpc_id, wanted)
   const answer = await session.ask(sql)
   session.end()
