@@ -42,14 +42,10 @@ export async function ensureRunning(
   }
   host.watch.forget(place.service_id)
   await ensureStandbysRisen(host, place, wanted, start.installation)
-  const resume = await pausePooler(host, place)
-  try {
-    const waiting_for = await ensureStopped(effect, place)
-    if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-    return await startHere(host, place, wanted, start, happenings, false)
-  } finally {
-    await resume()
-  }
+  await pausePooler(host, place)
+  const waiting_for = await ensureStopped(effect, place)
+  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  return await startHere(host, place, wanted, start, happenings, false)
 }
 
 export async function ensureLimits({ effect, limits }: LocalHost, place: Place, size: Size): Promise<void> {
