@@ -102,7 +102,8 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     await insertEvent(tx, row.service_id, kind, message)
   }
   if (seen.settled) await announceSettled(tx, row.service_id)
-  const changed = seen.state !== row.state || seen.happenings.length > 0
+  const settled_now = seen.settled && row.settled_generation < row.generation
+  const changed = settled_now || seen.state !== row.state || seen.happenings.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
