@@ -16,7 +16,7 @@ let service: ReadyService
 let set: ReadReplicaSet
 
 beforeAll(async () => {
-  howdah = await startInstallation({ sample_interval_ms: 500 })
+  howdah = await startInstallation()
 })
 
 afterAll(async () => {
@@ -61,17 +61,6 @@ test('a read replica set is creating, then active, and reads what the primary wr
   await expect(query(`insert into kept values ('never')`, set)).rejects.toThrow('read-only')
   const as_service = await howdah.call('GET', `${howdah.services}/${set.id}`)
   expect(as_service.body).toMatchObject({ status: 'READY', endpoint: set.endpoint, forked_from: { is_standby: true } })
-})
-
-test('how far the replicas are behind is a series of their own', async () => {
-  type Series = { labels: { role: string }; data: { value: number | null }[] }[]
-  const [from, to] = [new Date(Date.now() - 60_000).toISOString(), new Date(Date.now() + 600_000).toISOString()]
-  const asked = { name: 'replication_lag_bytes', from, to, filters: { role: 'replica' } }
-  const found = await until(async () => {
-    const { body } = await howdah.call<Series>('POST', path('/metrics/series'), asked)
-    return body[0]?.data.some(({ value }) => value !== null) && body[0]
-  })
-  expect(found.labels).toEqual({ role: 'replica' })
 })
 
 test('the log of each node is read by its number, and there is no other', async () => {
