@@ -16,14 +16,14 @@ import {
   type PostgresInstallation,
 } from './installation.ts'
 import { newJobs } from './jobs.ts'
-import { foldersOf, groupOf, nobody, tooLongSentence } from './layout.ts'
+import { foldersOf, nobody, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { newMeter } from './metrics.ts'
-import { ensureNodesStopped, findService, listPlaces } from './nodes.ts'
+import { ensureNodesStopped, findService, removeLimits } from './nodes.ts'
 import { ensurePoolerGone, poolerRefusal } from './pooler.ts'
 import { freePort } from './port.ts'
 import { applyReplicaSet } from './replica-set.ts'
@@ -197,8 +197,7 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
     if ((await ensureNodesStopped(host.effect, primary)) !== undefined) continue
     // Their control groups go too: whoever stops everything may be about to remove everything.
-    for (const place of await listPlaces(primary)) await host.limits.remove(groupOf(place))
-    return
+    return await removeLimits(host, primary)
   }
   throw new Error(`the PostgreSQL server of service ${service_id} does not stop`)
 }
