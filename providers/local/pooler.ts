@@ -101,18 +101,23 @@ export async function ensurePoolerGone(host: LocalHost, place: Place): Promise<v
  * a pause for them. Those of the session database have their connection for themselves and lose it.
  */
 export async function pausePooler(host: LocalHost, primary: Place): Promise<void> {
-  const { pid } = await findPooler(primary)
-  if (pid === undefined) return
-  const files = poolerFilesOf(primary)
-  const said_before = (await statIfThere(files.log))?.size ?? 0
-  await ensureFile(host.effect, 'pooler pause', files.paused, String(pid), undefined)
-  await signalPooler(host.effect, primary, pid, 'SIGUSR1')
+  const said_before = (await statIfThere(poolerFilesOf(primary).log))?.size ?? 0
+  if (!(await ensurePaused(host, primary))) return
   const deadline = Date.now() + pause_wait_ms
   while (Date.now() < deadline && !(await poolerLogSince(primary, said_before)).includes('SIGUSR1')) {
     await pause(look_every_ms)
   }
   // Whoever is in the middle of a transaction may finish it; a primary that cannot be asked has nobody to wait for.
   await untilNobodyIsAtWork(primary, deadline).catch(() => undefined)
+}
+
+/** Of a primary that is lost: nobody is at work there, and whoever comes waits for the next one. False: no pooler runs. */
+export async function ensurePaused(host: LocalHost, primary: Place): Promise<boolean> {
+  const { pid } = await findPooler(primary)
+  if (pid === undefined) return false
+  await ensureFile(host.effect, 'pooler pause', poolerFilesOf(primary).paused, String(pid), undefined)
+  await signalPooler(host.effect, primary, pid, 'SIGUSR1')
+  return true
 }
 
 /** As soon as the primary takes writes. Costs a glance at one file when nobody waits. */
