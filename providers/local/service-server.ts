@@ -5,7 +5,7 @@ import { findHold } from './hold.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { groupOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
-import { pausePooler } from './pooler.ts'
+import { ensurePaused, pausePooler } from './pooler.ts'
 import { portIsFree } from './port.ts'
 import {
   ensureReloaded,
@@ -63,6 +63,7 @@ async function startHere(
   died: boolean,
 ): Promise<Postmaster | Seen> {
   const { effect, limits } = host
+  if (died) await ensurePaused(host, place)
   // What does not serve is said not to, before the time that a start and a recovery take.
   if (died && !host.deaths_told.has(place.service_id)) {
     host.deaths_told.add(place.service_id)
