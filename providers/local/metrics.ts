@@ -8,6 +8,8 @@ import { setImmediate as others } from 'node:timers/promises'
 import type { MeasuredService, ServiceMetrics } from '../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
 import { groupOf, type Place, placeOf } from './layout.ts'
+import { poolerGroupOf } from './pooler-process.ts'
+import { poolerFilesOf } from './pooler-settings.ts'
 import type { Limits } from './limits.ts'
 import { listPlacesQuickly } from './nodes.ts'
 import { storageOf } from './storage.ts'
@@ -65,7 +67,8 @@ export function newMeter(host: MeterHost) {
 /** Processor and memory now; undefined when the service does not run. */
 function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: Memory | undefined): Memory | undefined {
   const pid = postmasterOf(nodes[0])
-  const used = nodes.map((place) => usageOf(host, place)).filter((one) => one !== undefined)
+  const all = [...nodes.map((place) => usageOf(host, place)), usageOfPooler(host, nodes[0])]
+  const used = all.filter((one) => one !== undefined)
   if (pid === undefined || used.length === 0) return undefined
   const usage = {
     cpu_ns: used.reduce((sum, one) => sum + one.cpu_ns, 0),
@@ -85,10 +88,18 @@ function usageOf({ limits }: MeterHost, place: Place): Usage | undefined {
   return (limits.hierarchy && usageOfGroup(limits.hierarchy, groupOf(place))) ?? usageOfProcesses(pid)
 }
 
-/** From its own pid file, whose process must be there. */
-function postmasterOf(place: Place): number | undefined {
+function usageOfPooler({ limits }: MeterHost, place: Place): Usage | undefined {
+  if (limits.hierarchy) return usageOfGroup(limits.hierarchy, poolerGroupOf(place))
+  const pid = pidIn(poolerFilesOf(place).pid)
+  return pid === undefined ? undefined : usageOfProcesses(pid)
+}
+
+const postmasterOf = (place: Place) => pidIn(join(place.data, 'postmaster.pid'))
+
+/** From a daemon's own pid file, whose process must be there. */
+function pidIn(path: string): number | undefined {
   try {
-    const pid = Number.parseInt(readFileSync(join(place.data, 'postmaster.pid'), 'latin1'), 10)
+    const pid = Number.parseInt(readFileSync(path, 'latin1'), 10)
     return pid > 0 && readFileSync(`/proc/${pid}/statm`, 'latin1').startsWith('0 ') ? undefined : pid
   } catch {
     return undefined
