@@ -1,10 +1,10 @@
-// The archive settings as text: whole files only, and paths that a shell cannot misread.
+// The archive settings as text: whole files only, and paths that a shell cannot misread. And what is handed in again.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { archiveSettings, shellPath } from './archive.ts'
+import { archiveSettings, ensureArchiveWhole, shellPath } from './archive.ts'
 import { placeOf } from './layout.ts'
 
 test.each([
@@ -38,4 +38,22 @@ test('the command archives once, repeats without harm, and never overwrites othe
   expect(archiveOnce).toThrow()
   expect(readFileSync(join(archive, '000000010000000000000001'), 'utf8')).toBe('first')
   expect(readdirSync(archive)).toEqual(['000000010000000000000001', 'source'])
+})
+
+test('who took over hands in what the archive lacks, and nothing that was there before its beginning', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'howdah-archive-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const place = placeOf(directory, 'abc', 20_001, false)
+  const status = join(place.data, 'pg_wal', 'archive_status')
+  for (const folder of [status, place.archive]) mkdirSync(folder, { recursive: true })
+  const name = (number: number) => `00000001000000000000000${number}`
+  for (const number of [2, 3, 4, 5, 6]) writeFileSync(join(place.data, 'pg_wal', name(number)), '')
+  for (const number of [1, 2, 3, 4, 5]) writeFileSync(join(status, `${name(number)}.done`), '')
+  for (const number of [3, 5]) writeFileSync(join(place.archive, name(number)), '')
+  const effects: string[] = []
+  const effect = async (one: string) => void effects.push(one)
+  await ensureArchiveWhole(effect, place)
+  expect(readdirSync(status).filter((file) => file.endsWith('.ready'))).toEqual([`${name(4)}.ready`])
+  await ensureArchiveWhole(effect, place)
+  expect(effects).toEqual(['archive: hand in'])
 })

@@ -100,7 +100,7 @@ const health_check = [
   'option tcp-check',
   `tcp-check send-binary ${startupMessageHex()}`,
   `tcp-check expect rbinary ^52|${Buffer.from('53300').toString('hex')}`,
-  'default-server inter 2s fastinter 300ms downinter 300ms fall 3 rise 1',
+  'default-server inter 5s fastinter 300ms downinter 300ms fall 2 rise 1',
 ] as const
 
 function startupMessageHex(): string {

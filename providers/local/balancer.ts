@@ -5,7 +5,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Endpoint, Size, WantedNetwork } from '../provider.ts'
+import type { Endpoint, Happening, Size, WantedNetwork } from '../provider.ts'
 import { askBalancer, fieldOf } from './balancer-control.ts'
 import { type BalancedNode, balancerSettingsOf, controlSocketOf } from './balancer-settings.ts'
 import { ensureFile, ensureRemoved, errorCode, readIfThere, statIfThere } from './effect.ts'
@@ -30,30 +30,34 @@ const look_every_ms = 5
 const start_wait_ms = 5_000
 const kill_wait_ms = 5_000
 const sentence_chars_max = 300
+const refusal =
+  'a replica set of several nodes needs HAProxy, which this host does not have; ' +
+  'install it with apt-get install haproxy, or ask for one node'
 
 /** What is missing on this host for a set of several nodes, and how to get it. */
 export async function balancerRefusal(): Promise<string | undefined> {
-  if ((await findProgram('haproxy')) !== undefined) return undefined
-  return (
-    'a replica set of several nodes needs HAProxy, which this host does not have; ' +
-    'install it with apt-get install haproxy, or ask for one node'
-  )
+  return (await findProgram('haproxy')) === undefined ? refusal : undefined
 }
 
-/** A sentence while it does not balance as wanted. */
-export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<string | undefined> {
+/** `waiting_for`: a sentence while it does not balance as wanted. */
+export type BalancerSeen = { waiting_for?: string; happenings: readonly Happening[] }
+
+export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<BalancerSeen> {
   const { place } = wish
   const program = await findProgram('haproxy')
-  if (program === undefined) return await balancerRefusal()
+  if (program === undefined) return { waiting_for: refusal, happenings: [] }
   const { text, hash } = balancerSettingsOf({ ...wish, sockets: place.service_sockets })
   await ensureFile(host.effect, 'balancer settings', settingsPathOf(place), text, place.owner)
   await host.effect('balancer: limits')
   await host.limits.ensure(balancerGroupOf(place), wish.size)
   const found = await findUsable(host, wish)
-  const waiting_for = found?.hash === hash ? undefined : await startBalancer(host, wish, program, hash, found)
-  const running = waiting_for === undefined && (found?.hash === hash ? found : await findBalancer(place))
-  if (running) host.watch.track(watchedAs(place), running.pid)
-  return waiting_for
+  // One that was ended by us leaves no socket behind.
+  const died = found === undefined && (await statIfThere(controlSocketOf(place.service_sockets))) !== undefined
+  const running = found?.hash === hash ? found : await startBalancer(host, wish, program, hash, found)
+  if (typeof running === 'string') return { waiting_for: running, happenings: [] }
+  host.watch.track(watchedAs(place), running.pid)
+  const message = 'The balancer of the replica set had ended by itself and was started again'
+  return { happenings: died ? [{ kind: 'restarted', message }] : [] }
 }
 
 export async function ensureBalancerGone(host: LocalHost, place: Place): Promise<void> {
@@ -87,7 +91,7 @@ async function startBalancer(
   program: string,
   hash: string,
   old: Found | undefined,
-): Promise<string | undefined> {
+): Promise<Found | string> {
   const { place, listen } = wish
   if (old === undefined) {
     // Of one that hangs, too.
@@ -105,7 +109,8 @@ async function startBalancer(
   })
   child.unref()
   for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
-    if ((await findBalancer(place))?.hash === hash) return undefined
+    const found = await findBalancer(place)
+    if (found?.hash === hash) return found
     if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
   }
   return `the balancer did not start: ${broken?.message ?? (await lastWordsOf(place))}`

@@ -13,6 +13,7 @@ import { ensureFenced } from './fence.ts'
 import { nodeOf, type Place } from './layout.ts'
 import { answers } from './liveness.ts'
 import type { LocalHost } from './local-host.ts'
+import { ensurePaused } from './pooler.ts'
 import { inForce } from './port-in-force.ts'
 import { findPosition } from './position.ts'
 import { findPrimary, savePrimary } from './primary.ts'
@@ -75,6 +76,7 @@ async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
   const { host, base, primary } = change
   const place = nodeOf(base, primary.node, 'primary')
   const happenings: Happening[] = [{ kind: 'primary lost', message: trouble.what }]
+  await ensurePaused(host, place)
   await ensureFenced(host.effect, place)
   happenings.push({ kind: 'fenced', message: `no process of node ${primary.node} is left` })
   const election = await elect(change, trouble)

@@ -16,7 +16,7 @@ import {
   type PostgresInstallation,
 } from './installation.ts'
 import { newJobs } from './jobs.ts'
-import { foldersOf, groupOf, nobody, tooLongSentence } from './layout.ts'
+import { foldersOf, nobody, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { log_retention_default, type LogRetention } from './log/retention.ts'
@@ -24,7 +24,7 @@ import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { newMeter } from './metrics.ts'
 import { networkRefusal, vpcRefusal } from './network-refusal.ts'
-import { ensureNodesStopped, findService, listPlaces } from './nodes.ts'
+import { ensureNodesStopped, findService, removeLimits } from './nodes.ts'
 import { ensurePoolerGone, poolerRefusal } from './pooler.ts'
 import { freePort } from './port.ts'
 import { applyReplicaSet } from './replica-set.ts'
@@ -213,8 +213,7 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
     if ((await ensureNodesStopped(host.effect, primary)) !== undefined) continue
     // Their control groups go too: whoever stops everything may be about to remove everything.
-    for (const place of await listPlaces(primary)) await host.limits.remove(groupOf(place))
-    return
+    return await removeLimits(host, primary)
   }
   throw new Error(`the PostgreSQL server of service ${service_id} does not stop`)
 }

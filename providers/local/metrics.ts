@@ -8,6 +8,8 @@ import { setImmediate as others } from 'node:timers/promises'
 import type { MeasuredService, ServiceMetrics } from '../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
 import { groupOf, listeningAt, type Place, placeOf } from './layout.ts'
+import { poolerGroupOf } from './pooler-process.ts'
+import { poolerFilesOf } from './pooler-settings.ts'
 import type { Limits } from './limits.ts'
 import { listPlacesQuickly } from './nodes.ts'
 import { portOfPidFile } from './port-in-force.ts'
@@ -67,10 +69,10 @@ export function newMeter(host: MeterHost) {
 
 /** Processor and memory now; undefined when the service does not run. */
 function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: Memory | undefined): Memory | undefined {
-  const pid_file = pidFileOf(nodes[0])
-  const pid = postmasterOf(pid_file)
-  const port = portOfPidFile(pid_file) ?? nodes[0].port
-  const used = nodes.map((place) => usageOf(host, place)).filter((one) => one !== undefined)
+  const pid = postmasterOf(nodes[0])
+  const port = portOf(nodes[0])
+  const all = [...nodes.map((place) => usageOf(host, place)), usageOfPooler(host, nodes[0])]
+  const used = all.filter((one) => one !== undefined)
   if (pid === undefined || used.length === 0) return undefined
   const usage = {
     cpu_ns: used.reduce((sum, one) => sum + one.cpu_ns, 0),
@@ -85,24 +87,32 @@ function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: M
 }
 
 function usageOf({ limits }: MeterHost, place: Place): Usage | undefined {
-  const pid = postmasterOf(pidFileOf(place))
+  const pid = postmasterOf(place)
   if (pid === undefined) return undefined
   return (limits.hierarchy && usageOfGroup(limits.hierarchy, groupOf(place))) ?? usageOfProcesses(pid)
 }
 
-function pidFileOf(place: Place): string | undefined {
+function usageOfPooler({ limits }: MeterHost, place: Place): Usage | undefined {
+  if (limits.hierarchy) return usageOfGroup(limits.hierarchy, poolerGroupOf(place))
+  const pid = pidIn(poolerFilesOf(place).pid)
+  return pid === undefined ? undefined : usageOfProcesses(pid)
+}
+
+const postmasterOf = (place: Place) => pidIn(join(place.data, 'postmaster.pid'))
+
+/** Where it listens by its own word. */
+function portOf({ data, port }: Place): number {
   try {
-    return readFileSync(join(place.data, 'postmaster.pid'), 'latin1')
+    return portOfPidFile(readFileSync(join(data, 'postmaster.pid'), 'latin1')) ?? port
   } catch {
-    return undefined
+    return port
   }
 }
 
-/** From its own pid file, whose process must be there. */
-function postmasterOf(pid_file: string | undefined): number | undefined {
-  if (pid_file === undefined) return undefined
+/** From a daemon's own pid file, whose process must be there. */
+function pidIn(path: string): number | undefined {
   try {
-    const pid = Number.parseInt(pid_file, 10)
+    const pid = Number.parseInt(readFileSync(path, 'latin1'), 10)
     return pid > 0 && readFileSync(`/proc/${pid}/statm`, 'latin1').startsWith('0 ') ? undefined : pid
   } catch {
     return undefined

@@ -68,15 +68,18 @@ export async function ensureNodesStopped(effect: Effect, primary: Place): Promis
 
 /** Ends all processes, and takes away what lies outside the service's home. */
 export async function ensureNodesKilled(host: LocalHost, primary: Place): Promise<void> {
-  const { effect, limits } = host
-  for (const place of await listPlaces(primary)) {
-    await ensureKilled(effect, place)
-    await effect('limits: remove')
-    await limits.remove(groupOf(place))
-  }
+  const { effect } = host
+  for (const place of await listPlaces(primary)) await ensureKilled(effect, place)
+  await effect('limits: remove')
+  await removeLimits(host, primary)
   const run = dirname(primary.service_sockets)
   const prefix = `${basename(primary.service_sockets)}.`
   for (const name of (await readdir(run)).filter((one) => one.startsWith(prefix))) {
     await ensureRemoved(effect, 'socket folder', join(run, name))
   }
+}
+
+/** The control groups of all its nodes. Nothing may run in them any more. */
+export async function removeLimits({ limits }: LocalHost, primary: Place): Promise<void> {
+  for (const place of await listPlaces(primary)) await limits.remove(groupOf(place))
 }

@@ -95,23 +95,36 @@ export async function ensurePoolerGone(host: LocalHost, place: Place): Promise<v
 }
 
 /**
- * Makes clients wait from the end of their transactions on, until the returned function is called: a restart of PostgreSQL
- * is then a pause for them. Those of the session database have their connection for themselves and lose it.
+ * Makes clients wait from the end of their transactions on, until they are let go on: a planned restart of PostgreSQL is then
+ * a pause for them. Those of the session database have their connection for themselves and lose it.
  */
-export async function pausePooler(host: LocalHost, primary: Place): Promise<() => Promise<void>> {
-  const { pid } = await findPooler(primary)
-  if (pid === undefined) return async () => undefined
-  const files = poolerFilesOf(primary)
-  const said_before = (await statIfThere(files.log))?.size ?? 0
-  await ensureFile(host.effect, 'pooler pause', files.paused, String(pid), undefined)
-  await signalPooler(host.effect, primary, pid, 'SIGUSR1')
+export async function pausePooler(host: LocalHost, primary: Place): Promise<void> {
+  const said_before = (await statIfThere(poolerFilesOf(primary).log))?.size ?? 0
+  if (!(await ensurePaused(host, primary))) return
   const deadline = Date.now() + pause_wait_ms
   while (Date.now() < deadline && !(await poolerLogSince(primary, said_before)).includes('SIGUSR1')) {
     await pause(look_every_ms)
   }
   // Whoever is in the middle of a transaction may finish it; a primary that cannot be asked has nobody to wait for.
   await untilNobodyIsAtWork(primary, deadline).catch(() => undefined)
-  return () => ensureResumed(host, primary)
+}
+
+/** Of a primary that is lost: nobody is at work there, and whoever comes waits for the next one. False: no pooler runs. */
+export async function ensurePaused(host: LocalHost, primary: Place): Promise<boolean> {
+  const { pid } = await findPooler(primary)
+  if (pid === undefined) return false
+  await ensureFile(host.effect, 'pooler pause', poolerFilesOf(primary).paused, String(pid), undefined)
+  await signalPooler(host.effect, primary, pid, 'SIGUSR1')
+  return true
+}
+
+/** As soon as the primary takes writes. Costs a glance at one file when nobody waits. */
+export async function ensureResumed(host: LocalHost, place: Place): Promise<void> {
+  const { paused } = poolerFilesOf(place)
+  if ((await statIfThere(paused)) === undefined) return
+  const { pid } = await findPooler(place)
+  if (pid !== undefined) await signalPooler(host.effect, place, pid, 'SIGUSR2')
+  await ensureRemoved(host.effect, 'pooler pause', paused)
 }
 
 /** The id of a process that listens as wanted and has read what is wanted; a sentence when there is none. */
@@ -179,14 +192,6 @@ async function loginTrouble(host: LocalHost, wish: PoolerWish): Promise<string |
   if (login.result === 'failed' && login.reason.includes('max_client_conn')) return undefined
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return `a login at the pooler, ${endpoint.host}:${endpoint.port}, does not work yet: ${reason}`
-}
-
-async function ensureResumed(host: LocalHost, place: Place): Promise<void> {
-  const { paused } = poolerFilesOf(place)
-  if ((await statIfThere(paused)) === undefined) return
-  const { pid } = await findPooler(place)
-  if (pid !== undefined) await signalPooler(host.effect, place, pid, 'SIGUSR2')
-  await ensureRemoved(host.effect, 'pooler pause', paused)
 }
 
 /** Whoever comes by the unix socket, and is not the control plane, comes through the pooler. */

@@ -110,7 +110,8 @@ async function ensureNode(
       return may
     },
   }
-  if ((await findReady(place)) === undefined) await use('off')
+  const { postmaster, died } = await findPostmaster(place)
+  if (!postmaster?.ready) await use('off')
   const { pid: _, ...seen } = await ensureStandby(host, wish)
   // While its primary is away it is not judged; but it can be read from.
   if (seen.state === 'not_streaming' && (await statIfThere(place.data))) await ensureStandbyRunning(host, wish)
@@ -118,7 +119,8 @@ async function ensureNode(
   if (pid === undefined) return seen
   host.watch.track(watchedAs(place, node), pid)
   if ((await findUses(place.service_sockets))?.get(node) === 'off') await use('in')
-  return { ...seen, pid }
+  const message = `Node ${node} of the replica set had ended by itself and was started again`
+  return { ...seen, pid, happenings: [...seen.happenings, ...(died ? [{ kind: 'restarted', message }] : [])] }
 }
 
 /** Whether readers have somewhere else to go. A set of one has no choice. */

@@ -3,15 +3,15 @@
 // 1. It belongs to the operating-system user of its service, because whoever is that user has the data anyway.
 // 2. One node listens at the endpoint itself; several listen on loopback addresses of their own, behind a balancer.
 // 3. What serves goes on serving while its primary does not, and never do all nodes leave at once.
-import type { Happening, ObservedReplicaSet, WantedReplicaSet } from '../provider.ts'
-import { balancerRefusal, ensureBalancer, ensureBalancerGone } from './balancer.ts'
+import type { ObservedReplicaSet, WantedReplicaSet } from '../provider.ts'
+import { balancerRefusal, ensureBalancer, ensureBalancerGone, type BalancerSeen } from './balancer.ts'
 import { ensureDataGone, ensureNodeHome, majorOf } from './data-directory.ts'
-import { statIfThere } from './effect.ts'
+import { isDiskFull, statIfThere } from './effect.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
-import { listeningAt, nodeOf, placeOf, type Place } from './layout.ts'
+import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensureNodesStopped } from './nodes.ts'
-import { ensurePooler, ensurePoolerGone } from './pooler.ts'
+import { ensurePooler, ensurePoolerGone, type PoolerSeen } from './pooler.ts'
 import { findPrimary } from './primary.ts'
 import { ensureNodes, ensureNodesGone, ensureSurplusGone, nodeAddressOf, type ReplicaSet } from './replica-nodes.ts'
 import { ensureCertificate } from './server-certificate.ts'
@@ -29,7 +29,10 @@ export async function applyReplicaSet(host: LocalHost, wanted: WantedReplicaSet)
   const set = await replicaSetOf(host, wanted)
   if (wanted.deleted || wanted.service.deleted) return await ensureGone(host, set.place)
   if (wanted.service.power === 'off') return await ensureOff(host, set.place)
-  return await ensureServing(host, set)
+  return await ensureServing(host, set).catch(async (error: unknown) => {
+    if (!isDiskFull(error)) throw error
+    return setback(await stateOf(set.place), noSpaceSentence(host.directory))
+  })
 }
 
 async function replicaSetOf(host: LocalHost, wanted: WantedReplicaSet): Promise<ReplicaSet> {
@@ -80,49 +83,53 @@ async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<Observed
   // One node takes the endpoint for itself.
   if (wanted.nodes === 1) await ensureBalancerGone(host, place)
   const nodes = await ensureNodes(host, set, installation)
-  const trouble = await ensureFront(host, set, nodes.running > 0)
-  if (nodes.running > 0 && trouble === undefined) await ensureSurplusGone(host, place, wanted.nodes)
-  const pooling = nodes.running > 0 ? await ensurePooling(host, set) : undefined
-  const happenings = [...nodes.happenings, ...(pooling?.happenings ?? [])]
-  const login = nodes.running > 0 ? await loginTrouble(host, set) : 'none of its nodes runs yet'
-  const waiting_for = nodes.waiting_for ?? trouble ?? login ?? pooling?.waiting_for
-  const state = login === undefined ? 'serving' : await stateOf(place)
-  if (waiting_for === undefined) {
-    return { state, settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
+  if (nodes.running === 0) {
+    const { waiting_for = 'none of its nodes runs yet', look_again_seconds, happenings } = nodes
+    return { ...setback(await stateOf(place), waiting_for, look_again_seconds), happenings }
   }
-  const look_again_seconds = nodes.look_again_seconds ?? pooling?.look_again_seconds ?? look_again_soon_seconds
-  return { state, settled: false, waiting_for, look_again_seconds, happenings }
+  const front = await ensureFront(host, set)
+  if (front.waiting_for === undefined) await ensureSurplusGone(host, place, wanted.nodes)
+  const pooling = await ensurePooling(host, set)
+  const login = await loginTrouble(host, set)
+  const state = login === undefined ? 'serving' : 'not_serving'
+  const happenings = [nodes, front, pooling].flatMap((part) => part.happenings)
+  const waiting_for = nodes.waiting_for ?? front.waiting_for ?? login ?? pooling.waiting_for
+  if (waiting_for !== undefined) return { ...setback(state, waiting_for, nodes.look_again_seconds), happenings }
+  return { state, settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
 }
 
-/** The balancer of several nodes, and who of them gets readers. A sentence while it does not balance. */
-async function ensureFront(host: LocalHost, set: ReplicaSet, some_run: boolean): Promise<string | undefined> {
+/** The balancer of several nodes, and who of them gets readers. */
+async function ensureFront(host: LocalHost, set: ReplicaSet): Promise<BalancerSeen> {
   const { wanted, place, listen } = set
   const { network } = wanted
   if (wanted.nodes === 1) {
     host.balance_watch.forget(place.service_id)
-    return undefined
+    return { happenings: [] }
   }
-  if (!some_run) return undefined
   const nodes = Array.from({ length: wanted.nodes }, (_, node) => ({
     node,
     sockets: nodeOf(place, node, 'standby').sockets,
     address: nodeAddressOf(set, node),
   }))
   const connections_max = wanted.nodes * connectionsOf(wanted.size)
-  const waiting_for = await ensureBalancer(host, { place, listen, nodes, connections_max, size: wanted.size, network })
-  if (waiting_for === undefined) host.balance_watch.track({ set: place, service: set.primary })
-  return waiting_for
+  const seen = await ensureBalancer(host, { place, listen, nodes, connections_max, size: wanted.size, network })
+  host.balance_watch.track({ set: place, service: set.primary })
+  return seen
 }
 
-async function ensurePooling(host: LocalHost, set: ReplicaSet) {
+/** Its role is made at the primary: without that, a pooler that is not there yet has to wait. */
+async function ensurePooling(
+  host: LocalHost,
+  set: ReplicaSet,
+): Promise<Pick<PoolerSeen, 'waiting_for' | 'happenings'>> {
   const { wanted, place, primary } = set
   const { pooler, network, size } = wanted
   if (pooler === undefined) {
     await ensurePoolerGone(host, place)
-    return undefined
+    return { happenings: [] }
   }
   const address = network?.pooler_address
-  return await ensurePooler(host, {
+  const seen = ensurePooler(host, {
     place,
     primary,
     target_sockets: wanted.nodes === 1 ? nodeOf(place, 0, 'standby').sockets : place.service_sockets,
@@ -133,6 +140,13 @@ async function ensurePooling(host: LocalHost, set: ReplicaSet) {
     max_connections: Math.max(1, wanted.nodes - 1) * connectionsOf(size),
     password_verifier: wanted.service.password_verifier,
     network,
+  })
+  return await seen.catch((error: unknown) => {
+    if (isDiskFull(error)) throw error
+    return {
+      waiting_for: `its pooler could not be made: ${error instanceof Error ? error.message : String(error)}`,
+      happenings: [],
+    }
   })
 }
 
@@ -149,9 +163,10 @@ async function loginTrouble(host: LocalHost, { wanted, listen: endpoint }: Repli
 /** The same that runs the primary: a standby is of the same major version. A sentence: there is none. */
 async function findInstallation(
   host: LocalHost,
-  { primary, wanted }: ReplicaSet,
+  { primary, place, wanted }: ReplicaSet,
 ): Promise<PostgresInstallation | string> {
-  const major = await majorOf(primary)
+  // While the primary has lost its data, the first node still has its own.
+  const major = (await majorOf(primary)) ?? (await majorOf(place))
   if (major === undefined) return 'its service has no data yet'
   const fitting = host.installations.filter((installation) => installation.major === major)
   const { extensions } = wanted.service
@@ -167,7 +182,6 @@ function setback(
   state: ObservedReplicaSet['state'],
   waiting_for: string,
   look_again_seconds = look_again_after_setback_seconds,
-  happenings: readonly Happening[] = [],
 ): ObservedReplicaSet {
-  return { state, settled: false, waiting_for, look_again_seconds, happenings }
+  return { state, settled: false, waiting_for, look_again_seconds, happenings: [] }
 }

@@ -5,7 +5,7 @@ import { findHold } from './hold.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { groupOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
-import { pausePooler } from './pooler.ts'
+import { ensurePaused, pausePooler } from './pooler.ts'
 import { portIsFree } from './port.ts'
 import {
   ensureReloaded,
@@ -44,14 +44,10 @@ export async function ensureRunning(
   }
   host.watch.forget(place.service_id)
   await ensureStandbysRisen(host, place, wanted, start.installation)
-  const resume = await pausePooler(host, place)
-  try {
-    const waiting_for = await ensureStopped(effect, place)
-    if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-    return await startHere(host, place, wanted, start, happenings, false)
-  } finally {
-    await resume()
-  }
+  await pausePooler(host, place)
+  const waiting_for = await ensureStopped(effect, place)
+  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  return await startHere(host, place, wanted, start, happenings, false)
 }
 
 export async function ensureLimits({ effect, limits }: LocalHost, place: Place, size: Size): Promise<void> {
@@ -69,6 +65,7 @@ async function startHere(
   died: boolean,
 ): Promise<Postmaster | Seen> {
   const { effect, limits } = host
+  if (died) await ensurePaused(host, place)
   // What does not serve is said not to, before the time that a start and a recovery take.
   if (died && !host.deaths_told.has(place.service_id)) {
     host.deaths_told.add(place.service_id)

@@ -15,7 +15,7 @@ import type { LocalHost } from './local-host.ts'
 import { ensureLogRetention } from './log/retention.ts'
 import { ensureMasterRole } from './master-role.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade, listPlaces } from './nodes.ts'
-import { ensurePoolerGone } from './pooler.ts'
+import { ensurePoolerGone, ensureResumed } from './pooler.ts'
 import { inForce } from './port-in-force.ts'
 import { findPrimary } from './primary.ts'
 import { ensurePromoted } from './promotion.ts'
@@ -130,6 +130,7 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   const { promoted, waiting_for } = await ensurePromoted(host, place)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for, look_again_soon_seconds), happenings }
   if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
+  await ensureResumed(host, place)
   host.deaths_told.delete(place.service_id)
   try {
     watch(host, place, wanted, postmaster)

@@ -129,12 +129,12 @@ const fixed = {
 
 type Values = Record<string, string | number>
 
-function placed({ endpoint, place, major, archive_module, log_rotation_mb }: SettingsWish): Values {
+function placed({ endpoint, place, following, major, archive_module, log_rotation_mb }: SettingsWish): Values {
   return {
     ...archiveSettings(place, archive_module),
     log_rotation_size: `${log_rotation_mb}MB`,
-    // Who came in, once; older versions cannot leave out who merely knocked.
-    log_connections: major >= 18 ? 'authorization' : 'on',
+    // Who came in, once; older versions cannot leave out who merely knocked, as a balancer does every few seconds.
+    log_connections: major >= 18 ? 'authorization' : readsOnly(following) ? 'off' : 'on',
     // Known from PostgreSQL 18 on, where the default keeps three processes waiting in every idle service.
     ...(major >= 18 ? { io_method: 'sync' } : {}),
     listen_addresses: endpoint?.host ?? '',
@@ -147,6 +147,9 @@ function placed({ endpoint, place, major, archive_module, log_rotation_mb }: Set
     log_directory: place.log,
   }
 }
+
+/** A node of a replica set: it never takes over, so nothing is kept for it. */
+const readsOnly = (following: Following | undefined) => following !== undefined && following.slot === undefined
 
 function followed(following: Following | undefined): Values {
   if (following === undefined) return {}

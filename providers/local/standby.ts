@@ -143,8 +143,10 @@ export async function ensureStandbyGone(
   if (slot) await withSuperuser(slot.primary, {}, (client) => ensureSlotGone(effect, client, slot.name))
   // Of the first node only what is its own: its home is that of the service.
   if (place.node_home !== place.home) await ensureRemoved(effect, 'removed node', place.node_home)
-  const own = [place.data_gone, place.data_aside, place.log, place.settings, place.start_log, place.not_streaming]
-  for (const path of own) await ensureRemoved(effect, 'removed node', path)
+  const { data_gone, data_aside, settings, start_log, not_streaming, stopping, reloaded, making, log } = place
+  for (const path of [data_gone, data_aside, settings, start_log, not_streaming, stopping, reloaded, making, log]) {
+    await ensureRemoved(effect, 'removed node', path)
+  }
   if (place.sockets !== place.service_sockets) await ensureRemoved(effect, 'socket folder', place.sockets)
 }
 

@@ -5,6 +5,7 @@ import type { Happening, WantedService } from '../provider.ts'
 import { readControl } from './control-file.ts'
 import { nodeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
+import { pausePooler } from './pooler.ts'
 import { findPosition, type Asked } from './position.ts'
 import { savePrimary, type Primary } from './primary.ts'
 import { lsnText } from './quorum.ts'
@@ -37,6 +38,7 @@ export async function ensureStepsDown(change: Switch): Promise<SwitchSeen> {
     if (!postmaster.ready) return { happenings: [] }
     if (!(await isFollowed(place))) return await giveUp(change, 'none of its replicas follows it')
     host.watch.forget(place.service_id)
+    await pausePooler(host, place)
     const waiting_for = await ensureStopped(host.effect, place)
     if (waiting_for !== undefined) return { happenings: [], waiting_for }
   }

@@ -70,11 +70,10 @@ const service_families: [name: string, help: string, of: (metrics: ServiceMetric
 function serviceFamilies(sampler: Sampler): string[] {
   const samples = [...sampler.all()]
   return service_families.map(([name, help, of]) => {
+    const role = name === 'replication_lag_bytes' ? 'replica' : 'primary'
     const readings = samples.flatMap(({ service_id, project_id, metrics }) => {
       const value = of(metrics)
-      return value === undefined
-        ? []
-        : [{ labels: { service_id, project_id, role: name.startsWith('replication') ? 'replica' : 'primary' }, value }]
+      return value === undefined ? [] : [{ labels: { service_id, project_id, role }, value }]
     })
     return family(`howdah_service_${name}`, 'gauge', help, readings)
   })

@@ -47,7 +47,7 @@ export async function createReplicaSet(
       tx,
       service_id,
       'requested',
-      `replica set ${name}: created with ${nodes} nodes (${replica_set_id})`,
+      `replica set ${name}: created with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} (${replica_set_id})`,
     )
     await nudge(tx, 'replica set', replica_set_id)
     return replicaSetView(row, await withAddress(tx, parent, replica_set_id))

@@ -43,9 +43,9 @@ export async function changeService(
     await saveWanted(tx, row.service_id, wanted)
     await insertEvent(tx, row.service_id, 'requested', event)
     if (wanted.generation !== undefined) {
-      await nudge(tx, 'service', row.service_id)
-      // They stop, start and go with it.
+      // They stop, start and go with it. Before it, as in a look that settles: all take these rows in one order.
       await nudgeAll(tx, 'replica set', setIdsOf(row))
+      await nudge(tx, 'service', row.service_id)
     }
     return { ...row, ...wanted }
   })

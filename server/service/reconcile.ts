@@ -104,7 +104,8 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     await insertEvent(tx, row.service_id, kind, message)
   }
   if (seen.settled) await announceSettled(tx, row.service_id)
-  const changed = seen.state !== row.state || seen.happenings.length > 0
+  const settled_now = seen.settled && row.settled_generation < row.generation
+  const changed = settled_now || seen.state !== row.state || seen.happenings.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   // Its sets leave by themselves, and give back their own.
   const settled_now = seen.settled && row.settled_generation < row.generation
@@ -124,7 +125,6 @@ export function storyOf(row: ServiceRow, seen: ObservedService): { kind: string;
   if (seen.waiting_for !== undefined && seen.waiting_for !== row.waiting_for) {
     story.push({ kind: 'setback', message: seen.waiting_for })
   }
-  const settled_now = seen.settled && row.settled_generation < row.generation
   if (settled_now) story.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
   const should_serve = row.settled_generation > 0 && row.power === 'on' && row.deleted_at === null
   if (should_serve && row.state === 'serving' && seen.state === 'not_serving' && !settled_now) {

@@ -75,6 +75,15 @@ test('a service that has as many sets as it may refuses one more', async () => {
   expect(answer).toMatchObject({ status: 403, body: { code: 'QUOTA_EXCEEDED', message } })
 })
 
+test('of many that are created at once, as many are made as there is room for, each at a port of its own', async () => {
+  const service_id = await rows.newService(`region_code = 'local'`)
+  const create = () => howdah.call('POST', sets(service_id), { name: 'one of many', nodes: 1, ...small })
+  const statuses = (await Promise.all(Array.from({ length: 8 }, create))).map(({ status }) => status)
+  expect(statuses.toSorted()).toEqual([202, 202, 202, 202, 403, 403, 403, 403])
+  const { body } = await howdah.call<ReadReplicaSet[]>('GET', sets(service_id))
+  expect(new Set(body.map(({ endpoint }) => endpoint.port)).size).toBe(4)
+})
+
 describe('one set', () => {
   test('is deleted, and deleted again, with 202', async () => {
     const service_id = await rows.newService()

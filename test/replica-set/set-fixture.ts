@@ -93,6 +93,8 @@ export async function tracesOf(world: World, { replica_set_id }: WantedReplicaSe
 export type Watcher = {
   /** From now on this is wanted; returned when it holds. */
   want(set: WantedReplicaSet): Promise<ObservedReplicaSet>
+  /** Everything that people were told so far. */
+  told: readonly string[]
 }
 
 /** Looks at the set whenever its processes change by themselves, one look at a time, as the server does. */
@@ -100,9 +102,11 @@ export function keepWatching({ provider }: Family, set: WantedReplicaSet): Watch
   let wanted = set
   let ended = false
   let last: Promise<unknown> = Promise.resolve()
+  const told: string[] = []
   const look = () => {
     const next = last.then(() => settleSet(provider, wanted))
-    last = next.catch(() => undefined)
+    last = next.then(({ happenings }) => told.push(...happenings.map(({ message }) => message)))
+    last = last.catch(() => undefined)
     return next
   }
   provider.watch((id) => void (id === set.replica_set_id && !ended && look().catch(() => undefined)))
@@ -111,6 +115,7 @@ export function keepWatching({ provider }: Family, set: WantedReplicaSet): Watch
     await last
   })
   return {
+    told,
     want: (next) => {
       wanted = next
       return look()

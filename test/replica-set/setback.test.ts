@@ -22,6 +22,8 @@ test('readers hardly notice when a node is killed, loses its data, or is resized
   await until(async () => (await nodePid(world, set, 1)) !== killed, { what: 'the node runs again' })
   expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
 
+  expect(watcher.told).toEqual(['Node 1 of the replica set had ended by itself and was started again'])
+
   await rm(join(homeOf(world, set, 0), 'data'), { recursive: true })
   expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
 
@@ -47,6 +49,7 @@ test('a balancer that is killed comes back, and new settings cost no connection'
   process.kill(killed ?? 0, 'SIGKILL')
   await until(() => readFrom(provider, set, 'select n from t'), { what: 'the balancer is back' })
   await watcher.want(set)
+  expect(watcher.told).toEqual(['The balancer of the replica set had ended by itself and was started again'])
 
   // Another server finds it as it is.
   const second = await world.open()

@@ -1,12 +1,14 @@
 // Ports of a region: services, poolers and replica sets take them from one table, and the store itself refuses a second
 // holder, whoever writes the rows.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Provider } from '#providers/provider.ts'
 import { type Db, openDb } from '#server/db.ts'
 import { takeEndpoint } from '#server/endpoint.ts'
 import { newId } from '#server/id.ts'
 import { migrate } from '#server/migrate.ts'
-import { startTestStore, type TestStore } from './test-store.ts'
+import { startTestStore, type TestStore, withDb } from './test-store.ts'
 
 let store: TestStore
 let db: Db
@@ -109,4 +111,22 @@ test('a replica set has no id that a service has, nor the other way round', asyn
   const set = await insertSet(service, 2)
   await expect(insertSet(service, 3, service)).rejects.toThrow('is taken')
   await expect(insertService(3, set)).rejects.toThrow('is taken')
+})
+
+test('a service that was there before there was the table holds its port', async () => {
+  const folder = join(import.meta.dirname, '..', '..', 'server', 'migrations')
+  const earlier = readdirSync(folder).filter((name) => name < '0007')
+  const migrations = earlier.sort().map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
+  await withDb(await store.newDatabase(), async (old) => {
+    await migrate(old, migrations)
+    await old.query(`insert into projects (id, name) values ('project000', 'p')`)
+    await old.query(
+      `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+         password_verifier)
+       values ('service000', 'project000', 's', 'local', 'POSTGRES', 'DEV', '127.0.0.1', 7, '')`,
+    )
+    await migrate(old)
+    const held = { region_code: 'local', host: '127.0.0.1', port: 7, holder_id: 'service000' }
+    expect(await old.query('select * from endpoints')).toEqual([held])
+  })
 })
