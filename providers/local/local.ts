@@ -80,7 +80,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.archive_watch.onStall(onChange)
       host.vpc_watch.onServiceChange(onChange)
     },
-    networkRefusal: host.networkRefusal,
+    networkRefusal: () => host.networkRefusal(),
     vpcRefusal,
     applyVpc: (wanted) => applyVpc(host, wanted),
     listVpcs: () => listVpcs(host),
