@@ -4,6 +4,7 @@ import { notFound, unknown_peering, unknown_vpc } from '#contract/fault.ts'
 import type { peering_endpoints } from '#contract/peering.ts'
 import type { Db, Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
+import { number_form } from '../path-id.ts'
 import { newSettled } from '../settled.ts'
 import { findVpc, findVpcOfProject, lockVpcs, raiseGenerations } from '../vpc/store.ts'
 import { nudge } from '../work.ts'
@@ -49,16 +50,15 @@ async function getPeering(sql: Sql, vpc_id: number, peering_id: string): Promise
 async function deletePeering(tx: Sql, at: At, peering_id: string): Promise<{ id: number; generation: number }[]> {
   const vpc_id = await getVpcId(tx, at)
   const seen = await getPeering(tx, vpc_id, peering_id)
-  const ends = [vpc_id, (await findMirror(tx, seen.id))?.vpc_id ?? vpc_id]
-  await lockVpcs(tx, ends)
+  // Both, in the order in which creating locks them: the other side may be answering right now.
+  await lockVpcs(tx, [String(vpc_id), seen.peer_vpc_id].filter((id) => number_form.test(id)).map(Number))
   // Again, under the lock: somebody may have been faster.
-  const { id } = await getPeering(tx, vpc_id, peering_id)
+  const { id, provisioned_id } = await getPeering(tx, vpc_id, peering_id)
   const mirror = await findMirror(tx, id)
   await removePeering(tx, id)
   if (mirror === undefined) return []
   await saveProvisioned(tx, mirror.id, null)
-  const raised = await raiseGenerations(tx, ends)
+  const raised = await raiseGenerations(tx, [vpc_id, mirror.vpc_id])
   for (const vpc of raised) await nudge(tx, 'vpc', String(vpc.id))
-  const was_linked = seen.provisioned_id !== null || mirror.provisioned_id !== null
-  return was_linked ? raised : []
+  return provisioned_id === null && mirror.provisioned_id === null ? [] : raised
 }
