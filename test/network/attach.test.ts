@@ -52,7 +52,6 @@ test.skipIf(why)(`a service waits for its network, and moves when the network wa
   expect(await provider.applyService(wanted)).toMatchObject({
     settled: false,
     waiting_for: 'the network of VPC 1000 is being made',
-    look_again_seconds: 1,
   })
   const vpc = newVpc('1000', '10.77.0.0/24')
   await settleVpc(provider, vpc)
