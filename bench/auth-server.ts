@@ -31,6 +31,7 @@ const http = newHttp({
     log,
     providers: new Map(),
     snapshot_policy: { interval_seconds: 1, kept: 1 },
+    settled: { wait: async () => undefined },
     sampler: { latest: () => undefined },
   }) as Handlers,
   callers: authenticates ? newCallers(db, verifiers) : everybody,

@@ -33,6 +33,7 @@ import type { ServiceContext } from './service/context.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
 import { serviceLogHandlers } from './service-log/routes.ts'
+import { newSettled } from './settled.ts'
 import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
@@ -117,7 +118,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
-  const context = { db, log, providers, sampler, snapshot_policy: config.snapshots }
+  const context = { db, log, providers, sampler, settled: newSettled(db), snapshot_policy: config.snapshots }
   const reconcile = { service: newServiceReconcile(context), vpc: newVpcReconcile(context) }
   const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
   opened.defer(() =>
@@ -194,7 +195,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...serviceHandlers(context),
       ...snapshotHandlers(context),
       ...vpcHandlers(context),
-      ...peeringHandlers({ db }),
+      ...peeringHandlers(context),
       ...serviceLogHandlers(context),
       ...metricHandlers(context),
     },

@@ -5,7 +5,7 @@ import type { peering_endpoints } from '#contract/peering.ts'
 import type { Db, Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
 import { number_form } from '../path-id.ts'
-import { newSettled } from '../settled.ts'
+import type { Settled } from '../settled.ts'
 import { findVpc, findVpcOfProject, lockVpcs, raiseGenerations } from '../vpc/store.ts'
 import { nudge } from '../work.ts'
 import { createPeering } from './create.ts'
@@ -14,11 +14,12 @@ import { findMirror, findPeering, listPeerings, type PeeringRow, removePeering, 
 
 type At = { project_id: string; vpc_id: string }
 
-export function peeringHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof peering_endpoints> {
+type Context = { db: Db; settled: Settled }
+
+export function peeringHandlers({ db, settled }: Context): Pick<Handlers, keyof typeof peering_endpoints> {
   // Whatever else a VPC may lack, a look at it has cut what is no longer wanted; and one that is gone has no links.
-  const observedGeneration = async (vpc_id: string) =>
-    (await findVpc(db, Number(vpc_id)))?.observed_generation ?? Number.POSITIVE_INFINITY
-  const settled = newSettled(db, observedGeneration, 'until then traffic may still pass between the VPCs')
+  const observedGeneration = async (vpc_id: number) =>
+    (await findVpc(db, vpc_id))?.observed_generation ?? Number.POSITIVE_INFINITY
   return {
     listPeerings: async ({ params }) => (await listPeerings(db, await getVpcId(db, params))).map(peeringView),
 
@@ -29,7 +30,9 @@ export function peeringHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof
 
     deletePeering: async ({ params }) => {
       const cut = await db.transaction((tx) => deletePeering(tx, params, params.peering_id))
-      await Promise.all(cut.map((vpc) => settled.wait(String(vpc.id), vpc.generation)))
+      await Promise.all(
+        cut.map(({ id, generation }) => settled.wait(String(id), generation, () => observedGeneration(id))),
+      )
     },
   }
 }

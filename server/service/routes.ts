@@ -7,7 +7,6 @@ import type { Service, service_endpoints } from '#contract/service.ts'
 import { newBatch } from '../batch.ts'
 import type { Handlers } from '../handler.ts'
 import { metricsView } from '../metric/rules.ts'
-import { newSettled } from '../settled.ts'
 import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { createService } from './create.ts'
@@ -111,15 +110,15 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: View): Pick<Handl
 
 /** A new password holds when the answer is sent: the one service verb that waits. */
 function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
-  const { db } = context
-  const settled = newSettled(db, async (service_id) => (await findService(db, service_id))?.settled_generation)
+  const { db, settled } = context
   return async ({ params, body }) => {
     const problem = passwordProblem(body.password)
     if (problem !== undefined) throw invalidRequest([`/password: ${problem}`])
     const verifier = await newVerifier(body.password)
     const event = 'change of the master password requested'
     const accepts = api.updatePassword.accepts
-    const row = await changeService(context, params, accepts, (row) => ({ ...withVerifier(row, verifier), event }))
-    await settled.wait(row.service_id, row.generation)
+    const changed = await changeService(context, params, accepts, (row) => ({ ...withVerifier(row, verifier), event }))
+    const { service_id, generation } = changed
+    await settled.wait(service_id, generation, async () => (await findService(db, service_id))?.settled_generation)
   }
 }
