@@ -8,10 +8,7 @@ const patience_ms = 20_000
 /** settledGeneration: the generation made true so far; undefined when the subject is gone. */
 type Look = () => Promise<number | undefined>
 
-/** advice: for whoever was let down. */
-export type Settled = {
-  wait(id: string, generation: number, settledGeneration: Look, advice?: string): Promise<void>
-}
+export type Settled = { wait(id: string, generation: number, settledGeneration: Look): Promise<void> }
 
 export async function announceSettled(tx: Sql, id: string): Promise<void> {
   await tx.query(`select pg_notify('settled', $1)`, [id])
@@ -23,14 +20,14 @@ export function newSettled(db: Db): Settled {
     for (const one of waiting) if (id === undefined || id === one.id) one.look()
   })
   return {
-    wait: (id, generation, settledGeneration, advice = 'look at the events of the service') =>
+    wait: (id, generation, settledGeneration) =>
       new Promise((resolve, reject) => {
         const end = (finish: () => void) => {
           clearTimeout(timer)
           waiting.delete(one)
           finish()
         }
-        const timer = setTimeout(() => end(() => reject(tooSlow(advice))), patience_ms)
+        const timer = setTimeout(() => end(() => reject(tooSlow())), patience_ms)
         const look = () => {
           settledGeneration().then(
             (settled) => {
@@ -47,8 +44,10 @@ export function newSettled(db: Db): Settled {
   }
 }
 
-function tooSlow(advice: string): Fault {
-  return new Fault('UNAVAILABLE', `the change is recorded and will be made, but it does not hold yet; ${advice}`, {
-    retry_after_seconds: 5,
-  })
+function tooSlow(): Fault {
+  return new Fault(
+    'UNAVAILABLE',
+    'the change is recorded and will be made, but it does not hold yet; look at the events of the service',
+    { retry_after_seconds: 5 },
+  )
 }

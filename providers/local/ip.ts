@@ -53,7 +53,7 @@ export async function endConnections(namespace: string, cidr: string): Promise<v
 export async function tryNetworks(): Promise<void> {
   const script =
     'ip link add vpc0 type bridge && ip link add try0 type veth peer name try1 && ip rule add not iif lo unreachable'
-  await run('unshare', ['--net', 'sh', '-c', script])
+  await run('unshare', ['--net', 'bash', '-c', script])
 }
 
 async function ask(options: readonly string[], lines: readonly string[]): Promise<unknown[]> {

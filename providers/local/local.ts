@@ -88,7 +88,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.balance_watch.onMissing(onChange)
       host.vpc_watch.onServiceChange(onChange)
     },
-    networkRefusal: host.networkRefusal,
+    networkRefusal: () => host.networkRefusal(),
     vpcRefusal,
     applyVpc: (wanted) => applyVpc(host, wanted),
     listVpcs: () => listVpcs(host),

@@ -19,7 +19,7 @@ export async function networkLack(): Promise<Lack | undefined> {
     if (!/ENOENT|not found/.test(reason)) return lackOfPrivilege(reason)
     return {
       finding: `the host has no program to make networks (${reason})`,
-      remedy: 'install iproute2 and util-linux',
+      remedy: 'install iproute2, util-linux and bash',
     }
   }
 }

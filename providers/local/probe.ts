@@ -2,7 +2,8 @@
 // against our authority, and a SCRAM exchange as the master role up to the point where the password would be needed.
 // By then the server has named the salt of the verifier it holds, so a stale password is noticed too.
 import { randomBytes } from 'node:crypto'
-import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import { connect as connectPlain, isIP } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../provider.ts'
 import { master_database, master_role } from './layout.ts'
@@ -18,11 +19,12 @@ const protocol_version = 196_608
 /** Far more than any answer before authentication; whatever speaks longer is not PostgreSQL. */
 const answer_bytes_max = 16_384
 
-export async function probe(wish: ProbeWish): Promise<Probe> {
-  const sockets: Socket[] = []
+/** `dial`: how the server is reached where it cannot be reached from here. */
+export async function probe(wish: ProbeWish, dial: (endpoint: Endpoint) => Duplex = connectPlain): Promise<Probe> {
+  const sockets: Duplex[] = []
   const expiry = AbortSignal.timeout(timeout_ms)
   try {
-    const first = await exchange(wish, sockets, expiry)
+    const first = await exchange(wish, dial, sockets, expiry)
     return first === firstMessageOf(wish.password_verifier) ? { result: 'ok' } : { result: 'other_password' }
   } catch (error) {
     return { result: 'failed', reason: expiry.aborted ? `no answer within ${timeout_ms / 1000} s` : messageOf(error) }
@@ -32,16 +34,20 @@ export async function probe(wish: ProbeWish): Promise<Probe> {
 }
 
 /** Salt and iterations as the server names them, in the form that `firstMessageOf` expects of a verifier. */
-async function exchange(wish: ProbeWish, sockets: Socket[], expiry: AbortSignal): Promise<string> {
-  const { host, port } = wish.endpoint
-  const plain = connectPlain({ host, port })
-  sockets.push(plain)
-  await happens(plain, 'connect', expiry)
+async function exchange(
+  wish: ProbeWish,
+  dial: (endpoint: Endpoint) => Duplex,
+  sockets: Duplex[],
+  expiry: AbortSignal,
+): Promise<string> {
+  const { host } = wish.endpoint
+  const plain = dial(wish.endpoint)
+  sockets.push(plain.on('error', ignored))
   plain.write(ssl_request)
   const [answer] = await bytesOf(plain, 1, expiry)
   if (answer !== 'S'.charCodeAt(0)) throw new Error('the server offers no TLS')
   const tls = connectTls({ socket: plain, host, ca: wish.authority_pem, ...(isIP(host) ? {} : { servername: host }) })
-  sockets.push(tls)
+  sockets.push(tls.on('error', ignored))
   await happens(tls, 'secureConnect', expiry)
   tls.write(startupMessage())
   const offer = await messageFrom(tls, expiry)
@@ -51,6 +57,9 @@ async function exchange(wish: ProbeWish, sockets: Socket[], expiry: AbortSignal)
   const [, salt, iterations] = /,s=([^,]+),i=(\d+)$/.exec(first.subarray(4).toString()) ?? []
   return `${iterations}:${salt}`
 }
+
+/** Whoever waits for something hears of an error; one that comes while nobody does, such as at the end, says nothing. */
+const ignored = () => undefined
 
 /** `SCRAM-SHA-256$<iterations>:<salt>$…` */
 function firstMessageOf(verifier: string): string | undefined {
@@ -77,7 +86,7 @@ function saslInitialResponse(): Buffer {
 }
 
 /** The body of the next authentication message; an error message is thrown in the server's words. */
-async function messageFrom(socket: Socket, expiry: AbortSignal): Promise<Buffer> {
+async function messageFrom(socket: Duplex, expiry: AbortSignal): Promise<Buffer> {
   const head = await bytesOf(socket, 5, expiry)
   const length = head.readInt32BE(1) - 4
   if (length < 4 || length > answer_bytes_max) throw new Error('the answer is not PostgreSQL’s')
@@ -91,7 +100,7 @@ async function messageFrom(socket: Socket, expiry: AbortSignal): Promise<Buffer>
   throw new Error(type === 'E' && said ? said.slice(1) : 'the answer is not PostgreSQL’s')
 }
 
-async function bytesOf(socket: Socket, count: number, expiry: AbortSignal): Promise<Buffer> {
+async function bytesOf(socket: Duplex, count: number, expiry: AbortSignal): Promise<Buffer> {
   for (;;) {
     const chunk: unknown = socket.read(count)
     if (chunk instanceof Buffer && chunk.length === count) return chunk
@@ -100,7 +109,7 @@ async function bytesOf(socket: Socket, count: number, expiry: AbortSignal): Prom
   }
 }
 
-async function happens(socket: Socket, event: 'connect' | 'secureConnect' | 'readable', expiry: AbortSignal) {
+async function happens(socket: Duplex, event: 'secureConnect' | 'readable', expiry: AbortSignal) {
   await new Promise<void>((resolve, reject) => {
     const settle = (end: () => void) => {
       socket.off(event, onEvent).off('error', onError).off('close', onClose)

@@ -2,9 +2,10 @@
 // answered when it has been cut on both sides.
 import { notFound, unknown_peering, unknown_vpc } from '#contract/fault.ts'
 import type { peering_endpoints } from '#contract/peering.ts'
-import type { Sql } from '../db.ts'
+import type { Db, Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
-import type { ServiceContext } from '../service/context.ts'
+import { number_form } from '../path-id.ts'
+import type { Settled } from '../settled.ts'
 import { findVpc, findVpcOfProject, lockVpcs, raiseGenerations } from '../vpc/store.ts'
 import { nudge } from '../work.ts'
 import { createPeering } from './create.ts'
@@ -13,13 +14,12 @@ import { findMirror, findPeering, listPeerings, type PeeringRow, removePeering, 
 
 type At = { project_id: string; vpc_id: string }
 
-export function peeringHandlers({
-  db,
-  settled,
-}: Pick<ServiceContext, 'db' | 'settled'>): Pick<Handlers, keyof typeof peering_endpoints> {
+type Context = { db: Db; settled: Settled }
+
+export function peeringHandlers({ db, settled }: Context): Pick<Handlers, keyof typeof peering_endpoints> {
   // Whatever else a VPC may lack, a look at it has cut what is no longer wanted; and one that is gone has no links.
-  const cutAt = async (vpc_id: number) => (await findVpc(db, vpc_id))?.observed_generation ?? Number.POSITIVE_INFINITY
-  const advice = 'until then traffic may still pass between the VPCs'
+  const observedGeneration = async (vpc_id: number) =>
+    (await findVpc(db, vpc_id))?.observed_generation ?? Number.POSITIVE_INFINITY
   return {
     listPeerings: async ({ params }) => (await listPeerings(db, await getVpcId(db, params))).map(peeringView),
 
@@ -30,7 +30,9 @@ export function peeringHandlers({
 
     deletePeering: async ({ params }) => {
       const cut = await db.transaction((tx) => deletePeering(tx, params, params.peering_id))
-      await Promise.all(cut.map((vpc) => settled.wait(String(vpc.id), vpc.generation, () => cutAt(vpc.id), advice)))
+      await Promise.all(
+        cut.map(({ id, generation }) => settled.wait(String(id), generation, () => observedGeneration(id))),
+      )
     },
   }
 }
@@ -51,16 +53,15 @@ async function getPeering(sql: Sql, vpc_id: number, peering_id: string): Promise
 async function deletePeering(tx: Sql, at: At, peering_id: string): Promise<{ id: number; generation: number }[]> {
   const vpc_id = await getVpcId(tx, at)
   const seen = await getPeering(tx, vpc_id, peering_id)
-  const ends = [vpc_id, (await findMirror(tx, seen.id))?.vpc_id ?? vpc_id]
-  await lockVpcs(tx, ends)
+  // Both, in the order in which creating locks them: the other side may be answering right now.
+  await lockVpcs(tx, [String(vpc_id), seen.peer_vpc_id].filter((id) => number_form.test(id)).map(Number))
   // Again, under the lock: somebody may have been faster.
-  const { id } = await getPeering(tx, vpc_id, peering_id)
+  const { id, provisioned_id } = await getPeering(tx, vpc_id, peering_id)
   const mirror = await findMirror(tx, id)
   await removePeering(tx, id)
   if (mirror === undefined) return []
   await saveProvisioned(tx, mirror.id, null)
-  const raised = await raiseGenerations(tx, ends)
+  const raised = await raiseGenerations(tx, [vpc_id, mirror.vpc_id])
   for (const vpc of raised) await nudge(tx, 'vpc', String(vpc.id))
-  const was_linked = seen.provisioned_id !== null || mirror.provisioned_id !== null
-  return was_linked ? raised : []
+  return provisioned_id === null && mirror.provisioned_id === null ? [] : raised
 }

@@ -108,7 +108,6 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   const changed = settled_now || seen.state !== row.state || seen.happenings.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   // Its sets leave by themselves, and give back their own.
-  const settled_now = seen.settled && row.settled_generation < row.generation
   if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id, 'service')
   if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
@@ -125,6 +124,7 @@ export function storyOf(row: ServiceRow, seen: ObservedService): { kind: string;
   if (seen.waiting_for !== undefined && seen.waiting_for !== row.waiting_for) {
     story.push({ kind: 'setback', message: seen.waiting_for })
   }
+  const settled_now = seen.settled && row.settled_generation < row.generation
   if (settled_now) story.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
   const should_serve = row.settled_generation > 0 && row.power === 'on' && row.deleted_at === null
   if (should_serve && row.state === 'serving' && seen.state === 'not_serving' && !settled_now) {

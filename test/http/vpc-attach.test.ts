@@ -5,6 +5,7 @@ import { chownSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
+import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { namespaceOf, namespacePath } from '#providers/local/vpc-name.ts'
 import { openInstallation } from '#server/installation.ts'
@@ -155,6 +156,36 @@ test.skipIf(why)(
     await until(async () => (await callers.db.query('select from vpcs where id = $1', [vpc.id])).length === 0, {
       what: 'nothing is left of the VPC',
     })
+  },
+)
+
+test.skipIf(why)(
+  `everything else goes on inside a VPC: a new password, a pause, a fork, and what comes from a peer${why}`,
+  async () => {
+    const vpc = await newVpc('10.80.0.0/24')
+    const other = await newVpc('10.81.0.0/24')
+    const made = await howdah.createService({ cpu_millis: 'shared' })
+    const at = `${howdah.services}/${made.service_id}`
+    await attach(made.service_id, vpc.id)
+    await howdah.untilStatus(made.service_id, 'READY')
+    expect((await howdah.call('POST', `${at}/updatePassword`, { password: 'another one' })).status).toBe(204)
+    expect((await howdah.call('POST', `${at}/stop`)).status).toBe(202)
+    await howdah.untilStatus(made.service_id, 'PAUSED')
+    expect((await howdah.call('POST', `${at}/start`)).status).toBe(202)
+    const { body: started } = await howdah.untilStatus(made.service_id, 'READY')
+    expect(started.endpoint).toEqual({ host: '10.80.0.2', port: 5432 })
+    const fork = await howdah.call('POST', `${at}/forkService`, { fork_strategy: 'NOW' })
+    const { body: forked } = await howdah.untilStatus(fork.body.service_id, 'READY')
+    expect(forked.endpoint.host).toBe('127.0.0.1')
+    expect(forked).not.toHaveProperty('vpc_endpoint')
+
+    const peerings = `${vpcs()}/${other.id}/peerings`
+    const peer = { peer_account_id: howdah.project_id, peer_region_code: 'local', peer_vpc_id: vpc.id }
+    const { body: peering } = await howdah.call<Peering>('POST', peerings, peer)
+    await until(async () => (await howdah.call<Peering>('GET', `${peerings}/${peering.id}`)).body.status === 'active')
+    expect(await askInside(other.id, '10.80.0.2', 'another one')).toBe('tsdbadmin')
+    expect((await howdah.call('DELETE', `${peerings}/${peering.id}`)).status).toBe(204)
+    await expect(askInside(other.id, '10.80.0.2', 'another one')).rejects.toThrow('ENETUNREACH')
   },
 )
 

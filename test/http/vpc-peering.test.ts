@@ -7,6 +7,7 @@ import { type FaultBody, unknown_peering, unknown_vpc } from '#contract/fault.ts
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { namespaceOf } from '#providers/local/vpc-name.ts'
+import { peerings_per_vpc_max } from '#server/peering/rules.ts'
 import type { Call } from '../call.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
@@ -115,6 +116,26 @@ describe('consent', () => {
     await untilActive(other, answered.body.id)
   })
 
+  test.skipIf(why)(`one side that withdraws while the other answers leaves no link${why}`, async () => {
+    const [one, other] = [await newSide(), await newSide()]
+    const [answered] = (await Promise.all([peer(other, one), peer(one, other)])).map(({ body }) => body)
+    const [mine] = await list(one)
+    await untilActive(one, mine?.id ?? '')
+    const answers = await Promise.all([
+      other.call('DELETE', `${other.peerings}/${answered?.id}`),
+      one.call('DELETE', `${one.peerings}/${mine?.id}`),
+      peer(other, one),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([
+      204,
+      204,
+      expect.toSatisfy((code) => [201, 409].includes(code)),
+    ])
+    const busy = `select from work where kind = 'vpc' and key = any ($1) and (lease_token is not null or due_at <= now())`
+    await until(async () => (await callers.db.query(busy, [[one.vpc.id, other.vpc.id]])).length === 0)
+    expect([await list(one), linksOf(one), linksOf(other)]).toEqual([[], [], []])
+  })
+
   test.skipIf(why)(`within one project one request makes both sides, and one deletion ends both${why}`, async () => {
     const one = await newSide()
     const other = await newSide({ project_id: one.project_id })
@@ -218,6 +239,17 @@ describe('what is refused, and what nobody learns', () => {
     expect(twice.body.message).toContain(body.id)
     const both = await Promise.all([peer(other, one), peer(other, one), peer(other, one)])
     expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409, 409])
+  })
+
+  test('a VPC has as many peerings as it may, and no more', async () => {
+    const one = await newSide()
+    await callers.db.query(
+      `insert into peerings (vpc_id, peer_account_id, peer_region_code, peer_vpc_id, failure)
+       select $1, 'neverwas00', 'local', n, 'for this test' from generate_series(1, $2::integer) n`,
+      [one.vpc.id, peerings_per_vpc_max],
+    )
+    expect(await peer(one, await newSide())).toMatchObject({ status: 403, body: { code: 'QUOTA_EXCEEDED' } })
+    expect(await list(one)).toHaveLength(peerings_per_vpc_max)
   })
 
   test('a VPC of a project that the caller does not see is like one that does not exist', async () => {
