@@ -34,12 +34,12 @@ await inPlace(5, async ({ folder, runs }) => {
             const by_token: Turn[] = []
             const by_login: Turn[] = []
             // Both have compiled their code before anything counts.
-            await turn(floor_url + path, floor_pid, '')
-            await turn(ours_url + path, ours_pid, token)
+            await turn(floor_url, path, floor_pid, '')
+            await turn(ours_url, path, ours_pid, token)
             for (let run = 0; run < runs; run += 1) {
-              floor.push(await turn(floor_url + path, floor_pid, ''))
-              by_token.push(await turn(ours_url + path, ours_pid, token))
-              by_login.push(await turn(ours_url + path, ours_pid, access_token))
+              floor.push(await turn(floor_url, path, floor_pid, ''))
+              by_token.push(await turn(ours_url, path, ours_pid, token))
+              by_login.push(await turn(ours_url, path, ours_pid, access_token))
             }
             printFigures(`auth, ${runs} runs of ${load_seconds} s`, [
               ...figuresOf('a personal access token', floor, by_token),
@@ -76,9 +76,9 @@ function figuresOf(credential: string, floor: readonly Turn[], ours: readonly Tu
   ]
 }
 
-async function turn(url: string, pid: number, token: string): Promise<Turn> {
+async function turn(url: string, path: string, pid: number, token: string): Promise<Turn> {
   const before_ms = processorMs(pid)
-  const per_second = await load(url, token)
+  const per_second = await load(url, [path], token)
   return { per_second, cost_us: ((processorMs(pid) - before_ms) * 1000) / (per_second * load_seconds) }
 }
 

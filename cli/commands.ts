@@ -1,6 +1,7 @@
 // Every command there is, and how the first words name one.
 import { type Command, UsageError } from './command.ts'
 import { doctor } from './doctor.ts'
+import { keyRotate } from './key.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
 import { projectCreate, projectList } from './project.ts'
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   userList,
   vpcList,
   vpcExec,
+  keyRotate,
 ]
 
 /** The command and the words that are left for it. */

@@ -111,12 +111,18 @@ export async function settle(
 /** Rolls back what a look has saved after its time. */
 class LeaseLost extends Error {}
 
-/** Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. */
+/** More than can be leased at once: one of so many is nobody's, and all that come after it are due later. */
+const first_rows = 100
+
+/**
+ * Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. Asked after
+ * every look, so it reads the first rows only, however many there are.
+ */
 export async function secondsUntilDue(db: Sql, kinds: readonly string[]): Promise<number | undefined> {
   const [row] = await db.query<{ seconds: number | null }>(
     `select extract(epoch from min(greatest(due_at, lease_until)) - now())::float8 as seconds
-     from work where kind = any ($1)`,
-    [kinds],
+     from (select due_at, lease_until from work where kind = any ($1) order by due_at limit $2) as first`,
+    [kinds, first_rows],
   )
   return row?.seconds ?? undefined
 }

@@ -14,13 +14,16 @@ import type { Place } from './layout.ts'
 import { copyLiveFile } from './live-file.ts'
 import { withSuperuser } from './superuser.ts'
 import { copySegment, findWal, listWal } from './wal-copy.ts'
-import { firstGap, isHistory, listSegments, placeInWal, segmentNameOf, type Segment } from './wal.ts'
+import { findPath, firstGap, onPath } from './timeline.ts'
+import { isHistory, listSegments, placeInWal, segmentNameOf, type Segment } from './wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
 export type ClusterCopy = {
   taken_at: Date
   start_wal_file: string
   size_bytes: number
+  /** The position in the WAL at which the copy is complete; absent where that is the end of all WAL that there was. */
+  end_position?: number
   /** There is a commit of this millisecond or later in this WAL file, or before it. */
   commit?: { ms: number; wal_file: string }
 }
@@ -41,15 +44,17 @@ export async function copyRunning(effect: Effect, place: Place, to: string, sign
     await copyControl(place.data, to)
     const commit = await commitNow(effect, client)
     await effect('copy: end backup')
-    const { rows } = await client.query<{ label: string; last: string }>(
-      'select labelfile as label, pg_walfile_name(lsn) as last from pg_backup_stop(false)',
+    const { rows } = await client.query<{ label: string; last: string; position: number }>(
+      `select labelfile as label, pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position
+       from pg_backup_stop(false)`,
     )
     const [stop] = rows
     const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
     const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop.last)
     await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
-    return { taken_at: await clockOf(client), start_wal_file, size_bytes: bytes + wal_bytes, commit }
+    const size_bytes = bytes + wal_bytes
+    return { taken_at: await clockOf(client), start_wal_file, size_bytes, end_position: stop.position, commit }
   })
 }
 
@@ -80,10 +85,11 @@ function isLeftOut(path: string): boolean {
 /** No slot keeps the WAL of the copy: nothing leaves the WAL folder before it is archived, and there it is found as well. */
 async function copyWal(effect: Effect, place: Place, to: string, first: string, last: string | undefined) {
   const [from, pg_wal] = [await findWal(place), join(to, 'pg_wal')]
-  const needed = (await listWal(from, first)).filter(
+  const path = await findPath(place.data, [from.pg_wal, from.archive])
+  const needed = onPath(await listWal(from, first), path).filter(
     ({ name }) => last === undefined || placeInWal(name) <= placeInWal(last),
   )
-  const gap = firstGap(needed, first)
+  const gap = firstGap(needed, first, path)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
   await effect('copy: WAL')
   const cloning = { possible: true }

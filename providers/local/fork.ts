@@ -16,8 +16,9 @@ import { placeOf, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { findService } from './nodes.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from './replay.ts'
-import { findSnapshot, lastWalFileFor, snapshotData } from './snapshot.ts'
+import { findSnapshot, findStart, lastWalFileFor, snapshotData } from './snapshot.ts'
 import { gatherWal } from './source-wal.ts'
+import { findPath } from './timeline.ts'
 
 export type ForkSeen = { waiting_for: string; failed?: boolean; look_again_seconds: number }
 
@@ -64,20 +65,37 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Servic
     // A look that came meanwhile may have found a killed server's work finished.
     if (await statIfThere(place.data)) return
     try {
-      const made = source.private ? await moveSnapshot(host, place, parent, source) : undefined
-      await finish(
-        host,
-        place,
-        parent,
-        source,
-        made ?? (await copySnapshot(host, place, parent, source, signal)),
-        signal,
-      )
+      if (source.target_time) return await makeOfMoment(host, place, parent, { ...source, signal })
+      const made = source.private
+        ? await moveSnapshot(host, place, parent, source)
+        : await copySnapshot(host, place, parent, source.snapshot_id, signal)
+      await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
+      await finish(host, place, made)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back.
       await ensureRemoved(host.effect, 'unfinished data directory', place.data_aside)
     }
   })
+}
+
+type Moment = { snapshot_id: string; target_time?: string; signal: AbortSignal }
+
+/** A copy of a snapshot, with what leads PostgreSQL from there to the moment. */
+async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment: Moment): Promise<void> {
+  const { target_time = '', signal } = moment
+  const path = await findPath(parent.data, [join(parent.data, 'pg_wal'), parent.archive])
+  const snapshot_id = await findStart(parent, path, moment.snapshot_id)
+  const snapshot = snapshot_id === undefined ? undefined : await findSnapshot(parent, snapshot_id)
+  if (snapshot_id === undefined || snapshot === undefined) {
+    throw new SourceDamaged('no snapshot of its parent leads to that moment any more')
+  }
+  const made = await copySnapshot(host, place, parent, snapshot_id, signal)
+  const last_wal_file = await lastWalFileFor(parent, path, target_time)
+  const gathered = await gatherWal(host.effect, place, parent, { snapshot, path, last_wal_file, signal })
+  await savePlan(host.effect, place, { ...gathered, target_time })
+  await writeOwned(place, join(made, 'recovery.signal'), '')
+  await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
+  await finish(host, place, made)
 }
 
 /** Nobody else needs it: on a plain file system this halves the cost of a fork. */
@@ -97,36 +115,17 @@ async function copySnapshot(
   { effect }: LocalHost,
   place: Place,
   parent: Place,
-  source: ServiceSource,
+  snapshot_id: string,
   signal: AbortSignal,
 ): Promise<string> {
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   await effect('fork: copy snapshot')
   const owner = place.owner ? { owner: place.owner } : {}
-  await copyTree(snapshotData(parent, source.snapshot_id), place.data_aside, { ...owner, leave_room: true, signal })
+  await copyTree(snapshotData(parent, snapshot_id), place.data_aside, { ...owner, leave_room: true, signal })
   return place.data_aside
 }
 
-async function finish(
-  host: LocalHost,
-  place: Place,
-  parent: Place,
-  source: ServiceSource,
-  made: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const { effect } = host
-  if (source.target_time) {
-    const snapshot = await findSnapshot(parent, source.snapshot_id)
-    if (snapshot === undefined) throw new SourceDamaged('the snapshot of its parent is gone')
-    const last_wal_file = await lastWalFileFor(parent, source.target_time)
-    const gathered = await gatherWal(effect, place, parent, { snapshot, last_wal_file, signal })
-    await savePlan(effect, place, { ...gathered, target_time: source.target_time })
-    await writeOwned(place, join(made, 'recovery.signal'), '')
-    await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, source.target_time))
-  } else {
-    await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
-  }
+async function finish({ effect }: LocalHost, place: Place, made: string): Promise<void> {
   await effect('fork: make durable')
   await syncTree(made)
   await effect('fork: rename into place')

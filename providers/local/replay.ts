@@ -9,13 +9,16 @@ import type { Place } from './layout.ts'
 import { findPostmaster } from './server-process.ts'
 import { logSince } from './start-log.ts'
 import { withSuperuser } from './superuser.ts'
-import { segmentNameOf, placeInWal } from './wal.ts'
+import { fileAt, type Path } from './timeline.ts'
+import { own_segment_bytes, placeInWal } from './wal.ts'
 
 export type Plan = {
   target_time: string
   /** There is a commit after the target, as of a parent that runs. Otherwise the WAL may end before it, with the same result. */
   source_ran: boolean
   last_wal_file: string
+  /** The timelines on the way. */
+  path: Path
   /** Which moments can be had all the same, should the WAL be damaged. */
   reach: string
   started_at?: number
@@ -30,7 +33,6 @@ export class SourceDamaged extends Error {
 
 /** Ends that have nothing to do with the WAL, such as a reboot, are tried again; but not for ever. */
 const attempts_max = 5
-const segment_bytes = 16 * 1024 * 1024
 
 export async function failureOf(place: Place): Promise<string | undefined> {
   return (await readPlan(place))?.failure
@@ -48,13 +50,13 @@ export async function savePlan(effect: Effect, place: Place, plan: Plan): Promis
 /**
  * In the file that only a superuser could change otherwise, so the settings of the service itself are the same before
  * and after. hot_standby is off so that "ready" means: the target was reached and it takes writes.
- * The latest timeline is the one that the parent is on; the archive is its own, so it holds no other branch.
+ * The timeline is the one that the parent is on: its WAL may tell of others, which were left.
  */
-export function replaySettings(place: Place, target_time: string | undefined): string {
+export function replaySettings(place: Place, path: Path, target_time: string | undefined): string {
   const values = {
     // A link costs nothing; PostgreSQL renames it and, when it is done with it, reuses or removes it.
     restore_command: `ln ${shellPath(`${place.restore}/%f`)} "%p" 2>/dev/null`,
-    recovery_target_timeline: 'latest',
+    recovery_target_timeline: String(path.at(-1)?.timeline ?? 'latest'),
     recovery_target_action: 'promote',
     hot_standby: 'off',
     ...(target_time && { recovery_target_time: target_time.replace('Z', '+00') }),
@@ -104,7 +106,9 @@ async function judge(effect: Effect, place: Place, plan: Plan, started_at: numbe
     // The parent did nothing more before it stopped: the end of its WAL is the state at the target.
     if (!plan.source_ran && placeInWal(end) >= placeInWal(plan.last_wal_file)) {
       await effect('replay: to the end')
-      await writeFile(join(place.data, 'postgresql.auto.conf'), replaySettings(place, undefined), { mode: 0o600 })
+      await writeFile(join(place.data, 'postgresql.auto.conf'), replaySettings(place, plan.path, undefined), {
+        mode: 0o600,
+      })
       return undefined
     }
     return `the WAL file ${end} of its parent is damaged; ${reach}`
@@ -123,8 +127,8 @@ function endOf(messages: readonly string[], plan: Plan): string {
   const [, high, low] =
     messages.map((text) => /^redo done at ([0-9A-F]+)\/([0-9A-F]+)/.exec(text)).findLast(Boolean) ?? []
   if (high === undefined || low === undefined) return plan.last_wal_file
-  const timeline = Number.parseInt(plan.last_wal_file.slice(0, 8), 16)
-  return segmentNameOf(timeline, (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`), segment_bytes)
+  const position = Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)
+  return fileAt(plan.path, position, own_segment_bytes)
 }
 
 function lastCommitOf(messages: readonly string[]): string {

@@ -13,6 +13,8 @@ import { noSpaceSentence, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { requireRoom } from './room.ts'
 import { ensureStopped, findPostmaster } from './server-process.ts'
+import { fileIsOnPath, isOnPath, type Path } from './timeline.ts'
+import { own_segment_bytes, placeInWal, segmentNumberOf, timelineOf } from './wal.ts'
 
 export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
 
@@ -62,12 +64,38 @@ export async function findSnapshot(place: Place, snapshot_id: string): Promise<C
   return { ...facts, taken_at: new Date(facts.taken_at) }
 }
 
+/** The complete snapshots, in the order of their moments. */
+async function listComplete(place: Place): Promise<(ClusterCopy & { snapshot_id: string })[]> {
+  const ids = (await readdir(place.snapshots)).filter((name) => !name.includes('.'))
+  const found = await Promise.all(ids.map((id) => findSnapshot(place, id)))
+  return found
+    .flatMap((facts, at) => (facts ? [{ ...facts, snapshot_id: ids[at] ?? '' }] : []))
+    .toSorted((a, b) => a.taken_at.getTime() - b.taken_at.getTime())
+}
+
+/**
+ * The snapshot from which this path leads to the moment: the given one, or an earlier one when a failover has left
+ * the WAL that it was taken from. Undefined when there is none.
+ */
+export async function findStart(place: Place, path: Path, snapshot_id: string): Promise<string | undefined> {
+  const complete = await listComplete(place)
+  const upTo = complete.slice(0, 1 + complete.findIndex((snapshot) => snapshot.snapshot_id === snapshot_id))
+  for (const { snapshot_id: id, start_wal_file, end_position } of upTo.toReversed()) {
+    const end = end_position ?? segmentNumberOf(start_wal_file, own_segment_bytes) * own_segment_bytes
+    // Of one that became a fork only the facts are left.
+    const whole = await statIfThere(snapshotData(place, id))
+    if (whole && isOnPath(path, timelineOf(start_wal_file), end)) return id
+  }
+  return undefined
+}
+
 /** The WAL file up to which a replay to this moment needs the service's WAL; undefined when no snapshot can tell. */
-export async function lastWalFileFor(place: Place, target_time: string): Promise<string | undefined> {
-  const names = (await readdir(place.snapshots)).filter((name) => !name.includes('.'))
-  const commits = (await Promise.all(names.map((name) => findSnapshot(place, name)))).map((facts) => facts?.commit)
-  const later = commits.filter((commit) => commit !== undefined).filter(({ ms }) => Date.parse(target_time) < ms)
-  return later.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
+export async function lastWalFileFor(place: Place, path: Path, target_time: string): Promise<string | undefined> {
+  const commits = (await listComplete(place)).flatMap(({ commit }) => commit ?? [])
+  const later = commits.filter(({ ms }) => Date.parse(target_time) < ms)
+  // One that a failover has left behind tells nothing of the way that the service went.
+  const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, own_segment_bytes))
+  return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
 
 const jobName = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
@@ -146,7 +174,8 @@ async function take(host: LocalHost, place: Place, id: string, signal: AbortSign
 }
 
 async function prune({ effect, pruned_seen }: LocalHost, place: Place, complete: readonly ClusterCopy[]) {
-  const oldest = complete.map((facts) => facts.start_wal_file).toSorted((a, b) => (a.slice(8) < b.slice(8) ? -1 : 1))[0]
+  const starts = complete.map((facts) => facts.start_wal_file)
+  const oldest = starts.toSorted((a, b) => (placeInWal(a) < placeInWal(b) ? -1 : 1))[0]
   if (oldest === undefined || pruned_seen.get(place.service_id) === oldest) return
   // What is wrong with an archive is for the look at the archive to say.
   if (!(await statIfThere(place.archive))?.isDirectory()) return

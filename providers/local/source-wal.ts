@@ -10,27 +10,31 @@ import { SourceDamaged, type Plan } from './replay.ts'
 import { requireRoom } from './room.ts'
 import { findPostmaster, readyPostmaster } from './server-process.ts'
 import { withSuperuser } from './superuser.ts'
-import { firstGap, isHistory, listSegments, placeInWal } from './wal.ts'
+import { findPath, firstGap, onPath, type Path } from './timeline.ts'
+import { isHistory, listSegments, placeInWal } from './wal.ts'
 
-type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file'>
+type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file' | 'path'>
 
 /** last_wal_file: up to which the WAL is known to lead past the target. Undefined: all that there is. */
-type Wanted = { snapshot: ClusterCopy; last_wal_file: string | undefined; signal: AbortSignal }
+type Wanted = { snapshot: ClusterCopy; path: Path; last_wal_file: string | undefined; signal: AbortSignal }
 
 export async function gatherWal(
   effect: Effect,
   place: Place,
   parent: Place,
-  { snapshot, last_wal_file, signal }: Wanted,
+  { snapshot, path, last_wal_file, signal }: Wanted,
 ): Promise<Gathered> {
   const { owner } = place
   await ensureRemoved(effect, 'gathered WAL', place.restore)
   await ensureFolder(effect, 'gathered WAL', place.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
   const source_ran = last_wal_file !== undefined || (await passTarget(effect, parent))
+  const timelines = [path, await findPath(parent.data, [])].map((one) => one.at(-1)?.timeline)
+  if (timelines[0] !== timelines[1])
+    throw new Error('the parent has gone over to a new timeline; the next look follows')
   await effect('gathered WAL: copy')
-  await copyAll(place, parent, { first: snapshot.start_wal_file, last: last_wal_file, signal })
+  await copyAll(place, parent, { first: snapshot.start_wal_file, last: last_wal_file, path, signal })
   const segments = await listSegments(place.restore)
-  const gap = firstGap(segments, snapshot.start_wal_file)
+  const gap = firstGap(segments, snapshot.start_wal_file, path)
   const before = segments.findLast(({ name }) => gap !== undefined && placeInWal(name) < placeInWal(gap))
   if (gap !== undefined) {
     const until = before && (await statIfThere(join(parent.archive, before.name)))?.mtime
@@ -39,6 +43,7 @@ export async function gatherWal(
   }
   return {
     source_ran,
+    path,
     last_wal_file: segments.at(-1)?.name ?? '',
     reach: reachSentence(snapshot.taken_at, undefined),
   }
@@ -70,15 +75,15 @@ async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
   }
 }
 
-type Row = { first: string; last: string | undefined; signal: AbortSignal }
+type Row = { first: string; last: string | undefined; path: Path; signal: AbortSignal }
 
-async function copyAll(place: Place, parent: Place, { first, last, signal }: Row): Promise<void> {
+async function copyAll(place: Place, parent: Place, { first, last, path, signal }: Row): Promise<void> {
   const [archive, data] = await Promise.all([realpath(parent.archive), realpath(parent.data)])
   const pg_wal = join(data, 'pg_wal')
   // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
   const needed = ({ name }: { name: string }) => last === undefined || placeInWal(name) <= placeInWal(last)
-  const recent = (await listSegments(pg_wal, first)).filter(needed)
-  const archived = (await listSegments(archive, first)).filter(needed)
+  const recent = onPath(await listSegments(pg_wal, first), path).filter(needed)
+  const archived = onPath(await listSegments(archive, first), path).filter(needed)
   const histories = [...(await readdir(pg_wal)), ...(await readdir(archive))].filter(isHistory)
   const cloning = { possible: true }
   const take = async (folder: string, name: string) => {

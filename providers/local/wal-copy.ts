@@ -15,12 +15,12 @@ export async function findWal(place: Place): Promise<Wal> {
   return { pg_wal: join(data, 'pg_wal'), archive }
 }
 
-/** From this file on, oldest first. Of other timelines only what the server itself keeps. */
+/** From this place on, oldest first, of every timeline. */
 export async function listWal({ pg_wal, archive }: Wal, first: string): Promise<Segment[]> {
   // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
   const recent = await listSegments(pg_wal, first)
   const known = new Set(recent.map(({ name }) => name))
-  const archived = (await listSegments(archive, first)).filter(({ name }) => name.startsWith(first.slice(0, 8)))
+  const archived = await listSegments(archive, first)
   return [...recent, ...archived.filter(({ name }) => !known.has(name))].toSorted((a, b) => a.number - b.number)
 }
 

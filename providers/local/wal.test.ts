@@ -1,6 +1,6 @@
 // The names of WAL files as tables.
 import { expect, test } from 'vitest'
-import { firstGap, placeInWal, segmentNameOf, type Segment } from './wal.ts'
+import { placeInWal, segmentNameOf, segmentNumberOf, timelineOf } from './wal.ts'
 
 const bytes = 16 * 1024 * 1024
 
@@ -11,21 +11,8 @@ test.each([
   [0x1f, 0x2_00000000n, '0000001F0000000200000000'],
 ])('on timeline %i the position %i is in %s', (timeline, position, name) => {
   expect(segmentNameOf(timeline, position, bytes)).toBe(name)
-})
-
-const segments = (...numbers: number[]): Segment[] =>
-  numbers.map((number) => ({ name: segmentNameOf(1, BigInt(number * bytes), bytes), path: '', number, bytes }))
-
-test.each([
-  [[2, 3, 4], undefined],
-  [[2, 2, 3], undefined],
-  [[1, 2], undefined],
-  [[2, 4], '000000010000000000000003'],
-  [[3, 4], '000000010000000000000002'],
-  [[], '000000010000000000000002'],
-  [Array.from({ length: 300 }, (_, at) => at).filter((at) => at !== 256), '000000010000000100000000'],
-])('of %j what is missing from the second on is %j', (numbers, missing) => {
-  expect(firstGap(segments(...numbers), '000000010000000000000002')).toBe(missing)
+  expect(segmentNumberOf(name, bytes)).toBe(Number(position / BigInt(bytes)))
+  expect(timelineOf(name)).toBe(timeline)
 })
 
 test('the place does not depend on the timeline, and orders the files', () => {

@@ -6,11 +6,16 @@ import { errorCode } from './effect.ts'
 
 export type Segment = { name: string; path: string; number: number; bytes: number }
 
+/** Of the data directories that we make; what others made tells its own size. */
+export const own_segment_bytes = 16 * 1024 * 1024
 const segment_name = /^[0-9A-F]{24}$/
 export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
 
 /** The same for one place on any timeline, and in the order of the WAL. */
 export const placeInWal = (name: string) => name.slice(8, 24)
+
+/** Of a segment or a history. */
+export const timelineOf = (name: string) => Number.parseInt(name.slice(0, 8), 16)
 
 /** The file that holds this position. */
 export function segmentNameOf(timeline: number, position: bigint, segment_bytes: number): string {
@@ -36,23 +41,11 @@ export async function listSegments(folder: string, first_name?: string): Promise
   return found.toSorted((a, b) => a.number - b.number)
 }
 
-/** What is missing of an unbroken row from the first name to the last segment, as the name that it would have. */
-export function firstGap(segments: readonly Segment[], first_name: string): string | undefined {
-  const there = new Set(segments.map((segment) => segment.number))
-  const last = segments.at(-1)
-  if (last === undefined) return first_name
-  const timeline = Number.parseInt(first_name.slice(0, 8), 16)
-  for (let number = numberOf(first_name, last.bytes); number <= last.number; number++) {
-    if (!there.has(number)) return segmentNameOf(timeline, BigInt(number) * BigInt(last.bytes), last.bytes)
-  }
-  return undefined
-}
-
 async function findSegment(folder: string, name: string): Promise<Segment | undefined> {
   const path = join(folder, name)
   const header = await readHeader(path)
   if (header === undefined) return undefined
-  const number = numberOf(name, header.segment_bytes)
+  const number = segmentNumberOf(name, header.segment_bytes)
   // One that was renamed for later use still says where it was before; a fresh one says nothing.
   const in_use = header.address === BigInt(number) * BigInt(header.segment_bytes)
   return in_use ? { name, path, number, bytes: header.segment_bytes } : undefined
@@ -79,7 +72,8 @@ async function readHeader(path: string): Promise<{ address: bigint; segment_byte
   }
 }
 
-function numberOf(name: string, segment_bytes: number): number {
+/** Counted from the beginning of all WAL. */
+export function segmentNumberOf(name: string, segment_bytes: number): number {
   const [log, low] = [name.slice(8, 16), name.slice(16, 24)].map((part) => Number.parseInt(part, 16))
   return (log ?? 0) * (0x1_0000_0000 / segment_bytes) + (low ?? 0)
 }
