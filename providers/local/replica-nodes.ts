@@ -120,7 +120,7 @@ async function ensureNode(
   if (pid === undefined) return seen
   host.watch.track(watchedAs(place, node), pid)
   if ((await findUses(place.service_sockets))?.get(node) === 'off') await use('in')
-  const message = `Node ${node} of the replica set had ended by itself and was started again`
+  const message = `node ${node} had ended by itself and was started again`
   return { ...seen, pid, happenings: [...seen.happenings, ...(died ? [{ kind: 'restarted', message }] : [])] }
 }
 

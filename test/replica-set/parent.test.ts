@@ -2,9 +2,20 @@
 // for a while, and removed in the middle of being made.
 import { expect, onTestFinished, test } from 'vitest'
 import { ask, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { poolerRefusal } from '#providers/local/pooler.ts'
 import { withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
-import { newFamily, newSet, nodePid, readFrom, readerOf, settleSet, tracesOf, untilRead } from './set-fixture.ts'
+import {
+  balancedTest,
+  newFamily,
+  newSet,
+  nodePid,
+  readFrom,
+  readerOf,
+  settleSet,
+  tracesOf,
+  untilRead,
+} from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -33,7 +44,8 @@ test('a set follows the new primary of its service, and its service to another s
   expect(await readFrom(provider, set, 'show shared_buffers')).toBe('32MB')
 })
 
-test('the pooler of a set leads to all of its nodes, and to the others when one is killed', async () => {
+balancedTest('the pooler of a set leads to all of its nodes, and to the others when one is killed', async (context) => {
+  if ((await poolerRefusal()) !== undefined) context.skip()
   const family = await newFamily(await newWorld())
   const { provider, world, service } = family
   const taken = new Set([service.endpoint.port])
