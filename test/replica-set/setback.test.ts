@@ -1,7 +1,7 @@
 // What a replica set does when something of it is taken away under its readers.
 import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { useWorlds, type World } from '#test/provider/service-fixture.ts'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
@@ -79,6 +79,29 @@ balancedTest('a balancer that is killed comes back, and new settings cost no con
   expect(await readFrom(provider, set, 'select n from t')).toBe('7')
   expect(await readdir(homeOf(world, set))).not.toContain('node-1')
 })
+
+test('a node that hangs is noticed, ended and started again', async () => {
+  const family = await newFamily(await newWorld())
+  const { provider, world } = family
+  const set = await newSet(family)
+  await settleSet(provider, set)
+  const watcher = keepWatching(family, set)
+  const hung = await nodePid(world, set)
+  process.kill(hung, 'SIGSTOP')
+  onTestFinished(() => continueIfThere(hung))
+  await until(() => watcher.told.length > 0, { what: 'people are told' })
+  expect(watcher.told).toEqual(['node 0 did not answer any more and was started again'])
+  expect(await readFrom(provider, set, 'select n from t')).toBe('7')
+})
+
+/** A process that stands still could not be ended by others. */
+function continueIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch {
+    // It was ended, as it should be.
+  }
+}
 
 async function balancerPids(world: World, set: WantedReplicaSet): Promise<number[]> {
   const settings = join(homeOf(world, set), 'balancer.cfg')
