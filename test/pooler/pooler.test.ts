@@ -108,3 +108,19 @@ poolerTest('there may be 20 clients for each connection by transaction and one b
   for (const socket of knocking.splice(0, 100)) socket.destroy()
   await expect.poll(() => askThrough(pooled, 'select 1').catch(String)).toBe('1')
 })
+
+poolerTest('a role has 17 connections less than there are, by session and by transaction together', async () => {
+  const pooled = await newPooled(await newWorld())
+  const { provider, wanted } = pooled
+  const pooled_connections =
+    'select count(distinct pid) from pg_stat_activity where client_port = -1 and usename = user'
+  const sessions = await Promise.all(Array.from({ length: 50 - 17 }, () => loginThrough(pooled)))
+  await Promise.all(sessions.map((session) => session.query('select 1')))
+  expect(await ask(provider, wanted, pooled_connections)).toBe('33')
+
+  const waiting = askThrough(pooled, pooled_connections, transactions)
+  expect(await ask(provider, wanted, pooled_connections)).toBe('33')
+  await sessions.pop()?.end()
+  expect(await waiting).toBe('33')
+  await Promise.all(sessions.map((session) => session.end()))
+})
