@@ -73,7 +73,9 @@ async function ensureBalanced(effect: Effect, { set, service }: Balanced): Promi
   if (uses === undefined) return false
   const lags = await lagsOf(service)
   const nodes = [...uses].map(([node, seen]) => ({ ...seen, node, lag: lags.get(nameOf(set, node)) }))
-  await ensureUses(effect, set.service_sockets, usesByLag(nodes))
+  // Only those: another one may be switched off at this moment, to be started anew.
+  const changes = [...usesByLag(nodes)].filter(([node, use]) => uses.get(node)?.use !== use)
+  if (changes.length > 0) await ensureUses(effect, set.service_sockets, new Map(changes))
   return nodes.every(({ use, well, lag }) => use === 'off' || (well && lag !== undefined))
 }
 

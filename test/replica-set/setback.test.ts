@@ -78,6 +78,8 @@ balancedTest('a balancer that is killed comes back, and new settings cost no con
   expect(await balancerPids(world, set)).toEqual([])
   expect(await readFrom(provider, set, 'select n from t')).toBe('7')
   expect(await readdir(homeOf(world, set))).not.toContain('node-1')
+  expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
+  expect(await balancerPids(world, set)).toHaveLength(1)
 })
 
 test('a node that hangs is noticed, ended and started again', async () => {
