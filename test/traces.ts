@@ -24,8 +24,8 @@ export function orphansOf(data_dir: string, service_ids: readonly string[]): str
   return [...files, ...unfinished, ...groups, ...orphanProcesses(local, service_ids)]
 }
 
-/** Folders and groups of a service's nodes are named after it and end in their number. */
-const serviceOf = (name: string) => name.replace(/[.-]\d+$/, '')
+/** Folders and groups of a service's nodes are named after it and end in their number; those of its other daemons likewise. */
+const serviceOf = (name: string) => name.replace(/[.-](\d+|pooler|balancer)$/, '')
 
 function foldersOfNodes(local: string, service_id: string): string[] {
   const home = join(local, 'services', service_id)

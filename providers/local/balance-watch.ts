@@ -12,7 +12,7 @@ export type Balanced = { set: Place; service: Place }
 export type BalanceWatch = {
   track(balanced: Balanced): void
   forget(replica_set_id: string): void
-  /** Called for a set of which the primary does not know every node: somebody should look why. */
+  /** Called for a set that lacks a node or its balancer, though nobody has ended: somebody should look why. */
   onMissing(callback: (replica_set_id: string) => void): void
   close(): void
 }
@@ -64,14 +64,19 @@ export function newBalanceWatch(effect: Effect): BalanceWatch {
   }
 }
 
-/** False when the primary does not know one of the nodes. While it cannot be asked nobody falls behind: this throws. */
+/**
+ * False when the primary does not know one of the nodes, or one of them or the balancer does not answer. While the primary
+ * cannot be asked nobody falls behind: this throws.
+ */
 async function ensureBalanced(effect: Effect, { set, service }: Balanced): Promise<boolean> {
   const uses = await findUses(set.service_sockets)
-  if (uses === undefined) return true
+  if (uses === undefined) return false
   const lags = await lagsOf(service)
-  const nodes = [...uses].map(([node, use]) => ({ node, use, lag: lags.get(nameOf(set, node)) }))
-  await ensureUses(effect, set.service_sockets, usesByLag(nodes))
-  return nodes.every(({ lag }) => lag !== undefined)
+  const nodes = [...uses].map(([node, seen]) => ({ ...seen, node, lag: lags.get(nameOf(set, node)) }))
+  // Only those: another one may be switched off at this moment, to be started anew.
+  const changes = [...usesByLag(nodes)].filter(([node, use]) => uses.get(node)?.use !== use)
+  if (changes.length > 0) await ensureUses(effect, set.service_sockets, new Map(changes))
+  return nodes.every(({ use, well, lag }) => use === 'off' || (well && lag !== undefined))
 }
 
 /** By which the primary knows a node of a replica set. */

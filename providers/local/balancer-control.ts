@@ -12,6 +12,7 @@ const answer_bytes_max = 1024 ** 2
 /** As its protocol numbers them. */
 const maintenance = 0x01
 const drained = 0x08
+const stopped = '0'
 
 /** Undefined when nobody answers. */
 export async function askBalancer(sockets: string, command: string): Promise<string | undefined> {
@@ -41,22 +42,28 @@ export function fieldOf(info: string, name: string): string | undefined {
   return line?.slice(name.length + 2).trim()
 }
 
+/** `well`: it answers, as far as the balancer knows. */
+export type NodeSeen = { use: NodeUse; well: boolean }
+
 /** How each node is used now, by its number; undefined when nobody answers. */
-export async function findUses(sockets: string): Promise<Map<number, NodeUse> | undefined> {
+export async function findUses(sockets: string): Promise<Map<number, NodeSeen> | undefined> {
   const answer = await askBalancer(sockets, `show servers state ${asked_nodes}`)
   return answer === undefined ? undefined : usesOf(answer)
 }
 
-export function usesOf(answer: string): Map<number, NodeUse> {
+export function usesOf(answer: string): Map<number, NodeSeen> {
   const [columns = '', ...rows] = answer.split('\n').slice(1)
   const names = columns.replace(/^# /, '').split(' ')
-  const [name_at, state_at] = [names.indexOf('srv_name'), names.indexOf('srv_admin_state')]
-  const uses = new Map<number, NodeUse>()
+  const [name_at, health_at, state_at] = ['srv_name', 'srv_op_state', 'srv_admin_state'].map((name) =>
+    names.indexOf(name),
+  )
+  const uses = new Map<number, NodeSeen>()
   for (const row of rows.filter((line) => line.trim() !== '')) {
     const fields = row.split(' ')
-    const state = Number(fields[state_at])
+    const field = (at = -1) => fields[at] ?? ''
+    const state = Number(field(state_at))
     const use = (state & maintenance) !== 0 ? 'off' : (state & drained) !== 0 ? 'out' : 'in'
-    uses.set(Number(fields[name_at]?.replace('node_', '')), use)
+    uses.set(Number(field(name_at).replace('node_', '')), { use, well: field(health_at) !== stopped })
   }
   return uses
 }
@@ -66,7 +73,7 @@ export async function ensureUses(effect: Effect, sockets: string, wanted: Readon
   const uses = await findUses(sockets)
   if (uses === undefined) return
   for (const [node, use] of wanted) {
-    if (!uses.has(node) || uses.get(node) === use) continue
+    if (!uses.has(node) || uses.get(node)?.use === use) continue
     await effect(`balancer: node ${use}`)
     await askBalancer(sockets, `set server ${serverOf(node)} state ${words[use]}`)
   }

@@ -51,13 +51,17 @@ export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<
   await host.effect('balancer: limits')
   await host.limits.ensure(balancerGroupOf(place), wish.size)
   const found = await findUsable(host, wish)
-  // One that was ended by us leaves no socket behind.
-  const died = found === undefined && (await statIfThere(controlSocketOf(place.service_sockets))) !== undefined
+  const died = found === undefined && (await hasBalancer(place))
   const running = found?.hash === hash ? found : await startBalancer(host, wish, program, hash, found)
   if (typeof running === 'string') return { waiting_for: running, happenings: [] }
   host.watch.track(watchedAs(place), running.pid)
-  const message = 'The balancer of the replica set had ended by itself and was started again'
+  const message = 'the balancer had ended by itself and was started again'
   return { happenings: died ? [{ kind: 'restarted', message }] : [] }
+}
+
+/** Whether one was started and not ended by us; it may be dead. */
+export async function hasBalancer(place: Place): Promise<boolean> {
+  return (await statIfThere(controlSocketOf(place.service_sockets))) !== undefined
 }
 
 export async function ensureBalancerGone(host: LocalHost, place: Place): Promise<void> {

@@ -10,6 +10,7 @@ import type { Happening, WantedService } from '../provider.ts'
 import { ensureNodeHome, majorOf } from './data-directory.ts'
 import { readIfThere, statIfThere } from './effect.ts'
 import { ensureFenced } from './fence.ts'
+import { findHold } from './hold.ts'
 import { nodeOf, type Place } from './layout.ts'
 import { answers } from './liveness.ts'
 import type { LocalHost } from './local-host.ts'
@@ -53,8 +54,13 @@ export async function listNodes(base: Place): Promise<number[]> {
   const names = await readdir(base.home).catch(() => [])
   const numbers = names.flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
   const nodes = [0, ...numbers.toSorted((a, b) => a - b)]
-  const there = await Promise.all(nodes.map((node) => statIfThere(nodeOf(base, node, 'standby').data)))
+  const there = await Promise.all(nodes.map((node) => hasData(nodeOf(base, node, 'standby'))))
   return nodes.filter((_, at) => there[at])
+}
+
+/** A folder alone, which somebody has emptied, is no data directory. */
+async function hasData({ data }: Place): Promise<boolean> {
+  return (await statIfThere(join(data, 'global', 'pg_control'))) !== undefined
 }
 
 type Trouble = { what: string; data_is_there: boolean }
@@ -62,7 +68,7 @@ type Trouble = { what: string; data_is_there: boolean }
 /** Why the primary is lost; undefined while it is well, starting, or was stopped by somebody who wanted that. */
 async function troubleOf(place: Place): Promise<Trouble | undefined> {
   const name = `the primary (node ${place.node})`
-  if (!(await statIfThere(place.data))) return { what: `${name} has lost its data directory`, data_is_there: false }
+  if (!(await hasData(place))) return { what: `${name} has lost its data directory`, data_is_there: false }
   const { postmaster, died } = await findPostmaster(place)
   if (died) return { what: `${name} has ended by itself`, data_is_there: true }
   if (!postmaster?.ready || !(await listensAsPrimary(place))) return undefined
@@ -101,9 +107,11 @@ async function handOver(
   const place = nodeOf(base, node, 'primary')
   const lost = nodeOf(base, primary.node, 'standby')
   const others = (await listNodes(base)).filter((one) => one !== node).map((one) => nodeOf(base, one, 'standby'))
+  // Whatever is being copied from the one before, a snapshot say, is begun anew from the next.
+  await host.jobs.end(base.service_id)
   // From here on it does nothing until it is started as the primary.
   await ensureLeading(effect, place)
-  const is_there = await statIfThere(lost.data)
+  const is_there = await hasData(lost)
   const timeline = is_there ? await ensureTail(effect, lost, place, position) : position.timeline
   await saveTimeline(effect, place, others, timeline)
   // Whoever waits for a planned change has got one.
@@ -145,7 +153,7 @@ async function startAndLookAt(host: LocalHost, place: Place, primary: Place, wan
 async function startAsReplica(host: LocalHost, place: Place, primary: Place, { size }: WantedService): Promise<void> {
   const major = await majorOf(place)
   const installation = host.installations.find((one) => one.major === major)
-  if (installation === undefined) return
+  if (installation === undefined || (await findHold(place)) === 'copying while it stands still') return
   await ensureNodeHome(host.effect, place)
   const name = nodeName(place.node)
   await ensureStandbyRunning(host, { place, primary, name, slot: name, size, installation })

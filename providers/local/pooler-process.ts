@@ -7,7 +7,6 @@ import { ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from 
 import type { Place } from './layout.ts'
 import type { Limits } from './limits.ts'
 import { poolerFilesOf } from './pooler-settings.ts'
-import { entering } from './service-network.ts'
 
 /** `died`: a pid file of a process that is no more, so it ended without being told to. */
 export type FoundPooler = { pid: number | undefined; died: boolean }
@@ -88,19 +87,19 @@ export async function poolerLogSince(place: Place, from: number): Promise<string
 
 async function spawnPooler(place: Place, { program, prefix, files_max, limits }: PoolerStart): Promise<ChildProcess> {
   const files = poolerFilesOf(place)
-  const wrapped = entering(prefix, limits.wrap(poolerGroupOf(place), [program, files.settings], place.owner))
+  const { command, uid, gid } = limits.wrap(poolerGroupOf(place), [program, files.settings], place.owner)
+  // Dropped last: privileges are needed to enter a network.
+  const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
   // A client is an open file: as many as it takes, or at least as many as we may have.
   const raise = `ulimit -n ${files_max} 2>/dev/null || ulimit -S -n "$(ulimit -H -n)"; exec "$@"`
   // Appended to, so that it can be emptied under a running process.
   const output = await open(files.log, 'a', 0o600)
   try {
-    return spawn('/bin/sh', ['-c', raise, 'sh', ...wrapped.command], {
+    return spawn('/bin/sh', ['-c', raise, 'sh', ...prefix, ...drop, ...command], {
       cwd: '/',
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
-      ...(wrapped.uid === undefined ? {} : { uid: wrapped.uid }),
-      ...(wrapped.gid === undefined ? {} : { gid: wrapped.gid }),
     })
   } finally {
     await output.close()

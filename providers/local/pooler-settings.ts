@@ -91,8 +91,9 @@ function valuesOf({ listen, place, files, max_connections }: PoolerSettingsWish)
     max_client_conn: clients,
     // One role has no more than this in both databases together.
     max_user_connections: servers,
-    // Soon after PostgreSQL is back, or another node has taken over, clients go on.
-    server_login_retry: 0.1,
+    // Soon after PostgreSQL is back, or another node has taken over, clients go on. Each try that fails may be a line in
+    // the customer's log.
+    server_login_retry: 0.25,
     // Whoever waits longer learns it, instead of waiting for ever for others to let go.
     query_wait_timeout: 60,
     client_login_timeout: 15,

@@ -18,7 +18,7 @@ import {
   signalPooler,
   startPooler,
 } from './pooler-process.ts'
-import { ensurePoolerRole, lookup_definition } from './pooler-role.ts'
+import { ensurePoolerRole } from './pooler-role.ts'
 import { poolerFilesOf, poolerSettingsOf, poolerUsersOf } from './pooler-settings.ts'
 import { portIsFree } from './port.ts'
 import { findProgram } from './program.ts'
@@ -142,15 +142,18 @@ async function ensureRunning(
   const settings = poolerSettingsOf({ ...wish, files })
   const users = poolerUsersOf(wish.password_verifier)
   const start_hash = hashOf([listen.host, String(listen.port)])
-  const read_hash = hashOf([settings, users, (await readIfThere(place.certificate)) ?? '', lookup_definition])
+  const read_hash = hashOf([settings, users, (await readIfThere(place.certificate)) ?? ''])
   const found = await findPooler(place)
   const [pid, started_with, has_read] = (await readIfThere(files.loaded))?.split(' ') ?? []
   const in_place = found.pid !== undefined && (await isInNetwork(host, network, found.pid))
   const usable = in_place && pid === String(found.pid) && started_with === start_hash ? found.pid : undefined
   await effect('pooler: limits')
   await limits.ensure(poolerGroupOf(place), wish.size)
+  await ensurePoolerRole(effect, wish.primary).catch((error: unknown) => {
+    // One that runs has it; replicas serve on while their primary is away.
+    if (usable === undefined) throw error
+  })
   if (usable !== undefined && has_read === read_hash) return usable
-  await ensurePoolerRole(effect, wish.primary)
   await ensureFile(effect, 'pooler users', files.users, users, place.owner)
   await ensureFile(effect, 'pooler settings', files.settings, settings, place.owner)
   await ensureFolder(effect, 'pooler folder', files.folder, 0o700, place.owner)

@@ -7,9 +7,10 @@ import { ensureUses, findUses } from './balancer-control.ts'
 import { statIfThere } from './effect.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { nodeOf, type Place } from './layout.ts'
+import { answers } from './liveness.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensureNodesKilled, isBeingMade, listNodeFolders } from './nodes.ts'
-import { findPostmaster } from './server-process.ts'
+import { ensureKilled, findPostmaster } from './server-process.ts'
 import {
   ensureStandby,
   ensureStandbyGone,
@@ -36,6 +37,7 @@ export type NodesSeen = {
 
 /** Addresses of the loopback network, 127.0.0.0/8, from here on: far from those that people use by hand. */
 const first_loopback_block = 100
+const answer_within_ms = 3_000
 
 /**
  * Where customers reach a node, through the balancer. The set's own port, unique on this host, makes the addresses unique
@@ -110,17 +112,34 @@ async function ensureNode(
       return may
     },
   }
-  const { postmaster, died } = await findPostmaster(place)
-  if (!postmaster?.ready) await use('off')
+  const lost = await lossOf(place)
+  if (lost !== undefined) await use('off')
+  if (lost === 'hangs') await ensureKilled(host.effect, place)
   const { pid: _, ...seen } = await ensureStandby(host, wish)
   // While its primary is away it is not judged; but it can be read from.
   if (seen.state === 'not_streaming' && (await statIfThere(place.data))) await ensureStandbyRunning(host, wish)
   const pid = await findReady(place)
   if (pid === undefined) return seen
-  host.watch.track(watchedAs(place, node), pid)
-  if ((await findUses(place.service_sockets))?.get(node) === 'off') await use('in')
-  const message = `Node ${node} of the replica set had ended by itself and was started again`
-  return { ...seen, pid, happenings: [...seen.happenings, ...(died ? [{ kind: 'restarted', message }] : [])] }
+  // Of several the balancer knows how they are.
+  host.watch.track(watchedAs(place, node), pid, set.wanted.nodes === 1 ? { socket_path: socketOf(place) } : {})
+  if ((await findUses(place.service_sockets))?.get(node)?.use === 'off') await use('in')
+  return { ...seen, pid, happenings: [...seen.happenings, ...storyOf(node, lost)] }
+}
+
+type Loss = 'absent' | 'ended' | 'hangs'
+
+/** Why nobody can read from the node as it is found; undefined when one can. */
+async function lossOf(place: Place): Promise<Loss | undefined> {
+  const { postmaster, died } = await findPostmaster(place)
+  if (!postmaster?.ready) return died ? 'ended' : 'absent'
+  // Twice, because the machine may be very busy.
+  if (await answers(socketOf(place), answer_within_ms)) return undefined
+  return (await answers(socketOf(place), answer_within_ms)) ? undefined : 'hangs'
+}
+
+function storyOf(node: number, lost: Loss | undefined): Happening[] {
+  const why = { absent: undefined, ended: 'had ended by itself', hangs: 'did not answer any more' }[lost ?? 'absent']
+  return why === undefined ? [] : [{ kind: 'restarted', message: `node ${node} ${why} and was started again` }]
 }
 
 /** Whether readers have somewhere else to go. A set of one has no choice. */
@@ -136,5 +155,7 @@ async function findReady(place: Place): Promise<number | undefined> {
   const { postmaster } = await findPostmaster(place)
   return postmaster?.ready ? postmaster.pid : undefined
 }
+
+const socketOf = ({ sockets, port }: Place) => `${sockets}/.s.PGSQL.${port}`
 
 const watchedAs = ({ service_id }: Place, node: number) => `${service_id}/${node}`

@@ -4,7 +4,7 @@
 // 2. One node listens at the endpoint itself; several listen on loopback addresses of their own, behind a balancer.
 // 3. What serves goes on serving while its primary does not, and never do all nodes leave at once.
 import type { ObservedReplicaSet, WantedReplicaSet } from '../provider.ts'
-import { balancerRefusal, ensureBalancer, ensureBalancerGone, type BalancerSeen } from './balancer.ts'
+import { balancerRefusal, ensureBalancer, ensureBalancerGone, hasBalancer, type BalancerSeen } from './balancer.ts'
 import { ensureDataGone, ensureNodeHome, majorOf } from './data-directory.ts'
 import { isDiskFull, statIfThere } from './effect.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
@@ -82,12 +82,14 @@ async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<Observed
   await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
   // One node takes the endpoint for itself.
   if (wanted.nodes === 1) await ensureBalancerGone(host, place)
+  // A balancer that was there and is not any more keeps everybody out: before a look at every node.
+  const early = (await hasBalancer(place)) ? await ensureFront(host, set) : undefined
   const nodes = await ensureNodes(host, set, installation)
   if (nodes.running === 0) {
     const { waiting_for = 'none of its nodes runs yet', look_again_seconds, happenings } = nodes
     return { ...setback(await stateOf(place), waiting_for, look_again_seconds), happenings }
   }
-  const front = await ensureFront(host, set)
+  const front = early && early.waiting_for === undefined ? early : await ensureFront(host, set)
   if (front.waiting_for === undefined) await ensureSurplusGone(host, place, wanted.nodes)
   const pooling = await ensurePooling(host, set)
   const login = await loginTrouble(host, set)

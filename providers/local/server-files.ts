@@ -3,13 +3,15 @@
 // it can read again as it runs.
 import { X509Certificate } from 'node:crypto'
 import { hasArchiveModule } from './archive.ts'
-import { ensureFile, readIfThere } from './effect.ts'
+import { ensureFile, readIfThere, statIfThere } from './effect.ts'
 import type { PostgresInstallation } from './installation.ts'
 import type { Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { rotationMbOf } from './log/retention.ts'
 import type { Hashes } from './server-process.ts'
 import { hashOf, hbaOf, identOf, settingsOf, type SettingsWish } from './settings.ts'
+
+const nobody_waited_for = `synchronous_standby_names = ''\n`
 
 type Wish = Pick<SettingsWish, 'size' | 'endpoint' | 'place' | 'following' | 'floor'>
 
@@ -31,6 +33,10 @@ export async function ensureServerFiles(
   await ensureFile(effect, 'settings', place.settings, settings, place.owner)
   await ensureFile(effect, 'client rules', place.hba, hba, place.owner)
   await ensureFile(effect, 'user map', place.ident, ident, place.owner)
+  // Without it every server would say at every look at its files that it is not there.
+  if (!(await statIfThere(place.synchronous))) {
+    await ensureFile(effect, 'synchronous replicas', place.synchronous, nobody_waited_for, place.owner)
+  }
   return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place, !wish.following) }
 }
 

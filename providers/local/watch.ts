@@ -3,6 +3,7 @@
 // Promises: one call back per death, no mistaking of a reused process id, next to no cost while nothing happens.
 // It only looks; what a death means is for the caller to find out.
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
 import { answers } from './liveness.ts'
 
 export type Watch = {
@@ -23,7 +24,7 @@ export type WatchOptions = {
   urgent?: boolean
   /** Its unix socket, to be asked for an answer now and then. */
   socket_path?: string
-  /** What it works on, to be there whenever it is asked: moved away, it would not notice for long. */
+  /** Its data directory, to be there whenever it is asked: moved away or emptied, it would not notice for long. */
   data?: string
 }
 
@@ -117,7 +118,7 @@ function isSame(one: WatchOptions, other: WatchOptions): boolean {
 const isUrgent = ({ urgent }: Tracked) => urgent === true
 
 async function isWell(socket_path: string, data: string | undefined): Promise<boolean> {
-  if (data !== undefined && !existsSync(data)) return false
+  if (data !== undefined && !existsSync(join(data, 'global', 'pg_control'))) return false
   return await answers(socket_path, answer_within_ms)
 }
 

@@ -85,7 +85,7 @@ begin
   foreach wanted in array array_remove(array[new.port, new.pooler_port], null) loop
     insert into endpoints (region_code, host, port, holder_id) values (new.region_code, new.host, wanted, holder)
       on conflict on constraint endpoint_has_one_holder do nothing;
-    if not exists (
+    if not found and not exists (
       select from endpoints
       where region_code = new.region_code and host = new.host and port = wanted and holder_id = holder)
     then

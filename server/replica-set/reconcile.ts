@@ -69,7 +69,7 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
     state: seen.state,
     settled_generation: seen.settled ? row.generation : row.settled_generation,
     waiting_for: seen.waiting_for ?? null,
-    failing: isFailing(seen, service.power),
+    failing: isFailing({ row, service }, seen),
   })
   for (const { kind, message } of [...seen.happenings, ...storyOf(row, seen)]) {
     await insertEvent(tx, row.service_id, kind, `replica set ${row.name}: ${message}`)
@@ -79,9 +79,10 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
   if (settled_now && service.vpc_id === null) await releaseAddresses(tx, row.service_id, row.replica_set_id)
 }
 
-/** A copy that is under way is no failure, however long it takes: then nothing is there yet. */
-function isFailing(seen: ObservedReplicaSet, power: 'on' | 'off'): boolean {
-  return power === 'on' && !seen.settled && (seen.state === 'not_serving' || seen.state === 'unknown')
+/** It should serve and does not. The first copy is no failure, however long it takes: nothing is there before it. */
+function isFailing({ row, service }: Subject, seen: ObservedReplicaSet): boolean {
+  if (service.power === 'off' || seen.state === 'serving') return false
+  return row.settled_generation > 0 || seen.state !== 'absent'
 }
 
 /** What changed between the last look and this one, in words. Pure. */

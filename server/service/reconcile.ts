@@ -42,9 +42,9 @@ type Subject = { row: ServiceRow; snapshots: SnapshotRow[] }
 export function newServiceReconcile(context: ServiceContext): Reconcile {
   const { db, log, providers } = context
   return async (service_id) => {
-    const row = await findService(db, service_id)
+    const [row, snapshots] = await Promise.all([findService(db, service_id), listSnapshots(db, service_id)])
     if (row === undefined) return { again: 'never', save: async () => {} }
-    const subject = { row, snapshots: await listSnapshots(db, service_id) }
+    const subject = { row, snapshots }
     if (row.state === 'unknown' && row.deleted_at === null) await saveFirstLook(db, service_id)
     const provider = providers.get(row.region_code)
     if (provider === undefined) {

@@ -1,5 +1,5 @@
 // A primary that is lost is replaced by a replica that has everything, and comes back as a replica itself.
-import { mkdir, readFile, rename } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
@@ -90,7 +90,7 @@ test('a busy session of a lost primary is ended before another one takes over', 
   await session.end().catch(() => undefined)
 })
 
-test('a primary that hangs is replaced, and one whose directory was moved away while it ran', async () => {
+test('a primary that hangs is replaced, and one whose directory was moved away or emptied while it ran', async () => {
   const ha = await newHa(1, 1)
   const { world, provider, wanted } = ha
   await ask(provider, wanted, `insert into kept values ('before it hung')`)
@@ -105,8 +105,15 @@ test('a primary that hangs is replaced, and one whose directory was moved away w
   await rename(dataOf(world, wanted, 1), join(world.directory, 'elsewhere', 'data'))
   expect(await happeningsUntilSettled(ha)).toContain('elected')
   expect(await isAlive(moved)).toBe(false)
-  expect(await wordsOf(ha)).toBe('before it hung,before it went')
   expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
+
+  await ask(provider, wanted, `insert into kept values ('before it was emptied')`)
+  for (const name of await readdir(dataOf(world, wanted, 0))) {
+    await rm(join(dataOf(world, wanted, 0), name), { recursive: true, force: true })
+  }
+  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await wordsOf(ha)).toBe('before it hung,before it was emptied,before it went')
+  expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
 })
 
 test('nobody takes over who may lack a commit: without enough replicas the lost primary is started again', async () => {

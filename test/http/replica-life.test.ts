@@ -65,6 +65,21 @@ test('a read replica set is creating, then active, and reads what the primary wr
   expect(as_service.body).toMatchObject({ status: 'READY', endpoint: set.endpoint, forked_from: { is_standby: true } })
 })
 
+test('a set has a pooler and a size of its own', async () => {
+  const at = path(`/replicaSets/${set.id}`)
+  expect(await howdah.call('POST', `${at}/enablePooler`)).toMatchObject({ status: 200 })
+  const pooled = (await sets())[0]?.connection_pooler
+  if (pooled === undefined) throw new Error('the set shows no pooler')
+  expect(await query('select word from kept', pooled)).toEqual(['before'])
+  expect(await howdah.call('POST', `${at}/disablePooler`)).toMatchObject({ status: 200 })
+  await expect(query('select 1', pooled)).rejects.toThrow('ECONNREFUSED')
+  const resized = await howdah.call('POST', `${at}/resize`, { cpu_millis: '1000', memory_gbs: '4' })
+  expect(resized.status).toBe(202)
+  expect(await sets()).toMatchObject([{ status: 'resizing', cpu_millis: 1000, memory_gbs: 4 }])
+  await until(async () => (await sets())[0]?.status === 'active')
+  expect(await query('show shared_buffers', set)).toEqual(['1GB'])
+})
+
 test('the log of each node is read by its number, and there is no other', async () => {
   type Logs = { logs: string[] }
   for (const node of [0, 1]) {

@@ -1,6 +1,8 @@
 // The life of a pooler: it comes back when it ends, outlives the server, stands still while PostgreSQL restarts, and leaves
 // nothing behind.
+import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { noProcessBelow, settle, useWorlds } from '#test/provider/service-fixture.ts'
@@ -32,6 +34,24 @@ poolerTest('a pooler that is killed comes back, and one whose server ended serve
   expect(await poolerPid(world, wanted)).toBe(pid)
   expect((await client.query('select 9 as n')).rows).toEqual([{ n: 9 }])
   await client.end()
+})
+
+poolerTest('a pooler whose port is taken waits for it, and its service serves meanwhile', async () => {
+  const world = await newWorld()
+  const { provider, wanted } = await newPooled(world)
+  const { pooler, ...without } = wanted
+  await settle(provider, { ...without, generation: 2 })
+  const other = createServer().listen(pooler)
+  await once(other, 'listening')
+  expect(await provider.applyService({ ...wanted, generation: 3 })).toMatchObject({
+    state: 'serving',
+    settled: false,
+    waiting_for: expect.stringContaining(`port ${pooler.port} on ${pooler.host} is in use by another program`),
+  })
+  other.close()
+  await once(other, 'close')
+  await settle(provider, { ...wanted, generation: 3 })
+  expect(await askThrough({ provider, wanted }, 'select 7')).toBe('7')
 })
 
 poolerTest('a pooler goes with its service, and is where it was when it is on again', async () => {

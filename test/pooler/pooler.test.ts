@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import { withSuperuser } from '#providers/local/superuser.ts'
 import { placeOf } from '#providers/local/layout.ts'
-import { as_root, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
+import { as_root, ask, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
 import { loginWithoutPassword } from './empty-password.ts'
 import { askThrough, loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
 
@@ -17,7 +17,7 @@ poolerTest('every role gets in, by session and by transaction, and a new passwor
   const { provider, wanted } = pooled
   const own_backend = 'select pg_backend_pid()'
 
-  const session = await loginThrough(pooled)
+  let session = await loginThrough(pooled)
   await session.query('create temp table kept as select 7 as n')
   expect((await session.query('select n from kept')).rows).toEqual([{ n: 7 }])
   expect(await askThrough(pooled, own_backend, transactions)).toBe(await askThrough(pooled, own_backend, transactions))
@@ -30,6 +30,15 @@ poolerTest('every role gets in, by session and by transaction, and a new passwor
   const changed = { ...app, password: 'second secret' }
   await expect(askThrough(pooled, 'select 1', app)).rejects.toThrow(/authentication failed/)
   expect(await askThrough(pooled, 'select current_user', changed)).toBe('app')
+  // Another database of the same name is served like the first one.
+  await session.end()
+  for (const sql of ['drop database tsdb with (force)', 'create database tsdb']) {
+    await ask(provider, wanted, sql, { database: 'postgres' })
+  }
+  await settle(provider, wanted)
+  expect(await askThrough(pooled, 'select current_user', changed)).toBe('app')
+  session = await loginThrough(pooled)
+  await session.query('create temp table kept as select 7 as n')
   await session.query('alter role app nologin')
   await expect(askThrough(pooled, 'select 1', changed)).rejects.toThrow(/no such user/)
 
@@ -57,11 +66,11 @@ poolerTest('the master role may look at statistics, and nobody may command', asy
 poolerTest('who must not get in does not', async () => {
   const pooled = await newPooled(await newWorld())
   const { provider, wanted, world } = pooled
-  const ask = (login: Parameters<typeof loginThrough>[1]) => askThrough(pooled, 'select 1', login)
-  await expect(ask({ password: 'a wrong one' })).rejects.toThrow(/authentication failed/)
-  await expect(ask({ tls: false })).rejects.toThrow(/SSL required/)
-  await expect(ask({ database: 'postgres' })).rejects.toThrow(/no such database/)
-  await expect(ask({ user: 'nobody' })).rejects.toThrow(/no such user/)
+  const knock = (login: Parameters<typeof loginThrough>[1]) => askThrough(pooled, 'select 1', login)
+  await expect(knock({ password: 'a wrong one' })).rejects.toThrow(/authentication failed/)
+  await expect(knock({ tls: false })).rejects.toThrow(/SSL required/)
+  await expect(knock({ database: 'postgres' })).rejects.toThrow(/no such database/)
+  await expect(knock({ user: 'nobody' })).rejects.toThrow(/no such user/)
 
   const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
   await withSuperuser(place, {}, (client) =>
@@ -69,7 +78,7 @@ poolerTest('who must not get in does not', async () => {
                   create role late login password 'a secret' valid until '2020-01-01'; create role bare login`),
   )
   for (const user of ['boss', 'late', 'bare', 'postgres']) {
-    await expect(ask({ user, password: 'a secret' })).rejects.toThrow(/no such user/)
+    await expect(knock({ user, password: 'a secret' })).rejects.toThrow(/no such user/)
   }
   // The roles without a password, which PgBouncer by itself would let in with an empty one.
   for (const user of ['howdah_pooler', 'howdah_standby', 'pgbouncer', 'bare', 'tsdbadmin']) {
@@ -78,9 +87,8 @@ poolerTest('who must not get in does not', async () => {
       expect({ user, database, answers }).toMatchObject({ answers: expect.stringMatching(/^R{0,2}E$/) })
     }
   }
-  await expect(askThrough(pooled, `select pg_catalog.howdah_pooler_lookup('tsdbadmin')`)).rejects.toThrow(
-    /permission denied/,
-  )
+  const looked_up = `select count(*) from pg_catalog.howdah_pooler_lookup('tsdbadmin')`
+  expect(await askThrough(pooled, looked_up)).toBe('0')
 })
 
 poolerTest('there may be 20 clients for each connection by transaction and one by session, and no more', async () => {
@@ -99,4 +107,20 @@ poolerTest('there may be 20 clients for each connection by transaction and one b
   expect(await settle(pooled.provider, pooled.wanted)).toMatchObject({ state: 'serving', happenings: [] })
   for (const socket of knocking.splice(0, 100)) socket.destroy()
   await expect.poll(() => askThrough(pooled, 'select 1').catch(String)).toBe('1')
+})
+
+poolerTest('a role has 17 connections less than there are, by session and by transaction together', async () => {
+  const pooled = await newPooled(await newWorld())
+  const { provider, wanted } = pooled
+  const pooled_connections =
+    'select count(distinct pid) from pg_stat_activity where client_port = -1 and usename = user'
+  const sessions = await Promise.all(Array.from({ length: 50 - 17 }, () => loginThrough(pooled)))
+  await Promise.all(sessions.map((session) => session.query('select 1')))
+  expect(await ask(provider, wanted, pooled_connections)).toBe('33')
+
+  const waiting = askThrough(pooled, pooled_connections, transactions)
+  expect(await ask(provider, wanted, pooled_connections)).toBe('33')
+  await sessions.pop()?.end()
+  expect(await waiting).toBe('33')
+  await Promise.all(sessions.map((session) => session.end()))
 })

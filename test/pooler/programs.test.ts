@@ -24,6 +24,16 @@ test.skipIf(!can_hide)('without PgBouncer a pooler is refused with a sentence th
   expect(stdout).toContain('needs PgBouncer, which this host does not have; install it with apt-get install pgbouncer')
 })
 
+test.skipIf(!can_hide)(
+  'without HAProxy a set of several nodes is refused with a sentence that says how to get it',
+  () => {
+    const { stdout } = runHidden(`
+    import { balancerRefusal } from '${repository}/providers/local/balancer.ts'
+    console.log(await balancerRefusal())`)
+    expect(stdout).toContain('needs HAProxy, which this host does not have; install it with apt-get install haproxy')
+  },
+)
+
 test.skipIf(!can_hide)('the first start as root installs what is missing once, and leaves no daemon of it', () => {
   // At first it has no lists of packages, as in an image.
   fake('apt-get', `case "$*" in *update*) touch ${folder}/lists ;; *install*) test -e ${folder}/lists ;; esac`)

@@ -4,15 +4,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { ask, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import type { Orders } from './apply-main.ts'
-import { newFamily, newSet, readFrom, settleSet, tracesOf } from './set-fixture.ts'
+import { balancedTest, newFamily, newSet, readFrom, settleSet, tracesOf } from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
 
-test(
+balancedTest(
   'a set whose making and removal are killed anywhere ends whole, or without a trace',
   { timeout: 600_000 },
   async () => {

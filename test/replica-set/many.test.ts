@@ -1,16 +1,16 @@
 // Replica sets of several nodes: as many as there may be, and one of them that is late.
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { placeOf, listeningAt, nodeOf } from '#providers/local/layout.ts'
 import { withSuperuser } from '#providers/local/superuser.ts'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { as_root, ask, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { newFamily, newSet, readFrom, settleSet, tracesOf } from './set-fixture.ts'
+import { balancedTest, newFamily, newSet, readFrom, settleSet, tracesOf } from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
 
-test('a set of ten nodes is made, answers from each of them, and goes without a trace', async () => {
+balancedTest('a set of ten nodes is made, answers from each of them, and goes without a trace', async () => {
   const family = await newFamily(await newWorld())
   const { provider, world } = family
   const set = await newSet(family, { nodes: 10 })
@@ -20,7 +20,7 @@ test('a set of ten nodes is made, answers from each of them, and goes without a 
   expect(await tracesOf(world, set)).toEqual([])
 })
 
-test('a node that is far behind gets no new readers until it has caught up', async () => {
+balancedTest('a node that is far behind gets no new readers until it has caught up', async () => {
   const family = await newFamily(await newWorld())
   const { provider, service, world } = family
   const set = await newSet(family, { nodes: 2 })

@@ -1,10 +1,23 @@
 // A replica set beside its service: through a failover and a resize of that, behind a pooler of its own, without a primary
 // for a while, and removed in the middle of being made.
+import { readFile, rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ask, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { withReplicas } from '#test/provider/standby-fixture.ts'
+import { poolerRefusal } from '#providers/local/pooler.ts'
+import { dataOf, nodePid as replicaPid, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
-import { newFamily, newSet, nodePid, readFrom, readerOf, settleSet, tracesOf, untilRead } from './set-fixture.ts'
+import { startReaders } from './readers.ts'
+import {
+  balancedTest,
+  newFamily,
+  newSet,
+  nodePid,
+  readFrom,
+  readerOf,
+  settleSet,
+  tracesOf,
+  untilRead,
+} from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -33,7 +46,38 @@ test('a set follows the new primary of its service, and its service to another s
   expect(await readFrom(provider, set, 'show shared_buffers')).toBe('32MB')
 })
 
-test('the pooler of a set leads to all of its nodes, and to the others when one is killed', async () => {
+balancedTest(
+  'nodes that know more than the new primary are copied anew, and readers are served meanwhile',
+  async () => {
+    const family = await newFamily(await newWorld())
+    const { provider, world } = family
+    const service = withReplicas(family.service, 2, 1, 0)
+    await settle(provider, service)
+    const set = await newSet({ ...family, service }, { nodes: 2 })
+    await settleSet(provider, set)
+    // A replica that gets nothing any more, and a commit that only the set has when the primary is lost with its disk.
+    const receiver = await receiverOf(await replicaPid(world, service, 1))
+    process.kill(receiver, 'SIGSTOP')
+    await ask(provider, service, 'insert into t values (8)')
+    for (const _ of [0, 1]) await untilRead(provider, set, 'select sum(n) from t', '15')
+    process.kill(await postmasterPid(world, service), 'SIGKILL')
+    process.kill(receiver, 'SIGKILL')
+    await rm(dataOf(world, service, 0), { recursive: true })
+    const readers = startReaders(provider, set, 'select sum(n) from t', 1)
+    await settle(provider, service)
+    expect(await ask(provider, service, 'select sum(n) from t')).toBe('7')
+    const { happenings } = await settleSet(provider, set)
+    expect(happenings.map(({ message }) => message.split(':')[0])).toEqual(
+      expect.arrayContaining(['Replica 0 is copied anew', 'Replica 1 is copied anew']),
+    )
+    for (const _ of [0, 1]) await untilRead(provider, set, 'select sum(n) from t', '7')
+    await readers.end()
+    expect(Math.max(...readers.attempts)).toBeLessThanOrEqual(3)
+  },
+)
+
+balancedTest('the pooler of a set leads to all of its nodes, and to the others when one is killed', async (context) => {
+  if ((await poolerRefusal()) !== undefined) context.skip()
   const family = await newFamily(await newWorld())
   const { provider, world, service } = family
   const taken = new Set([service.endpoint.port])
@@ -90,3 +134,14 @@ test('a set that is deleted while its first node is copied leaves nothing', asyn
   expect(await tracesOf(world, set)).toEqual([])
   expect(await ask(provider, service, 'select count(*) from pg_replication_slots')).toBe('0')
 })
+
+/** The process of a replica that takes in what its primary sends. */
+async function receiverOf(postmaster: number): Promise<number> {
+  const children = (await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8'))
+    .split(' ')
+    .filter(Boolean)
+  for (const pid of children) {
+    if ((await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('walreceiver')) return Number(pid)
+  }
+  throw new Error(`the postmaster ${postmaster} has no walreceiver`)
+}

@@ -1,18 +1,25 @@
 // The life of a read replica set by provider calls alone, on real PostgreSQL and HAProxy.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { ask, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
-import { newFamily, newSet, readFrom, settleSet, tracesOf, untilRead } from './set-fixture.ts'
+import { balancedTest, newFamily, newSet, readFrom, settleSet, tracesOf, untilRead } from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
 
 test('a set of one node reads what its service writes, by the same login, and nobody writes there', async () => {
   const family = await newFamily(await newWorld())
   const { provider, service } = family
+  const measured = async () => {
+    const another = await family.world.open()
+    onTestFinished(() => another.close())
+    return (await another.metrics([service])).get(service.service_id)?.replication_lag_bytes
+  }
+  expect(await measured()).toBeUndefined()
   const set = await newSet(family)
   expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
   expect(await readFrom(provider, set, 'select n from t')).toBe('7')
   await ask(provider, service, 'insert into t values (8)')
   await untilRead(provider, set, 'select sum(n) from t', '15')
+  expect(await measured()).toBeGreaterThanOrEqual(0)
   await expect(readFrom(provider, set, 'insert into t values (9)')).rejects.toThrow(/read-only/)
   const deleted = { ...set, deleted: true }
   expect(await provider.applyReplicaSet(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
@@ -21,26 +28,29 @@ test('a set of one node reads what its service writes, by the same login, and no
   expect(await ask(provider, service, 'select sum(n) from t')).toBe('15')
 })
 
-test('a set of several nodes shares its readers among them, stops and starts with its service, and goes', async () => {
-  const family = await newFamily(await newWorld())
-  const { provider, service } = family
-  const set = await newSet(family, { nodes: 2 })
-  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
-  const answering = new Set<string>()
-  for (let read = 0; read < 4; read++) answering.add(await readFrom(provider, set, 'show data_directory'))
-  expect(answering.size).toBe(2)
+balancedTest(
+  'a set of several nodes shares its readers among them, stops and starts with its service, and goes',
+  async () => {
+    const family = await newFamily(await newWorld())
+    const { provider, service } = family
+    const set = await newSet(family, { nodes: 2 })
+    expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
+    const answering = new Set<string>()
+    for (let read = 0; read < 4; read++) answering.add(await readFrom(provider, set, 'show data_directory'))
+    expect(answering.size).toBe(2)
 
-  const off = { ...service, power: 'off' as const }
-  await settle(provider, off)
-  expect(await settleSet(provider, { ...set, service: off })).toMatchObject({ state: 'stopped' })
-  await expect(readFrom(provider, set, 'select 1')).rejects.toThrow(/ECONNREFUSED/)
-  await settle(provider, service)
-  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
+    const off = { ...service, power: 'off' as const }
+    await settle(provider, off)
+    expect(await settleSet(provider, { ...set, service: off })).toMatchObject({ state: 'stopped' })
+    await expect(readFrom(provider, set, 'select 1')).rejects.toThrow(/ECONNREFUSED/)
+    await settle(provider, service)
+    expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
 
-  const changed = { ...service, generation: 2, password_verifier: verifierOf('second password') }
-  await settle(provider, changed)
-  expect(await settleSet(provider, { ...set, service: changed })).toMatchObject({ state: 'serving' })
+    const changed = { ...service, generation: 2, password_verifier: verifierOf('second password') }
+    await settle(provider, changed)
+    expect(await settleSet(provider, { ...set, service: changed })).toMatchObject({ state: 'serving' })
 
-  await settleSet(provider, { ...set, service: { ...service, deleted: true } })
-  expect(await tracesOf(family.world, set)).toEqual([])
-})
+    await settleSet(provider, { ...set, service: { ...service, deleted: true } })
+    expect(await tracesOf(family.world, set)).toEqual([])
+  },
+)

@@ -3,11 +3,15 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, test } from 'vitest'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
+import { findProgram } from '#providers/local/program.ts'
 import type { ObservedReplicaSet, WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
+
+/** For sets of several nodes, which need HAProxy. */
+export const balancedTest = test.skipIf((await findProgram('haproxy')) === undefined)
 
 export type Family = { world: World; provider: LocalProvider; service: WantedService }
 

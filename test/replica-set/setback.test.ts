@@ -1,16 +1,26 @@
 // What a replica set does when something of it is taken away under its readers.
 import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { useWorlds, type World } from '#test/provider/service-fixture.ts'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { startReaders } from './readers.ts'
-import { homeOf, keepWatching, newFamily, newSet, nodePid, readFrom, readerOf, settleSet } from './set-fixture.ts'
+import {
+  balancedTest,
+  homeOf,
+  keepWatching,
+  newFamily,
+  newSet,
+  nodePid,
+  readFrom,
+  readerOf,
+  settleSet,
+} from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
 
-test('readers hardly notice when a node is killed, loses its data, or is resized', async () => {
+balancedTest('readers hardly notice when a node is killed, loses its data, or is resized', async () => {
   const family = await newFamily(await newWorld())
   const { provider, world } = family
   const set = await newSet(family, { nodes: 2 })
@@ -22,7 +32,7 @@ test('readers hardly notice when a node is killed, loses its data, or is resized
   await until(async () => (await nodePid(world, set, 1)) !== killed, { what: 'the node runs again' })
   expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
 
-  expect(watcher.told).toEqual(['Node 1 of the replica set had ended by itself and was started again'])
+  expect(watcher.told).toEqual(['node 1 had ended by itself and was started again'])
 
   await rm(join(homeOf(world, set, 0), 'data'), { recursive: true })
   expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
@@ -39,7 +49,7 @@ test('readers hardly notice when a node is killed, loses its data, or is resized
   expect(Math.max(...readers.attempts)).toBeLessThanOrEqual(3)
 })
 
-test('a balancer that is killed comes back, and new settings cost no connection', async () => {
+balancedTest('a balancer that is killed comes back, and new settings cost no connection', async () => {
   const family = await newFamily(await newWorld())
   const { provider, world } = family
   const set = await newSet(family, { nodes: 2 })
@@ -49,7 +59,7 @@ test('a balancer that is killed comes back, and new settings cost no connection'
   process.kill(killed ?? 0, 'SIGKILL')
   await until(() => readFrom(provider, set, 'select n from t'), { what: 'the balancer is back' })
   await watcher.want(set)
-  expect(watcher.told).toEqual(['The balancer of the replica set had ended by itself and was started again'])
+  expect(watcher.told).toEqual(['the balancer had ended by itself and was started again'])
 
   // Another server finds it as it is.
   const second = await world.open()
@@ -68,7 +78,32 @@ test('a balancer that is killed comes back, and new settings cost no connection'
   expect(await balancerPids(world, set)).toEqual([])
   expect(await readFrom(provider, set, 'select n from t')).toBe('7')
   expect(await readdir(homeOf(world, set))).not.toContain('node-1')
+  expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
+  expect(await balancerPids(world, set)).toHaveLength(1)
 })
+
+test('a node that hangs is noticed, ended and started again', async () => {
+  const family = await newFamily(await newWorld())
+  const { provider, world } = family
+  const set = await newSet(family)
+  await settleSet(provider, set)
+  const watcher = keepWatching(family, set)
+  const hung = await nodePid(world, set)
+  process.kill(hung, 'SIGSTOP')
+  onTestFinished(() => continueIfThere(hung))
+  await until(() => watcher.told.length > 0, { what: 'people are told' })
+  expect(watcher.told).toEqual(['node 0 did not answer any more and was started again'])
+  expect(await readFrom(provider, set, 'select n from t')).toBe('7')
+})
+
+/** A process that stands still could not be ended by others. */
+function continueIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch {
+    // It was ended, as it should be.
+  }
+}
 
 async function balancerPids(world: World, set: WantedReplicaSet): Promise<number[]> {
   const settings = join(homeOf(world, set), 'balancer.cfg')
