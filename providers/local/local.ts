@@ -21,7 +21,7 @@ import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { newMeter } from './metrics.ts'
-import { networkRefusal, vpcRefusal } from './network-refusal.ts'
+import { newNetworkRefusal, vpcRefusal } from './network-refusal.ts'
 import { freePort } from './port.ts'
 import { ensureStopped } from './server-process.ts'
 import { applyService } from './service.ts'
@@ -128,7 +128,6 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
       uid: as_root ? nobody.uid : undefined,
     }),
   ])
-  let refusal: Promise<string | undefined> | undefined
   return {
     directory,
     installation_id: options.installation_id,
@@ -144,7 +143,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
     vpc_watch: newVpcWatch(),
-    networkRefusal: () => (refusal ??= networkRefusal()),
+    networkRefusal: newNetworkRefusal(),
     roles_seen: new Map(),
     deaths_told: new Set(),
     stalls_told: new Set(),
