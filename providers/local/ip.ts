@@ -38,10 +38,17 @@ export async function listIn(namespace: string): Promise<{ links: IpLink[]; rout
   return { links: links as IpLink[], routes: routes as IpRoute[], rules: rules as IpRule[] }
 }
 
-/** Every IPv4 route of the host, those to its own addresses included. */
-export async function listHostRoutes(): Promise<IpRoute[]> {
-  const [routes = []] = await ask(['-4'], ['route show table all'])
+/** The routes of the host that lead nowhere and bear this mark. */
+export async function listUnreachable(protocol: string): Promise<IpRoute[]> {
+  const [routes = []] = await ask(['-4'], [`route show type unreachable proto ${protocol}`])
   return routes as IpRoute[] // iproute2's own form
+}
+
+/** The routes of the host, those to its own addresses included, that have an address in common with a range. */
+export async function listRoutesTouching(cidr: string): Promise<IpRoute[]> {
+  const narrower = `route show table all root ${cidr}`
+  const wider = `route show table all match ${cidr}`
+  return (await ask(['-4'], [narrower, wider])).flat() as IpRoute[] // iproute2's own form
 }
 
 /** Ends the TCP connections of a namespace with a range, as far as the kernel knows how to; both programs are told. */

@@ -28,7 +28,7 @@ export type LocalHost = {
   archive_watch: ArchiveWatch
   balance_watch: BalanceWatch
   vpc_watch: VpcWatch
-  /** Found out once: why there are no networks here. */
+  /** Why there are no networks here. */
   networkRefusal(): Promise<string | undefined>
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>

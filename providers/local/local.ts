@@ -23,7 +23,7 @@ import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './logs.ts'
 import { newMeter } from './metrics.ts'
-import { networkRefusal, vpcRefusal } from './network-refusal.ts'
+import { newNetworkRefusal, vpcRefusal } from './network-refusal.ts'
 import { ensureNodesStopped, findService, removeLimits } from './nodes.ts'
 import { ensurePoolerGone, poolerRefusal } from './pooler.ts'
 import { freePort } from './port.ts'
@@ -137,7 +137,6 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
       uid: as_root ? nobody.uid : undefined,
     }),
   ])
-  let refusal: Promise<string | undefined> | undefined
   return {
     directory,
     installation_id: options.installation_id,
@@ -154,7 +153,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     archive_watch: newArchiveWatch(),
     balance_watch: newBalanceWatch(effect),
     vpc_watch: newVpcWatch(),
-    networkRefusal: () => (refusal ??= networkRefusal()),
+    networkRefusal: newNetworkRefusal(),
     roles_seen: new Map(),
     deaths_told: new Set(),
     stalls_told: new Set(),

@@ -1,6 +1,5 @@
 // What this host lacks for VPCs, and which ranges it cannot give away because it uses them itself. Found out by trying.
-import { overlap } from './cidr.ts'
-import { listHostRoutes, tryNetworks } from './ip.ts'
+import { listRoutesTouching, tryNetworks } from './ip.ts'
 
 type Lack = { finding: string; remedy: string }
 
@@ -8,6 +7,17 @@ type Lack = { finding: string; remedy: string }
 export async function networkRefusal(): Promise<string | undefined> {
   const lack = await networkLack()
   return lack && `services of this region cannot be in a VPC: ${lack.finding}; ${lack.remedy}`
+}
+
+/** Found out once where nothing is missing, and each time anew where somebody may meanwhile have granted it. */
+export function newNetworkRefusal(): () => Promise<string | undefined> {
+  let asked: Promise<string | undefined> | undefined
+  const ask = async () => {
+    const refusal = await networkRefusal()
+    if (refusal !== undefined) asked = undefined
+    return refusal
+  }
+  return () => (asked ??= ask())
 }
 
 export async function networkLack(): Promise<Lack | undefined> {
@@ -26,10 +36,8 @@ export async function networkLack(): Promise<Lack | undefined> {
 
 /** The host's own networks: what its routes lead to, other than everything and nothing. */
 export async function vpcRefusal(cidr: string): Promise<string | undefined> {
-  const routes = await listHostRoutes().catch(() => []) // a host without iproute2 makes no networks either
-  const clash = routes.find(
-    ({ type, dst }) => !leads_nowhere.includes(type ?? '') && dst !== 'default' && overlap(dst, cidr),
-  )
+  const routes = await listRoutesTouching(cidr).catch(() => []) // a host without iproute2 makes no networks either
+  const clash = routes.find(({ type, dst }) => dst !== 'default' && !leads_nowhere.includes(type ?? ''))
   if (!clash) return undefined
   const where = clash.dev === undefined ? '' : ` at ${clash.dev}`
   return `the range ${cidr} overlaps ${clash.dst}${where}, which the host of this region uses itself; choose another range`

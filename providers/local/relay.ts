@@ -17,7 +17,7 @@ const said_chars_max = 1_000
 
 /** The prefix brings a command into the network. */
 export function openRelay(prefix: readonly string[], { host, port }: Endpoint): Relay {
-  const [program = '', ...args] = [...prefix, 'bash', '-c', script, 'bash', host, String(port)]
+  const [program, ...args] = [...prefix, 'bash', '-c', script, 'bash', host, String(port)]
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
   // A group of its own, so that all of it can be ended at once.
   const child = spawn(program, args, { cwd: '/', env, detached: true, stdio: 'pipe' })
@@ -31,7 +31,8 @@ export function openRelay(prefix: readonly string[], { host, port }: Endpoint): 
   })
   return {
     connection,
-    said: () => said.trim().split('\n').at(-1) ?? '',
+    // Which address it was, the caller knows.
+    said: () => (said.trim().split('\n').at(-1) ?? '').replace(/^bash: .*\/dev\/tcp\/[^:]+: /, ''),
     close: () => {
       connection.destroy()
       if (child.pid !== undefined) endGroup(child.pid)

@@ -3,7 +3,7 @@
 // own, told apart by its metric, so that VPCs with the same range never share one.
 import type { WantedVpc } from '../provider.ts'
 import type { Effect } from './effect.ts'
-import { changeNetwork, listHostRoutes, type IpRoute } from './ip.ts'
+import { changeNetwork, listUnreachable } from './ip.ts'
 import { metricOf, type Named } from './vpc-name.ts'
 
 type Host = Named & { effect: Effect }
@@ -13,7 +13,7 @@ const protocol = '172'
 
 export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Promise<void> {
   const metric = metricOf(host, vpc_id)
-  const found = (await listBarriers()).filter((route) => route.metric === metric)
+  const found = (await listUnreachable(protocol)).filter((route) => route.metric === metric)
   if (found.some(({ dst }) => dst === cidr)) return
   await host.effect('host route: add')
   await changeNetwork(undefined, [`route add ${wordsOf(cidr, metric)}`])
@@ -21,15 +21,11 @@ export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Pr
 
 export async function ensureBarrierGone(host: Host, vpc_id: string): Promise<void> {
   const metric = metricOf(host, vpc_id)
-  const found = (await listBarriers()).filter((route) => route.metric === metric)
+  const found = (await listUnreachable(protocol)).filter((route) => route.metric === metric)
   if (found.length === 0) return
   await host.effect('host route: remove')
   const lines = found.map(({ dst }) => `route delete ${wordsOf(dst, metric)}`)
   await changeNetwork(undefined, lines)
-}
-
-async function listBarriers(): Promise<IpRoute[]> {
-  return (await listHostRoutes()).filter((route) => route.type === 'unreachable' && route.protocol === protocol)
 }
 
 const wordsOf = (cidr: string, metric: number) => `unreachable ${cidr} proto ${protocol} metric ${metric}`

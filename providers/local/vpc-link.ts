@@ -29,7 +29,7 @@ export async function cutLink(effect: Effect, network: Network, peer: { vpc_id: 
   const link = linkTo(peer.vpc_id)
   if (network.links.get(link)?.up) {
     await effect('link: cut')
-    await changeNetwork(network.namespace, [`link set ${link} down`])
+    await changeLink(network, peer.vpc_id, `link set ${link} down`)
   }
   const far = await findNetwork(peer.namespace)
   if (far) {
@@ -64,10 +64,14 @@ async function ensureEnd(effect: Effect, { cidr, network }: Side, far: Side, who
 }
 
 /** The other end goes with it. */
-async function removeEnd(effect: Effect, { namespace }: Network, peer_id: string): Promise<void> {
+async function removeEnd(effect: Effect, network: Network, peer_id: string): Promise<void> {
   await effect('link: remove')
-  await changeNetwork(namespace, [`link delete ${linkTo(peer_id)}`]).catch(async (error: unknown) => {
-    // The other side may have been faster.
+  await changeLink(network, peer_id, `link delete ${linkTo(peer_id)}`)
+}
+
+/** For changes on the way to no link: the other side may have been faster, and then there is nothing left to change. */
+async function changeLink({ namespace }: Network, peer_id: string, line: string): Promise<void> {
+  await changeNetwork(namespace, [line]).catch(async (error: unknown) => {
     if ((await findNetwork(namespace))?.links.has(linkTo(peer_id))) throw error
   })
 }

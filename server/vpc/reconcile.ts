@@ -14,6 +14,7 @@ import {
   listVpcIds,
   removeVpc,
   saveVpcObserved,
+  vpcIdWasGiven,
   vpcIsInhabited,
   type VpcRow,
 } from './store.ts'
@@ -27,7 +28,11 @@ type Context = Pick<ServiceContext, 'db' | 'log' | 'providers'>
 export function newVpcReconcile({ db, log, providers }: Context): Reconcile {
   return async (key) => {
     const row = await findVpc(db, Number(key))
-    if (row === undefined) return removeLeftover([...providers.values()], key)
+    if (row === undefined) {
+      // One that another store made, such as when this server was started with the wrong one, is not ours to remove.
+      const was_ours = await vpcIdWasGiven(db, Number(key))
+      return removeLeftover(was_ours ? [...providers.values()] : [], key)
+    }
     const provider = providers.get(row.region_code)
     if (provider === undefined) {
       const error = `region ${row.region_code} is not configured on this server`

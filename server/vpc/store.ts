@@ -62,6 +62,14 @@ export async function listVpcIds(sql: Sql): Promise<number[]> {
   return rows.map((row) => row.id)
 }
 
+/** Whether this store has ever given a VPC this id. */
+export async function vpcIdWasGiven(sql: Sql, id: number): Promise<boolean> {
+  const [row] = await sql.query<{ given: boolean }>(`select is_called and $1 <= last_value as given from vpcs_id_seq`, [
+    id,
+  ])
+  return row?.given === true
+}
+
 /** Of the project, with an address in common. */
 export async function findOverlapping(sql: Sql, project_id: string, cidr: string): Promise<VpcRow | undefined> {
   const [row] = await sql.query<VpcRow>(

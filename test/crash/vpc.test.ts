@@ -1,5 +1,5 @@
 // VPCs when the server dies: killed in the middle of every verb it finishes the work after its next start; networks that
-// vanished meanwhile are made again, and those that nobody wants any more go.
+// vanished meanwhile are made again, and those that nobody wants any more go, unless they are another store's.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,6 +51,8 @@ async function killedAt(effect: string, request: () => Promise<unknown>): Promis
 
 const installationId = () => readFileSync(join(place.data_dir, 'installation-id'), 'utf8').trim()
 
+const nameOf = (vpc_id: string) => namespaceOf({ installation_id: installationId() }, vpc_id)
+
 const traces = () => [...listNamespaces(installationId()), ...listBarriers(installationId())]
 
 async function untilReady(at: string): Promise<Service> {
@@ -97,33 +99,38 @@ test.skipIf(why)(
   },
 )
 
-test.skipIf(why)(`networks are made again after a reboot, and those of nobody go${why}`, async () => {
-  const vpc = await newVpc('10.83.0.0/24')
-  const leftover = await newVpc('10.84.0.0/24')
-  const { body: service } = await call('POST', `${project}/services`, { name: 'x', cpu_millis: 'shared' })
-  const at = `${project}/services/${service.service_id}`
-  await untilReady(at)
-  await call('POST', `${at}/attachToVPC`, { vpc_id: vpc.id })
-  await untilReady(at)
-  await until(() => listNamespaces(installationId()).length === 2)
-  await server.end('SIGTERM')
-  execFileSync('ip', ['netns', 'delete', namespaceOf({ installation_id: installationId() }, vpc.id)])
-  db = openDb(storeUrlOf(place.data_dir))
-  await db.query('delete from vpcs where id = $1', [leftover.id])
-  await db.query(`delete from work where kind = 'vpc'`)
-  server = await startServerProcess(place)
-  await until(
-    () => listNamespaces(installationId()).join() === namespaceOf({ installation_id: installationId() }, vpc.id),
-  )
-  // Not READY as it was before the start: somebody has looked since.
-  const looked = `select from work where kind = 'service' and key = $1 and lease_token is null and due_at > now()`
-  await until(async () => (await db?.query(looked, [service.service_id]))?.length)
-  await untilReady(at)
-})
+test.skipIf(why)(
+  `networks are made again after a reboot, those of nobody go, and those of another store stay${why}`,
+  async () => {
+    const vpc = await newVpc('10.83.0.0/24')
+    const leftover = await newVpc('10.84.0.0/24')
+    const { body: service } = await call('POST', `${project}/services`, { name: 'x', cpu_millis: 'shared' })
+    const at = `${project}/services/${service.service_id}`
+    await untilReady(at)
+    await call('POST', `${at}/attachToVPC`, { vpc_id: vpc.id })
+    await untilReady(at)
+    await until(() => listNamespaces(installationId()).length === 2)
+    await server.end('SIGTERM')
+    execFileSync('ip', ['netns', 'delete', nameOf(vpc.id)])
+    db = openDb(storeUrlOf(place.data_dir))
+    await db.query('delete from vpcs where id = $1', [leftover.id])
+    await db.query(`delete from work where kind = 'vpc'`)
+    // Of a store that knew more VPCs than this one does: somebody may have started with the wrong one.
+    const foreign = nameOf('2000')
+    execFileSync('ip', ['netns', 'add', foreign])
+    server = await startServerProcess(place)
+    const wanted = [nameOf(vpc.id), foreign].toSorted()
+    await until(() => listNamespaces(installationId()).toSorted().join() === wanted.join())
+    // Not READY as it was before the start: somebody has looked since.
+    const looked = `select from work where kind = 'service' and key = $1 and lease_token is null and due_at > now()`
+    await until(async () => (await db?.query(looked, [service.service_id]))?.length)
+    await untilReady(at)
+    expect(listNamespaces(installationId())).toContain(foreign)
+  },
+)
 
 /** The interfaces in a VPC that lead to others. */
 function linksOf(vpc_id: string): string[] {
-  const namespace = namespaceOf({ installation_id: installationId() }, vpc_id)
-  const lines = execFileSync('ip', ['-n', namespace, '-o', 'link', 'show', 'type', 'veth'], { encoding: 'utf8' })
+  const lines = execFileSync('ip', ['-n', nameOf(vpc_id), '-o', 'link', 'show', 'type', 'veth'], { encoding: 'utf8' })
   return lines.split('\n').filter(Boolean)
 }

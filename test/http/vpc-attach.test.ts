@@ -45,6 +45,12 @@ async function newVpc(cidr: string): Promise<Vpc> {
 describe('as rows of a region that nobody runs', () => {
   let ports = 0
 
+  // Looked at again and again in vain, for as long as they are there.
+  afterAll(async () => {
+    await callers.db.query(`delete from services where region_code = 'elsewhere'`)
+    await callers.db.query(`delete from vpcs where region_code = 'elsewhere'`)
+  })
+
   /** A service that seems READY and stays so until somebody wants something of it. */
   async function insertService(): Promise<string> {
     const [row] = await callers.db.query<{ service_id: string }>(

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { listenOf, probeInside } from '#providers/local/service-network.ts'
 import { namespaceOf } from '#providers/local/vpc-name.ts'
 import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { askIn, loginIn, newVpc, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
+import { askIn, loginIn, newVpc, processesIn, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -30,12 +31,16 @@ test.skipIf(why)(`attach moves a service into its VPC, detach brings it back, wi
   expect((await stat(`/proc/${pid}`)).uid).toBe(70_000 + home.endpoint.port)
   expect(await settle(provider, inside)).toMatchObject({ state: 'serving' })
   expect(await postmasterPid(world, home)).toBe(pid)
+  expect(processesIn(world, '1000')).toContain(String(pid))
 
   const session = await loginIn(world, provider, '1000', inside)
   expect(await settle(provider, { ...home, generation: 3 })).toMatchObject({ state: 'serving' })
   expect(await session.broken).toMatch(/terminating connection due to administrator command/)
   expect(await ask(provider, home, 'select n from kept')).toBe('7')
   await expect(loginIn(world, provider, '1000', inside)).rejects.toThrow(/ECONNREFUSED/)
+  const wish = { endpoint: listenOf(inside), authority_pem: provider.authority_pem, password_verifier: '' }
+  expect(await probeInside(world, inside.network, wish)).toEqual({ result: 'failed', reason: 'Connection refused' })
+  await until(() => processesIn(world, '1000').length === 0, { what: 'nobody is left in the VPC' })
 })
 
 test.skipIf(why)(`a service waits for its network, and moves when the network was made anew${why}`, async () => {

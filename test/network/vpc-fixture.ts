@@ -101,6 +101,12 @@ export function tracesOf(world: World, vpc_ids: readonly string[]): string[] {
   return [...namespaces, ...routes.filter((route) => metrics.some((metric) => route.includes(metric)))]
 }
 
+/** The process ids of everything that runs in the VPC's network. */
+export function processesIn(world: World, vpc_id: string): string[] {
+  const pids = execFileSync('ip', ['netns', 'pids', namespaceOf(world, vpc_id)], { encoding: 'utf8' })
+  return pids.split('\n').filter(Boolean)
+}
+
 function linesOf(child: ChildProcess) {
   const all: string[] = []
   let rest = ''

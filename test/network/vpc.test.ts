@@ -10,7 +10,7 @@ import { newVpc, runIn, settleVpc, tracesOf, why_no_networks as why } from './vp
 
 const { newWorld } = useWorlds()
 
-const ip = (...args: string[]) => execFileSync('ip', args, { encoding: 'utf8' })
+const ip = (...args: string[]) => execFileSync('ip', args, { encoding: 'utf8', stdio: 'pipe' })
 
 test.skipIf(why)(`a VPC has its address and no way out, and goes without a trace${why}`, async () => {
   const world = await newWorld()
