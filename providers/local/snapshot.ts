@@ -4,6 +4,7 @@
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ObservedSnapshot, WantedService } from '../provider.ts'
+import { ensureArchiveSparse } from './archive-space.ts'
 import { pruneArchive } from './archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
 import { syncTree } from './copy-tree.ts'
@@ -34,6 +35,7 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     if (found) facts.set(id, found)
   }
   await prune(host, place, [...facts.values()])
+  await ensureArchiveSparse(host.effect, place)
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
     const found = facts.get(snapshot_id)
     if (found && !deleted) {
