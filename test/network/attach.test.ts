@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { listenOf, probeInside } from '#providers/local/service-network.ts'
+import { listenOf, probeAt } from '#providers/local/service-network.ts'
 import { namespaceOf } from '#providers/local/vpc-name.ts'
 import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
@@ -39,7 +39,7 @@ test.skipIf(why)(`attach moves a service into its VPC, detach brings it back, wi
   expect(await ask(provider, home, 'select n from kept')).toBe('7')
   await expect(loginIn(world, provider, '1000', inside)).rejects.toThrow(/ECONNREFUSED/)
   const wish = { endpoint: listenOf(inside), authority_pem: provider.authority_pem, password_verifier: '' }
-  expect(await probeInside(world, inside.network, wish)).toEqual({ result: 'failed', reason: 'Connection refused' })
+  expect(await probeAt(world, inside.network, wish)).toEqual({ result: 'failed', reason: 'Connection refused' })
   await until(() => processesIn(world, '1000').length === 0, { what: 'nobody is left in the VPC' })
 })
 
