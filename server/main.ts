@@ -110,14 +110,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
 
   const provider = await openProvider(config, installation, log, options)
   opened.defer(() => provider.close())
-  provider.watch((id) => {
-    // Not heard because the store is away: the next routine look finds out.
-    alarm(db, watched_kinds, id).catch((error: unknown) => log.warn({ err: error, id }, 'an alarm failed'))
-  })
-
-  provider.watchVpcs((vpc_id) => {
-    nudgeVpc({ db }, vpc_id).catch((error: unknown) => log.warn({ err: error, vpc_id }, 'a nudge failed'))
-  })
+  hear(provider, db, log)
 
   const providers = new Map([[config.region, provider]])
   const telemetry = newTelemetry()
@@ -173,6 +166,16 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
       log.info({}, 'server stopped')
     },
   }
+}
+
+/** What a provider calls out is not heard while the store is away: the next routine look finds out. */
+function hear(provider: LocalProvider, db: Db, log: Log): void {
+  provider.watch((id) => {
+    alarm(db, watched_kinds, id).catch((error: unknown) => log.warn({ err: error, id }, 'an alarm failed'))
+  })
+  provider.watchVpcs((vpc_id) => {
+    nudgeVpc({ db }, vpc_id).catch((error: unknown) => log.warn({ err: error, vpc_id }, 'a nudge failed'))
+  })
 }
 
 type Parts = {
