@@ -39,9 +39,15 @@ export async function cutLink(effect: Effect, network: Network, peer: { vpc_id: 
   await removeEnd(effect, network, peer.vpc_id)
 }
 
+/**
+ * Neither end asks who has an address: there is only the other end, and it has the same hardware address. Whether such
+ * questions are answered for addresses of another interface is a setting of the host, which new namespaces inherit.
+ */
+const silent = 'address 02:00:00:00:00:01 arp off'
+
 async function makeLink(effect: Effect, one: Side, other: Side): Promise<void> {
   const [near_end, far_end] = [linkTo(other.vpc_id), linkTo(one.vpc_id)]
-  const line = `link add ${near_end} type veth peer name ${far_end} netns ${other.network.namespace}`
+  const line = `link add ${near_end} ${silent} type veth peer name ${far_end} ${silent} netns ${other.network.namespace}`
   await effect('link: make')
   await changeNetwork(one.network.namespace, [line]).catch(async (error: unknown) => {
     // The other side may have been faster; both ends come into being at once.
