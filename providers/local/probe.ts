@@ -49,6 +49,9 @@ async function exchange(wish: ProbeWish, sockets: Socket[], expiry: AbortSignal)
   tls.write(saslInitialResponse())
   const first = await messageFrom(tls, expiry)
   const [, salt, iterations] = /,s=([^,]+),i=(\d+)$/.exec(first.subarray(4).toString()) ?? []
+  // Without a farewell the server would note a broken connection in the customer's log.
+  tls.end()
+  await happens(tls, 'finish', expiry).catch(() => undefined)
   return `${iterations}:${salt}`
 }
 
@@ -100,7 +103,11 @@ async function bytesOf(socket: Socket, count: number, expiry: AbortSignal): Prom
   }
 }
 
-async function happens(socket: Socket, event: 'connect' | 'secureConnect' | 'readable', expiry: AbortSignal) {
+async function happens(
+  socket: Socket,
+  event: 'connect' | 'secureConnect' | 'readable' | 'finish',
+  expiry: AbortSignal,
+) {
   await new Promise<void>((resolve, reject) => {
     const settle = (end: () => void) => {
       socket.off(event, onEvent).off('error', onError).off('close', onClose)
