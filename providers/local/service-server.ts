@@ -34,11 +34,12 @@ export async function ensureRunning(
   const { postmaster, died } = await findPostmaster(place)
   if (!postmaster) return await startHere(host, place, wanted, start, happenings, died)
   if (postmaster.settings_hash === start.settings_hash) {
-    await ensureReloaded(effect, place, postmaster, start.files_hash)
-    if (postmaster.ready) return postmaster
-    await ensureLimits(host, place, wanted.size)
-    const ready = await readyPostmaster(place)
-    return ready ?? setback('not_serving', still_starting, look_again_soon_seconds)
+    if (!postmaster.ready) await ensureLimits(host, place, wanted.size)
+    const ready = postmaster.ready ? postmaster : await readyPostmaster(place)
+    if (!ready) return setback('not_serving', still_starting, look_again_soon_seconds)
+    // Not before: one that has hardly begun ends by the same signal.
+    await ensureReloaded(effect, place, ready, start.files_hash)
+    return ready
   }
   host.watch.forget(place.service_id)
   await ensureStandbysRisen(host, place, wanted, start.installation)
