@@ -59,6 +59,8 @@ balancedTest(
     await settle(provider, changed)
     expect(await settleSet(provider, { ...set, service: changed })).toMatchObject({ state: 'serving' })
 
+    await provider.stopAll()
+    expect((await tracesOf(family.world, set)).filter((trace) => trace.includes('\0'))).toEqual([])
     await settleSet(provider, { ...set, service: { ...service, deleted: true } })
     expect(await tracesOf(family.world, set)).toEqual([])
   },
