@@ -49,7 +49,11 @@ export async function ensureRunning(
   return await startHere(host, place, wanted, start, happenings, false)
 }
 
-export async function ensureLimits({ effect, limits }: LocalHost, place: Place, size: Size): Promise<void> {
+export async function ensureLimits(
+  { effect, limits }: LocalHost,
+  place: Place,
+  size: Size | 'starting',
+): Promise<void> {
   await effect('limits: set')
   await limits.ensure(groupOf(place), size)
 }
@@ -81,7 +85,7 @@ async function startHere(
     )
   }
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
-  await ensureLimits(host, place, 'shared')
+  await ensureLimits(host, place, 'starting')
   const started = await startPostmaster(effect, place, { ...hashes, bin: installation.bin, limits, died })
   const begun = typeof started !== 'string' || started === still_starting
   if (died && begun) {

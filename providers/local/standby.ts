@@ -119,7 +119,7 @@ export async function ensureStandbyRunning(
   }
   // A start is a burst of work; the limits of its size follow at once.
   await effect('limits: set')
-  await limits.ensure(groupOf(place), 'shared')
+  await limits.ensure(groupOf(place), 'starting')
   const started = await startPostmaster(effect, place, { ...hashes, bin: installation.bin, limits, died })
   return typeof started === 'string' ? started : { ...started, found: false }
 }
