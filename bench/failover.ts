@@ -30,7 +30,11 @@ await inPlace(20, async ({ folder, description, runs, gb }) => {
       [2, 1],
     ] as const) {
       figures.push(
-        ...figuresOf(`${replicas} replicas, ${sync} synchronous`, floor, await outages(bench, runs, replicas, sync)),
+        ...figuresOf(
+          `${replicas} ${replicas === 1 ? 'replica' : 'replicas'}, ${sync} synchronous`,
+          floor,
+          await outages(bench, runs, replicas, sync),
+        ),
       )
     }
     for (const size of gb) figures.push(await creation(bench, folder, Math.min(runs, 5), size))
@@ -75,9 +79,17 @@ async function outage(service: ReadyService, nodes: Nodes, ca: string): Promise<
   const processes = nodes.processes(nodes.primary())
   return await timed(async () => {
     // The whole of it, so that no session of the lost one can answer once more.
-    for (const pid of processes) process.kill(pid, 'SIGKILL')
+    for (const pid of processes) killIfThere(pid)
     while (!(await writes(service, ca))) await pause(poll_ms)
   })
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended with its postmaster.
+  }
 }
 
 async function writes({ endpoint, initial_password }: ReadyService, ca: string): Promise<boolean> {

@@ -11,6 +11,7 @@ const wish: BalancerWish = {
     address: { host: `127.100.0.${node + 1}`, port: 5_501 },
   })),
   connections_max: 200,
+  prefix: [],
 }
 
 test('the settings carry their own hash, and another wish has another one', () => {
@@ -20,6 +21,7 @@ test('the settings carry their own hash, and another wish has another one', () =
   const others: BalancerWish[] = [
     { ...wish, connections_max: 300 },
     { ...wish, nodes: wish.nodes.slice(1) },
+    { ...wish, prefix: ['nsenter', '--net=/run/netns/x', '--'] },
     { ...wish, listen: { host: '127.0.0.1', port: 5_502 } },
   ]
   for (const other of others) expect(balancerSettingsOf(other).hash).not.toBe(hash)

@@ -21,6 +21,8 @@ export type BalancerWish = {
   sockets: string
   nodes: readonly BalancedNode[]
   connections_max: number
+  /** What brings it into its network: one that runs in another network is not the one that is wanted. */
+  prefix: readonly string[]
 }
 
 export type BalancerSettings = { text: string; hash: string }
@@ -36,7 +38,7 @@ export const controlSocketOf = (sockets: string) => `${sockets}/balancer`
 
 export function balancerSettingsOf(wish: BalancerWish): BalancerSettings {
   const [head, body] = [headOf(wish), bodyOf(wish)]
-  const hash = hashOf([head, body])
+  const hash = hashOf([head, body, ...wish.prefix])
   return {
     text: `# Written by Howdah; changes made here are undone at the next look.\n${head}  description ${hash}\n${body}`,
     hash,

@@ -43,15 +43,21 @@ export async function balancerRefusal(): Promise<string | undefined> {
 export type BalancerSeen = { waiting_for?: string; happenings: readonly Happening[] }
 
 export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<BalancerSeen> {
-  const { place } = wish
+  const { place, network } = wish
   const program = await findProgram('haproxy')
   if (program === undefined) return { waiting_for: refusal, happenings: [] }
-  const { text, hash } = balancerSettingsOf({ ...wish, sockets: place.service_sockets })
+  const { text, hash } = balancerSettingsOf({
+    ...wish,
+    sockets: place.service_sockets,
+    prefix: networkPrefix(host, network),
+  })
   await ensureFile(host.effect, 'balancer settings', settingsPathOf(place), text, place.owner)
   await host.effect('balancer: limits')
   await host.limits.ensure(balancerGroupOf(place), wish.size)
-  const found = await findUsable(host, wish)
-  const died = found === undefined && (await hasBalancer(place))
+  const anywhere = await findBalancer(place)
+  // One in another network cannot hand over its sockets: it is as good as gone.
+  const found = anywhere && (await isInNetwork(host, network, anywhere.pid)) ? anywhere : undefined
+  const died = anywhere === undefined && (await hasBalancer(place))
   const running = found?.hash === hash ? found : await startBalancer(host, wish, program, hash, found)
   if (typeof running === 'string') return { waiting_for: running, happenings: [] }
   host.watch.track(watchedAs(place), running.pid)
@@ -76,12 +82,6 @@ export async function ensureBalancerGone(host: LocalHost, place: Place): Promise
 }
 
 type Found = { pid: number; hash: string | undefined }
-
-/** One in another network cannot hand over its sockets: it is as good as gone. */
-async function findUsable(host: LocalHost, { place, network }: Balancing): Promise<Found | undefined> {
-  const found = await findBalancer(place)
-  return found && (await isInNetwork(host, network, found.pid)) ? found : undefined
-}
 
 async function findBalancer(place: Place): Promise<Found | undefined> {
   const info = await askBalancer(place.service_sockets, 'show info')

@@ -8,7 +8,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Happening, WantedService } from '../provider.ts'
 import { ensureNodeHome, majorOf } from './data-directory.ts'
-import { readIfThere, statIfThere } from './effect.ts'
+import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from './effect.ts'
 import { ensureFenced } from './fence.ts'
 import { findHold } from './hold.ts'
 import { nodeOf, type Place } from './layout.ts'
@@ -32,6 +32,8 @@ export type PrimarySeen = { place: Place; happenings: Happening[]; waiting_for?:
 
 /** Twice as much as the watch waits before it tells that a server is silent. */
 const answer_within_ms = 4_000
+/** A few attempts at starting it. */
+const down_patience_ms = 15_000
 
 /** Before anything else is done to a service that should serve: afterwards the primary's node is the one to go on with. */
 export async function ensurePrimary(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
@@ -40,7 +42,7 @@ export async function ensurePrimary(host: LocalHost, base: Place, wanted: Wanted
   const place = nodeOf(base, primary.node, 'primary')
   const standbys = (await listNodes(base)).filter((node) => node !== primary.node)
   if (standbys.length === 0) return { place, happenings: [] }
-  const trouble = await troubleOf(place)
+  const trouble = await troubleOf(host, place)
   const change = { host, base, wanted, primary, standbys }
   if (trouble !== undefined) return await replace(change, trouble)
   await ensureLeading(host.effect, place)
@@ -66,17 +68,30 @@ async function hasData({ data }: Place): Promise<boolean> {
 type Trouble = { what: string; data_is_there: boolean }
 
 /** Why the primary is lost; undefined while it is well, starting, or was stopped by somebody who wanted that. */
-async function troubleOf(place: Place): Promise<Trouble | undefined> {
+async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble | undefined> {
   const name = `the primary (node ${place.node})`
   if (!(await hasData(place))) return { what: `${name} has lost its data directory`, data_is_there: false }
   const { postmaster, died } = await findPostmaster(place)
   if (died) return { what: `${name} has ended by itself`, data_is_there: true }
-  if (!postmaster?.ready || !(await listensAsPrimary(place))) return undefined
+  if (!postmaster) {
+    return (await staysDown(effect, place)) ? { what: `${name} does not start`, data_is_there: true } : undefined
+  }
+  await ensureRemoved(effect, 'sign of being down', downOf(place))
+  if (!postmaster.ready || !(await listensAsPrimary(place))) return undefined
   // One that is about to move into a VPC, or out of one, still listens where it was.
   const { port } = await inForce(place)
   if (await answers(join(place.sockets, `.s.PGSQL.${port}`), answer_within_ms)) return undefined
   return { what: `${name} does not answer`, data_is_there: true }
 }
+
+/** Whether every look for a while has found it down, and none could start it; the age of a file says since when. */
+async function staysDown(effect: Effect, place: Place): Promise<boolean> {
+  await ensureFile(effect, 'sign of being down', downOf(place), String(place.node), undefined)
+  const seen = await statIfThere(downOf(place))
+  return seen !== undefined && Date.now() - seen.mtimeMs > down_patience_ms
+}
+
+const downOf = ({ home }: Place) => join(home, 'primary-down')
 
 async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
   const { host, base, primary } = change

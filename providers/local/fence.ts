@@ -27,15 +27,21 @@ async function processesOf(place: Place): Promise<number[]> {
 }
 
 async function isOf(place: Place, pid: number): Promise<boolean> {
-  if (place.owner && (await statIfThere(`/proc/${pid}`))?.uid !== place.owner.uid) return false
+  const uid = place.owner && (await statIfThere(`/proc/${pid}`))?.uid
+  const words = uid === place.owner?.uid || uid === 0 ? await wordsOf(pid) : []
+  const at = words.indexOf('-D')
+  // Also one that is still on its way to its own user and its program.
+  if (at > 0 && words[at + 1] === place.data && words[at - 1]?.endsWith('/postgres')) return true
+  if (uid !== place.owner?.uid) return false
   const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
   if (cwd === place.data || cwd === `${place.data} (deleted)`) return true
-  const words = (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
-  const at = words.indexOf('-D')
-  if (at >= 0 && words[at + 1] === place.data) return true
   // Its directory was moved away: it is of the service, and not in the directory of any other node.
   const titled = words[0]?.startsWith(`postgres: howdah/${place.service_id}/`) === true
   return titled && !(cwd.startsWith(join(place.home, '/')) && cwd.endsWith('/data'))
+}
+
+async function wordsOf(pid: number): Promise<string[]> {
+  return (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
 }
 
 function killIfThere(pid: number): void {

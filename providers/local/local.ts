@@ -85,6 +85,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     watch: (onChange) => {
       host.watch.onChange(onChange)
       host.archive_watch.onStall(onChange)
+      host.jobs.onEnd(onChange)
       host.balance_watch.onMissing(onChange)
       host.vpc_watch.onServiceChange(onChange)
     },

@@ -52,6 +52,14 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Pure: the primary, and of the others first those that have data, because a copy takes long; the lowest numbers of each. */
+export function nodesOf(primary: number, replica_count: number, with_data: readonly number[]): number[] {
+  const there = with_data.filter((node) => node !== primary).toSorted((a, b) => a - b)
+  const fresh = Array.from({ length: there.length + replica_count + 1 }, (_, node) => node)
+  const others = [...there, ...fresh.filter((node) => node !== primary && !there.includes(node))]
+  return [primary, ...others.slice(0, replica_count)]
+}
+
 /** Whether some process is copying this node's data. */
 export async function isBeingMade(place: Place): Promise<boolean> {
   return (await findHold({ ...place, copying: place.making })) !== undefined

@@ -6,6 +6,7 @@
 // 3. Nothing that a customer does a thousand times a second is logged.
 import type { Endpoint } from '../provider.ts'
 import { master_database, master_role, type Place } from './layout.ts'
+import { isAtLeast } from './pooler-program.ts'
 import { pooler_lookup } from './pooler-role.ts'
 import { pooler_role } from './settings.ts'
 
@@ -17,6 +18,8 @@ export type PoolerSettingsWish = {
   place: Place
   files: PoolerFiles
   max_connections: number
+  /** Of PgBouncer. */
+  version: string
 }
 
 export type PoolerFiles = ReturnType<typeof poolerFilesOf>
@@ -26,6 +29,8 @@ export const transaction_database = `${master_database}_transaction`
 /** Connections that the pooler leaves to direct logins and to PostgreSQL's own needs. */
 const direct_connections = 17
 const transaction_clients_each = 20
+/** Kept on each connection; PgBouncer's own default where it has one. */
+const prepared_statements_max = 200
 
 /** The folder is PgBouncer's own; all other files are ours, and it may read the two that it needs. */
 export function poolerFilesOf({ home }: Place) {
@@ -43,21 +48,23 @@ export function poolerFilesOf({ home }: Place) {
   }
 }
 
-/** How many may be served at once by session, and how many clients there may be in all. */
-export function poolerLimitsOf(max_connections: number): { servers: number; clients: number } {
+/** How many may be served at once, and how many clients there may be by session and by transaction. */
+export function poolerLimitsOf(max_connections: number) {
   const servers = Math.max(1, max_connections - direct_connections)
-  return { servers, clients: servers + servers * transaction_clients_each }
+  return { servers, session_clients: servers, transaction_clients: servers * transaction_clients_each }
 }
 
 export function poolerSettingsOf(wish: PoolerSettingsWish): string {
-  const { servers } = poolerLimitsOf(wish.max_connections)
+  const { servers, session_clients, transaction_clients } = poolerLimitsOf(wish.max_connections)
   const target = `host=${quoted(wish.target_sockets)} port=${wish.target_port} dbname=${master_database}`
   const pool = `auth_user=${pooler_role} pool_size=${servers} max_db_connections=${servers}`
+  // Older ones know only how many there may be in all.
+  const at_most = (clients: number) => (isAtLeast(wish.version, '1.24') ? ` max_db_client_connections=${clients}` : '')
   return [
     '; Written by Howdah; changes made here are undone at the next look.',
     '[databases]',
-    `${master_database} = ${target} ${pool} pool_mode=session`,
-    `${transaction_database} = ${target} ${pool} pool_mode=transaction`,
+    `${master_database} = ${target} ${pool} pool_mode=session${at_most(session_clients)}`,
+    `${transaction_database} = ${target} ${pool} pool_mode=transaction${at_most(transaction_clients)}`,
     '[pgbouncer]',
     ...Object.entries(valuesOf(wish)).map(([name, value]) => `${name} = ${value}`),
     '',
@@ -73,8 +80,8 @@ export function poolerUsersOf(password_verifier: string): string {
     .join('')
 }
 
-function valuesOf({ listen, place, files, max_connections }: PoolerSettingsWish) {
-  const { servers, clients } = poolerLimitsOf(max_connections)
+function valuesOf({ listen, place, files, max_connections, version }: PoolerSettingsWish) {
+  const { servers, session_clients, transaction_clients } = poolerLimitsOf(max_connections)
   return {
     listen_addr: listen.host,
     listen_port: listen.port,
@@ -88,7 +95,7 @@ function valuesOf({ listen, place, files, max_connections }: PoolerSettingsWish)
     client_tls_cert_file: place.certificate,
     client_tls_key_file: place.certificate,
     client_tls_protocols: 'secure',
-    max_client_conn: clients,
+    max_client_conn: session_clients + transaction_clients,
     // One role has no more than this in both databases together.
     max_user_connections: servers,
     // Soon after PostgreSQL is back, or another node has taken over, clients go on. Each try that fails may be a line in
@@ -102,6 +109,8 @@ function valuesOf({ listen, place, files, max_connections }: PoolerSettingsWish)
     tcp_keepidle: 60,
     tcp_keepintvl: 15,
     tcp_keepcnt: 4,
+    // What a client prepared is there in each of its transactions; older ones cannot keep it.
+    ...(isAtLeast(version, '1.21') && { max_prepared_statements: prepared_statements_max }),
     // What drivers send by themselves and what changes no result.
     ignore_startup_parameters: 'extra_float_digits, geqo',
     log_connections: 0,

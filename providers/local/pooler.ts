@@ -18,10 +18,10 @@ import {
   signalPooler,
   startPooler,
 } from './pooler-process.ts'
+import { findPgBouncer, type PoolerProgram } from './pooler-program.ts'
 import { ensurePoolerRole } from './pooler-role.ts'
 import { poolerFilesOf, poolerSettingsOf, poolerUsersOf } from './pooler-settings.ts'
 import { portIsFree } from './port.ts'
-import { findProgram } from './program.ts'
 import { ensureInNetwork, isInNetwork, networkPrefix, probeAt } from './service-network.ts'
 import { hashOf } from './settings.ts'
 import { withSuperuser } from './superuser.ts'
@@ -60,13 +60,13 @@ const look_every_ms = 10
 
 /** What is missing on this host for a pooler, and how to get it. */
 export async function poolerRefusal(): Promise<string | undefined> {
-  if ((await findProgram('pgbouncer')) !== undefined) return undefined
+  if ((await findPgBouncer()) !== undefined) return undefined
   return 'the connection pooler needs PgBouncer, which this host does not have; install it with apt-get install pgbouncer'
 }
 
 /** The primary must be serving. */
 export async function ensurePooler(host: LocalHost, wish: PoolerWish): Promise<PoolerSeen> {
-  const program = await findProgram('pgbouncer')
+  const program = await findPgBouncer()
   if (program === undefined) return setback((await poolerRefusal()) ?? '', look_again_after_setback_seconds)
   const { place } = wish
   const happenings: Happening[] = []
@@ -131,7 +131,7 @@ export async function ensureResumed(host: LocalHost, place: Place): Promise<void
 async function ensureRunning(
   host: LocalHost,
   wish: PoolerWish,
-  program: string,
+  program: PoolerProgram,
   happenings: Happening[],
 ): Promise<number | string> {
   const { effect, limits } = host
@@ -139,9 +139,10 @@ async function ensureRunning(
   const no_network = await ensureInNetwork(host, network, listen.host)
   if (no_network !== undefined) return no_network
   const files = poolerFilesOf(place)
-  const settings = poolerSettingsOf({ ...wish, files })
+  const settings = poolerSettingsOf({ ...wish, ...program, files })
   const users = poolerUsersOf(wish.password_verifier)
-  const start_hash = hashOf([listen.host, String(listen.port)])
+  // One of another version might not understand the settings.
+  const start_hash = hashOf([program.version, listen.host, String(listen.port)])
   const read_hash = hashOf([settings, users, (await readIfThere(place.certificate)) ?? ''])
   const found = await findPooler(place)
   const [pid, started_with, has_read] = (await readIfThere(files.loaded))?.split(' ') ?? []
@@ -158,7 +159,7 @@ async function ensureRunning(
   await ensureFile(effect, 'pooler settings', files.settings, settings, place.owner)
   await ensureFolder(effect, 'pooler folder', files.folder, 0o700, place.owner)
   if (usable !== undefined) await signalPooler(effect, place, usable, 'SIGHUP')
-  const running = usable ?? (await startAnew(host, wish, program))
+  const running = usable ?? (await startAnew(host, wish, program.path))
   if (typeof running === 'string') return running
   if (found.died) {
     happenings.push({ kind: 'restarted', message: 'The connection pooler had ended by itself and was started again' })
@@ -192,7 +193,7 @@ async function loginTrouble(host: LocalHost, wish: PoolerWish): Promise<string |
   }
   if (login.result === 'ok') return undefined
   // As many clients as there may be: it serves them.
-  if (login.result === 'failed' && login.reason.includes('max_client_conn')) return undefined
+  if (login.result === 'failed' && /max_(db_)?client_conn/.test(login.reason)) return undefined
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return `a login at the pooler, ${endpoint.host}:${endpoint.port}, does not work yet: ${reason}`
 }

@@ -55,6 +55,9 @@ async function exchange(
   tls.write(saslInitialResponse())
   const first = await messageFrom(tls, expiry)
   const [, salt, iterations] = /,s=([^,]+),i=(\d+)$/.exec(first.subarray(4).toString()) ?? []
+  // Without a farewell the server would note a broken connection in the customer's log.
+  tls.end()
+  await happens(tls, 'finish', expiry).catch(() => undefined)
   return `${iterations}:${salt}`
 }
 
@@ -109,7 +112,7 @@ async function bytesOf(socket: Duplex, count: number, expiry: AbortSignal): Prom
   }
 }
 
-async function happens(socket: Duplex, event: 'secureConnect' | 'readable', expiry: AbortSignal) {
+async function happens(socket: Duplex, event: 'secureConnect' | 'readable' | 'finish', expiry: AbortSignal) {
   await new Promise<void>((resolve, reject) => {
     const settle = (end: () => void) => {
       socket.off(event, onEvent).off('error', onError).off('close', onClose)

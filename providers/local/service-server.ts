@@ -36,11 +36,12 @@ export async function ensureRunning(
   if (!postmaster) return await startHere(host, place, wanted, start, happenings, died)
   const in_network = await isInNetwork(host, wanted.network, postmaster.pid)
   if (postmaster.settings_hash === start.settings_hash && in_network) {
-    await ensureReloaded(effect, place, postmaster, start.files_hash)
-    if (postmaster.ready) return postmaster
-    await ensureLimits(host, place, wanted.size)
-    const ready = await readyPostmaster(place)
-    return ready ?? setback('not_serving', still_starting, look_again_soon_seconds)
+    if (!postmaster.ready) await ensureLimits(host, place, wanted.size)
+    const ready = postmaster.ready ? postmaster : await readyPostmaster(place)
+    if (!ready) return setback('not_serving', still_starting, look_again_soon_seconds)
+    // Not before: one that has hardly begun ends by the same signal.
+    await ensureReloaded(effect, place, ready, start.files_hash)
+    return ready
   }
   host.watch.forget(place.service_id)
   await ensureStandbysRisen(host, place, wanted, start.installation)
@@ -50,7 +51,11 @@ export async function ensureRunning(
   return await startHere(host, place, wanted, start, happenings, false)
 }
 
-export async function ensureLimits({ effect, limits }: LocalHost, place: Place, size: Size): Promise<void> {
+export async function ensureLimits(
+  { effect, limits }: LocalHost,
+  place: Place,
+  size: Size | 'starting',
+): Promise<void> {
   await effect('limits: set')
   await limits.ensure(groupOf(place), size)
 }
@@ -82,7 +87,7 @@ async function startHere(
     )
   }
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
-  await ensureLimits(host, place, 'shared')
+  await ensureLimits(host, place, 'starting')
   const network_prefix = networkPrefix(host, wanted.network)
   const began = { ...hashes, bin: installation.bin, network_prefix }
   const started = await startPostmaster(effect, place, { ...began, limits, died })

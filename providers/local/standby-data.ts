@@ -60,8 +60,8 @@ async function make(host: LocalHost, place: Place, primary: Place, signal: Abort
   await withHold(effect, { ...place, copying: place.making }, 'making its data', async () => {
     // A look that came meanwhile may have found a killed server's work finished.
     if (await statIfThere(place.data)) return
-    // Somebody may have removed the folder under a running server.
-    await ensureKilled(effect, place)
+    // Somebody may have removed the folder under a running server; where none was ever started there is nothing to look for.
+    if (await statIfThere(place.settings)) await ensureKilled(effect, place)
     try {
       await ensureRemoved(effect, 'useless data directory', place.data_gone)
       await ensureRemoved(effect, 'unfinished data directory', aside)

@@ -123,7 +123,7 @@ export async function ensureStandbyRunning(
   }
   // A start is a burst of work; the limits of its size follow at once.
   await effect('limits: set')
-  await limits.ensure(groupOf(place), 'shared')
+  await limits.ensure(groupOf(place), 'starting')
   const network_prefix = networkPrefix(host, wish.network)
   const start = { ...hashes, bin: installation.bin, network_prefix }
   const started = await startPostmaster(effect, place, { ...start, limits, died })

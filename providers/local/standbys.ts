@@ -7,7 +7,7 @@ import { isDiskFull, statIfThere } from './effect.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { nodeOf, noSpaceSentence, type Place } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
-import { isBeingMade, listNodeFolders } from './nodes.ts'
+import { isBeingMade, listNodeFolders, nodesOf } from './nodes.ts'
 import type { SyncList } from './quorum.ts'
 import type { Postmaster } from './server-process.ts'
 import { rises } from './settings.ts'
@@ -49,7 +49,7 @@ export async function ensureStandbys(host: LocalHost, leader: Leader, wanted: Wa
 
 async function ensureAll(host: LocalHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
   const { place } = leader
-  const nodes = wantedNodes(place.node, wanted)
+  const nodes = await wantedNodes(place, wanted)
   const standbys = nodes.filter((node) => node !== place.node)
   const seen = await ensureEach(host, leader, wanted, standbys)
   const streaming = standbys.filter((_, at) => seen[at]?.state === 'streaming')
@@ -86,7 +86,7 @@ export async function ensureStandbysRisen(
   installation: PostgresInstallation,
 ): Promise<void> {
   if (!rises(wanted.size, await floorOf(place.data))) return
-  for (const node of wantedNodes(place.node, wanted)) {
+  for (const node of await wantedNodes(place, wanted)) {
     const standby = nodeOf(place, node, 'standby')
     if (node === place.node || !(await statIfThere(standby.data))) continue
     // One that does not come up now does so afterwards: nothing is lost by going on.
@@ -94,11 +94,11 @@ export async function ensureStandbysRisen(
   }
 }
 
-/** The primary and the lowest numbers beside it. */
-function wantedNodes(primary: number, { ha }: WantedService): number[] {
-  const count = ha?.replica_count ?? 0
-  const others = Array.from({ length: count + 1 }, (_, node) => node).filter((node) => node !== primary)
-  return [primary, ...others.slice(0, count)]
+async function wantedNodes(primary: Place, { ha }: WantedService): Promise<number[]> {
+  const nodes = await listNodeFolders(primary)
+  const there = await Promise.all(nodes.map((node) => statIfThere(nodeOf(primary, node, 'standby').data)))
+  const with_data = nodes.filter((_, at) => there[at])
+  return nodesOf(primary.node, ha?.replica_count ?? 0, with_data)
 }
 
 function wishOf(

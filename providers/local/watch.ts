@@ -1,10 +1,11 @@
 // Notices when a process of a service is gone, also one that is not our child: within half a second, or at once where
-// others wait to take its place. Of those it also notices that they live but no longer answer.
+// others wait to take its place. Of those it also notices that they live but no longer answer, or have lost their data.
 // Promises: one call back per death, no mistaking of a reused process id, next to no cost while nothing happens.
 // It only looks; what a death means is for the caller to find out.
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import { answers } from './liveness.ts'
+import { findLine } from './liveness.ts'
 
 export type Watch = {
   /**
@@ -28,10 +29,10 @@ export type WatchOptions = {
   data?: string
 }
 
-type Tracked = WatchOptions & { pid: number; fd: number | undefined }
+type Tracked = WatchOptions & { pid: number; fd: number | undefined; line?: Socket | undefined }
 
 const look_every_ms = 500
-const look_urgently_every_ms = 25
+const look_urgently_every_ms = 100
 const ask_every_ms = 2_000
 const answer_within_ms = 2_000
 
@@ -40,62 +41,74 @@ export function newWatch(): Watch {
   const callbacks: ((id: string) => void)[] = []
   const buffer = Buffer.alloc(1)
 
-  const forgetOne = (key: string) => {
-    const fd = tracked.get(key)?.fd
-    if (fd !== undefined) closeSync(fd)
-    tracked.delete(key)
-  }
-
   const tell = (key: string) => {
     for (const callback of callbacks) callback(key.split('/')[0] ?? key)
   }
-
+  const forgetOne = (key: string) => {
+    const one = tracked.get(key)
+    tracked.delete(key)
+    if (one?.fd !== undefined) closeSync(one.fd)
+    one?.line?.destroy()
+  }
   const look = (chosen: (one: Tracked) => boolean) => {
-    const gone = [...tracked].filter(([, one]) => chosen(one) && !isAlive(one.fd, buffer)).map(([key]) => key)
+    const gone: string[] = []
+    for (const [key, one] of tracked) if (chosen(one) && !isAlive(one.fd, buffer)) gone.push(key)
     for (const key of gone) forgetOne(key)
     if (gone.length > 0) setTimers()
     for (const key of gone) tell(key)
   }
-
-  const ask = () => {
-    for (const [key, one] of tracked) {
-      const told = (well: boolean) => !well && tracked.get(key) === one && tell(key)
-      if (one.socket_path !== undefined) void isWell(one.socket_path, one.data).then(told)
-    }
+  const ask = (key: string, one: Tracked) => {
+    const isTracked = () => tracked.get(key) === one
+    // A death is told once, by whoever sees it first.
+    void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : look((other) => other === one)))
   }
-
   const timers = [
     newTimer(() => look(() => true), look_every_ms),
     newTimer(() => look(isUrgent), look_urgently_every_ms),
-    newTimer(ask, ask_every_ms),
+    newTimer(() => tracked.forEach((one, key) => ask(key, one)), ask_every_ms),
   ]
   const setTimers = () => {
     const all = [...tracked.values()]
     const needed = [all.length > 0, all.some(isUrgent), all.some(({ socket_path }) => socket_path !== undefined)]
     for (const [index, timer] of timers.entries()) timer.set(needed[index] === true)
   }
-
   return {
     track(key, pid, options = {}) {
       const before = tracked.get(key)
       if (before?.pid === pid && isSame(before, options)) return
-      if (before?.pid !== pid) forgetOne(key)
-      tracked.set(key, { ...options, pid, fd: before?.pid === pid ? before.fd : openProcess(pid) })
+      forgetOne(key)
+      const one = { ...options, pid, fd: openProcess(pid) }
+      tracked.set(key, one)
       setTimers()
+      ask(key, one)
     },
     forget(key) {
       const known = [...tracked.keys()].filter((one) => one === key || one.startsWith(`${key}/`))
       for (const one of known) forgetOne(one)
       if (known.length > 0) setTimers()
     },
-    onChange(callback) {
-      callbacks.push(callback)
-    },
+    onChange: (callback) => void callbacks.push(callback),
     close() {
       for (const key of tracked.keys()) forgetOne(key)
       setTimers()
     },
   }
+}
+
+/** Asks it, and keeps the connection by which it answered until it has answered by the next. */
+async function renewLine(one: Tracked, isTracked: () => boolean, tell: () => void): Promise<void> {
+  if (one.socket_path === undefined) return
+  const has_data = one.data === undefined || existsSync(join(one.data, 'global', 'pg_control'))
+  const line = has_data ? await findLine(one.socket_path, answer_within_ms) : undefined
+  if (!isTracked()) return void line?.destroy()
+  if (line === undefined) return tell()
+  const before = one.line
+  one.line = line.unref()
+  before?.destroy()
+  // Its end is that of the server: with the line that is in use, nobody else ends it.
+  line.once('close', () => {
+    if (isTracked() && one.line === line) tell()
+  })
 }
 
 /** Nobody pays for looks that nobody needs; and a timer that runs is not set anew, or it might never come to its end. */
@@ -116,11 +129,6 @@ function isSame(one: WatchOptions, other: WatchOptions): boolean {
 }
 
 const isUrgent = ({ urgent }: Tracked) => urgent === true
-
-async function isWell(socket_path: string, data: string | undefined): Promise<boolean> {
-  if (data !== undefined && !existsSync(join(data, 'global', 'pg_control'))) return false
-  return await answers(socket_path, answer_within_ms)
-}
 
 /** An open file of /proc belongs to one process, not to its number: once that process is gone, reading fails for ever. */
 function openProcess(pid: number): number | undefined {

@@ -1,5 +1,5 @@
 // A primary that is lost is replaced by a replica that has everything, and comes back as a replica itself.
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
@@ -113,6 +113,23 @@ test('a primary that hangs is replaced, and one whose directory was moved away o
   }
   expect(await happeningsUntilSettled(ha)).toContain('elected')
   expect(await wordsOf(ha)).toBe('before it hung,before it was emptied,before it went')
+  expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
+})
+
+test('a primary that cannot be started any more is replaced', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await ask(provider, wanted, `insert into kept values ('kept')`)
+  // It ends as if it had been told to, and has no WAL any more from which it could start.
+  process.kill(await nodePid(world, wanted, 0), 'SIGINT')
+  await until(async () => (await nodePid(world, wanted, 0).catch(() => 0)) === 0)
+  const pg_wal = join(dataOf(world, wanted, 0), 'pg_wal')
+  for (const name of await readdir(pg_wal)) if (/^[0-9A-F]{24}$/.test(name)) await rm(join(pg_wal, name))
+  // Its first starts failed so long ago.
+  await provider.applyService(wanted)
+  await utimes(join(homeOf(world, wanted), 'primary-down'), new Date(0), new Date(0))
+  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await wordsOf(ha)).toBe('kept')
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
 })
 

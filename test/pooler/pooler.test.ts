@@ -1,7 +1,9 @@
 // The connection pooler as its customers meet it: who gets in by which door, and what each of them may do.
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, onTestFinished } from 'vitest'
+import type pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { findPgBouncer, isAtLeast } from '#providers/local/pooler-program.ts'
 import { withSuperuser } from '#providers/local/superuser.ts'
 import { placeOf } from '#providers/local/layout.ts'
 import { as_root, ask, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
@@ -40,7 +42,7 @@ poolerTest('every role gets in, by session and by transaction, and a new passwor
   session = await loginThrough(pooled)
   await session.query('create temp table kept as select 7 as n')
   await session.query('alter role app nologin')
-  await expect(askThrough(pooled, 'select 1', changed)).rejects.toThrow(/no such user/)
+  await expect(askThrough(pooled, 'select 1', changed)).rejects.toThrow(/no such user|authentication failed/)
 
   const pid = await poolerPid(pooled.world, wanted)
   const renewed = { ...wanted, generation: 2, password_verifier: verifierOf('second password') }
@@ -51,6 +53,25 @@ poolerTest('every role gets in, by session and by transaction, and a new passwor
   expect(await poolerPid(pooled.world, wanted)).toBe(pid)
   await session.end()
 })
+
+const { version } = (await findPgBouncer()) ?? { version: '0.0' }
+
+test.skipIf(!isAtLeast(version, '1.21'))(
+  'what is prepared stays prepared from transaction to transaction',
+  async () => {
+    const pooled = await newPooled(await newWorld())
+    const clients = await Promise.all([1, 2, 3].map(() => loginThrough(pooled, transactions)))
+    const ask = (client: pg.Client) => client.query({ name: 'mine', text: 'select $1::int as n', values: [7] })
+    for (const round of [1, 2, 3]) {
+      const answers = await Promise.all(clients.map(ask))
+      expect(
+        answers.map(({ rows }) => rows),
+        `round ${round}`,
+      ).toEqual([[{ n: 7 }], [{ n: 7 }], [{ n: 7 }]])
+    }
+    await Promise.all(clients.map((client) => client.end()))
+  },
+)
 
 poolerTest('the master role may look at statistics, and nobody may command', async () => {
   const pooled = await newPooled(await newWorld())

@@ -4,10 +4,12 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { placeOf } from '#providers/local/layout.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
+import { withSuperuser } from '#providers/local/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
-import { ask, newWanted, settle, useWorlds, type World } from './service-fixture.ts'
+import { as_root, ask, newWanted, settle, useWorlds, type World } from './service-fixture.ts'
 import { dataOf, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
 
 const { newWorld } = useWorlds()
@@ -53,6 +55,36 @@ test('a replica that hangs is started again', async () => {
   // Its commits wait for it, and need not any more.
   await ask(provider, wanted, 'create table t as select 7 as n')
   expect(await ask(provider, wanted, 'select n from t')).toBe('7')
+})
+
+test('a replica that was away for longer than WAL is kept for it catches up from the archive', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  const provider = await world.open({ effect: (name) => void effects.push(name) })
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)
+  await settle(provider, wanted)
+  const pid = await nodePid(world, wanted, 1)
+  process.kill(pid, 'SIGKILL')
+  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const files = () => readdirSync(join(place.data, 'pg_wal')).filter((name) => name.length === 24)
+  const first = files().toSorted()[0]
+  await withSuperuser(place, {}, async (client) => {
+    await until(async () => {
+      await client.query(`select pg_terminate_backend(active_pid) from pg_replication_slots where active`)
+      const { rowCount } = await client.query(`select from pg_replication_slots where not active`)
+      return rowCount === 1
+    })
+    await client.query(`select pg_drop_replication_slot('node_1')`)
+    await until(async () => {
+      await client.query(`select pg_logical_emit_message(false, 'test', ''), pg_switch_wal()`)
+      await client.query('checkpoint')
+      return files().toSorted()[0] !== first
+    })
+  })
+  effects.length = 0
+  await untilReplaced(world, provider, wanted, pid)
+  expect(effects).toContain('replication slot: make')
+  expect(effects).not.toContain('copy: files')
 })
 
 async function untilReplaced(world: World, provider: LocalProvider, wanted: WantedService, pid: number): Promise<void> {

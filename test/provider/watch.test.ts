@@ -1,8 +1,8 @@
 // Noticing that processes are gone, with real ones.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -110,7 +110,14 @@ test('each process of a service is watched by itself, tells the service’s name
 
 test('a process that lives and does not answer at its socket is called back, one that answers is not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'howdah-watch-'))
-  const [silent, speaking] = [createServer(), createServer((socket) => socket.on('error', () => undefined).write('N'))]
+  const lines: Socket[] = []
+  const [silent, speaking] = [
+    createServer(),
+    createServer((socket) => {
+      lines.push(socket.on('error', () => undefined))
+      socket.write('N')
+    }),
+  ]
   try {
     const paths = { silent: join(folder, 'silent'), speaking: join(folder, 'speaking') }
     silent.listen(paths.silent)
@@ -121,9 +128,32 @@ test('a process that lives and does not answer at its socket is called back, one
     watch.track('silent', child.pid, { socket_path: paths.silent })
     await until(() => changed.includes('silent'))
     expect(changed).not.toContain('speaking')
+    // What ends the connection is the end of the server, and is told at once.
+    for (const line of lines) line.destroy()
+    await until(() => changed.includes('speaking'))
   } finally {
+    watch.close()
+    for (const line of lines) line.destroy()
     silent.close()
     speaking.close()
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('a server whose data directory was emptied is called back although it answers', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-watch-'))
+  const server = createServer((socket) => socket.on('error', () => undefined).write('N'))
+  try {
+    mkdirSync(join(folder, 'global'))
+    writeFileSync(join(folder, 'global', 'pg_control'), '')
+    server.listen(join(folder, 'socket'))
+    await once(server, 'listening')
+    watch.track('service', start('exec sleep 600').pid, { socket_path: join(folder, 'socket'), data: folder })
+    rmSync(join(folder, 'global'), { recursive: true })
+    await until(() => changed.includes('service'))
+  } finally {
+    watch.close()
+    server.close()
     rmSync(folder, { recursive: true })
   }
 })

@@ -1,7 +1,10 @@
 // The life of a read replica set by provider calls alone, on real PostgreSQL and HAProxy.
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ask, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
-import { balancedTest, newFamily, newSet, readFrom, settleSet, tracesOf, untilRead } from './set-fixture.ts'
+import type { WantedReplicaSet } from '#providers/provider.ts'
+import { ask, settle, useWorlds, verifierOf, type World } from '#test/provider/service-fixture.ts'
+import { balancedTest, homeOf, newFamily, newSet, readFrom, settleSet, tracesOf, untilRead } from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -39,6 +42,12 @@ balancedTest(
     for (let read = 0; read < 4; read++) answering.add(await readFrom(provider, set, 'show data_directory'))
     expect(answering.size).toBe(2)
 
+    // Neither our looks nor the balancer's are for people to read.
+    for (let look = 0; look < 3; look++) await provider.applyReplicaSet(set)
+    expect(
+      (await logOf(family.world, set)).filter((line) => /reset by peer|starting up|incomplete/.test(line)),
+    ).toEqual([])
+
     const off = { ...service, power: 'off' as const }
     await settle(provider, off)
     expect(await settleSet(provider, { ...set, service: off })).toMatchObject({ state: 'stopped' })
@@ -50,7 +59,17 @@ balancedTest(
     await settle(provider, changed)
     expect(await settleSet(provider, { ...set, service: changed })).toMatchObject({ state: 'serving' })
 
+    await provider.stopAll()
+    expect((await tracesOf(family.world, set)).filter((trace) => trace.includes('\0'))).toEqual([])
     await settleSet(provider, { ...set, service: { ...service, deleted: true } })
     expect(await tracesOf(family.world, set)).toEqual([])
   },
 )
+
+async function logOf(world: World, set: WantedReplicaSet): Promise<string[]> {
+  const logs = [0, 1].map((node) => join(homeOf(world, set, node), 'log'))
+  const files = await Promise.all(logs.map(async (log) => (await readdir(log)).map((name) => join(log, name))))
+  const texts = await Promise.all(files.flat().map((file) => readFile(file, 'utf8')))
+  expect(texts.join('')).toContain('ready to accept read-only connections')
+  return texts.flatMap((text) => text.split('\n'))
+}
