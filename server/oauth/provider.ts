@@ -76,8 +76,7 @@ async function makeProvider({ db, log, origin }: ProviderParts, key: SigningKey)
   provider.proxy = true
   provider.use(async (context, next) => {
     await next()
-    // Its own paths have it, the others do not.
-    replaceScript(context as unknown as Partial<KoaContextWithOIDC>, origin())
+    replaceScript(context, origin())
   })
   provider.on('server_error', (_context, error) => log.error({ err: error }, 'the authorization server failed'))
   // Its own events are typed, and the one that every application of its framework has is not among them.
