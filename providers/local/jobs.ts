@@ -8,7 +8,7 @@ export type Jobs = {
   /** Begins the work unless it is under way, and waits a little for its end. Its failure is thrown, to one caller. */
   ensure(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<'done' | 'under way'>
   /** Called with the service's id when work ends that somebody was told is under way: there is something new to see. */
-  onEnd(callback: (service_id: string) => void): void
+  onEnd(listen: (service_id: string) => void): void
   /** Breaks off every job of a service and waits until nothing of it goes on. */
   end(service_id: string): Promise<void>
   close(): Promise<void>
@@ -23,7 +23,11 @@ const wait_ms = 2_000
 /** A job's name is `<service id>/<what>`. */
 export function newJobs(): Jobs {
   const jobs = new Map<string, Job>()
-  const callbacks: ((service_id: string) => void)[] = []
+  const listeners: ((service_id: string) => void)[] = []
+
+  const tell = (service_id: string) => {
+    for (const listen of listeners) listen(service_id)
+  }
 
   const begin = (name: string, work: (signal: AbortSignal) => Promise<void>): Job => {
     const breaking_off = new AbortController()
@@ -37,9 +41,7 @@ export function newJobs(): Jobs {
     )
     const job: Job = { breaking_off, ended, awaited: false }
     jobs.set(name, job)
-    void ended.then(() => {
-      if (job.awaited) for (const callback of callbacks) callback(name.split('/')[0] ?? name)
-    })
+    void ended.then(() => job.awaited && tell(name.split('/')[0] ?? name))
     return job
   }
 
@@ -70,7 +72,7 @@ export function newJobs(): Jobs {
       if ('error' in outcome) throw outcome.error
       return 'done'
     },
-    onEnd: (callback) => void callbacks.push(callback),
+    onEnd: (listen) => void listeners.push(listen),
     end: (service_id) => endAll((name) => name.startsWith(`${service_id}/`)),
     close: () => endAll(() => true),
   }

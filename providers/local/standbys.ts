@@ -29,9 +29,9 @@ export type StandbysSeen = {
 
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
-const look_again_when_well_seconds = 30
-/** Commits would wait. */
-const look_again_when_waited_for_seconds = 10
+const look_again_when_well_seconds = 60
+/** Commits would wait. But each look is a line or two in the customer's log. */
+const look_again_when_waited_for_seconds = 30
 
 /** The primary, which serves, and its server as it runs. */
 export type Leader = { place: Place; postmaster: Postmaster; installation: PostgresInstallation }
