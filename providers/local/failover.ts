@@ -6,6 +6,7 @@
 // 3. It may be cut off anywhere: until the file is replaced everything begins anew, after that the new primary is found.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Happening, WantedService } from '../provider.ts'
 import { ensureNodeHome, majorOf } from './data-directory.ts'
 import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from './effect.ts'
@@ -32,6 +33,7 @@ export type PrimarySeen = { place: Place; happenings: Happening[]; waiting_for?:
 
 /** Twice as much as the watch waits before it tells that a server is silent. */
 const answer_within_ms = 4_000
+const ask_again_ms = 20
 /** A few attempts at starting it. */
 const down_patience_ms = 15_000
 
@@ -70,18 +72,22 @@ type Trouble = { what: string; data_is_there: boolean }
 /** Why the primary is lost; undefined while it is well, starting, or was stopped by somebody who wanted that. */
 async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble | undefined> {
   const name = `the primary (node ${place.node})`
-  if (!(await hasData(place))) return { what: `${name} has lost its data directory`, data_is_there: false }
-  const { postmaster, died } = await findPostmaster(place)
-  if (died) return { what: `${name} has ended by itself`, data_is_there: true }
-  if (!postmaster) {
-    return (await staysDown(effect, place)) ? { what: `${name} does not start`, data_is_there: true } : undefined
+  // Turned away is not silent: one that has too many callers at a time may answer the next.
+  for (const deadline = Date.now() + answer_within_ms; ; await pause(ask_again_ms)) {
+    if (!(await hasData(place))) return { what: `${name} has lost its data directory`, data_is_there: false }
+    const { postmaster, died } = await findPostmaster(place)
+    if (died) return { what: `${name} has ended by itself`, data_is_there: true }
+    if (!postmaster) {
+      return (await staysDown(effect, place)) ? { what: `${name} does not start`, data_is_there: true } : undefined
+    }
+    await ensureRemoved(effect, 'sign of being down', downOf(place))
+    if (!postmaster.ready || !(await listensAsPrimary(place))) return undefined
+    const left_ms = deadline - Date.now()
+    if (left_ms <= 0) return { what: `${name} does not answer`, data_is_there: true }
+    // One that is about to move into a VPC, or out of one, still listens where it was.
+    const { port } = await inForce(place)
+    if (await answers(join(place.sockets, `.s.PGSQL.${port}`), left_ms)) return undefined
   }
-  await ensureRemoved(effect, 'sign of being down', downOf(place))
-  if (!postmaster.ready || !(await listensAsPrimary(place))) return undefined
-  // One that is about to move into a VPC, or out of one, still listens where it was.
-  const { port } = await inForce(place)
-  if (await answers(join(place.sockets, `.s.PGSQL.${port}`), answer_within_ms)) return undefined
-  return { what: `${name} does not answer`, data_is_there: true }
 }
 
 /** Whether every look for a while has found it down, and none could start it; the age of a file says since when. */

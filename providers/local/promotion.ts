@@ -18,7 +18,8 @@ import { withSuperuser } from './superuser.ts'
 import { nodeName } from './synchronous.ts'
 
 const look_every_ms = 3
-const stop_wait_ms = 5_000
+/** What has not ended by then is killed: it recovers the same way, and somebody waits. */
+const stop_wait_ms = 300
 const promotion_wait_ms = 6_000
 
 /** The replica that is about to be the primary learns which timeline is its own, and which are taken. */

@@ -3,7 +3,7 @@
 // 1. It belongs to the operating-system user of its service, because whoever is that user has the data anyway.
 // 2. One node listens at the endpoint itself; several listen on loopback addresses of their own, behind a balancer.
 // 3. What serves goes on serving while its primary does not, and never do all nodes leave at once.
-import type { ObservedReplicaSet, WantedReplicaSet } from '../provider.ts'
+import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../provider.ts'
 import { balancerRefusal, ensureBalancer, ensureBalancerGone, hasBalancer, type BalancerSeen } from './balancer.ts'
 import { ensureDataGone, ensureNodeHome, majorOf } from './data-directory.ts'
 import { isDiskFull, statIfThere } from './effect.ts'
@@ -71,7 +71,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<ObservedReplica
 
 async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<ObservedReplicaSet> {
   const { wanted, place } = set
-  const lacking = wanted.nodes > 1 ? await balancerRefusal() : undefined
+  const lacking = wanted.nodes > 1 ? (everywhereSentence(set.listen) ?? (await balancerRefusal())) : undefined
   if (lacking !== undefined) return setback(await stateOf(place), lacking)
   const installation = await findInstallation(host, set)
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
@@ -98,6 +98,12 @@ async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<Observed
   const waiting_for = nodes.waiting_for ?? front.waiting_for ?? login ?? pooling.waiting_for
   if (waiting_for !== undefined) return { ...setback(state, waiting_for, nodes.look_again_seconds), happenings }
   return { state, settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
+}
+
+/** Whoever listens at every address has those of the nodes too, which are then in use. Undefined: it does not. */
+function everywhereSentence({ host }: Endpoint): string | undefined {
+  if (!['0.0.0.0', '::', '*'].includes(host)) return undefined
+  return `several nodes need an endpoint at one address, not at all of them (${host}); set the service host to one`
 }
 
 /** The balancer of several nodes, and who of them gets readers. */

@@ -2,16 +2,14 @@
 // always the one of an undisturbed run, the primary serves all the time, and nothing is orphaned.
 // A change runs undisturbed once to learn its effects. Then it is begun three times, and each time everyone who goes on with
 // it is killed at every third of them, so that each gets somewhere before it dies too.
-import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { homeOf, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
-import type { ApplyInput } from './apply-main.ts'
+import { applyElsewhere } from './apply.ts'
 
 const { newWorld } = useWorlds()
 const rounds = 3
@@ -28,8 +26,8 @@ test('replicas that are added and removed are so in the end, whoever is killed m
   const one = withReplicas(alone, 2, 1, 1)
 
   // Made once, and there for the next replicas.
-  expect(await apply(world, one, once)).toMatchObject({ killed: true })
-  const [adding, removing] = [await apply(world, one), await apply(world, alone)].map(({ effects }) =>
+  expect(await applyElsewhere(world, one, once)).toMatchObject({ killed: true })
+  const [adding, removing] = [await applyElsewhere(world, one), await applyElsewhere(world, alone)].map(({ effects }) =>
     [...new Set(effects)].filter((effect) => effect !== once),
   )
   expect(adding).toEqual(expect.arrayContaining(['copy: files', 'standby: rename into place', 'postmaster: SIGHUP']))
@@ -46,9 +44,9 @@ test('replicas that are added and removed are so in the end, whoever is killed m
 /** From one state to the other. Whoever comes to the end without meeting the effect begins anew from the first one. */
 async function killAtEach(world: World, from: WantedService, to: WantedService, effects: readonly string[]) {
   for (const effect of effects) {
-    if ((await apply(world, to, effect)).killed) continue
-    await apply(world, from)
-    expect(await apply(world, to, effect), `killed at: ${effect}`).toMatchObject({ killed: true })
+    if ((await applyElsewhere(world, to, effect)).killed) continue
+    await applyElsewhere(world, from)
+    expect(await applyElsewhere(world, to, effect), `killed at: ${effect}`).toMatchObject({ killed: true })
   }
 }
 
@@ -72,20 +70,5 @@ async function expectInOrder(
     expect((await readdir(join(homeOf(world, wanted), folder))).filter((name) => /\.new$|\.gone$/.test(name))).toEqual(
       [],
     )
-  }
-}
-
-async function apply({ directory, installation_id }: World, wanted: WantedService, kill_at?: string) {
-  const input: ApplyInput = { options: { directory, installation_id }, wanted, kill_at }
-  const script = join(import.meta.dirname, 'apply-main.ts')
-  const words = ['--disable-warning=ExperimentalWarning', script, JSON.stringify(input)]
-  const cache = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'howdah')
-  const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: cache }
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, words, { env, timeout: 120_000 })
-    return { killed: false, effects: stdout.trim().split('\n') }
-  } catch (error) {
-    if (error instanceof Error && 'signal' in error && error.signal === 'SIGKILL') return { killed: true, effects: [] }
-    throw error
   }
 }

@@ -110,6 +110,15 @@ test('a set serves on, and comes up again, while its service has no primary', as
   expect(await settleSet(provider, set)).toMatchObject({ state: 'serving' })
 })
 
+test('several nodes at every address of the host are refused with a sentence', async () => {
+  const family = await newFamily(await newWorld())
+  const { port } = await family.provider.newEndpoint(new Set([family.service.endpoint.port]))
+  const set = await newSet(family, { nodes: 2, endpoint: { host: '0.0.0.0', port } })
+  const seen = await family.provider.applyReplicaSet(set)
+  expect(seen).toMatchObject({ state: 'absent', settled: false })
+  expect(seen.waiting_for).toContain('set the service host to one')
+})
+
 test('a set that is deleted while its first node is copied leaves nothing', async () => {
   const { promise: copying, resolve: begun } = Promise.withResolvers<void>()
   const { promise: may_go_on, resolve: goOn } = Promise.withResolvers<void>()
