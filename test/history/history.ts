@@ -24,6 +24,8 @@ export type Round = { round: number; kind: FaultKind; longest_outage_ms: number;
 
 export type HistorySeen = { rounds: Round[]; acknowledged: number; unknown: number }
 
+type Event = { kind: string; message: string }
+
 const writer_count = 4
 const settled_timeout_ms = 120_000
 
@@ -70,6 +72,9 @@ async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
       wish.onRound?.(one)
       writers.goOn()
     }
+  } catch (error) {
+    const story = [...rounds.map(({ kind }) => kind), JSON.stringify(nodes.standbys()), ...(await world.events())]
+    throw new Error(`the history stopped after ${rounds.length} rounds:\n${story.join('\n')}`, { cause: error })
   } finally {
     await writers.stop()
   }
@@ -93,6 +98,11 @@ async function openWorld(data_dir: string, { replica_count, sync_replica_count }
   return {
     service,
     api_url: () => server.api_url,
+    /** What the service tells of itself, the latest last. */
+    events: async () => {
+      const { body } = await server.callWith(token)<Event[]>('GET', `${services}/${service.service_id}/events`)
+      return body.map(({ kind, message }) => `${kind}: ${message}`).toReversed()
+    },
     isReady: async () => (await statusOf(service.service_id)) === 'READY',
     killServer: async (meanwhile?: () => void) => {
       const ended = server.end()
