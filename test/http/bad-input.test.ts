@@ -127,8 +127,7 @@ describe.each(with_body)('$name', (row) => {
       // Members that an endpoint does not know are ignored: where none is required, nothing is wrong.
       if (required.length === 0 && !one_of_many.includes(name)) {
         expect([row.endpoint.success, 409]).toContain(answer.status)
-      }
-      else expect([answer.status, answer.body.code]).toEqual([400, 'INVALID_REQUEST'])
+      } else expect([answer.status, answer.body.code]).toEqual([400, 'INVALID_REQUEST'])
       expect((JSON.stringify(answer.body) ?? '').length).toBeLessThan(20_000)
     }
     await expectNothingChanged()

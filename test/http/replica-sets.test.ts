@@ -79,7 +79,7 @@ test('of many that are created at once, as many are made as there is room for, e
   const service_id = await rows.newService(`region_code = 'local'`)
   const create = () => howdah.call('POST', sets(service_id), { name: 'one of many', nodes: 1, ...small })
   const statuses = (await Promise.all(Array.from({ length: 8 }, create))).map(({ status }) => status)
-  expect(statuses.toSorted()).toEqual([202, 202, 202, 202, 403, 403, 403, 403])
+  expect(statuses.toSorted((a, b) => a - b)).toEqual([202, 202, 202, 202, 403, 403, 403, 403])
   const { body } = await howdah.call<ReadReplicaSet[]>('GET', sets(service_id))
   expect(new Set(body.map(({ endpoint }) => endpoint.port)).size).toBe(4)
 })
