@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { archiveSettings, ensureArchiveWhole, shellPath } from './archive.ts'
+import { archiveSettings, ensureArchiveWhole, ensureEndedPassed, shellPath } from './archive.ts'
 import { placeOf } from './layout.ts'
 
 test.each([
@@ -56,4 +56,18 @@ test('who took over hands in what the archive lacks, and nothing that was there 
   expect(readdirSync(status).filter((file) => file.endsWith('.ready'))).toEqual([`${name(4)}.ready`])
   await ensureArchiveWhole(effect, place)
   expect(effects).toEqual(['archive: hand in'])
+})
+
+test('the last file of an ended timeline that another node has archived is passed over, and nothing else', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'howdah-archive-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const place = placeOf(directory, 'abc', 20_001, false)
+  const status = join(place.data, 'pg_wal', 'archive_status')
+  for (const folder of [status, place.archive]) mkdirSync(folder, { recursive: true })
+  const [ended, waiting, current] = ['000000010000000000000003', '000000010000000000000002', '000000020000000000000003']
+  for (const name of [ended, waiting, current]) writeFileSync(join(status, `${name}.ready`), '')
+  for (const name of [ended, current]) writeFileSync(join(place.archive, name), '')
+  expect(await ensureEndedPassed(async () => undefined, place, '000000020000000000000004')).toBe(true)
+  expect(readdirSync(status).toSorted()).toEqual([`${waiting}.ready`, `${ended}.done`, `${current}.ready`])
+  expect(await ensureEndedPassed(async () => undefined, place, '000000020000000000000004')).toBe(false)
 })

@@ -46,8 +46,8 @@ export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<
     return undefined
   }
   return await withSuperuser(place, {}, async (client) => {
-    const { rows } = await client.query<{ failing: boolean; failed: string | null }>(
-      `select last_failed_wal as failed,
+    const { rows } = await client.query<{ failing: boolean; failed: string | null; current: string }>(
+      `select last_failed_wal as failed, pg_walfile_name(pg_current_wal_lsn()) as current,
          last_failed_time is not null and last_failed_time > coalesce(last_archived_time, '-infinity') as failing
        from pg_stat_archiver`,
     )
@@ -56,7 +56,9 @@ export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<
     await removeHalves(effect, place)
     // By itself it would try again within a minute; woken, it tries now.
     await effect('archive: try again')
+    const passed = await ensureEndedPassed(effect, place, rows[0].current)
     await client.query('select pg_reload_conf()')
+    if (passed) return undefined
     return (
       `its WAL cannot be archived (${rows[0].failed} is waiting), so moments from now on cannot be restored; ` +
       `check that ${place.archive} can be written and that its disk has space`
@@ -93,6 +95,25 @@ export async function ensureArchiveWhole(effect: Effect, place: Place): Promise<
     const status = join(pg_wal, 'archive_status', segment)
     await rename(`${status}.done`, `${status}.ready`)
   }
+}
+
+/**
+ * The last file of a timeline that has ended is each node's own beyond its end. One of them was archived; PostgreSQL would
+ * stop at the next for ever. What it holds is in the first file of the timeline that followed. True when there were such.
+ */
+export async function ensureEndedPassed(effect: Effect, place: Place, current_wal_file: string): Promise<boolean> {
+  const folder = join(place.data, 'pg_wal', 'archive_status')
+  const timeline = current_wal_file.slice(0, 8)
+  let passed = false
+  for (const name of await readdir(folder)) {
+    const segment = /^([0-9A-F]{24})\.ready$/.exec(name)?.[1]
+    if (segment === undefined || segment.slice(0, 8) >= timeline) continue
+    if (!(await statIfThere(join(place.archive, segment)))) continue
+    await effect('archive: pass over')
+    await rename(join(folder, name), join(folder, `${segment}.done`))
+    passed = true
+  }
+  return passed
 }
 
 /** Removes what lies before this WAL file. */
