@@ -3,8 +3,8 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { foldersOf } from '#providers/local/layout.ts'
-import { findService, listPlaces } from '#providers/local/nodes.ts'
-import { findPostmaster } from '#providers/local/server-process.ts'
+import { findService, listPlaces } from '#providers/local/ha/nodes.ts'
+import { findPostmaster } from '#providers/local/postgres/process.ts'
 
 export async function countDatabases(data_dir: string): Promise<number> {
   const directory = join(data_dir, 'local')

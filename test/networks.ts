@@ -2,7 +2,7 @@
 // installation's own id, so nobody else's are ever touched.
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { metricOf, namespaces_directory, vpcOf } from '#providers/local/vpc-name.ts'
+import { metricOf, namespaces_directory, vpcOf } from '#providers/local/vpc/name.ts'
 
 /** As many as a test may make: a route on the host outlives its namespace when a server dies in between. */
 const vpc_ids_max = 500

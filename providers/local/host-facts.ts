@@ -7,10 +7,10 @@ import { access, copyFile, mkdtemp, statfs, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { removeTree } from './copy-tree.ts'
-import { type PostgresInstallation, findInstallations, installationFor } from './installation.ts'
+import { removeTree } from './snapshot/copy-tree.ts'
+import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
 import { openLimits } from './limits.ts'
-import { networkLack } from './network-refusal.ts'
+import { networkLack } from './vpc/refusal.ts'
 import { findProgram } from './program.ts'
 
 export type HostFact = { name: string; supported: boolean; finding: string; remedy?: string }

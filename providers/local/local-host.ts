@@ -1,14 +1,14 @@
 // What the files of this provider share: the host as it was found when the provider was opened, and the little that this
 // process remembers to save itself work. Losing that memory changes nothing but the cost of the next look.
-import type { ArchiveWatch } from './archive-watch.ts'
-import type { BalanceWatch } from './balance-watch.ts'
+import type { ArchiveWatch } from './wal/archive-watch.ts'
+import type { BalanceWatch } from './replica-set/balance-watch.ts'
 import type { Authority } from './certificate.ts'
 import type { Effect } from './effect.ts'
-import type { PostgresInstallation } from './installation.ts'
+import type { PostgresInstallation } from './postgres/installation.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { LogRetention } from './log/retention.ts'
-import type { VpcWatch } from './vpc-watch.ts'
+import type { VpcWatch } from './vpc/watch.ts'
 import type { Watch } from './watch.ts'
 
 export type LocalHost = {

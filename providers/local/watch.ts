@@ -5,7 +5,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import { findLine } from './liveness.ts'
+import { findLine } from './ha/liveness.ts'
 
 export type Watch = {
   /**

@@ -4,7 +4,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { vpcRefusal } from '#providers/local/network-refusal.ts'
+import { vpcRefusal } from '#providers/local/vpc/refusal.ts'
 import { why_no_networks as why } from './vpc-fixture.ts'
 
 const nobody = 65_534

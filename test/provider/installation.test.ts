@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { copyTree } from '#providers/local/copy-tree.ts'
-import { findInstallations, installationFor, missingExtensionSentence } from '#providers/local/installation.ts'
+import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
+import { findInstallations, installationFor, missingExtensionSentence } from '#providers/local/postgres/installation.ts'
 
 let directory: string
 

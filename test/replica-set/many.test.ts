@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { placeOf, listeningAt, nodeOf } from '#providers/local/layout.ts'
-import { withSuperuser } from '#providers/local/superuser.ts'
+import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { as_root, ask, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'

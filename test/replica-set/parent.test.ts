@@ -3,7 +3,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ask, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { poolerRefusal } from '#providers/local/pooler.ts'
+import { poolerRefusal } from '#providers/local/pooler/pooler.ts'
 import { dataOf, nodePid as replicaPid, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { startReaders } from './readers.ts'
