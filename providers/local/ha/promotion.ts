@@ -7,7 +7,8 @@ import { chown, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { shellPath } from '../wal/archive.ts'
-import { ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import { signalIfThere } from '../daemon.ts'
+import { ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import { ensureFenced } from './fence.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -124,11 +125,3 @@ const head = '# Written by Howdah for one start.\n'
 /** PostgreSQL reads it after all other settings. */
 const ownSettingsOf = ({ data }: Place) => join(data, 'postgresql.auto.conf')
 const pidFileOf = ({ data }: Place) => join(data, 'postmaster.pid')
-
-function signalIfThere(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error
-  }
-}

@@ -1,9 +1,10 @@
 // The process of a pooler: found, started, signalled, ended. It is a daemon that outlives us, so nothing about it is
 // remembered: what runs is read from its own pid file, which it writes when it listens, and from /proc.
-import { spawn, type ChildProcess } from 'node:child_process'
-import { open, readdir, truncate } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../daemon.ts'
+import { ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
 import type { Limits } from '../limits.ts'
 import { poolerFilesOf } from './settings.ts'
@@ -56,13 +57,8 @@ export async function startPooler(effect: Effect, place: Place, start: PoolerSta
 
 /** Its clients lose their connections; what they had not committed is undone by PostgreSQL. */
 export async function endPooler(effect: Effect, place: Place): Promise<void> {
-  for (const deadline = Date.now() + end_wait_ms; ; await pause(look_every_ms)) {
-    const left = await processesOf(place)
-    if (left.length === 0) break
-    if (Date.now() > deadline) throw new Error(`poolers ${left.join(', ')} of ${place.service_id} do not end`)
-    await effect('pooler: kill')
-    for (const pid of left) signalIfThere(pid, 'SIGKILL')
-  }
+  const whose = `the pooler of ${place.service_id}`
+  await endProcesses(effect, (pid) => isOurs(place, pid), { what: 'pooler: kill', whose, wait_ms: end_wait_ms })
   // PgBouncer does not start when the number in it is in use again.
   await ensureRemoved(effect, 'pooler pid file', poolerFilesOf(place).pid)
 }
@@ -92,29 +88,14 @@ async function spawnPooler(place: Place, { program, prefix, files_max, limits }:
   const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
   // A client is an open file: as many as it takes, or at least as many as we may have.
   const raise = `ulimit -n ${files_max} 2>/dev/null || ulimit -S -n "$(ulimit -H -n)"; exec "$@"`
+  const raised = ['/bin/sh', '-c', raise, 'sh', ...prefix, ...drop, ...command]
   // Appended to, so that it can be emptied under a running process.
-  const output = await open(files.log, 'a', 0o600)
-  try {
-    return spawn('/bin/sh', ['-c', raise, 'sh', ...prefix, ...drop, ...command], {
-      cwd: '/',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
-      detached: true,
-      stdio: ['ignore', output.fd, output.fd],
-    })
-  } finally {
-    await output.close()
-  }
-}
-
-async function processesOf(place: Place): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const ours = await Promise.all(pids.map((pid) => isOurs(place, pid)))
-  return pids.filter((_, at) => ours[at])
+  return await spawnDaemon({ command: raised }, { path: files.log, flags: 'a' })
 }
 
 /** PgBouncer with our settings, or what is about to become it; under the user that it must run as, or still under ours. */
 async function isOurs(place: Place, pid: number): Promise<boolean> {
-  const argv = (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
+  const argv = await commandOf(pid)
   // What others do with the file, such as reading it, is their own affair.
   if (argv.at(-2) !== poolerFilesOf(place).settings || !argv.at(-3)?.endsWith('/pgbouncer')) return false
   const uid = (await statIfThere(`/proc/${pid}`))?.uid
@@ -125,12 +106,4 @@ async function lastWordsOf(place: Place, from: number): Promise<string> {
   const lines = (await poolerLogSince(place, from)).split('\n').filter((line) => line.trim() !== '')
   const line = lines.findLast((each) => /\b(FATAL|ERROR|WARNING)\b/.test(each)) ?? lines.at(-1) ?? 'it gave no reason'
   return line.replace(/^.*\b(?:FATAL|ERROR|WARNING)\s+/, '').slice(0, sentence_chars_max)
-}
-
-function signalIfThere(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error
-  }
 }

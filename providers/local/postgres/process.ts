@@ -1,11 +1,12 @@
 // The postmaster of a service: found, started, stopped. It is a daemon that outlives us, so nothing about it is
 // remembered: what runs is read from its own pid file and from /proc, and compared with what it should be.
 // Readiness is read from the pid file too; trying to log in would fill the customer's log with refusals.
-import { spawn, type ChildProcess } from 'node:child_process'
-import { open, readdir, readlink, rm, stat } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { errorCode, ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../daemon.ts'
+import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import { groupOf, type Place } from '../layout.ts'
 import type { Limits } from '../limits.ts'
 import { entering } from '../vpc/service-network.ts'
@@ -121,21 +122,8 @@ async function spawnPostmaster(
   const settings = ['-c', `config_file=${place.settings}`, '-c', `cluster_name=${cluster_name}`]
   const postgres = [join(bin, 'postgres'), '-D', place.data, ...settings]
   const wrapped = entering(network_prefix, limits.wrap(groupOf(place), postgres, place.owner))
-  const [program = '', ...args] = wrapped.command
   await rm(place.start_log, { force: true })
-  const output = await open(place.start_log, 'wx', 0o600)
-  try {
-    return spawn(program, args, {
-      cwd: '/',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
-      detached: true,
-      stdio: ['ignore', output.fd, output.fd],
-      ...(wrapped.uid === undefined ? {} : { uid: wrapped.uid }),
-      ...(wrapped.gid === undefined ? {} : { gid: wrapped.gid }),
-    })
-  } finally {
-    await output.close()
-  }
+  return await spawnDaemon(wrapped, { path: place.start_log, flags: 'wx' })
 }
 
 /** When this postmaster was first told to stop: the age of a marker with its pid. */
@@ -162,28 +150,18 @@ async function isGone(place: Place, pid: number, wait_ms: number): Promise<boole
  * is not ours to start on or to remove.
  */
 async function endLeftovers(effect: Effect, place: Place): Promise<void> {
-  for (const deadline = Date.now() + kill_wait_ms; ; await pause(look_every_ms)) {
-    const left = await processesOf(place)
-    if (left.length === 0) break
-    if (Date.now() > deadline) throw new Error(`processes ${left.join(', ')} of service ${place.service_id} do not end`)
-    await effect('leftover processes: kill')
-    for (const pid of left) signalIfThere(pid, 'SIGKILL')
-  }
+  const belongs = (pid: number) => worksHere(place, pid)
+  const whose = `service ${place.service_id}`
+  await endProcesses(effect, belongs, { what: 'leftover processes: kill', whose, wait_ms: kill_wait_ms })
   // PostgreSQL clears away the pid file of a dead process, but neither an empty one nor one whose number is in use again.
   const pid = Number((await readIfThere(pidFileOf(place)))?.split('\n')[0])
   if (!pid || (await statIfThere(`/proc/${pid}`))) await ensureRemoved(effect, 'stale pid file', pidFileOf(place))
 }
 
-async function processesOf(place: Place): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const belongs = await Promise.all(
-    pids.map(async (pid) => {
-      const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
-      const here = cwd === place.data || cwd === `${place.data} (deleted)` || cwd.startsWith(`${place.gone}/`)
-      return here || isOurs(place, pid, await commandOf(pid))
-    }),
-  )
-  return pids.filter((_, at) => belongs[at])
+async function worksHere(place: Place, pid: number): Promise<boolean> {
+  const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
+  const here = cwd === place.data || cwd === `${place.data} (deleted)` || cwd.startsWith(`${place.gone}/`)
+  return here || isOurs(place, pid, await commandOf(pid))
 }
 
 /** A postmaster of this data directory, under the user that it must run as. The processes it forks have other titles. */
@@ -193,16 +171,4 @@ async function isOurs(place: Place, pid: number, argv: readonly string[]): Promi
   return place.owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === place.owner.uid
 }
 
-async function commandOf(pid: number): Promise<string[]> {
-  return (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
-}
-
 const pidFileOf = (place: Place) => join(place.data, 'postmaster.pid')
-
-function signalIfThere(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error
-  }
-}

@@ -1,14 +1,15 @@
 // The balancer of a replica set: HAProxy as a daemon that outlives us, under the service's user. What runs is found by
 // asking it over its control socket; one that does not answer is as good as gone. New settings are taken over by a new
 // process, which gets the listening sockets from the old one: nobody is refused, and open connections stay where they are.
-import { spawn, type ChildProcess } from 'node:child_process'
-import { open, readdir, rm } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
 import { askBalancer, fieldOf } from './balancer-control.ts'
 import { type BalancedNode, balancerSettingsOf, controlSocketOf } from './balancer-settings.ts'
-import { ensureFile, ensureRemoved, errorCode, readIfThere, statIfThere } from '../effect.ts'
+import { commandOf, endProcesses, spawnDaemon } from '../daemon.ts'
+import { ensureFile, ensureRemoved, readIfThere, statIfThere } from '../effect.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { portIsFree } from '../postgres/port.ts'
@@ -124,42 +125,19 @@ async function spawnBalancer(host: LocalHost, wish: Balancing, command: readonly
   const { place, network } = wish
   const prefix = networkPrefix(host, network)
   const wrapped = entering(prefix, host.limits.wrap(balancerGroupOf(place), command, place.owner))
-  const [first = '', ...args] = wrapped.command
   await rm(outputPathOf(place), { force: true })
-  const output = await open(outputPathOf(place), 'wx', 0o600)
-  try {
-    return spawn(first, args, {
-      cwd: '/',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
-      detached: true,
-      stdio: ['ignore', output.fd, output.fd],
-      ...(wrapped.uid === undefined ? {} : { uid: wrapped.uid }),
-      ...(wrapped.gid === undefined ? {} : { gid: wrapped.gid }),
-    })
-  } finally {
-    await output.close()
-  }
+  return await spawnDaemon(wrapped, { path: outputPathOf(place), flags: 'wx' })
 }
 
 /** All of them: one that was replaced lives on until its last customer has gone. */
 async function endBalancers(host: LocalHost, place: Place): Promise<void> {
-  for (const deadline = Date.now() + kill_wait_ms; ; await pause(look_every_ms)) {
-    const left = await processesOf(place)
-    if (left.length === 0) return
-    if (Date.now() > deadline) throw new Error(`balancers ${left.join(', ')} of ${place.service_id} do not end`)
-    await host.effect('balancer: kill')
-    for (const pid of left) killIfThere(pid)
-  }
-}
-
-async function processesOf(place: Place): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const ours = await Promise.all(pids.map((pid) => isOurs(place, pid)))
-  return pids.filter((_, at) => ours[at])
+  const whose = `the balancer of ${place.service_id}`
+  const end = { what: 'balancer: kill', whose, wait_ms: kill_wait_ms }
+  await endProcesses(host.effect, (pid) => isOurs(place, pid), end)
 }
 
 async function isOurs(place: Place, pid: number): Promise<boolean> {
-  const argv = (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
+  const argv = await commandOf(pid)
   if (argv[argv.indexOf('-f') + 1] !== settingsPathOf(place)) return false
   return place.owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === place.owner.uid
 }
@@ -168,14 +146,6 @@ async function lastWordsOf(place: Place): Promise<string> {
   const lines = ((await readIfThere(outputPathOf(place))) ?? '').split('\n').filter((line) => line.trim() !== '')
   const line = lines.findLast((said) => said.includes('[ALERT]')) ?? lines.at(-1) ?? 'it gave no reason'
   return line.replace(/^\[\w+\]\s+(\(\d+\) : )?/, '').slice(0, sentence_chars_max)
-}
-
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error
-  }
 }
 
 const settingsPathOf = (place: Place) => join(place.home, 'balancer.cfg')
