@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test.skipIf(!can_hide)('without PgBouncer a pooler is refused with a sentence that says how to get it', () => {
   const { stdout } = runHidden(`
-    import { poolerRefusal } from '${repository}/providers/local/pooler.ts'
+    import { poolerRefusal } from '${repository}/providers/local/pooler/pooler.ts'
     console.log(await poolerRefusal())`)
   expect(stdout).toContain('needs PgBouncer, which this host does not have; install it with apt-get install pgbouncer')
 })
@@ -28,7 +28,7 @@ test.skipIf(!can_hide)(
   'without HAProxy a set of several nodes is refused with a sentence that says how to get it',
   () => {
     const { stdout } = runHidden(`
-    import { balancerRefusal } from '${repository}/providers/local/balancer.ts'
+    import { balancerRefusal } from '${repository}/providers/local/replica-set/balancer.ts'
     console.log(await balancerRefusal())`)
     expect(stdout).toContain('needs HAProxy, which this host does not have; install it with apt-get install haproxy')
   },
