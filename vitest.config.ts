@@ -1,4 +1,4 @@
-// Tests run real PostgreSQL servers: two files at once, generous limits, and no test depends on how long a thing takes.
+// Tests run real PostgreSQL servers: three files at once on two cores, generous limits, and no test depends on how long a thing takes.
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['**/*.test.ts'],
     exclude: ['node_modules/**'],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 240_000,
     hookTimeout: 240_000,
     reporters: ['default'],

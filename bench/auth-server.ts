@@ -1,6 +1,6 @@
-// The server of the auth bench, in a process of its own: the real HTTP side with one route in use. AUTHENTICATE=yes: every
-// request is verified, limited and admitted as always. Else everybody is the same known caller, at no cost.
-// Prints its address and serves until killed.
+// The server of the auth bench, in a process of its own: the real HTTP side with one route in use, at two addresses. At one
+// everybody is the same known caller, at no cost; at the other every request is verified, limited and admitted as always.
+// One process for both, because two of the same code differ by a quarter. Prints both addresses and serves until killed.
 import { openDb } from '#server/db.ts'
 import type { Handlers } from '#server/handler.ts'
 import { type Callers, newCallers } from '#server/identity/callers.ts'
@@ -9,13 +9,12 @@ import { newHttp } from '#server/http.ts'
 import { newLog } from '#server/log.ts'
 import { newKeys } from '#server/oauth/keys.ts'
 import { newJwtVerifier } from '#server/oauth/verifier.ts'
-import { newRateLimits } from '#server/rate-limit.ts'
+import { newRateLimits, type RateLimits } from '#server/rate-limit.ts'
 import { serviceHandlers } from '#server/service/routes.ts'
 import { bench_origin, openKeyPlace } from './access-token.ts'
 
 const db = openDb(process.env['DATABASE_URL'] ?? '')
 const log = newLog('info')
-const authenticates = process.env['AUTHENTICATE'] === 'yes'
 
 const caller = { type: 'oauth', user: { id: '1', email: 'bench@localhost', name: 'bench' } } as const
 const keys = newKeys(await openKeyPlace(db, process.env['FOLDER'] ?? ''))
@@ -24,23 +23,26 @@ const everybody: Callers = { identify: async () => caller, roleIn: async () => '
 // More than any load, so that counting is paid for and nobody is refused.
 const limit = 1_000_000
 
-const http = newHttp({
-  // Only getService is asked for.
-  handlers: serviceHandlers({
-    db,
+const newServer = (identity: { callers: Callers; rate_limits: RateLimits | undefined }) =>
+  newHttp({
+    // Only getService is asked for.
+    handlers: serviceHandlers({
+      db,
+      log,
+      providers: new Map(),
+      snapshot_policy: { interval_seconds: 1, kept: 1 },
+      settled: { wait: async () => undefined },
+      sampler: { latest: () => undefined },
+    }) as Handlers,
+    ...identity,
+    recordOutcome: async () => undefined,
+    trusted_proxies: [],
+    ready: async () => undefined,
+    ca_pem: '',
     log,
-    providers: new Map(),
-    snapshot_policy: { interval_seconds: 1, kept: 1 },
-    sampler: { latest: () => undefined },
-  }) as Handlers,
-  callers: authenticates ? newCallers(db, verifiers) : everybody,
-  rate_limits: authenticates ? newRateLimits(limit) : undefined,
-  recordOutcome: async () => undefined,
-  trusted_proxies: [],
-  ready: async () => undefined,
-  ca_pem: '',
-  log,
-  version: 'bench',
-})
+    version: 'bench',
+  }).listen({ host: '127.0.0.1', port: 0 })
 
-console.log(await http.listen({ host: '127.0.0.1', port: 0 }))
+const floor_url = await newServer({ callers: everybody, rate_limits: undefined })
+const ours_url = await newServer({ callers: newCallers(db, verifiers), rate_limits: newRateLimits(limit) })
+console.log(`${floor_url} ${ours_url}`)

@@ -22,32 +22,25 @@ await inPlace(5, async ({ folder, runs }) => {
     await startPlain(store)
     const url = `postgres://postgres@localhost:${store.port}/postgres?host=${encodeURIComponent(store.folder)}`
     const { token, access_token, path } = await fill(url, folder)
-    await withServer(
-      'auth-server.ts',
-      { DATABASE_URL: url, FOLDER: folder, AUTHENTICATE: 'no' },
-      (floor_url, floor_pid) =>
-        withServer(
-          'auth-server.ts',
-          { DATABASE_URL: url, FOLDER: folder, AUTHENTICATE: 'yes' },
-          async (ours_url, ours_pid) => {
-            const floor: Turn[] = []
-            const by_token: Turn[] = []
-            const by_login: Turn[] = []
-            // Both have compiled their code before anything counts.
-            await turn(floor_url + path, floor_pid, '')
-            await turn(ours_url + path, ours_pid, token)
-            for (let run = 0; run < runs; run += 1) {
-              floor.push(await turn(floor_url + path, floor_pid, ''))
-              by_token.push(await turn(ours_url + path, ours_pid, token))
-              by_login.push(await turn(ours_url + path, ours_pid, access_token))
-            }
-            printFigures(`auth, ${runs} runs of ${load_seconds} s`, [
-              ...figuresOf('a personal access token', floor, by_token),
-              ...figuresOf('an access token (JWT)', floor, by_login),
-            ])
-          },
-        ),
-    )
+    await withServer('auth-server.ts', { DATABASE_URL: url, FOLDER: folder }, async (urls, pid) => {
+      const [floor_url = '', ours_url = ''] = urls.split(' ')
+      const floor: Turn[] = []
+      const by_token: Turn[] = []
+      const by_login: Turn[] = []
+      const round = async () => {
+        floor.push(await turn(floor_url, path, pid, ''))
+        by_token.push(await turn(ours_url, path, pid, token))
+        by_login.push(await turn(ours_url, path, pid, access_token))
+      }
+      // The code has been compiled before anything counts.
+      await round()
+      for (const turns of [floor, by_token, by_login]) turns.length = 0
+      for (let run = 0; run < runs; run += 1) await round()
+      printFigures(`auth, ${runs} runs of ${load_seconds} s`, [
+        ...figuresOf('a personal access token', floor, by_token),
+        ...figuresOf('an access token (JWT)', floor, by_login),
+      ])
+    })
   })
 })
 
@@ -76,9 +69,9 @@ function figuresOf(credential: string, floor: readonly Turn[], ours: readonly Tu
   ]
 }
 
-async function turn(url: string, pid: number, token: string): Promise<Turn> {
+async function turn(url: string, path: string, pid: number, token: string): Promise<Turn> {
   const before_ms = processorMs(pid)
-  const per_second = await load(url, token)
+  const per_second = await load(url, [path], token)
   return { per_second, cost_us: ((processorMs(pid) - before_ms) * 1000) / (per_second * load_seconds) }
 }
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { withCleanup } from './cleanup.ts'
 
-const connections = 32
-export const load_seconds = 5
+const connections_default = 32
+export const load_seconds = 4
 
 /** Runs a script of this folder that prints its address and serves until it is killed. */
 export async function withServer(
@@ -37,19 +37,26 @@ export function processorMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
+export type LoadOrder = {
+  url: string
+  /** Asked for at random. */
+  paths: readonly string[]
+  token: string
+  connections: number
+  seconds: number
+}
+
 /** Requests a second, by autocannon in a process of its own. */
-export async function load(url: string, token: string): Promise<number> {
-  const program = join(import.meta.dirname, '../node_modules/autocannon/autocannon.js')
-  const options = [
-    '--json',
-    '-c',
-    String(connections),
-    '-d',
-    String(load_seconds),
-    '-H',
-    `authorization=Bearer ${token}`,
-  ]
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...options, url])
+export async function load(
+  url: string,
+  paths: readonly string[],
+  token: string,
+  connections = connections_default,
+): Promise<number> {
+  const order: LoadOrder = { url, paths, token, connections, seconds: load_seconds }
+  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'load-client.ts')], {
+    env: { LOAD: JSON.stringify(order) },
+  })
   // The shape is autocannon's documented one.
   const result = JSON.parse(stdout) as { requests: { average: number }; non2xx: number; errors: number }
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url}: ${result.non2xx} answers were not 2xx`)

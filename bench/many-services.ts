@@ -2,7 +2,10 @@
 // what a big store costs; no process and no file belongs to them.
 import pg from 'pg'
 
-/** Returns the ids of some of them, spread over the table. */
+/** So many that hardly two who ask at once ask for the same one, and few enough for a client to hold. */
+const asked_max = 1_000
+
+/** Returns the ids of some of them, spread evenly over the table. */
 export async function insertServices(url: string, project_id: string, count: number): Promise<string[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -22,7 +25,11 @@ export async function insertServices(url: string, project_id: string, count: num
     // What the insert left to do would otherwise be done while somebody measures.
     await client.query('vacuum analyze')
     await client.query('checkpoint')
-    return [1, 0.7, 0.4].map((part) => `bn${String(Math.ceil(count * part)).padStart(8, '0')}`)
+    const asked = Math.min(count, asked_max)
+    return Array.from(
+      { length: asked },
+      (_, at) => `bn${String(Math.floor((at * count) / asked) + 1).padStart(8, '0')}`,
+    )
   } finally {
     await client.end()
   }

@@ -2,9 +2,9 @@
 // `--mount xfs` (copy-on-write) and `--mount ext4` (plain copies) make a loop mount; both need root. Whatever happens,
 // the mount, its image and the folder are gone afterwards.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { withCleanup } from './cleanup.ts'
 
@@ -14,7 +14,12 @@ export type Place = { folder: string; description: string; runs: number; gb: rea
 const mounts = ['none', 'xfs', 'ext4'] as const
 type Mount = (typeof mounts)[number]
 
-const image_size = '12G'
+/**
+ * The image is sparse: it takes what is written. A database that is filled, archived, copied and replayed writes several
+ * times its size.
+ */
+const image_gb_min = 12
+const image_gb_per_gb = 10
 
 /** Reads `--runs`, `--directory`, `--mount` and `--gb`, and runs the work in a fresh folder. */
 export async function inPlace(runs_default: number, work: (place: Place) => Promise<void>): Promise<void> {
@@ -29,7 +34,7 @@ export async function inPlace(runs_default: number, work: (place: Place) => Prom
     await withCleanup(
       () => unmount(at),
       async () => {
-        mountImage(mount, join(own, 'image'), at)
+        mountImage(mount, join(own, 'image'), at, imageGbOf(gb))
         await work({ folder: at, description: describe(at, directory), runs, gb })
       },
     )
@@ -56,19 +61,26 @@ function parseOptions(runs_default: number): Options {
   return { runs, directory: values.directory, mount, gb }
 }
 
-function mountImage(kind: 'xfs' | 'ext4', image: string, at: string): void {
+const imageGbOf = (gb: readonly number[]) => image_gb_min + image_gb_per_gb * Math.max(...gb)
+
+function mountImage(kind: 'xfs' | 'ext4', image: string, at: string, image_gb: number): void {
   if (process.getuid?.() !== 0) {
     throw new Error('--mount needs root; or give --directory a folder on such a file system')
   }
   mkdirSync(at)
-  execFileSync('truncate', ['-s', image_size, image])
+  const { bavail, bsize } = statfsSync(dirname(image))
+  if (bavail * bsize < image_gb * 1e9) {
+    throw new Error(`this needs ${image_gb} GB of free space; choose a smaller --gb or another --directory`)
+  }
+  execFileSync('truncate', ['-s', `${image_gb}GB`, image])
   try {
     execFileSync(`mkfs.${kind}`, ['-q', image], { stdio: ['ignore', 'ignore', 'pipe'] })
   } catch (error) {
     const debian_package = kind === 'xfs' ? 'xfsprogs' : 'e2fsprogs'
     throw new Error(`mkfs.${kind} failed; Debian has it in ${debian_package}`, { cause: error })
   }
-  execFileSync('mount', ['-o', 'loop', image, at])
+  // With discard, space that is given back leaves the image too.
+  execFileSync('mount', ['-o', 'loop,discard', image, at])
   chmodSync(at, 0o755)
 }
 

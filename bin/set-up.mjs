@@ -1,7 +1,8 @@
 // Makes node_modules match package-lock.json and prints the path of the Node 24 that it carries.
 // Plain JavaScript, because the machine's own Node (20 or newer) runs it, before anything is installed.
 // 1. No package's install script is run. 2. The folder is built aside and renamed into place, so a kill at any moment
-//    leaves either the old folder or the new one. 3. Nothing is written outside the clone and npm's cache.
+//    leaves either the old folder or the new one. 3. Nothing is written outside the clone and npm's cache, with one
+//    exception: with --programs, as root and where there is apt-get, programs.mjs installs what some features need.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -17,6 +18,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensurePrograms } from './programs.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
@@ -26,6 +28,7 @@ if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) {
   fail(`Howdah runs on Linux on x64 or arm64; this is ${process.platform} on ${process.arch}.`)
 }
 if (installedStamp() !== wantedStamp()) install()
+if (process.argv.includes('--programs')) ensurePrograms(join(modules, '.howdah-programs'))
 console.log(join(modules, `node-linux-${process.arch}`, 'bin', 'node'))
 
 function wantedStamp() {

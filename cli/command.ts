@@ -16,9 +16,12 @@ export type Command = {
   /** Each is required. */
   positionals?: readonly string[]
   options?: Readonly<Record<string, Option>>
+  /** What follows `--`, by its name in the help text; required, and not ours to read. */
+  rest?: string
   /** Further sentences for `howdah help <command>`. */
   details?: string
-  run(input: Input): Promise<void>
+  /** A number is the exit code. */
+  run(input: Input): Promise<void | number>
 }
 
 export type Input = {
@@ -28,6 +31,7 @@ export type Input = {
   /** The same for what is required: parsing has refused its absence. */
   need: (name: string) => string
   isSet: (option: string) => boolean
+  rest: readonly string[]
 }
 
 /** The command was written wrongly: exit code 2. */

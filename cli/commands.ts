@@ -1,6 +1,7 @@
 // Every command there is, and how the first words name one.
 import { type Command, UsageError } from './command.ts'
 import { doctor } from './doctor.ts'
+import { keyRotate } from './key.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
 import { projectCreate, projectList } from './project.ts'
@@ -9,6 +10,7 @@ import { status } from './status.ts'
 import { stop } from './stop.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './token.ts'
 import { userCreate, userList, userResetPassword } from './user.ts'
+import { vpcExec, vpcList } from './vpc.ts'
 import { whoami } from './whoami.ts'
 
 export const commands: readonly Command[] = [
@@ -27,6 +29,9 @@ export const commands: readonly Command[] = [
   userCreate,
   userResetPassword,
   userList,
+  vpcList,
+  vpcExec,
+  keyRotate,
 ]
 
 /** The command and the words that are left for it. */

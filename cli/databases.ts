@@ -1,9 +1,10 @@
 // How many databases run below a data directory right now, by looking at their processes and at nothing that was written
 // down about them. Needs no server and no metadata store.
-import { readdir, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { foldersOf, placeOf, portOf } from '#providers/local/layout.ts'
-import { findPostmaster } from '#providers/local/server-process.ts'
+import { foldersOf } from '#providers/local/layout.ts'
+import { findService, listPlaces } from '#providers/local/ha/nodes.ts'
+import { findPostmaster } from '#providers/local/postgres/process.ts'
 
 export async function countDatabases(data_dir: string): Promise<number> {
   const directory = join(data_dir, 'local')
@@ -12,10 +13,10 @@ export async function countDatabases(data_dir: string): Promise<number> {
   return found.filter(Boolean).length
 }
 
+/** One whose primary is gone and whose replica runs is running too. */
 async function isRunning(directory: string, service_id: string): Promise<boolean> {
-  const as_root = process.getuid?.() === 0
-  const data = await stat(placeOf(directory, service_id, 0, as_root).data).catch(() => undefined)
-  if (data === undefined) return false
-  const { postmaster } = await findPostmaster(placeOf(directory, service_id, portOf(data), as_root))
-  return postmaster !== undefined
+  const primary = await findService(directory, service_id, process.getuid?.() === 0)
+  if (primary === undefined) return false
+  const found = await Promise.all((await listPlaces(primary)).map(findPostmaster))
+  return found.some(({ postmaster }) => postmaster !== undefined)
 }

@@ -21,7 +21,8 @@ export function generalHelp(commands: readonly Command[]): string {
 export function commandHelp(command: Command): string {
   const positionals = (command.positionals ?? []).map((name) => ` <${name}>`).join('')
   const options = Object.entries(command.options ?? {})
-  const lines = [`Usage: howdah ${command.name}${positionals} [options]`, '', command.summary]
+  const rest = command.rest === undefined ? '' : ` -- <${command.rest}>`
+  const lines = [`Usage: howdah ${command.name}${positionals} [options]${rest}`, '', command.summary]
   if (command.details !== undefined) lines.push('', command.details)
   if (options.length > 0) {
     const rows = options.map(([name, option]): [string, string] => [

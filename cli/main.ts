@@ -14,8 +14,8 @@ process.exitCode = await run(process.argv.slice(2))
 
 async function run(words: readonly string[]): Promise<number> {
   try {
-    await dispatch(words)
-    return 0
+    const code = await dispatch(words)
+    return typeof code === 'number' ? code : 0
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     console.error(`howdah: ${message}`)
@@ -23,14 +23,16 @@ async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-async function dispatch(words: readonly string[]): Promise<void> {
+async function dispatch(words: readonly string[]): Promise<void | number> {
   const first = words[0]
   if (first === undefined || first === '--help' || first === '-h') return console.log(generalHelp(commands))
   if (first === 'version' || first === '--version') return console.log(version)
   if (first === 'help') return console.log(helpOn(words.slice(1)))
   const { command, rest } = findCommand(words)
-  if (rest.includes('--help') || rest.includes('-h')) return console.log(commandHelp(command))
-  await command.run(parseInput(command, rest, process.env))
+  // What follows -- is for another program.
+  const own = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
+  if (own.includes('--help') || own.includes('-h')) return console.log(commandHelp(command))
+  return command.run(parseInput(command, rest, process.env))
 }
 
 function helpOn(words: readonly string[]): string {

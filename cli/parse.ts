@@ -6,10 +6,13 @@ import { type Command, type Input, UsageError } from './command.ts'
 
 export function parseInput(command: Command, words: readonly string[], env: Environment): Input {
   const own = command.options ?? {}
-  const { values, positionals, settings_argv, problems } = split(command, words)
+  const end = command.rest === undefined ? -1 : words.indexOf('--')
+  const rest = end === -1 ? [] : words.slice(end + 1)
+  const { values, positionals, settings_argv, problems } = split(command, end === -1 ? words : words.slice(0, end))
   const names = command.positionals ?? []
   if (positionals.length > names.length) problems.push(`what is ${JSON.stringify(positionals[names.length])}?`)
   names.slice(positionals.length).forEach((name) => problems.push(`<${name}> is missing`))
+  if (command.rest !== undefined && rest.length === 0) problems.push(`-- <${command.rest}> is missing`)
   for (const [name, option] of Object.entries(own)) {
     if (option.required === true && !values.has(name)) problems.push(`--${name} <${option.value}> is missing`)
   }
@@ -26,6 +29,7 @@ export function parseInput(command: Command, words: readonly string[], env: Envi
       return value
     },
     isSet: (name) => values.has(name),
+    rest,
   }
 }
 

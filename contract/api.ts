@@ -1,13 +1,18 @@
 // The whole API as one table: name → endpoint. Two places make a new endpoint: a row here and its handler.
 import { audit_endpoints } from './audit.ts'
 import { auth_endpoints } from './auth.ts'
+import { ha_endpoints } from './ha.ts'
 import { log_endpoints } from './log.ts'
 import { metric_endpoints } from './metric.ts'
 import { member_endpoints } from './member.ts'
+import { peering_endpoints } from './peering.ts'
+import { pooler_endpoints } from './pooler.ts'
 import { project_endpoints } from './project.ts'
+import { replica_set_endpoints } from './replica-set.ts'
 import { service_endpoints } from './service.ts'
 import { snapshot_endpoints } from './snapshot.ts'
 import { token_endpoints } from './token.ts'
+import { vpc_endpoints } from './vpc.ts'
 
 export const base_path = '/public/api/v1'
 
@@ -18,7 +23,12 @@ export const api = {
   ...token_endpoints,
   ...audit_endpoints,
   ...service_endpoints,
+  ...ha_endpoints,
+  ...pooler_endpoints,
+  ...replica_set_endpoints,
   ...snapshot_endpoints,
+  ...vpc_endpoints,
+  ...peering_endpoints,
   ...log_endpoints,
   ...metric_endpoints,
 }

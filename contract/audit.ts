@@ -32,7 +32,8 @@ export const audit_endpoints = {
     method: 'GET',
     path: '/projects/{project_id}/audit',
     summary: 'Who changed what in a project, newest first',
-    description: 'Refused requests are there too. `last_cursor` leads to older entries; it is absent on the last page.',
+    description:
+      'Refused requests are there too, and the logins of the members. `last_cursor` leads to older entries; it is absent on the last page.',
     tag: 'Audit',
     access: 'admin',
     query: Type.Object({

@@ -53,7 +53,10 @@ export class Fault extends Error {
 }
 
 export const unknown_service = 'no service with that id exists'
+export const unknown_replica_set = 'no replica set with that id exists'
 export const unknown_project = 'no project with that id exists'
+export const unknown_vpc = 'no VPC with that id exists'
+export const unknown_peering = 'no peering with that id exists'
 
 export const unknown_member = 'no member of this project has that id'
 export const unknown_token = 'no token of this project has that public key'

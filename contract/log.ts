@@ -49,7 +49,11 @@ const LogQuery = Type.Object({
     }),
   ),
   node: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1_000, description: 'Which node; 0, and the default, is the primary.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000,
+      description: 'Which node of a service with replicas, from 0; by default the primary.',
+    }),
   ),
   search: Type.Optional(
     Type.Array(Type.String({ maxLength: 1_000 }), {

@@ -9,6 +9,10 @@ export const metric_series = {
   disk_usage_bytes: { unit: 'bytes', description: 'Data and write-ahead log on the disk.' },
   connections: { unit: 'connections', description: 'Open sessions of clients.' },
   transactions_per_second: { unit: 'transactions per second', description: 'Committed and rolled back.' },
+  replication_lag_bytes: {
+    unit: 'bytes',
+    description: 'Write-ahead log that the replica farthest behind has yet to replay.',
+  },
   cache_hit_ratio: { unit: 'ratio', description: 'Blocks found in shared memory, of all that were asked for.' },
 } as const
 export type MetricName = keyof typeof metric_series

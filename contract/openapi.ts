@@ -47,7 +47,9 @@ export function faultsOf(endpoint: Endpoint): FaultCode[] {
   const has_path_ids = endpoint.path.includes('{')
   const needs_role = !['public', 'caller', 'viewer'].includes(endpoint.access)
   const possible: Record<FaultCode, boolean> = {
-    INVALID_REQUEST: endpoint.body !== undefined || endpoint.query !== undefined,
+    // What stands in the place of a service may be a replica set, which is read as one but is none.
+    INVALID_REQUEST:
+      endpoint.body !== undefined || endpoint.query !== undefined || endpoint.path.includes('{service_id}'),
     WRONG_STATE: endpoint.accepts !== undefined,
     UNAUTHORIZED: endpoint.access !== 'public',
     FORBIDDEN: needs_role,

@@ -25,6 +25,16 @@ export const RoleName = Type.Enum([...roles], { description: 'viewer < developer
 
 export const Id = Type.String({ pattern: '^[a-z0-9]{10}$', description: 'Ten characters of a–z and 0–9.' })
 
+export const environments = ['DEV', 'PROD'] as const
+export const Environment = Type.Enum([...environments])
+
+export const ServiceEndpoint = Type.Object({ host: Type.String(), port: Type.Integer() }, { $id: 'Endpoint' })
+
+export const ConnectionPooler = Type.Object(
+  { endpoint: ServiceEndpoint },
+  { $id: 'ConnectionPooler', description: 'Database `tsdb` pools by session, `tsdb_transaction` by transaction.' },
+)
+
 export const Message = Type.Object({ message: Type.Optional(Type.String()) }, { $id: 'Message' })
 
 export const FaultSchema = Type.Object(

@@ -52,8 +52,12 @@ export const accepted_statuses = {
   stop: ['READY', 'UNSTABLE'],
   start: ['PAUSED'],
   resize: ['READY'],
+  attach: ['READY'],
   fork: ['READY', 'PAUSED', 'UNSTABLE'],
   update_password: ['READY'],
+  set_ha: ['READY'],
+  pooler: ['READY'],
+  replica_set: ['READY'],
   snapshot: ['READY', 'PAUSED', 'UNSTABLE'],
   describe: service_statuses.filter((status) => status !== 'DELETING'),
 } as const satisfies Record<string, readonly ServiceStatus[]>

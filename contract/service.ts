@@ -1,20 +1,31 @@
 // Services: the resource, its inputs, and its endpoints.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Message, Name, Timestamp } from './schema.ts'
+import { ReadReplicaSet } from './replica-set.ts'
+import { ConnectionPooler, Environment, Message, Name, ServiceEndpoint, Timestamp } from './schema.ts'
 import { strategies } from './snapshot.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
 
 export const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
-export const environments = ['DEV', 'PROD'] as const
 export const addons = ['time-series', 'ai'] as const
 export type Addon = (typeof addons)[number]
 
-const Environment = Type.Enum([...environments])
 const CpuMillis = Type.String({ maxLength: 32, description: 'Milli-cores as a numeric string, or `shared`.' })
 const MemoryGbs = Type.String({ maxLength: 32, description: 'Gigabytes as a numeric string, or `shared`.' })
 
-export const ServiceEndpoint = Type.Object({ host: Type.String(), port: Type.Integer() }, { $id: 'Endpoint' })
+export const replica_count_max = 5
+export const ReplicaCount = Type.Integer({
+  minimum: 0,
+  maximum: replica_count_max,
+  description: 'Standbys that can take over, synchronous ones included.',
+})
+export const SyncReplicaCount = Type.Integer({
+  minimum: 0,
+  maximum: replica_count_max,
+  description: 'For how many of the replicas every commit waits; at most `replica_count`.',
+})
+
+const VpcEndpoint = Type.Object({ host: Type.String(), port: Type.Integer(), vpc_id: Type.String() })
 
 export const Service = Type.Object(
   {
@@ -26,6 +37,9 @@ export const Service = Type.Object(
     service_type: Type.Enum([...service_types]),
     status: Type.Enum([...service_statuses]),
     endpoint: ServiceEndpoint,
+    connection_pooler: Type.Optional(ConnectionPooler),
+    vpcEndpoint: Type.Optional(VpcEndpoint),
+    vpc_endpoint: Type.Optional(VpcEndpoint),
     forked_from: Type.Optional(
       Type.Object({ is_standby: Type.Boolean(), project_id: Type.String(), service_id: Type.String() }),
     ),
@@ -40,7 +54,7 @@ export const Service = Type.Object(
         { description: 'What it used a few seconds ago; absent while nothing runs.' },
       ),
     ),
-    read_replica_sets: Type.Array(Type.Unknown()),
+    read_replica_sets: Type.Array(ReadReplicaSet),
     resources: Type.Array(
       Type.Object({
         id: Type.String(),
@@ -72,7 +86,8 @@ export const CreateServiceInput = Type.Object({
   memory_gbs: Type.Optional(MemoryGbs),
   environment_tag: Type.Optional(Environment),
   region_code: Type.Optional(Type.String({ maxLength: 64 })),
-  replica_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 5 })),
+  replica_count: Type.Optional(ReplicaCount),
+  sync_replica_count: Type.Optional(SyncReplicaCount),
 })
 
 export const ForkServiceInput = Type.Object({

@@ -5,7 +5,7 @@
 // 2. It moves reality only towards wanted, by looking first; it never remembers where it was.
 // 3. It returns within seconds. Long work is started detached under a deterministic name and looked at again.
 // 4. It reports what it saw, never what it hopes. `unknown` is an answer.
-// 5. It is never called twice at once for one service: the caller holds the lease.
+// 5. It is never called twice at once for one service or VPC: the caller holds the lease.
 
 export type Endpoint = { host: string; port: number }
 
@@ -116,7 +116,14 @@ export type ObservedService = {
 }
 
 /** What somebody is about to ask for; a provider refuses what it can never make. */
-export type Offer = { size: Size; extensions: readonly string[] }
+export type Offer = {
+  size: Size
+  extensions: readonly string[]
+  /** With a connection pooler. */
+  pooler?: true
+  /** With one endpoint for several nodes. */
+  balancer?: true
+}
 
 export type LogEntry = {
   /** RFC 3339. */
@@ -127,7 +134,7 @@ export type LogEntry = {
 }
 
 export type LogQuery = {
-  /** 0 is the primary; absent: the cursor's node, or the primary. */
+  /** By its number; absent: the cursor's node, or the current primary. */
   node?: number | undefined
   /** From an earlier page of the same service. */
   cursor?: string | undefined
@@ -157,6 +164,8 @@ export type ServiceMetrics = {
   connections?: number
   transactions_per_second?: number
   cache_hit_ratio?: number
+  /** How far the standby that is furthest behind has yet to replay; absent: it has none. */
+  replication_lag_bytes?: number
 }
 
 export type MeasuredService = { service_id: string; endpoint: Endpoint }
@@ -169,11 +178,22 @@ export type Provider = {
   /** Why this region cannot make such a service, as a sentence that says what to do; undefined when it can. */
   refusalOf(offer: Offer): Promise<string | undefined>
   applyService(wanted: WantedService): Promise<ObservedService>
+  applyReplicaSet(wanted: WantedReplicaSet): Promise<ObservedReplicaSet>
   logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
   /** What those of the services that run use right now. Cheap enough for every few seconds; rates need two calls. */
   metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
   /** Calls back when a service that was serving may have changed by itself, such as by a crash. */
   watch(onChange: (service_id: string) => void): void
+  /** Why no service of this region can be in a VPC, as a sentence that says what to do; undefined when it can. */
+  networkRefusal(): Promise<string | undefined>
+  /** Why this region can have no VPC of this range, such as one that its host uses itself; undefined when it can. */
+  vpcRefusal(cidr: string): Promise<string | undefined>
+  /** The network of a VPC and its links to its peers. Both sides of a peering must be applied when it changes. */
+  applyVpc(wanted: WantedVpc): Promise<ObservedVpc>
+  /** The VPCs of which the region has anything, wanted or not. One that nobody wants goes by being applied as deleted. */
+  listVpcs(): Promise<readonly string[]>
+  /** Calls back when the network of a VPC has vanished by itself, such as by somebody's hand. */
+  watchVpcs(onChange: (vpc_id: string) => void): void
   /** Stops looking and releases what this process holds. Databases go on running. */
   close(): Promise<void>
 }

@@ -111,7 +111,7 @@ function typeOf(schema: TSchema): string {
   const facts = factsOf(schema)
   if (facts.items !== undefined) return typeOf(facts.items) === 'any' ? 'list' : `list of ${typeOf(facts.items)}s`
   if (facts.enum !== undefined) return 'choice'
-  return facts.type ?? 'any'
+  return [facts.type ?? 'any'].flat().join(' or ')
 }
 
 function aboutOf(schema: TSchema): string[] {
@@ -125,7 +125,7 @@ function aboutOf(schema: TSchema): string[] {
 }
 
 type Facts = {
-  type?: string
+  type?: string | readonly string[]
   description?: string
   enum?: readonly string[]
   items?: TSchema
@@ -151,10 +151,11 @@ function exampleOf(endpoint: Endpoint): string {
   return lines.join('\n')
 }
 
-const example_values: Record<string, string> = {
+const example_values: Record<string, string | number> = {
   name: 'my service',
   cpu_millis: '1000',
   memory_gbs: '4',
+  nodes: 2,
   password: 'a long new password',
 }
 

@@ -42,4 +42,10 @@ export type HandlerRequest<Name extends EndpointName> = {
 
 export type Handler<Name extends EndpointName> = (request: HandlerRequest<Name>) => Promise<OutputOf<Api[Name]>>
 
+/**
+ * What a body breaks beyond its schema, of those members that the schema accepts: asked when it refuses others, so that
+ * one answer tells of everything.
+ */
+export type Checks = { [Name in EndpointName]?: (body: Partial<BodyOf<Api[Name]>>) => Promise<string[]> }
+
 export type Handlers = { [Name in EndpointName]: Handler<Name> }

@@ -21,7 +21,7 @@ import { invalidRequest, nameProblem, problemsOf } from '#contract/problem.ts'
 import { addressOf, type Admission, newAdmission, paramsOf } from './admission.ts'
 import type { RecordOutcome } from './audit/record.ts'
 import { serveDocumentation } from './documentation.ts'
-import type { Handler, Handlers } from './handler.ts'
+import type { Checks, Handler, Handlers } from './handler.ts'
 import { readBodies } from './http-body.ts'
 import { answerMalformed, faultOf, sendFault, url_too_long } from './http-errors.ts'
 import type { Callers } from './identity/callers.ts'
@@ -43,6 +43,7 @@ declare module 'fastify' {
 
 type Parts = {
   handlers: Handlers
+  checks?: Checks
   callers: Callers
   /** Undefined: none. */
   rate_limits: RateLimits | undefined
@@ -140,10 +141,15 @@ function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
   })
 }
 
-function serveEndpoints(app: FastifyInstance, { handlers, recordOutcome }: Parts, admission: Admission): void {
+function serveEndpoints(
+  app: FastifyInstance,
+  { handlers, checks = {}, recordOutcome }: Parts,
+  admission: Admission,
+): void {
   for (const name of Object.keys(api) as EndpointName[]) {
     const endpoint: Endpoint = api[name]
-    const parse = newParser(endpoint)
+    // As with the handlers: the row's own types, in a loop over all rows.
+    const parse = newParser(endpoint, checks[name] as Check | undefined)
     // The table types each handler by its row; inside this loop the row is any of them.
     const handler = handlers[name] as Handler<EndpointName>
     app.route({
@@ -154,7 +160,7 @@ function serveEndpoints(app: FastifyInstance, { handlers, recordOutcome }: Parts
       onRequest: (request) => admission.admit(endpoint, request),
       handler: async (request, reply) => {
         // What parse returns has the row's types: the schemas that made those types have checked it.
-        const output = await handler(parse(request) as Parameters<typeof handler>[0])
+        const output = await handler((await parse(request)) as Parameters<typeof handler>[0])
         request.output = output
         return reply.code(endpoint.success).send(endpoint.output && output)
       },
@@ -182,10 +188,10 @@ function newAuditHook(name: EndpointName, endpoint: Endpoint, recordOutcome: Rec
 }
 
 /** Turns a request into what its handler gets, or throws a fault that lists every invalid field. */
-function newParser(endpoint: Endpoint) {
+function newParser(endpoint: Endpoint, check: Check | undefined) {
   const body_check = endpoint.body && newCheck(endpoint.body, body_validator)
   const query_check = endpoint.query && newCheck(endpoint.query, query_validator)
-  return (request: FastifyRequest) => {
+  return async (request: FastifyRequest) => {
     const idempotency_key = endpoint.idempotent ? request.headers['idempotency-key'] : undefined
     const problems: string[] = []
     if (idempotency_key !== undefined && !idempotency_key_form.test(String(idempotency_key))) {
@@ -195,7 +201,8 @@ function newParser(endpoint: Endpoint) {
     if (body_check !== undefined && request.body === undefined && !endpoint.body_optional)
       problems.push('/: a JSON body is required')
     else if (body_check !== undefined) problems.push(...body_check(request.body === undefined ? {} : request.body, ''))
-    if (problems.length > 0) throw invalidRequest(problems)
+    if (problems.length > 0)
+      throw invalidRequest([...problems, ...(await moreProblems(endpoint, check, request, problems))])
     return {
       caller: request.caller,
       role: request.role,
@@ -208,8 +215,18 @@ function newParser(endpoint: Endpoint) {
   }
 }
 
+type Check = (body: unknown) => Promise<string[]>
+
+/** The rules' problems beside the schema's, of the members that have none yet. */
+async function moreProblems(endpoint: Endpoint, check: Check | undefined, { body }: FastifyRequest, known: string[]) {
+  if (check === undefined || endpoint.body === undefined || known.some((problem) => problem.startsWith('/:'))) return []
+  const wrong = new Set(known.map((problem) => /^\/(\w+)/.exec(problem)?.[1]))
+  const members = Object.entries(declaredOf(endpoint.body, body)).filter(([name]) => !wrong.has(name))
+  return check(Object.fromEntries(members))
+}
+
 /** The members that the schema names: what is ignored is gone before anybody can stumble over it. */
-function declaredOf(schema: TSchema, body: unknown): unknown {
+function declaredOf(schema: TSchema, body: unknown): object {
   const names = Object.keys(objectOf(schema).properties ?? {})
   const members = Object.entries(body ?? {}).filter(([name]) => names.includes(name))
   return Object.fromEntries(members)
@@ -217,7 +234,7 @@ function declaredOf(schema: TSchema, body: unknown): unknown {
 
 const formats = { 'date-time': fullFormats['date-time'], name: (name: string) => nameProblem(name) === undefined }
 // Bodies are taken as they are. A query is text by nature, so numbers and lists are read out of it.
-const body_validator = new Ajv2020({ allErrors: true, formats: { ...formats, password: true } })
+const body_validator = new Ajv2020({ allErrors: true, allowUnionTypes: true, formats: { ...formats, password: true } })
 const query_validator = new Ajv2020({ allErrors: true, formats, coerceTypes: 'array' })
 
 function newCheck(schema: TSchema, validator: Ajv2020) {

@@ -4,7 +4,7 @@
 import { base_path } from '#contract/api.ts'
 import { openLocalProvider } from '#providers/local/local.ts'
 import type { FastifyInstance } from 'fastify'
-import { nudgeEveryService } from './adoption.ts'
+import { nudgeEverything } from './adoption.ts'
 import { newAuditRecord } from './audit/record.ts'
 import { auditHandlers } from './audit/routes.ts'
 import { type Config, shutdown_grace_seconds } from './config.ts'
@@ -24,22 +24,32 @@ import { serveMetrics } from './metric/scrape.ts'
 import { newTelemetry, type Telemetry } from './metric/telemetry.ts'
 import { logoutHandlers } from './oauth/logout.ts'
 import { openOauth } from './oauth/oauth.ts'
+import { peeringHandlers } from './peering/routes.ts'
 import { projectHandlers } from './project/routes.ts'
 import { newRateLimits } from './rate-limit.ts'
 import { startReconciler } from './reconciler.ts'
+import { newReplicaSetReconcile } from './replica-set/reconcile.ts'
+import { replicaSetHandlers } from './replica-set/routes.ts'
+import { setProblems } from './replica-set/create.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import type { ServiceContext } from './service/context.ts'
+import { creationProblems } from './service/create.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
 import { serviceLogHandlers } from './service-log/routes.ts'
+import { newSettled } from './settled.ts'
 import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
-import { nudge } from './work.ts'
+import { newVpcReconcile, nudgeEveryVpc, nudgeVpc } from './vpc/reconcile.ts'
+import { vpcHandlers } from './vpc/routes.ts'
+import { alarm } from './work.ts'
 
 type LocalProvider = Awaited<ReturnType<typeof openLocalProvider>>
 
 const idle_look_ms = 50
+/** What a provider calls back for: it knows ids, not kinds. */
+const watched_kinds = ['service', 'replica set']
 
 export type StartOptions = {
   log?: Log
@@ -100,23 +110,25 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
 
   const provider = await openProvider(config, installation, log, options)
   opened.defer(() => provider.close())
-  provider.watch((service_id) => {
-    // Not heard because the store is away: the next routine look finds out.
-    nudge(db, 'service', service_id).catch((error: unknown) => log.warn({ err: error, service_id }, 'a nudge failed'))
-  })
+  hear(provider, db, log)
 
   const providers = new Map([[config.region, provider]])
   const telemetry = newTelemetry()
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
-  const context = { db, log, providers, sampler, snapshot_policy: config.snapshots }
-  const reconcile = { service: newServiceReconcile(context) }
+  const context = { db, log, providers, sampler, settled: newSettled(db), snapshot_policy: config.snapshots }
+  const reconcile = {
+    service: newServiceReconcile(context),
+    'replica set': newReplicaSetReconcile(context),
+    vpc: newVpcReconcile(context),
+  }
   const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
   opened.defer(() =>
     within(shutdown_grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'),
   )
-  await nudgeEveryService(db)
+  await nudgeEveryVpc(context)
+  await nudgeEverything(db)
 
   const parts = {
     config,
@@ -156,6 +168,16 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   }
 }
 
+/** What a provider calls out is not heard while the store is away: the next routine look finds out. */
+function hear(provider: LocalProvider, db: Db, log: Log): void {
+  provider.watch((id) => {
+    alarm(db, watched_kinds, id).catch((error: unknown) => log.warn({ err: error, id }, 'an alarm failed'))
+  })
+  provider.watchVpcs((vpc_id) => {
+    nudgeVpc({ db }, vpc_id).catch((error: unknown) => log.warn({ err: error, vpc_id }, 'a nudge failed'))
+  })
+}
+
 type Parts = {
   config: Config
   options: StartOptions
@@ -184,9 +206,16 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...tokenHandlers({ db, callers }),
       ...auditHandlers({ db }),
       ...serviceHandlers(context),
+      ...replicaSetHandlers(context),
       ...snapshotHandlers(context),
+      ...vpcHandlers(context),
+      ...peeringHandlers(context),
       ...serviceLogHandlers(context),
       ...metricHandlers(context),
+    },
+    checks: {
+      createService: (input) => creationProblems(context, input),
+      createReplicaSet: async (input) => setProblems(input),
     },
     callers,
     rate_limits: newRateLimits(config.rate_limit),

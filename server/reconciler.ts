@@ -33,6 +33,8 @@ type Parts = {
 }
 
 const at_once_max = 8
+/** Beyond those, for what is urgent: it never waits for others to end. */
+const urgent_at_once_max = 8
 const idle_seconds_max = 5
 const store_retry_seconds = 0.5
 
@@ -62,8 +64,9 @@ export function startReconciler({ db, log, reconcile, onLook = () => undefined }
   const pump = async () => {
     let sleep_seconds = idle_seconds_max
     try {
-      const room = at_once_max - running.size
-      const claims = room > 0 ? await claim(db, kinds, owner, room) : []
+      const room = Math.max(0, at_once_max - running.size)
+      const urgent_room = Math.max(0, at_once_max + urgent_at_once_max - running.size)
+      const claims = urgent_room > 0 ? await claim(db, kinds, owner, room, urgent_room) : []
       for (const one of claims) {
         const subject = `${one.kind}/${one.key}`
         const work = lookAt({ db, log, reconcile, onLook }, one, running.get(subject)).finally(() => {

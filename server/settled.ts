@@ -5,20 +5,22 @@ import type { Db, Sql } from './db.ts'
 
 const patience_ms = 20_000
 
-export type Settled = { wait(service_id: string, generation: number): Promise<void> }
+/** settledGeneration: the generation made true so far; undefined when the subject is gone. */
+type Look = () => Promise<number | undefined>
 
-export async function announceSettled(tx: Sql, service_id: string): Promise<void> {
-  await tx.query(`select pg_notify('settled', $1)`, [service_id])
+export type Settled = { wait(id: string, generation: number, settledGeneration: Look): Promise<void> }
+
+export async function announceSettled(tx: Sql, id: string): Promise<void> {
+  await tx.query(`select pg_notify('settled', $1)`, [id])
 }
 
-/** settledGeneration: the generation made true so far; undefined when the subject is gone. */
-export function newSettled(db: Db, settledGeneration: (service_id: string) => Promise<number | undefined>): Settled {
-  const waiting = new Set<{ service_id: string; look: () => void }>()
-  db.listen('settled', (service_id) => {
-    for (const one of waiting) if (service_id === undefined || service_id === one.service_id) one.look()
+export function newSettled(db: Db): Settled {
+  const waiting = new Set<{ id: string; look: () => void }>()
+  db.listen('settled', (id) => {
+    for (const one of waiting) if (id === undefined || id === one.id) one.look()
   })
   return {
-    wait: (service_id, generation) =>
+    wait: (id, generation, settledGeneration) =>
       new Promise((resolve, reject) => {
         const end = (finish: () => void) => {
           clearTimeout(timer)
@@ -27,15 +29,15 @@ export function newSettled(db: Db, settledGeneration: (service_id: string) => Pr
         }
         const timer = setTimeout(() => end(() => reject(tooSlow())), patience_ms)
         const look = () => {
-          settledGeneration(service_id).then(
+          settledGeneration().then(
             (settled) => {
-              if (settled === undefined) end(() => reject(new Fault('CONFLICT', 'the service was deleted meanwhile')))
+              if (settled === undefined) end(() => reject(new Fault('CONFLICT', 'it was deleted meanwhile')))
               else if (settled >= generation) end(resolve)
             },
             () => undefined, // The store is away: the next notice or the patience decides.
           )
         }
-        const one = { service_id, look }
+        const one = { id, look }
         waiting.add(one)
         look()
       }),

@@ -2,7 +2,7 @@
 // embedded one is started when it is not there, any one is waited for (bounded) and brought to the current schema.
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { findInstallations } from '#providers/local/installation.ts'
+import { findInstallations } from '#providers/local/postgres/installation.ts'
 import { foldersOf, nobody } from '#providers/local/layout.ts'
 import type { Config } from './config.ts'
 import { type Db, openDb, storeIsAway } from './db.ts'

@@ -16,23 +16,46 @@ export type Claim = { kind: string; key: string; lease_token: string; nudges: nu
 export type Again = { in_seconds: number } | 'backoff' | 'never'
 
 export async function nudge(tx: Sql, kind: string, key: string): Promise<void> {
-  await tx.query(
-    `insert into work (kind, key) values ($1, $2)
-     on conflict (kind, key) do update set nudges = work.nudges + 1, due_at = now(), attempts = 0`,
-    [kind, key],
-  )
-  await tx.query(`select pg_notify('work', $1)`, [kind])
+  await nudgeAll(tx, kind, [key])
 }
 
-export async function claim(db: Sql, kinds: readonly string[], owner: string, limit: number): Promise<Claim[]> {
+/** In the order of their keys, so that two who nudge the same ones cannot each hold what the other waits for. */
+export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return
+  await tx.query(
+    `with nudged as (
+       insert into work (kind, key) select $1, key from unnest($2::text[]) as key order by key
+       on conflict (kind, key) do update set nudges = work.nudges + 1, due_at = now(), attempts = 0 returning kind)
+     select pg_notify('work', kind) from nudged limit 1`,
+    [kind, keys],
+  )
+}
+
+/** Something of this key may be down, of whatever kind it is: looked at before all that is merely due. */
+export async function alarm(sql: Sql, kinds: readonly string[], key: string): Promise<void> {
+  await sql.query(
+    `with alarmed as (
+       update work set nudges = nudges + 1, due_at = now(), attempts = 0, urgent = true
+       where kind = any ($1) and key = $2 returning kind)
+     select pg_notify('work', kind) from alarmed`,
+    [kinds, key],
+  )
+}
+
+export async function claim(db: Sql, kinds: readonly string[], owner: string, limit: number, urgent_limit = limit) {
   return db.query<Claim>(
-    `update work set lease_token = gen_random_uuid(), lease_owner = $2, lease_until = now() + make_interval(secs => $3)
-     where (kind, key) in (
+    `with urgent as (
        select kind, key from work
-       where kind = any ($1) and due_at <= now() and (lease_until is null or lease_until <= now())
+       where urgent and kind = any ($1) and due_at <= now() and (lease_until is null or lease_until <= now())
+       order by due_at limit $5 for update skip locked),
+     due as (
+       select kind, key from work
+       where not urgent and kind = any ($1) and due_at <= now() and (lease_until is null or lease_until <= now())
        order by due_at limit $4 for update skip locked)
+     update work set lease_token = gen_random_uuid(), lease_owner = $2, lease_until = now() + make_interval(secs => $3)
+     where (kind, key) in (select * from urgent union all select * from due)
      returning kind, key, lease_token, nudges, attempts`,
-    [kinds, owner, lease_seconds, limit],
+    [kinds, owner, lease_seconds, limit, urgent_limit],
   )
 }
 
@@ -73,9 +96,9 @@ export async function settle(
     const attempts = outcome.again === 'backoff' && !nudged ? claim.attempts + 1 : 0
     await tx.query(
       `update work set lease_token = null, lease_owner = null, lease_until = null,
-         due_at = now() + make_interval(secs => $3), attempts = $4, error = $5
+         due_at = now() + make_interval(secs => $3), attempts = $4, error = $5, urgent = urgent and $6
        where kind = $1 and key = $2`,
-      [kind, key, nudged ? 0 : pauseSeconds(outcome.again, attempts, outcome.random), attempts, outcome.error],
+      [kind, key, nudged ? 0 : pauseSeconds(outcome.again, attempts, outcome.random), attempts, outcome.error, nudged],
     )
     return true
   }
@@ -88,12 +111,18 @@ export async function settle(
 /** Rolls back what a look has saved after its time. */
 class LeaseLost extends Error {}
 
-/** Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. */
+/** More than can be leased at once: one of so many is nobody's, and all that come after it are due later. */
+const first_rows = 100
+
+/**
+ * Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. Asked after
+ * every look, so it reads the first rows only, however many there are.
+ */
 export async function secondsUntilDue(db: Sql, kinds: readonly string[]): Promise<number | undefined> {
   const [row] = await db.query<{ seconds: number | null }>(
     `select extract(epoch from min(greatest(due_at, lease_until)) - now())::float8 as seconds
-     from work where kind = any ($1)`,
-    [kinds],
+     from (select due_at, lease_until from work where kind = any ($1) order by due_at limit $2) as first`,
+    [kinds, first_rows],
   )
   return row?.seconds ?? undefined
 }

@@ -6,6 +6,7 @@ import { fault_status } from '#contract/fault.ts'
 import { objectOf, pathParametersOf } from '#contract/openapi.ts'
 
 const one = '/projects/{project_id}/services/{service_id}'
+const vpcs = '/projects/{project_id}/vpcs'
 
 const promised: Record<EndpointName, [method: string, path: string, success: number, access: string]> = {
   logout: ['POST', '/auth/logout', 204, 'caller'],
@@ -32,6 +33,17 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   stopService: ['POST', `${one}/stop`, 202, 'developer'],
   updatePassword: ['POST', `${one}/updatePassword`, 204, 'developer'],
   setEnvironment: ['POST', `${one}/setEnvironment`, 200, 'developer'],
+  setHA: ['POST', `${one}/setHA`, 202, 'developer'],
+  switchover: ['POST', `${one}/switchover`, 202, 'developer'],
+  enablePooler: ['POST', `${one}/enablePooler`, 200, 'developer'],
+  disablePooler: ['POST', `${one}/disablePooler`, 200, 'developer'],
+  listReplicaSets: ['GET', `${one}/replicaSets`, 200, 'viewer'],
+  createReplicaSet: ['POST', `${one}/replicaSets`, 202, 'developer'],
+  deleteReplicaSet: ['DELETE', `${one}/replicaSets/{replica_set_id}`, 202, 'developer'],
+  resizeReplicaSet: ['POST', `${one}/replicaSets/{replica_set_id}/resize`, 202, 'developer'],
+  enableReplicaSetPooler: ['POST', `${one}/replicaSets/{replica_set_id}/enablePooler`, 200, 'developer'],
+  disableReplicaSetPooler: ['POST', `${one}/replicaSets/{replica_set_id}/disablePooler`, 200, 'developer'],
+  setReplicaSetEnvironment: ['POST', `${one}/replicaSets/{replica_set_id}/setEnvironment`, 200, 'developer'],
   forkService: ['POST', `${one}/forkService`, 202, 'developer'],
   listSnapshots: ['GET', `${one}/snapshots`, 200, 'viewer'],
   takeSnapshot: ['POST', `${one}/snapshots`, 202, 'developer'],
@@ -39,6 +51,17 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   getRestorable: ['GET', `${one}/restorable`, 200, 'viewer'],
   getLineage: ['GET', '/projects/{project_id}/lineage', 200, 'viewer'],
   listServiceEvents: ['GET', `${one}/events`, 200, 'viewer'],
+  listVpcs: ['GET', vpcs, 200, 'viewer'],
+  createVpc: ['POST', vpcs, 201, 'admin'],
+  getVpc: ['GET', `${vpcs}/{vpc_id}`, 200, 'viewer'],
+  renameVpc: ['POST', `${vpcs}/{vpc_id}/rename`, 200, 'admin'],
+  deleteVpc: ['DELETE', `${vpcs}/{vpc_id}`, 204, 'admin'],
+  attachToVpc: ['POST', `${one}/attachToVPC`, 202, 'developer'],
+  detachFromVpc: ['POST', `${one}/detachFromVPC`, 202, 'developer'],
+  listPeerings: ['GET', `${vpcs}/{vpc_id}/peerings`, 200, 'viewer'],
+  createPeering: ['POST', `${vpcs}/{vpc_id}/peerings`, 201, 'admin'],
+  getPeering: ['GET', `${vpcs}/{vpc_id}/peerings/{peering_id}`, 200, 'viewer'],
+  deletePeering: ['DELETE', `${vpcs}/{vpc_id}/peerings/{peering_id}`, 204, 'admin'],
   getServiceLogs: ['GET', `${one}/logs`, 200, 'viewer'],
   listMetricSeries: ['GET', `${one}/metrics/available-series`, 200, 'viewer'],
   getMetricSeries: ['POST', `${one}/metrics/series`, 200, 'viewer'],
@@ -66,6 +89,7 @@ describe.each(rows)('$name', ({ name, endpoint }) => {
     expect(endpoint.path).toMatch(/^(\/(\{[a-z_]+\}|[a-zA-Z-]+))+$/)
     if (endpoint.path.includes('/projects/')) expect(names[0]).toBe('project_id')
     if (endpoint.path.includes('/services/')) expect(names[1]).toBe('service_id')
+    if (endpoint.path.includes('/vpcs/')) expect(names[1]).toBe('vpc_id')
   })
 
   test('needs a role exactly where a project is named', () => {

@@ -1,10 +1,11 @@
 // Data directories of tests: fresh ones, ports for their services, and their complete removal: processes, control
-// groups and files, also after a failure, found by the directory's own name and nothing else.
+// groups, networks and files, also after a failure, found by the directory's own name and nothing else.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeNetworks } from './networks.ts'
 import { until } from './until.ts'
 
 const prefix = join(tmpdir(), 'howdah-test-')
@@ -37,7 +38,11 @@ export async function removeDataDir(data_dir: string): Promise<void> {
   // SIGQUIT lets PostgreSQL free its shared memory, which SIGKILL would leave behind for good.
   await endProcesses(data_dir, (process) => process.is_postgres, 'SIGQUIT').catch(() => undefined)
   await endProcesses(data_dir, () => true, 'SIGKILL')
-  removeControlGroups(data_dir)
+  const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).trim()
+  if (installation_id !== '') {
+    removeControlGroups(installation_id)
+    removeNetworks(installation_id)
+  }
   await rm(data_dir, { recursive: true, force: true, maxRetries: 5 })
 }
 
@@ -72,9 +77,7 @@ function listProcesses(data_dir: string): Process[] {
   return found
 }
 
-function removeControlGroups(data_dir: string): void {
-  const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).trim()
-  if (installation_id === '') return
+function removeControlGroups(installation_id: string): void {
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
   for (const line of mounts.filter((line) => / - cgroup2? /.test(line))) {
     const parent = join(line.split(' ')[4] ?? '', `howdah-${installation_id}`)

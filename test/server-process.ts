@@ -31,6 +31,8 @@ export type ProcessOptions = {
   kill_at_effect?: number | string
   /** More flags of the server. */
   flags?: readonly string[]
+  /** Runs as this user and their group; only root can choose. The data directory must be theirs. */
+  uid?: number
 }
 
 /** Fulfilled when the server serves; fails, with what it printed, when it ends before. */
@@ -76,7 +78,7 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
 type Facts = { pid: number; url: string; api_url: string; first_token: string | undefined; project_id: string }
 
 function spawnServer(options: ProcessOptions): ChildProcess {
-  const { data_dir, service_ports, database_url, kill_at_effect, flags = [] } = options
+  const { data_dir, service_ports, database_url, kill_at_effect, flags = [], uid } = options
   const script = join(import.meta.dirname, 'server-main.ts')
   const ports = `${service_ports.first}-${service_ports.last}`
   const settings = ['--data-dir', data_dir, '--service-ports', ports, '--log-level', 'error', '--rate-limit', '0']
@@ -90,5 +92,6 @@ function spawnServer(options: ProcessOptions): ChildProcess {
       ...(kill_at_effect !== undefined && { KILL_AT_EFFECT: String(kill_at_effect) }),
     },
     stdio: ['pipe', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
   })
 }

@@ -11,15 +11,25 @@ export function orphansOf(data_dir: string, service_ids: readonly string[]): str
   const local = join(data_dir, 'local')
   const files = ['services', 'run'].flatMap((folder) =>
     namesIn(join(local, folder))
-      .filter((name) => !service_ids.includes(name))
+      .filter((name) => !service_ids.includes(serviceOf(name)))
       .map((name) => join(local, folder, name)),
   )
   const unfinished = [
-    ...service_ids.flatMap((id) => listUnfinished(join(local, 'services', id))),
+    ...service_ids.flatMap((id) => foldersOfNodes(local, id).flatMap(listUnfinished)),
     ...listUnfinished(join(local, 'templates')),
   ]
-  const groups = listControlGroups(data_dir).filter((path) => !service_ids.includes(path.split('/').at(-1) ?? ''))
+  const groups = listControlGroups(data_dir).filter(
+    (path) => !service_ids.includes(serviceOf(path.split('/').at(-1) ?? '')),
+  )
   return [...files, ...unfinished, ...groups, ...orphanProcesses(local, service_ids)]
+}
+
+/** Folders and groups of a service's nodes are named after it and end in their number; those of its other daemons likewise. */
+const serviceOf = (name: string) => name.replace(/[.-](\d+|pooler|balancer)$/, '')
+
+function foldersOfNodes(local: string, service_id: string): string[] {
+  const home = join(local, 'services', service_id)
+  return [home, ...namesIn(home).flatMap((name) => (name.startsWith('node-') ? [join(home, name)] : []))]
 }
 
 /** What the service's processes may use of the processors; undefined where the host enforces no limits. */

@@ -3,7 +3,7 @@
 // both look first, and both can be cut off at any moment and repeated.
 import { constants } from 'node:fs'
 import { chmod, chown, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { removeTree } from './copy-tree.ts'
+import { removeTree } from './snapshot/copy-tree.ts'
 import type { Owner } from './layout.ts'
 
 export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK

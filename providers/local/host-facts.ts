@@ -5,11 +5,13 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, copyFile, mkdtemp, statfs, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
-import { delimiter, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { removeTree } from './copy-tree.ts'
-import { type PostgresInstallation, findInstallations, installationFor } from './installation.ts'
+import { removeTree } from './snapshot/copy-tree.ts'
+import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
 import { openLimits } from './limits.ts'
+import { networkLack } from './vpc/refusal.ts'
+import { findProgram } from './program.ts'
 
 export type HostFact = { name: string; supported: boolean; finding: string; remedy?: string }
 
@@ -23,8 +25,9 @@ export async function hostFacts(options: {
     copyOnWriteFact(directory),
     limitsFact(),
     namespacesFact(),
-    programFact('PgBouncer', 'pgbouncer', '--version', 'The pooler needs it'),
-    programFact('HAProxy', 'haproxy', '-v', 'Endpoints inside a VPC need it'),
+    programFact({ name: 'PgBouncer', program: 'pgbouncer', flag: '--version', need: 'Poolers need it' }),
+    programFact({ name: 'HAProxy', program: 'haproxy', flag: '-v', need: 'Replica sets of several nodes need it' }),
+    programFact({ name: 'iproute2', program: 'ip', flag: '-V', need: 'VPCs need it', debian_package: 'iproute2' }),
     postgresFacts(options.postgres_directories),
     diskFact(directory),
   ])
@@ -74,31 +77,24 @@ async function limitsFact(): Promise<HostFact> {
 
 async function namespacesFact(): Promise<HostFact> {
   const name = 'network namespaces'
-  try {
-    // The namespace ends with the only process in it.
-    await promisify(execFile)('unshare', ['-n', 'true'], { timeout: try_timeout_ms })
-    return { name, supported: true, finding: 'can be made' }
-  } catch (error) {
-    const finding = `cannot be made (${lastLineOf(error)})`
-    return {
-      name,
-      supported: false,
-      finding,
-      remedy: 'Run the server as root, with util-linux installed; VPCs need them.',
-    }
-  }
+  const lack = await networkLack()
+  if (!lack) return { name, supported: true, finding: 'can be made, so services can be in VPCs' }
+  const { finding, remedy } = lack
+  return { name, supported: false, finding: `no service can be in a VPC: ${finding}`, remedy: `${capital(remedy)}.` }
 }
 
-async function programFact(name: string, program: string, flag: string, need: string): Promise<HostFact> {
+type Needed = { name: string; program: string; flag: string; need: string; debian_package?: string }
+
+async function programFact({ name, program, flag, need, debian_package = program }: Needed): Promise<HostFact> {
   const path = await findProgram(program)
   if (path === undefined) {
-    return { name, supported: false, finding: 'not found', remedy: `apt-get install ${program}. ${need}.` }
+    return { name, supported: false, finding: 'not found', remedy: `apt-get install ${debian_package}. ${need}.` }
   }
   try {
     const { stdout } = await promisify(execFile)(path, [flag], { timeout: try_timeout_ms })
     return { name, supported: true, finding: `${path}: ${stdout.trim().split('\n')[0]}` }
   } catch (error) {
-    const remedy = `apt-get install --reinstall ${program}. ${need}.`
+    const remedy = `apt-get install --reinstall ${debian_package}. ${need}.`
     return { name, supported: false, finding: `${path} does not run (${lastLineOf(error)})`, remedy }
   }
 }
@@ -172,6 +168,8 @@ function memoryFact(): HostFact {
   return { name: 'memory', supported: true, finding }
 }
 
+const capital = (sentence: string) => sentence.slice(0, 1).toUpperCase() + sentence.slice(1)
+
 function inGib(bytes: number): string {
   return `${(bytes / gib).toFixed(1)} GiB`
 }
@@ -181,17 +179,8 @@ async function nearestThere(path: string): Promise<string> {
   return await nearestThere(dirname(path))
 }
 
-/** Debian puts servers into /usr/sbin, which ordinary users do not search. */
-async function findProgram(program: string): Promise<string | undefined> {
-  const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'].filter(Boolean)
-  for (const directory of directories) {
-    if (await isThere(join(directory, program), constants.X_OK)) return join(directory, program)
-  }
-  return undefined
-}
-
-async function isThere(path: string, mode = constants.F_OK): Promise<boolean> {
-  return await access(path, mode).then(
+async function isThere(path: string): Promise<boolean> {
+  return await access(path).then(
     () => true,
     () => false,
   )

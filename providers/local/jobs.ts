@@ -7,13 +7,15 @@ export type Jobs = {
   begin(name: string, work: (signal: AbortSignal) => Promise<void>): void
   /** Begins the work unless it is under way, and waits a little for its end. Its failure is thrown, to one caller. */
   ensure(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<'done' | 'under way'>
+  /** Called with the service's id when work ends that somebody was told is under way: there is something new to see. */
+  onEnd(listen: (service_id: string) => void): void
   /** Breaks off every job of a service and waits until nothing of it goes on. */
   end(service_id: string): Promise<void>
   close(): Promise<void>
 }
 
 type Outcome = { error?: unknown }
-type Job = { breaking_off: AbortController; ended: Promise<Outcome> }
+type Job = { breaking_off: AbortController; ended: Promise<Outcome>; awaited: boolean }
 
 /** Small databases are copied within it, so that one look is enough for them. */
 const wait_ms = 2_000
@@ -21,6 +23,11 @@ const wait_ms = 2_000
 /** A job's name is `<service id>/<what>`. */
 export function newJobs(): Jobs {
   const jobs = new Map<string, Job>()
+  const listeners: ((service_id: string) => void)[] = []
+
+  const tell = (service_id: string) => {
+    for (const listen of listeners) listen(service_id)
+  }
 
   const begin = (name: string, work: (signal: AbortSignal) => Promise<void>): Job => {
     const breaking_off = new AbortController()
@@ -32,14 +39,18 @@ export function newJobs(): Jobs {
       },
       (error: unknown): Outcome => ({ error }),
     )
-    const job = { breaking_off, ended }
+    const job: Job = { breaking_off, ended, awaited: false }
     jobs.set(name, job)
+    void ended.then(() => job.awaited && tell(name.split('/')[0] ?? name))
     return job
   }
 
   const endAll = async (chosen: (name: string) => boolean) => {
     const ending = [...jobs].filter(([name]) => chosen(name))
-    for (const [, job] of ending) job.breaking_off.abort(new Error('broken off'))
+    for (const [, job] of ending) {
+      job.awaited = false
+      job.breaking_off.abort(new Error('broken off'))
+    }
     for (const [name, job] of ending) {
       await job.ended
       jobs.delete(name)
@@ -53,11 +64,15 @@ export function newJobs(): Jobs {
     async ensure(name, work) {
       const job = jobs.get(name) ?? begin(name, work)
       const outcome = await withinWait(job.ended)
-      if (outcome === undefined) return 'under way'
+      if (outcome === undefined) {
+        job.awaited = true
+        return 'under way'
+      }
       jobs.delete(name)
       if ('error' in outcome) throw outcome.error
       return 'done'
     },
+    onEnd: (listen) => void listeners.push(listen),
     end: (service_id) => endAll((name) => name.startsWith(`${service_id}/`)),
     close: () => endAll(() => true),
   }

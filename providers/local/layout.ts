@@ -35,6 +35,8 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     /** Which of the service's nodes; 0 is the one that it was made with. */
     node: 0,
     home,
+    /** What belongs to this node alone lies here. */
+    node_home: home,
     /** What is being deleted, out of the way in one move. */
     gone: `${home}.gone`,
     data: join(home, 'data'),
@@ -51,6 +53,14 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     replay: join(home, 'replay.json'),
     /** Names the process that is copying in this home. */
     copying: join(home, 'copying'),
+    /** Names the process that is making this node's data. */
+    making: join(home, 'making'),
+    /** A node's data that is of no use any more, out of the way in one move. */
+    data_gone: join(home, 'data.gone'),
+    /** Since when a standby does not stream, although its primary serves. */
+    not_streaming: join(home, 'not-streaming'),
+    /** For which standbys commits wait, as PostgreSQL reads it. */
+    synchronous: join(home, 'synchronous.conf'),
     log: join(home, 'log'),
     settings: join(home, 'howdah.conf'),
     hba: join(home, 'pg_hba.conf'),
@@ -59,6 +69,8 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     start_log: join(home, 'start.log'),
     /** Names the postmaster that was told to stop; its age says since when. */
     stopping: join(home, 'stopping'),
+    /** Names the postmaster that was told to read its files again, and what they said. */
+    reloaded: join(home, 'reloaded'),
     sockets,
     /** Where the primary is found, whichever node that is. */
     service_sockets: sockets,
@@ -77,15 +89,23 @@ export function nodeOf(place: Place, node: number, role: 'primary' | 'standby'):
   return {
     ...place,
     node,
+    node_home: home,
     data: join(home, 'data'),
     data_aside: join(home, 'data.new'),
+    data_gone: join(home, 'data.gone'),
+    making: join(home, 'making'),
+    not_streaming: join(home, 'not-streaming'),
     log: join(home, 'log'),
     settings: join(home, 'howdah.conf'),
     start_log: join(home, 'start.log'),
     stopping: join(home, 'stopping'),
+    reloaded: join(home, 'reloaded'),
     sockets: role === 'primary' ? place.service_sockets : `${place.service_sockets}.${node}`,
   }
 }
+
+/** The control group of a node. */
+export const groupOf = ({ service_id, node }: Place): string => (node === 0 ? service_id : `${service_id}-${node}`)
 
 /** The port of the service whose files have this owner: the way back from `placeOf`. */
 export const portOf = (owner: { uid: number }): number => owner.uid - first_service_uid

@@ -28,7 +28,7 @@ export type Limits = {
     command: readonly string[],
     run_as: RunAs | undefined,
   ): { command: string[]; uid?: number; gid?: number }
-  ensure(service_id: string, size: Size): Promise<void>
+  ensure(service_id: string, size: Size | 'starting'): Promise<void>
   /** Waits briefly for processes on their way out. */
   remove(service_id: string): Promise<void>
 }
@@ -93,14 +93,17 @@ export function hierarchyOf(mounts: CgroupMounts, v2_controllers: string, parent
   return { version: 1, parents: [...new Set([directories.cpu, directories.memory, ...counting])], directories }
 }
 
-/** What the control files must hold, in the order of writing. */
+/**
+ * What the control files must hold, in the order of writing. `starting`: a burst of work for which somebody waits, which
+ * neither a quota nor the small share of a service among many must slow down.
+ */
 export function controlsOf(
   version: 1 | 2,
-  size: Size,
+  size: Size | 'starting',
 ): { controller: 'cpu' | 'memory'; file: string; value: string }[] {
   const unlimited = version === 2 ? 'max' : '-1'
-  const quota = size === 'shared' ? unlimited : String((size.cpu_millis * period_us) / 1000)
-  const memory = size === 'shared' ? unlimited : String(size.memory_gbs * 1024 ** 3)
+  const quota = typeof size === 'string' ? unlimited : String((size.cpu_millis * period_us) / 1000)
+  const memory = typeof size === 'string' ? unlimited : String(size.memory_gbs * 1024 ** 3)
   if (version === 2) {
     return [
       { controller: 'cpu', file: 'cpu.weight', value: size === 'shared' ? '20' : '100' },
@@ -180,7 +183,7 @@ async function ensureGroup(group: string, hierarchy: Hierarchy): Promise<void> {
   }
 }
 
-async function writeControls(service_id: string, size: Size, hierarchy: Hierarchy): Promise<void> {
+async function writeControls(service_id: string, size: Size | 'starting', hierarchy: Hierarchy): Promise<void> {
   for (const { controller, file, value } of controlsOf(hierarchy.version, size)) {
     const path = join(hierarchy.directories[controller], service_id, file)
     if (meaningOf(await readFile(path, 'utf8')) !== value) await writeFile(path, value)

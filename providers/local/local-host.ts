@@ -1,16 +1,20 @@
 // What the files of this provider share: the host as it was found when the provider was opened, and the little that this
 // process remembers to save itself work. Losing that memory changes nothing but the cost of the next look.
-import type { ArchiveWatch } from './archive-watch.ts'
+import type { ArchiveWatch } from './wal/archive-watch.ts'
+import type { BalanceWatch } from './replica-set/balance-watch.ts'
 import type { Authority } from './certificate.ts'
 import type { Effect } from './effect.ts'
-import type { PostgresInstallation } from './installation.ts'
+import type { PostgresInstallation } from './postgres/installation.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { LogRetention } from './log/retention.ts'
+import type { VpcWatch } from './vpc/watch.ts'
 import type { Watch } from './watch.ts'
 
 export type LocalHost = {
   directory: string
+  /** In the names of what all installations of a host share, such as network namespaces. */
+  installation_id: string
   as_root: boolean
   control_plane_user: string
   memory_mb: number
@@ -22,6 +26,10 @@ export type LocalHost = {
   log_retention: LogRetention
   watch: Watch
   archive_watch: ArchiveWatch
+  balance_watch: BalanceWatch
+  vpc_watch: VpcWatch
+  /** Why there are no networks here. */
+  networkRefusal(): Promise<string | undefined>
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */
   roles_seen: Map<string, string>
   /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */

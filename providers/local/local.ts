@@ -4,7 +4,9 @@ import { mkdir, readdir, stat } from 'node:fs/promises'
 import { availableParallelism, totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Offer, Provider } from '../provider.ts'
-import { newArchiveWatch } from './archive-watch.ts'
+import { newArchiveWatch } from './wal/archive-watch.ts'
+import { newBalanceWatch } from './replica-set/balance-watch.ts'
+import { balancerRefusal, ensureBalancerGone } from './replica-set/balancer.ts'
 import { ensureAuthority } from './certificate.ts'
 import { ensureFolder, newEffect, statIfThere, type Effect } from './effect.ts'
 import {
@@ -12,19 +14,25 @@ import {
   installationFor,
   missingExtensionSentence,
   type PostgresInstallation,
-} from './installation.ts'
+} from './postgres/installation.ts'
 import { newJobs } from './jobs.ts'
-import { foldersOf, nobody, placeOf, portOf, tooLongSentence } from './layout.ts'
+import { foldersOf, nobody, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
-import { readLogs } from './logs.ts'
-import { newMeter } from './metrics.ts'
-import { freePort } from './port.ts'
-import { ensureStopped } from './server-process.ts'
-import { applyService } from './service.ts'
-import { ensureTemplate } from './template.ts'
+import { readLogs } from './log/logs.ts'
+import { newMeter } from './metric/metrics.ts'
+import { newNetworkRefusal, vpcRefusal } from './vpc/refusal.ts'
+import { ensureNodesStopped, findService, removeLimits } from './ha/nodes.ts'
+import { ensurePoolerGone, poolerRefusal } from './pooler/pooler.ts'
+import { freePort } from './postgres/port.ts'
+import { applyReplicaSet } from './replica-set/replica-set.ts'
+import { applyService } from './service/service.ts'
+import { ensureTemplate } from './postgres/template.ts'
+import { listVpcs } from './vpc/network.ts'
+import { newVpcWatch } from './vpc/watch.ts'
+import { applyVpc, removeAllVpcs } from './vpc/vpc.ts'
 import { newWatch } from './watch.ts'
 
 export type LocalOptions = {
@@ -67,18 +75,31 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     installations: host.installations,
     newEndpoint: async (taken) => ({ host: options.host, port: await freePort(options.host, options.ports, taken) }),
     refusalOf: async (offer) =>
+      (offer.pooler && (await poolerRefusal())) ??
+      (offer.balancer && (await balancerRefusal())) ??
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyService(host, wanted),
+    applyReplicaSet: (wanted) => applyReplicaSet(host, wanted),
     metrics: newMeter(host),
     logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
     watch: (onChange) => {
       host.watch.onChange(onChange)
       host.archive_watch.onStall(onChange)
+      host.jobs.onEnd(onChange)
+      host.balance_watch.onMissing(onChange)
+      host.vpc_watch.onServiceChange(onChange)
     },
+    networkRefusal: () => host.networkRefusal(),
+    vpcRefusal,
+    applyVpc: (wanted) => applyVpc(host, wanted),
+    listVpcs: () => listVpcs(host),
+    watchVpcs: (onChange) => host.vpc_watch.onChange(onChange),
     stopAll: () => stopAll(host),
     close: async () => {
       host.watch.close()
       host.archive_watch.close()
+      host.balance_watch.close()
+      host.vpc_watch.close()
       await host.jobs.close()
       await prepared
     },
@@ -119,6 +140,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
   ])
   return {
     directory,
+    installation_id: options.installation_id,
     as_root,
     effect,
     authority,
@@ -130,6 +152,9 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     log_retention: options.log_retention ?? log_retention_default,
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
+    balance_watch: newBalanceWatch(effect),
+    vpc_watch: newVpcWatch(),
+    networkRefusal: newNetworkRefusal(),
     roles_seen: new Map(),
     deaths_told: new Set(),
     stalls_told: new Set(),
@@ -176,17 +201,19 @@ async function stopAll(host: LocalHost): Promise<void> {
   const { services } = foldersOf(host.directory)
   const names = (await readdir(services)).filter((name) => /^[a-z0-9]+$/.test(name))
   await Promise.all(names.map((service_id) => stopOne(host, service_id)))
+  await removeAllVpcs(host)
 }
 
 async function stopOne(host: LocalHost, service_id: string): Promise<void> {
-  const { data } = placeOf(host.directory, service_id, 0, host.as_root)
-  const seen = await statIfThere(data)
-  if (!seen) return
-  const place = placeOf(host.directory, service_id, portOf(seen), host.as_root)
+  const primary = await findService(host.directory, service_id, host.as_root)
+  if (!primary) return
   host.watch.forget(service_id)
+  await ensurePoolerGone(host, primary)
+  await ensureBalancerGone(host, primary)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
-    // Its control groups go too: whoever stops everything may be about to remove everything.
-    if ((await ensureStopped(host.effect, place)) === undefined) return await host.limits.remove(service_id)
+    if ((await ensureNodesStopped(host.effect, primary)) !== undefined) continue
+    // Their control groups go too: whoever stops everything may be about to remove everything.
+    return await removeLimits(host, primary)
   }
   throw new Error(`the PostgreSQL server of service ${service_id} does not stop`)
 }

@@ -1,57 +1,134 @@
-// Notices when the process of a service is gone, also one that is not our child, within half a second.
+// Notices when a process of a service is gone, also one that is not our child: within half a second, or at once where
+// others wait to take its place. Of those it also notices that they live but no longer answer, or have lost their data.
 // Promises: one call back per death, no mistaking of a reused process id, next to no cost while nothing happens.
 // It only looks; what a death means is for the caller to find out.
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { findLine } from './ha/liveness.ts'
 
 export type Watch = {
-  /** Watching the same process again changes nothing; another process of the same service takes its place. */
-  track(service_id: string, pid: number): void
-  forget(service_id: string): void
-  onChange(callback: (service_id: string) => void): void
+  /**
+   * The key is an id, or `<id>/<what>` for one of several processes of it. Watching the same process again changes nothing
+   * but the options; another process under the same key takes its place.
+   */
+  track(key: string, pid: number, options?: WatchOptions): void
+  /** With everything below: `<id>` forgets `<id>/pooler` too. */
+  forget(key: string): void
+  /** Called with the id, whichever of its processes it was. */
+  onChange(callback: (id: string) => void): void
   close(): void
 }
 
+export type WatchOptions = {
+  /** Somebody can take its place: looked at all the time. */
+  urgent?: boolean
+  /** Its unix socket, to be asked for an answer now and then. */
+  socket_path?: string
+  /** Its data directory, to be there whenever it is asked: moved away or emptied, it would not notice for long. */
+  data?: string
+}
+
+type Tracked = WatchOptions & { pid: number; fd: number | undefined; line?: Socket | undefined }
+
 const look_every_ms = 500
+const look_urgently_every_ms = 100
+const ask_every_ms = 2_000
+const answer_within_ms = 2_000
 
 export function newWatch(): Watch {
-  const tracked = new Map<string, { pid: number; fd: number | undefined }>()
-  const callbacks: ((service_id: string) => void)[] = []
+  const tracked = new Map<string, Tracked>()
+  const callbacks: ((id: string) => void)[] = []
   const buffer = Buffer.alloc(1)
-  let timer: NodeJS.Timeout | undefined
 
-  const forget = (service_id: string) => {
-    const fd = tracked.get(service_id)?.fd
-    if (fd !== undefined) closeSync(fd)
-    tracked.delete(service_id)
-    if (tracked.size === 0) {
-      clearInterval(timer)
-      timer = undefined
-    }
+  const tell = (key: string) => {
+    for (const callback of callbacks) callback(key.split('/')[0] ?? key)
   }
-
-  const look = () => {
+  const forgetOne = (key: string) => {
+    const one = tracked.get(key)
+    tracked.delete(key)
+    if (one?.fd !== undefined) closeSync(one.fd)
+    one?.line?.destroy()
+  }
+  const look = (chosen: (one: Tracked) => boolean) => {
     const gone: string[] = []
-    for (const [service_id, { fd }] of tracked) if (fd === undefined || !isAlive(fd, buffer)) gone.push(service_id)
-    for (const service_id of gone) forget(service_id)
-    for (const service_id of gone) for (const callback of callbacks) callback(service_id)
+    for (const [key, one] of tracked) if (chosen(one) && !isAlive(one.fd, buffer)) gone.push(key)
+    for (const key of gone) forgetOne(key)
+    if (gone.length > 0) setTimers()
+    for (const key of gone) tell(key)
   }
-
+  const ask = (key: string, one: Tracked) => {
+    const isTracked = () => tracked.get(key) === one
+    // A death is told once, by whoever sees it first.
+    void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : look((other) => other === one)))
+  }
+  const timers = [
+    newTimer(() => look(() => true), look_every_ms),
+    newTimer(() => look(isUrgent), look_urgently_every_ms),
+    newTimer(() => tracked.forEach((one, key) => ask(key, one)), ask_every_ms),
+  ]
+  const setTimers = () => {
+    const all = [...tracked.values()]
+    const needed = [all.length > 0, all.some(isUrgent), all.some(({ socket_path }) => socket_path !== undefined)]
+    for (const [index, timer] of timers.entries()) timer.set(needed[index] === true)
+  }
   return {
-    track(service_id, pid) {
-      if (tracked.get(service_id)?.pid === pid) return
-      forget(service_id)
-      tracked.set(service_id, { pid, fd: openProcess(pid) })
-      timer ??= setInterval(look, look_every_ms).unref()
+    track(key, pid, options = {}) {
+      const before = tracked.get(key)
+      if (before?.pid === pid && isSame(before, options)) return
+      forgetOne(key)
+      const one = { ...options, pid, fd: openProcess(pid) }
+      tracked.set(key, one)
+      setTimers()
+      ask(key, one)
     },
-    forget,
-    onChange(callback) {
-      callbacks.push(callback)
+    forget(key) {
+      const known = [...tracked.keys()].filter((one) => one === key || one.startsWith(`${key}/`))
+      for (const one of known) forgetOne(one)
+      if (known.length > 0) setTimers()
     },
+    onChange: (callback) => void callbacks.push(callback),
     close() {
-      for (const service_id of tracked.keys()) forget(service_id)
+      for (const key of tracked.keys()) forgetOne(key)
+      setTimers()
     },
   }
 }
+
+/** Asks it, and keeps the connection by which it answered until it has answered by the next. */
+async function renewLine(one: Tracked, isTracked: () => boolean, tell: () => void): Promise<void> {
+  if (one.socket_path === undefined) return
+  const has_data = one.data === undefined || existsSync(join(one.data, 'global', 'pg_control'))
+  const line = has_data ? await findLine(one.socket_path, answer_within_ms) : undefined
+  if (!isTracked()) return void line?.destroy()
+  if (line === undefined) return tell()
+  const before = one.line
+  one.line = line.unref()
+  before?.destroy()
+  // Its end is that of the server: with the line that is in use, nobody else ends it.
+  line.once('close', () => {
+    if (isTracked() && one.line === line) tell()
+  })
+}
+
+/** Nobody pays for looks that nobody needs; and a timer that runs is not set anew, or it might never come to its end. */
+function newTimer(work: () => void, every_ms: number): { set(on: boolean): void } {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    set(on) {
+      if (!on) {
+        clearInterval(timer)
+        timer = undefined
+      } else timer ??= setInterval(work, every_ms).unref()
+    },
+  }
+}
+
+function isSame(one: WatchOptions, other: WatchOptions): boolean {
+  return one.urgent === other.urgent && one.socket_path === other.socket_path && one.data === other.data
+}
+
+const isUrgent = ({ urgent }: Tracked) => urgent === true
 
 /** An open file of /proc belongs to one process, not to its number: once that process is gone, reading fails for ever. */
 function openProcess(pid: number): number | undefined {
@@ -65,7 +142,8 @@ function openProcess(pid: number): number | undefined {
 const zero = '0'.charCodeAt(0)
 
 /** A zombie has ended, whoever forgot to collect it: it has no memory left. Half the price of reading its state. */
-function isAlive(fd: number, buffer: Buffer): boolean {
+function isAlive(fd: number | undefined, buffer: Buffer): boolean {
+  if (fd === undefined) return false
   try {
     return readSync(fd, buffer, 0, 1, 0) === 1 && buffer[0] !== zero
   } catch {

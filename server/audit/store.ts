@@ -42,16 +42,43 @@ export async function insertAudit(sql: Sql, entry: NewAudit): Promise<void> {
   )
 }
 
-/** Newest first; before: the id of an entry, exclusive. */
+/** Who it is, or who they say they are. */
+export type NewLogin = Pick<AuditRow, 'address' | 'status' | 'code' | 'request_id'> &
+  ({ user_id: number } | { email: string })
+
+/** Of a user only: what somebody typed who is none may be a secret, and there is no end to it. */
+export async function insertLogin(sql: Sql, login: NewLogin): Promise<void> {
+  await sql.query(
+    `insert into audit (user_id, email, address, endpoint, method, path, status, code, request_id)
+     select id, email, $3, 'login', 'POST', '/oauth/login', $4, $5, $6 from users
+     where id = $1 or lower(email) = lower($2)`,
+    [
+      'user_id' in login ? login.user_id : null,
+      'email' in login ? login.email : null,
+      login.address,
+      login.status,
+      login.code,
+      login.request_id,
+    ],
+  )
+}
+
+/** Newest first, with the logins of the members; before: the id of an entry, exclusive. */
 export async function listAudit(
   sql: Sql,
   project_id: string,
   page: { before: number | null; limit: number },
 ): Promise<AuditRow[]> {
+  const columns = `id, time, project_id, user_id, email, public_key, address, endpoint, method, path, resource_id, status,
+    code, request_id`
+  const page_of = `($2::bigint is null or id < $2) order by id desc limit $3`
   return sql.query<AuditRow>(
-    `select id, time, project_id, user_id, email, public_key, address, endpoint, method, path, resource_id, status,
-            code, request_id
-     from audit where project_id = $1 and ($2::bigint is null or id < $2) order by id desc limit $3`,
+    `select * from (
+       (select ${columns} from audit where project_id = $1 and ${page_of})
+       union all
+       (select ${columns} from audit where project_id is null and endpoint = 'login'
+          and user_id in (select user_id from members where project_id = $1) and ${page_of})
+     ) as either order by id desc limit $3`,
     [project_id, page.before, page.limit],
   )
 }

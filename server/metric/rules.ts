@@ -1,9 +1,14 @@
 // A series as it was asked for: which buckets, from which tier, and one value in each. Pure; the clock comes in.
-import { type MetricFunction, metric_points_max, type SeriesInput } from '#contract/metric.ts'
+import { type MetricFunction, type MetricName, metric_points_max, type SeriesInput } from '#contract/metric.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 import type { Service } from '#contract/service.ts'
 import type { ServiceMetrics } from '#providers/provider.ts'
 import { type Tier, tierFor } from './tier.ts'
+
+/** Whose a series is. What a service uses is measured of all its nodes together, and told of the primary. */
+export function roleOf(name: MetricName): 'primary' | 'replica' {
+  return name === 'replication_lag_bytes' ? 'replica' : 'primary'
+}
 
 export type SeriesPlan = { from_ms: number; to_ms: number; bucket_ms: number; fn: MetricFunction; tier: Tier }
 

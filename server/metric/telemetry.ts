@@ -59,15 +59,21 @@ const service_families: [name: string, help: string, of: (metrics: ServiceMetric
   ['disk_bytes', 'Data and write-ahead log on the disk.', ({ disk_usage_bytes }) => disk_usage_bytes],
   ['connections', 'Open sessions of clients.', ({ connections }) => connections],
   ['transactions_per_second', 'Committed and rolled back.', ({ transactions_per_second }) => transactions_per_second],
+  [
+    'replication_lag_bytes',
+    'Write-ahead log that the replica farthest behind has yet to replay.',
+    ({ replication_lag_bytes }) => replication_lag_bytes,
+  ],
   ['cache_hit_ratio', 'Blocks found in shared memory, of all asked for.', ({ cache_hit_ratio }) => cache_hit_ratio],
 ]
 
 function serviceFamilies(sampler: Sampler): string[] {
   const samples = [...sampler.all()]
   return service_families.map(([name, help, of]) => {
+    const role = name === 'replication_lag_bytes' ? 'replica' : 'primary'
     const readings = samples.flatMap(({ service_id, project_id, metrics }) => {
       const value = of(metrics)
-      return value === undefined ? [] : [{ labels: { service_id, project_id, role: 'primary' }, value }]
+      return value === undefined ? [] : [{ labels: { service_id, project_id, role }, value }]
     })
     return family(`howdah_service_${name}`, 'gauge', help, readings)
   })

@@ -1,5 +1,6 @@
 // The authorization server's memory, kept in the metadata store so that any server can go on where another one was.
-// 1. Codes and refresh tokens are stored under their hash: who reads the store cannot use them.
+// 1. Sessions, logins under way, codes and refresh tokens are stored under their hash, and their id stands nowhere else:
+//    who reads the store cannot use them.
 // 2. Each may be used once, also when two requests come at the same moment: the second ends the whole grant.
 import { hash } from 'node:crypto'
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
@@ -15,7 +16,9 @@ import {
 } from './records.ts'
 
 // A device code is looked up by the code that a person types, too, and then needs its own id: it lives for minutes.
-const hashed_models = new Set(['AuthorizationCode', 'RefreshToken'])
+const hashed_models = new Set(['AuthorizationCode', 'RefreshToken', 'Session', 'Interaction'])
+/** Stands for the id of a record within it, as in the address at which a login goes on. */
+const own_id = '{own id}'
 /** For the few records without a lifetime of their own. */
 const seconds_default = 24 * 60 * 60
 
@@ -29,8 +32,9 @@ export function newAdapter(db: Db, reuse: () => Error): AdapterFactory {
       const row = await findRecord(db, model, by, value)
       if (row === undefined) return undefined
       const consumed = row.consumed_at === null ? {} : { consumed: Math.floor(row.consumed_at.getTime() / 1000) }
+      const payload = id === undefined ? row.payload : { ...withText(row.payload, own_id, id), jti: id }
       // What comes back is what upsert was given.
-      return { ...row.payload, ...(id !== undefined && { jti: id }), ...consumed } as AdapterPayload
+      return { ...payload, ...consumed } as AdapterPayload
     }
     const adapter: Adapter = {
       upsert: (id, payload, seconds = seconds_default) =>
@@ -64,7 +68,16 @@ export function recordIdOf(model: string, id: string): string {
   return hashed_models.has(model) ? hash('sha256', id, 'base64url') : id
 }
 
-function storedOf(model: string, payload: AdapterPayload): RecordPayload {
-  const { jti, ...rest } = payload as RecordPayload
-  return hashed_models.has(model) ? rest : { ...rest, jti }
+function storedOf(model: string, { jti, ...rest }: AdapterPayload): RecordPayload {
+  if (!hashed_models.has(model)) return { ...rest, jti }
+  // A login under way would tell the id of its session, too; nobody reads it there.
+  const { session } = rest
+  const stored = session?.['cookie'] === undefined ? rest : { ...rest, session: { ...session, cookie: undefined } }
+  return jti === undefined ? stored : withText(stored, jti, own_id)
+}
+
+/** Every occurrence of one text replaced by another, at any depth. Ids need no escaping in JSON. */
+function withText(payload: RecordPayload, text: string, by: string): RecordPayload {
+  const json = JSON.stringify(payload)
+  return json.includes(text) ? (JSON.parse(json.replaceAll(text, () => by)) as RecordPayload) : payload // the same shape
 }

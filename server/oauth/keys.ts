@@ -95,6 +95,15 @@ export async function rotateKey(place: KeyPlace, when: 'when due' | 'at once'): 
   })
 }
 
+/** What they signed is believed no more: for keys that somebody else may have. Servers notice within five seconds. */
+export async function removeRetiredKeys({ db, installation_id }: KeyPlace): Promise<number> {
+  const rows = await db.query(
+    'delete from oauth_keys where installation_id = $1 and retired_at is not null returning kid',
+    [installation_id],
+  )
+  return rows.length
+}
+
 function openSigning({ installation_id, secret }: KeyPlace, rows: readonly KeyRow[]): SigningKey | undefined {
   const row = rows.find((row) => row.installation_id === installation_id && row.retired_at === null)
   if (row === undefined || row.is_due) return undefined

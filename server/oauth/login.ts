@@ -5,13 +5,15 @@
 //    in, or has just confirmed a device's code: any program on this machine could pretend to be it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { InteractionResults } from 'oidc-provider'
-import { Fault } from '#contract/fault.ts'
+import { Fault, type FaultCode } from '#contract/fault.ts'
 import { addressOf } from '../admission.ts'
+import { insertLogin } from '../audit/store.ts'
 import { findAccount, noteLogin } from './accounts.ts'
 import { csrfFor, type Form, formOf } from './form.ts'
 import type { OauthParts } from './oauth-parts.ts'
 import { confirmPage, loginPage } from './pages.ts'
 import type { Provider } from './provider.ts'
+import { removeSessionNamed } from './records.ts'
 import { findUser } from './users.ts'
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
@@ -56,15 +58,16 @@ export async function openLogin(parts: OauthParts, request: FastifyRequest, repl
 
 /** The login succeeded for this user; the authorization server goes on. */
 export async function finishLogin(login: Login, user_id: number): Promise<FastifyReply> {
-  const { provider, interaction, parts } = login
+  const { interaction, parts } = login
   const account_id = String(user_id)
   // Somebody else was logged in with this browser: their session ends here.
   if (interaction.session !== undefined && interaction.session.accountId !== account_id) {
-    await (await provider.Session.findByUid(interaction.session.uid))?.destroy()
+    await removeSessionNamed(parts.db, interaction.session.uid)
     delete interaction.session
     await interaction.persist()
   }
   await noteLogin(parts.db, user_id)
+  await record(login, { user_id, status: 200, code: null })
   const { params } = interaction
   parts.log.info({ ...factsOf(login), user_id: account_id, client_id: params['client_id'] }, 'user logged in')
   // Not remembered: the cookie ends with the browser.
@@ -103,11 +106,24 @@ async function logIn(login: Login, form: Form): Promise<FastifyReply> {
   const user_id = await findAccount(parts.db, parts.passwords, { email, password })
   if (user_id === undefined) {
     parts.log.warn(factsOf(login), 'login refused: wrong e-mail or password')
+    // Not waited for: how long it takes would tell whether there is such a user.
+    void record(login, { email, status: 403, code: 'FORBIDDEN' })
     reply.code(403)
     return showLogin(login, { email, message: wrong_login })
   }
   await parts.throttle.forgive(email, address)
   return finishLogin(login, user_id)
+}
+
+type Outcome = { status: number; code: FaultCode | null } & ({ user_id: number } | { email: string })
+
+/** In the audit log; where the store cannot take it, the line in the server's log is all there is. */
+async function record(login: Login, outcome: Outcome): Promise<void> {
+  try {
+    await insertLogin(login.parts.db, { ...outcome, ...factsOf(login) })
+  } catch (error) {
+    login.parts.log.error({ ...factsOf(login), err: error }, 'a login could not be stored in the audit log')
+  }
 }
 
 /** Not what was typed: people type passwords into the wrong field. */

@@ -129,6 +129,17 @@ export function loggedOutPage(): string {
   return pageOf('You are logged out', markup`<p>You can close this page.</p>`)
 }
 
+/** Nobody was logged in; the program that sent them here may want them back. */
+export function notLoggedInPage({ action, xsrf }: { action: string; xsrf: string }): string {
+  return pageOf(
+    'You are logged out',
+    markup`<form method="post" action="${action}">
+      ${hiddenInputs({ xsrf, logout: 'yes' })}
+      <button type="submit" autofocus>Go on</button>
+    </form>`,
+  )
+}
+
 export function errorPage(message: string): string {
   return pageOf('That did not work', markup`<p role="alert">${message}</p>`)
 }

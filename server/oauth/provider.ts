@@ -6,7 +6,16 @@ import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
 import { newAdapter } from './adapter.ts'
 import { api_scope, clientsOf } from './clients.ts'
-import { deviceConfirmPage, deviceDonePage, deviceInputPage, errorPage, logoutPage, loggedOutPage } from './pages.ts'
+import { setPageHeaders } from './page.ts'
+import {
+  deviceConfirmPage,
+  deviceDonePage,
+  deviceInputPage,
+  errorPage,
+  loggedOutPage,
+  logoutPage,
+  notLoggedInPage,
+} from './pages.ts'
 import { type Keys, signing_alg, type SigningKey } from './keys.ts'
 import { findUser } from './users.ts'
 
@@ -65,6 +74,10 @@ async function makeProvider({ db, log, origin }: ProviderParts, key: SigningKey)
   } as Configuration) // Its types ask for RSA members of every key.
   // What mount.ts writes into the headers is believed: address, scheme and host come from there only.
   provider.proxy = true
+  provider.use(async (context, next) => {
+    await next()
+    replaceScript(context, origin())
+  })
   provider.on('server_error', (_context, error) => log.error({ err: error }, 'the authorization server failed'))
   // Its own events are typed, and the one that every application of its framework has is not among them.
   const application: NodeJS.EventEmitter = provider
@@ -188,7 +201,16 @@ async function loadExistingGrant(context: KoaContextWithOIDC) {
   return grant_id === undefined ? undefined : provider.Grant.find(grant_id)
 }
 
-function xsrfOf(context: KoaContextWithOIDC): string {
+/** To whoever is not logged in, the library answers a logout with a form that only a script would send on. */
+function replaceScript(context: Partial<KoaContextWithOIDC>, origin: string): void {
+  const { oidc, status, res } = context
+  if (oidc?.route !== 'end_session' || status !== 200 || oidc.session?.accountId !== undefined) return
+  // It has allowed its script there.
+  if (res !== undefined) setPageHeaders(res)
+  context.body = notLoggedInPage({ action: `${origin}/oauth/session/end/confirm`, xsrf: xsrfOf({ oidc }) })
+}
+
+function xsrfOf(context: Pick<KoaContextWithOIDC, 'oidc'>): string {
   const secret = context.oidc.session?.state?.['secret']
   return typeof secret === 'string' ? secret : ''
 }

@@ -92,6 +92,11 @@ export async function removeSession(
   )
 }
 
+/** The one browser session that has this name; its id is not known to the store. */
+export async function removeSessionNamed(sql: Sql, uid: string): Promise<void> {
+  await sql.query(`delete from oauth_records where model = 'Session' and uid = $1`, [uid])
+}
+
 /** Ends every login of the user. */
 export async function removeRecordsOfUser(sql: Sql, user_id: number): Promise<void> {
   await sql.query('delete from oauth_records where user_id = $1', [user_id])

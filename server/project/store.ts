@@ -12,6 +12,11 @@ export async function insertProject(sql: Sql, project: { id: string; name: strin
   return row
 }
 
+export async function findProject(sql: Sql, project_id: string): Promise<ProjectRow | undefined> {
+  const [row] = await sql.query<ProjectRow>('select id, name, created from projects where id = $1', [project_id])
+  return row
+}
+
 export async function listProjects(sql: Sql): Promise<ProjectRow[]> {
   return sql.query<ProjectRow>('select id, name, created from projects order by created, id')
 }
@@ -58,8 +63,11 @@ export type Content = { kind: string; id: string; name: string; total: number }
 /** Some of what keeps a project from being empty, each with how many there are in all. */
 export async function listContents(sql: Sql, project_id: string, at_most: number): Promise<Content[]> {
   return sql.query<Content>(
-    `select 'service' as kind, service_id as id, name, count(*) over () as total from services
-     where project_id = $1 order by created, service_id limit $2`,
+    `select kind, id, name, count(*) over () as total
+     from (select 'service' as kind, service_id as id, name, created from services where project_id = $1
+           union all
+           select 'VPC', id::text, name, created from vpcs where project_id = $1) as contents
+     order by kind desc, created, id limit $2`,
     [project_id, at_most],
   )
 }

@@ -1,17 +1,16 @@
 // Reads the log of a service: finds out whose it is, asks its region's provider, and answers in the mode asked for.
-import { Fault, notFound, unknown_service } from '#contract/fault.ts'
+import { Fault } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
 import type { LogRefusal } from '#providers/provider.ts'
 import type { Handlers } from '../handler.ts'
+import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
-import { findServiceOfProject } from '../service/store.ts'
 import { parseLogRequest } from './rules.ts'
 
 export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Handlers, 'getServiceLogs'> {
   return {
     getServiceLogs: async ({ params, query: request }) => {
-      const service = await findServiceOfProject(db, params.project_id, params.service_id)
-      if (service === undefined) throw notFound(unknown_service)
+      const service = await getService(db, params)
       const problems: string[] = []
       const { query, by_cursor } = parseLogRequest(request, problems)
       if (problems.length > 0) throw invalidRequest(problems)
@@ -31,6 +30,6 @@ export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Hand
 
 function problemOf({ refused }: LogRefusal): string {
   return refused === 'node'
-    ? 'query/node: the service has no such node; its primary is 0'
+    ? 'query/node: the service has no such node; leave it out to read the primary'
     : 'query/cursor: must be the lastCursor of an earlier answer for this service and node'
 }

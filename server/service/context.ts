@@ -3,6 +3,7 @@ import type { Provider } from '#providers/provider.ts'
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
 import type { Sampler } from '../metric/sampler.ts'
+import type { Settled } from '../settled.ts'
 import type { SnapshotPolicy } from '../snapshot/rules.ts'
 
 export type ServiceContext = {
@@ -11,5 +12,6 @@ export type ServiceContext = {
   /** Region code → provider; the first one is the default region. */
   providers: ReadonlyMap<string, Provider>
   sampler: Pick<Sampler, 'latest'>
+  settled: Settled
   snapshot_policy: SnapshotPolicy
 }

@@ -4,33 +4,32 @@ import { invalidRequest } from '#contract/problem.ts'
 import type { CreateServiceInput, Service } from '#contract/service.ts'
 import type { ServiceContext } from './context.ts'
 import { makeService } from './make.ts'
-import { extensionsOf, parseName, parseRegion, parseSizeInput, serviceTypeOf, sizeColumnsOf } from './rules.ts'
+import {
+  extensionsOf,
+  parseName,
+  parseRegion,
+  parseSizeInput,
+  replicaProblem,
+  serviceTypeOf,
+  sizeColumnsOf,
+} from './rules.ts'
 
 type Input = Static<typeof CreateServiceInput>
 type Request = { project_id: string; input: Input; idempotency_key: string | undefined }
 
 export async function createService(context: ServiceContext, request: Request): Promise<Service> {
   const { project_id, input, idempotency_key } = request
-  const problems: string[] = []
-  const addons = input.addons ?? []
-  const name = parseName(input.name, problems)
-  const size = parseSizeInput(input, { shared: true }, problems)
-  const region_code = parseRegion(input.region_code, [...context.providers.keys()], problems)
-  const extensions = extensionsOf(addons)
-  if ((input.replica_count ?? 0) > 0) {
-    problems.push('/replica_count: this installation does not offer high-availability replicas; leave it out or send 0')
-  }
-  const provider = context.providers.get(region_code)
-  const refusal = await provider?.refusalOf({ size, extensions })
-  if (refusal !== undefined) problems.push(refusal)
+  const { problems, provider, region_code, size, extensions, replicas } = await parseCreation(context, input)
   if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
+  const name = input.name.trim()
   const described = {
     name,
     region_code,
-    service_type: serviceTypeOf(addons),
+    service_type: serviceTypeOf(input.addons ?? []),
     environment: input.environment_tag ?? 'DEV',
     ...sizeColumnsOf(size),
     extensions,
+    ...replicas,
   }
   return makeService(context, {
     provider,
@@ -40,4 +39,25 @@ export async function createService(context: ServiceContext, request: Request): 
     idempotency_key,
     event: `created as ${name}`,
   })
+}
+
+/** What is wrong with the members that are there, beyond their schema. */
+export async function creationProblems(context: ServiceContext, input: Partial<Input>): Promise<string[]> {
+  return (await parseCreation(context, input)).problems
+}
+
+async function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
+  const problems: string[] = []
+  if (input.name !== undefined) parseName(input.name, problems)
+  const size = parseSizeInput(input, { shared: true }, problems)
+  const region_code = parseRegion(input.region_code, [...providers.keys()], problems)
+  const { replica_count = 0, sync_replica_count = 0 } = input
+  const replicas = { replica_count, sync_replica_count }
+  const replica_problem = replicaProblem(replicas)
+  if (replica_problem !== undefined) problems.push(replica_problem)
+  const extensions = extensionsOf(input.addons ?? [])
+  const provider = providers.get(region_code)
+  const refusal = await provider?.refusalOf({ size, extensions })
+  if (refusal !== undefined) problems.push(refusal)
+  return { problems, provider, region_code, size, extensions, replicas }
 }

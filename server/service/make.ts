@@ -6,6 +6,7 @@ import { Fault } from '#contract/fault.ts'
 import type { Service } from '#contract/service.ts'
 import type { Provider } from '#providers/provider.ts'
 import type { Sql } from '../db.ts'
+import { takeEndpoint } from '../endpoint.ts'
 import { newId } from '../id.ts'
 import { insertSnapshot } from '../snapshot/store.ts'
 import { nudge } from '../work.ts'
@@ -14,7 +15,7 @@ import { insertEvent } from './events.ts'
 import { findRepeat, insertIdempotencyKey } from './idempotency.ts'
 import { newPassword, newVerifier, passwordOf } from './password.ts'
 import { services_per_project_max, serviceView } from './rules.ts'
-import { countServices, insertService, listPorts, type NewService, type ServiceRow, type Source } from './store.ts'
+import { countServices, insertService, type NewService, type ServiceRow, type Source } from './store.ts'
 
 export type Described = Omit<
   NewService,
@@ -32,8 +33,6 @@ export type Making = {
   /** Chooses the moment that a fork starts from, in the transaction that writes the fork. */
   sourceOf?: (tx: Sql) => Promise<Source>
 }
-
-const endpoint_attempts_max = 20
 
 export async function makeService({ db }: ServiceContext, making: Making): Promise<Service> {
   const { project_id, idempotency_key } = making
@@ -66,25 +65,12 @@ async function insertMade(tx: Sql, making: Making, identity: Pick<NewService, 's
     throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create another project`)
   }
   const source = await making.sourceOf?.(tx)
-  const row = await insertAtFreeEndpoint(tx, making.provider, { ...described, ...identity, ...source, project_id })
+  const endpoint = await takeEndpoint(tx, { provider: making.provider, holder_id: identity.service_id })
+  const row = await insertService(tx, { ...described, ...identity, ...source, ...endpoint, project_id })
   await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
   await insertEvent(tx, row.service_id, 'created', making.event)
   await nudge(tx, 'service', row.service_id)
   return row
-}
-
-/** Requests at the same time may pick the same port; the constraint lets one have it and the others pick again. */
-async function insertAtFreeEndpoint(tx: Sql, provider: Provider, service: Omit<NewService, 'host' | 'port'>) {
-  const taken = new Set(await listPorts(tx, provider.region_code))
-  for (let attempt = 0; attempt < endpoint_attempts_max; attempt += 1) {
-    const endpoint = await provider.newEndpoint(taken)
-    const row = await insertService(tx, { ...service, ...endpoint })
-    if (row !== undefined) return row
-    taken.add(endpoint.port)
-  }
-  throw new Fault('UNAVAILABLE', 'no free port was found for the service; repeat the request', {
-    retry_after_seconds: 1,
-  })
 }
 
 /** Two requests that say the same in another order of members are the same request. */

@@ -6,7 +6,9 @@ import type { Reconcile, Reconciled } from '../reconciler.ts'
 import { announceSettled } from '../settled.ts'
 import { saveSnapshots } from '../snapshot/reconcile.ts'
 import { listSnapshots, type SnapshotRow } from '../snapshot/store.ts'
-import { nudge } from '../work.ts'
+import { releaseAddresses } from '../vpc/address.ts'
+import { nudge, nudgeAll } from '../work.ts'
+import { setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { insertEvent } from './events.ts'
 import { wantedOf } from './rules.ts'
@@ -28,20 +30,21 @@ const schedule_seconds = 60
 const unsettled_seconds = 2
 
 /** What a deleted service waits for: it lives on for those, takes the snapshot that they stand on, and then goes. */
-const still_needed = {
+const needed_by_forks = {
   settled: false,
   waiting_for: 'forks that are being made still need its data',
   look_again_seconds: unsettled_seconds,
 }
+const needed_by_sets = { settled: false, waiting_for: 'its replica sets go first', look_again_seconds: 0.2 }
 
 type Subject = { row: ServiceRow; snapshots: SnapshotRow[] }
 
 export function newServiceReconcile(context: ServiceContext): Reconcile {
   const { db, log, providers } = context
   return async (service_id) => {
-    const row = await findService(db, service_id)
+    const [row, snapshots] = await Promise.all([findService(db, service_id), listSnapshots(db, service_id)])
     if (row === undefined) return { again: 'never', save: async () => {} }
-    const subject = { row, snapshots: await listSnapshots(db, service_id) }
+    const subject = { row, snapshots }
     if (row.state === 'unknown' && row.deleted_at === null) await saveFirstLook(db, service_id)
     const provider = providers.get(row.region_code)
     if (provider === undefined) {
@@ -49,9 +52,9 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
     }
     try {
       const wanted = wantedOf(row, subject.snapshots)
-      const needed = wanted.deleted && (await listForksBeingMade(db, service_id)).length > 0
-      const seen = await provider.applyService(needed ? { ...wanted, deleted: false } : wanted)
-      return reconciledOf(context, subject, needed ? { ...seen, ...still_needed } : seen)
+      const needed = wanted.deleted ? await needOf(db, row) : undefined
+      const seen = await provider.applyService(needed === undefined ? wanted : { ...wanted, deleted: false })
+      return reconciledOf(context, subject, { ...seen, ...needed })
     } catch (error) {
       log.error({ err: error, service_id, generation: row.generation }, 'a provider failed')
       const seen = setback(row, 'an unexpected error; the server log has the details, and it is tried again')
@@ -59,6 +62,11 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       return { ...reconciledOf(context, subject, seen), again: 'backoff', error: message }
     }
   }
+}
+
+async function needOf(sql: Sql, row: ServiceRow) {
+  if (row.replica_sets.length > 0) return needed_by_sets
+  return (await listForksBeingMade(sql, row.service_id)).length > 0 ? needed_by_forks : undefined
 }
 
 function setback(row: ServiceRow, waiting_for: string): ObservedService {
@@ -81,6 +89,7 @@ function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedS
 }
 
 async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
+  await releaseAddresses(tx, row.service_id, 'service')
   await removeService(tx, row.service_id)
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
 }
@@ -95,6 +104,11 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     await insertEvent(tx, row.service_id, kind, message)
   }
   if (seen.settled) await announceSettled(tx, row.service_id)
+  const settled_now = seen.settled && row.settled_generation < row.generation
+  const changed = settled_now || seen.state !== row.state || seen.happenings.length > 0
+  if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
+  // Its sets leave by themselves, and give back their own.
+  if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id, 'service')
   if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
     // The fork stands on its own now: its parent may drop the private snapshot, or go.

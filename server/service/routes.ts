@@ -3,38 +3,39 @@ import { api } from '#contract/api.ts'
 import { notFound, unknown_service } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
 import type { ServiceStatus } from '#contract/service-status.ts'
-import type { Service, service_endpoints } from '#contract/service.ts'
+import type { ha_endpoints } from '#contract/ha.ts'
+import type { pooler_endpoints } from '#contract/pooler.ts'
+import type { service_endpoints } from '#contract/service.ts'
 import { newBatch } from '../batch.ts'
+import type { Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
-import { metricsView } from '../metric/rules.ts'
-import { newSettled } from '../settled.ts'
+import { setAsService } from '../replica-set/rules.ts'
+import { findReplicaSet } from '../replica-set/store.ts'
 import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { createService } from './create.ts'
 import { forkService } from './fork.ts'
 import { listEvents } from './events.ts'
+import { haHandlers } from './ha.ts'
 import { newVerifier, passwordProblem } from './password.ts'
-import { deleted, parseName, parseSizeInput, powered, resized, serviceView, withVerifier } from './rules.ts'
-import { findService, findServices, listServices, type ServiceRow } from './store.ts'
+import { poolerHandlers } from './pooler.ts'
+import { deleted, parseName, parseSizeInput, powered, resized, withVerifier } from './rules.ts'
+import { findService, findServiceOfProject, findServices, listServices } from './store.ts'
+import { newServiceView, type ServiceView } from './view.ts'
 
-type ServiceEndpointName = keyof typeof service_endpoints
-type View = (row: ServiceRow) => Service
+type ServiceEndpointName = keyof typeof service_endpoints | keyof typeof ha_endpoints | keyof typeof pooler_endpoints
 
 export function serviceHandlers(context: ServiceContext): Pick<Handlers, ServiceEndpointName> {
-  const { db, providers, sampler } = context
+  const { db } = context
   const find = newBatch((service_ids) => findServices(db, service_ids))
-  const viewOf: View = (row) => {
-    const now = new Date()
-    const volume_type = providers.get(row.region_code)?.volume_type ?? 'unknown'
-    return { ...serviceView(row, { now, volume_type }), ...metricsView(sampler.latest(row.service_id), row.state, now) }
-  }
+  const viewOf = newServiceView(context)
   return {
     listServices: async ({ params }) => (await listServices(db, params.project_id)).map(viewOf),
 
     getService: async ({ params }) => {
       const row = await find(params.service_id)
-      if (row?.project_id !== params.project_id) throw notFound(unknown_service)
-      return viewOf(row)
+      if (row?.project_id === params.project_id) return viewOf(row)
+      return replicaSetAsService(db, params, viewOf)
     },
 
     listServiceEvents: async ({ params }) => {
@@ -58,14 +59,24 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
 
     ...descriptionHandlers(context, viewOf),
     ...powerAndSizeHandlers(context, viewOf),
+    ...haHandlers(context, viewOf),
+    ...poolerHandlers(context),
     updatePassword: passwordHandler(context),
   }
+}
+
+/** A replica set has an id like a service's, and can be looked at as one. */
+async function replicaSetAsService(sql: Sql, { project_id, service_id: id }: At, viewOf: ServiceView) {
+  const row = await findReplicaSet(sql, id)
+  const service = row && (await findServiceOfProject(sql, project_id, row.service_id))
+  if (row === undefined || service === undefined) throw notFound(unknown_service)
+  return setAsService(row, service, viewOf(service))
 }
 
 /** Changes of words only: no provider has anything to do. */
 function descriptionHandlers(
   context: ServiceContext,
-  viewOf: View,
+  viewOf: ServiceView,
 ): Pick<Handlers, 'renameService' | 'setEnvironment'> {
   return {
     renameService: async ({ params, body }) => {
@@ -86,7 +97,7 @@ function descriptionHandlers(
 
 type PowerAndSize = 'startService' | 'stopService' | 'resizeService'
 
-function powerAndSizeHandlers(context: ServiceContext, viewOf: View): Pick<Handlers, PowerAndSize> {
+function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, PowerAndSize> {
   const { db, providers } = context
   const turn = async (at: At, power: 'on' | 'off', accepts: readonly ServiceStatus[], event: string) =>
     viewOf(await changeService(context, at, accepts, (row) => ({ ...powered(row, power), event })))
@@ -109,17 +120,17 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: View): Pick<Handl
   }
 }
 
-/** A new password holds when the answer is sent: the one service verb that waits. */
+/** A new password holds when the answer is sent. */
 function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
-  const { db } = context
-  const settled = newSettled(db, async (service_id) => (await findService(db, service_id))?.settled_generation)
+  const { db, settled } = context
   return async ({ params, body }) => {
     const problem = passwordProblem(body.password)
     if (problem !== undefined) throw invalidRequest([`/password: ${problem}`])
     const verifier = await newVerifier(body.password)
     const event = 'change of the master password requested'
     const accepts = api.updatePassword.accepts
-    const row = await changeService(context, params, accepts, (row) => ({ ...withVerifier(row, verifier), event }))
-    await settled.wait(row.service_id, row.generation)
+    const changed = await changeService(context, params, accepts, (row) => ({ ...withVerifier(row, verifier), event }))
+    const { service_id, generation } = changed
+    await settled.wait(service_id, generation, async () => (await findService(db, service_id))?.settled_generation)
   }
 }

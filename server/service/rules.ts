@@ -6,7 +6,9 @@ import type { Addon, Service } from '#contract/service.ts'
 import { creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizesInWords } from '#contract/size.ts'
 import type { WantedService } from '#providers/provider.ts'
+import { poolerView, replicaSetView } from '../replica-set/rules.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
+import { endpointOf, networkOf } from '../vpc/rules.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
@@ -37,6 +39,13 @@ export function parseRegion(region_code: string | undefined, regions: readonly s
     problems.push(`/region_code: there is no region ${JSON.stringify(region)}; the regions are ${regions.join(', ')}`)
   }
   return region
+}
+
+export type Replicas = Pick<ServiceRow, 'replica_count' | 'sync_replica_count'>
+
+export function replicaProblem({ replica_count, sync_replica_count }: Replicas): string | undefined {
+  if (sync_replica_count <= replica_count) return undefined
+  return `/sync_replica_count: must be at most replica_count; they are ${sync_replica_count} and ${replica_count}`
 }
 
 const extension_of_addon = { 'time-series': 'timescaledb', ai: 'vector' } as const satisfies Record<Addon, string>
@@ -90,8 +99,23 @@ export function powered(row: ServiceRow, power: 'on' | 'off'): WantedChange {
   return { power, generation, power_generation: generation }
 }
 
+export function replicated(row: ServiceRow, counts: Replicas): WantedChange {
+  const generation = row.generation + 1
+  return { ...counts, generation, shape_generation: generation }
+}
+
+export function switchedOver(row: ServiceRow): WantedChange {
+  const generation = row.generation + 1
+  return { switchovers: row.switchovers + 1, generation, shape_generation: generation }
+}
+
 export function withVerifier(row: ServiceRow, password_verifier: string): WantedChange {
   return { password_verifier, generation: row.generation + 1 }
+}
+
+export function movedTo(row: ServiceRow, vpc_id: number | null): WantedChange {
+  const generation = row.generation + 1
+  return { vpc_id, generation, shape_generation: generation }
 }
 
 export function deleted(row: ServiceRow, now: Date): WantedChange {
@@ -114,6 +138,11 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
         ? []
         : snapshots.map(({ snapshot_id, deleted_at }) => ({ snapshot_id, deleted: deleted_at !== null })),
   }
+  const { replica_count, sync_replica_count, switchovers } = row
+  if (replica_count > 0) wanted.ha = { replica_count, sync_replica_count, switchovers }
+  if (row.pooler && row.pooler_port !== null) wanted.pooler = { host: row.host, port: row.pooler_port }
+  const network = networkOf(row)
+  if (network !== undefined) wanted.network = network
   if (row.source_service_id !== null && row.source_snapshot_id !== null) {
     wanted.source = { service_id: row.source_service_id, snapshot_id: row.source_snapshot_id }
     if (row.source_strategy === 'NOW') wanted.source.private = true
@@ -132,11 +161,16 @@ export function serviceView(row: ServiceRow, about: { now: Date; volume_type: st
     region_code: row.region_code,
     service_type: row.service_type,
     status: rowStatus(row, about.now),
-    endpoint: { host: row.host, port: row.port },
-    ha_replicas: { replica_count: 0, sync_replica_count: 0 },
+    endpoint: endpointOf(row, 'service', { host: row.host, port: row.port }),
+    ...poolerView(row, row, 'service'),
+    ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },
     metadata: { environment: row.environment },
-    read_replica_sets: [],
+    read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row)),
     resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), volume_type: about.volume_type } }],
+  }
+  if (row.vpc_id !== null) {
+    view.vpcEndpoint = { ...view.endpoint, vpc_id: String(row.vpc_id) }
+    view.vpc_endpoint = view.vpcEndpoint
   }
   if (row.source_service_id !== null && row.source_project_id !== null) {
     view.forked_from = { is_standby: false, project_id: row.source_project_id, service_id: row.source_service_id }

@@ -1,5 +1,6 @@
 // The services table. One statement a function; a row keeps its column names everywhere.
 import type { Sql } from '../db.ts'
+import { listReplicaSets, type ReplicaSetRow } from '../replica-set/store.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 
@@ -33,6 +34,18 @@ export type ServiceRow = {
   /** In UTC, to the microsecond. */
   source_time: string | null
   source_failed: boolean
+  replica_count: number
+  sync_replica_count: number
+  switchovers: number
+  pooler: boolean
+  pooler_port: number | null
+  replica_set_count: number
+  /** In the order of their making. */
+  replica_sets: ReplicaSetRow[]
+  /** The VPC that it is meant to be in. */
+  vpc_id: number | null
+  /** By what listens there: `service`, a replica set's id, `<either>/pooler`. Held until it has been seen outside. */
+  vpc_addresses: Readonly<Record<string, string>> | null
 }
 
 export type Source = Pick<
@@ -44,7 +57,20 @@ const columns = `service_id, project_id, name, created, region_code, service_typ
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
   deleted_at, state, settled_generation, observed_at, waiting_for,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
-  to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time`
+  to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
+  replica_count, sync_replica_count, switchovers, pooler, pooler_port, replica_set_count,
+  vpc_id, case when vpc_id is not null then (
+    select json_object_agg(held.holder, host(held.address)) from vpc_addresses held
+    where held.service_id = services.service_id) end as vpc_addresses`
+
+type StoredRow = Omit<ServiceRow, 'replica_sets'>
+
+/** A service brings its sets along. Most have none, and nobody looks for those. */
+async function withSets(sql: Sql, rows: readonly StoredRow[]): Promise<ServiceRow[]> {
+  const parents = rows.filter((row) => row.replica_set_count > 0).map((row) => row.service_id)
+  const sets = Map.groupBy(await listReplicaSets(sql, parents), (set) => set.service_id)
+  return rows.map((row) => ({ ...row, replica_sets: sets.get(row.service_id) ?? [] }))
+}
 
 /** What a new row needs; everything else has its default. */
 export type NewService = Pick<
@@ -62,7 +88,7 @@ export type NewService = Pick<
   | 'extensions'
   | 'password_verifier'
 > &
-  Partial<Source>
+  Partial<Source & Pick<ServiceRow, 'replica_count' | 'sync_replica_count'>>
 
 /** The part of a row that requests may change. */
 export type WantedChange = Partial<
@@ -78,17 +104,22 @@ export type WantedChange = Partial<
     | 'shape_generation'
     | 'password_verifier'
     | 'deleted_at'
+    | 'replica_count'
+    | 'sync_replica_count'
+    | 'switchovers'
+    | 'pooler'
+    | 'pooler_port'
+    | 'vpc_id'
   >
 >
 
-/** Undefined when the endpoint is taken by now: the caller chooses another one. */
-export async function insertService(tx: Sql, row: NewService): Promise<ServiceRow | undefined> {
-  const [inserted] = await tx.query<ServiceRow>(
+export async function insertService(tx: Sql, row: NewService): Promise<ServiceRow> {
+  const [inserted] = await tx.query<StoredRow>(
     `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
        cpu_millis, memory_gbs, extensions, password_verifier,
-       source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-     on conflict on constraint endpoint_is_used_once do nothing
+       source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time,
+       replica_count, sync_replica_count)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
      returning ${columns}`,
     [
       row.service_id,
@@ -108,46 +139,51 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
       row.source_strategy,
       row.source_snapshot_id,
       row.source_time,
+      row.replica_count ?? 0,
+      row.sync_replica_count ?? 0,
     ],
   )
-  return inserted
+  if (inserted === undefined) throw new Error('an insert returned no row')
+  return { ...inserted, replica_sets: [] }
 }
 
 export async function findService(sql: Sql, service_id: string): Promise<ServiceRow | undefined> {
-  const [row] = await sql.query<ServiceRow>(`select ${columns} from services where service_id = $1`, [service_id])
-  return row
+  const rows = await sql.query<StoredRow>(`select ${columns} from services where service_id = $1`, [service_id])
+  return (await withSets(sql, rows))[0]
 }
 
 export async function findServiceOfProject(sql: Sql, project_id: string, service_id: string) {
-  const [row] = await sql.query<ServiceRow>(
-    `select ${columns} from services where service_id = $1 and project_id = $2`,
-    [service_id, project_id],
-  )
-  return row
+  const rows = await sql.query<StoredRow>(`select ${columns} from services where service_id = $1 and project_id = $2`, [
+    service_id,
+    project_id,
+  ])
+  return (await withSets(sql, rows))[0]
 }
 
 /** The hottest read of all: everybody who waits for a service polls it. */
 export async function findServices(sql: Sql, service_ids: readonly string[]): Promise<Map<string, ServiceRow>> {
-  const rows = await sql.query<ServiceRow>(
+  const rows = await sql.query<StoredRow>(
     `select ${columns} from services where service_id = any ($1)`,
     [service_ids],
     'find services',
   )
-  return new Map(rows.map((row) => [row.service_id, row]))
+  return new Map((await withSets(sql, rows)).map((row) => [row.service_id, row]))
 }
 
 export async function lockServiceOfProject(tx: Sql, project_id: string, service_id: string) {
-  const [row] = await tx.query<ServiceRow>(
+  const rows = await tx.query<StoredRow>(
     `select ${columns} from services where service_id = $1 and project_id = $2 for update`,
     [service_id, project_id],
   )
-  return row
+  return (await withSets(tx, rows))[0]
 }
 
 export async function listServices(sql: Sql, project_id: string): Promise<ServiceRow[]> {
-  return sql.query<ServiceRow>(`select ${columns} from services where project_id = $1 order by created, service_id`, [
-    project_id,
-  ])
+  const rows = await sql.query<StoredRow>(
+    `select ${columns} from services where project_id = $1 order by created, service_id`,
+    [project_id],
+  )
+  return withSets(sql, rows)
 }
 
 /** Counts up to a bound, so that the answer costs the same in a project of any size. */
@@ -157,11 +193,6 @@ export async function countServices(tx: Sql, project_id: string, at_most: number
     [project_id, at_most],
   )
   return row?.count ?? 0
-}
-
-export async function listPorts(sql: Sql, region_code: string): Promise<number[]> {
-  const rows = await sql.query<{ port: number }>(`select port from services where region_code = $1`, [region_code])
-  return rows.map((row) => row.port)
 }
 
 export async function saveWanted(tx: Sql, service_id: string, change: WantedChange): Promise<void> {

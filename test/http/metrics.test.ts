@@ -90,6 +90,9 @@ describe('series', () => {
     const asked = { name: 'memory_usage_bytes', ...around_now() }
     expect((await series({ ...asked, filters: { role: 'primary' } })).body).toHaveLength(1)
     expect((await series({ ...asked, filters: { role: 'replica' } })).body).toEqual([])
+    const lag = { name: 'replication_lag_bytes', ...around_now() }
+    expect((await series(lag)).body).toMatchObject([{ labels: { role: 'replica' } }])
+    expect((await series({ ...lag, filters: { role: 'primary' } })).body).toEqual([])
   })
 
   test.each([

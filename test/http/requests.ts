@@ -20,6 +20,14 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   resizeService: { cpu_millis: '1000', memory_gbs: '4' },
   updatePassword: { password: 'a long new password' },
   setEnvironment: { environment: 'PROD' },
+  setHA: { replica_count: 1 },
+  createReplicaSet: { name: 'a set', nodes: 1, cpu_millis: 500, memory_gbs: 2 },
+  resizeReplicaSet: { cpu_millis: '1000', memory_gbs: '4' },
+  setReplicaSetEnvironment: { environment: 'PROD' },
+  createVpc: { cidr: '10.20.0.0/24', name: 'a VPC', region_code: 'local' },
+  renameVpc: { name: 'another name' },
+  attachToVpc: { vpc_id: '999999999' },
+  createPeering: { peer_account_id: 'nosuchid00', peer_region_code: 'local', peer_vpc_id: '999999999' },
   getMetricSeries: { name: 'connections', from: '2026-11-15T10:00:00Z', to: '2026-11-15T11:00:00Z' },
 }
 
@@ -31,4 +39,7 @@ export function pathOf({ endpoint }: Row, ids: { project_id: string; service_id?
     .replace('{user_id}', '999999999')
     .replace('{public_key}', 'NOSUCHKEY0')
     .replace('{snapshot_id}', 'nosuchid00')
+    .replace('{replica_set_id}', 'nosuchid00')
+    .replace('{vpc_id}', '999999999')
+    .replace('{peering_id}', '999999999')
 }

@@ -43,6 +43,11 @@ describe('the status decides what is possible', () => {
     ['start', undefined, ['PAUSED']],
     ['resize', small, ['READY']],
     ['updatePassword', { password: 'long enough' }, ['READY']],
+    ['setHA', { replica_count: 1 }, ['READY']],
+    ['switchover', undefined, ['READY']],
+    ['enablePooler', undefined, ['READY']],
+    ['disablePooler', undefined, ['READY']],
+    ['replicaSets', { name: 'a set', nodes: 1, ...small }, ['READY']],
   ]
   const any_but_deleting =
     'QUEUED, CONFIGURING, READY, DELETED, UNSTABLE, PAUSING, PAUSED, RESUMING, UPGRADING, OPTIMIZING'
@@ -147,8 +152,10 @@ describe('what this installation does not offer', () => {
     await expectRefusal({ region_code: 'moon' }, 'there is no region "moon"; the regions are local')
   })
 
-  test('high-availability replicas are refused', async () => {
-    await expectRefusal({ replica_count: 1 }, 'does not offer high-availability replicas')
+  test('more synchronous replicas than replicas are refused', async () => {
+    await expectRefusal({ sync_replica_count: 1 }, '/sync_replica_count: must be at most replica_count')
+    await expectRefusal({ replica_count: 1, sync_replica_count: 2 }, 'they are 2 and 1')
+    await expectRefusal({ replica_count: 6 }, '/replica_count: must be at most 5')
   })
 
   test('an addon whose extension no installation has is refused by name, with where it was looked for', async () => {
@@ -166,12 +173,15 @@ describe('what this installation does not offer', () => {
     }
   })
 
-  test('everything that is wrong is told at once', async () => {
-    const answer = await create({ cpu_millis: '1', region_code: 'moon', replica_count: 2 })
+  test('everything that is wrong is told at once, be it the form or what there is', async () => {
+    const wrong = { name: ' ', environment_tag: 'TEST' }
+    const answer = await create({ ...wrong, cpu_millis: '1', region_code: 'moon', sync_replica_count: 2 })
     expect(answer.body.details?.split('\n').map((line) => line.split(':')[0])).toEqual([
+      '/name',
+      '/environment_tag',
       '/cpu_millis, /memory_gbs',
       '/region_code',
-      '/replica_count',
+      '/sync_replica_count',
     ])
   })
 })

@@ -224,11 +224,18 @@ describe('refreshing', () => {
     expect((await refresh(origin, refresh_token, 'howdah-cli')).body.error).toBe('invalid_grant')
   })
 
-  test('neither codes nor refresh tokens can be read in the store', async () => {
-    const { refresh_token } = await logIn(origin, person)
+  test('neither refresh tokens nor the cookies of sessions and logins under way can be read in the store', async () => {
+    const browser = newBrowser()
+    const { refresh_token } = await logIn(origin, person, { browser })
+    // Somebody who is logged in is asked once more, for another program.
+    await browser.follow(await browser.get(askAs('howdah-cli', origin, { prompt: 'login' }).url))
+    const cookies = [...browser.cookies.values()]
+    const names = cookies.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['howdah_session', 'howdah_login', 'howdah_resume']))
+    const secrets = [refresh_token, ...cookies.filter(({ name }) => name !== 'howdah_csrf').map(({ value }) => value)]
     const rows = await people.db.query<{ text: string }>('select r::text as text from oauth_records r')
     expect(rows.length).toBeGreaterThan(0)
-    expect(rows.some(({ text }) => text.includes(refresh_token))).toBe(false)
+    expect(secrets.filter((secret) => rows.some(({ text }) => text.includes(secret)))).toEqual([])
     const keys = await people.db.query<{ public_jwk: object; private_key: Buffer }>('select * from oauth_keys')
     expect(keys.every(({ public_jwk, private_key }) => !('d' in public_jwk) && !private_key.includes('"d"'))).toBe(true)
   })

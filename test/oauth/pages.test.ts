@@ -46,6 +46,7 @@ describe('every page', () => {
       await browser.get(await people.newLink(person.user_id)),
       await browser.get(`${origin}/oauth/auth?client_id=nobody`),
       await browser.get(`${origin}/oauth/login/${'x'.repeat(43)}`),
+      await browser.get(`${origin}/oauth/session/end`),
       await browser.get(`${origin}/oauth/session/end/success`),
     ]
     for (const page of pages) {
@@ -265,6 +266,16 @@ describe('setting a password', () => {
     expect((await tryPassword(newBrowser(), person.email, person.password)).status).toBe(403)
     expect((await logIn(origin, { ...person, password: 'a new long one' })).access_token).toBeTruthy()
   })
+})
+
+test('who is not logged in can log out all the same, and goes back where they came from', async () => {
+  const browser = newBrowser()
+  const done = await browser.submit(await browser.get(`${origin}/oauth/session/end`))
+  expect(done).toMatchObject({ status: 200, text: expect.stringContaining('You are logged out') })
+  const back = `${origin}/console/`
+  const query = new URLSearchParams({ client_id: 'howdah-console', post_logout_redirect_uri: back })
+  const page = await browser.submit(await browser.get(`${origin}/oauth/session/end?${query}`))
+  expect(page.location).toBe(back)
 })
 
 test('a cancelled login goes back to the program that asked', async () => {

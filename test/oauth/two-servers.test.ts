@@ -173,6 +173,17 @@ describe('the command line', () => {
     expect((await howdah(['logout'], env)).code).toBe(0)
   })
 
+  test('makes a new key sign, and takes away what older ones signed', async () => {
+    const before = await logIn(origin, person)
+    const rotated = await howdah(['key', 'rotate', '--distrust-old', '--data-dir', one.config.data_dir])
+    expect(rotated).toMatchObject({ code: 0, stderr: '' })
+    const kid = /^Key (\w+) signs/.exec(rotated.stdout)?.[1]
+    await until(async () => (await info(one.server, before.access_token)) === 401)
+    const { body: after } = await refresh(origin, before.refresh_token)
+    expect(decodeProtectedHeader(after.access_token).kid).toBe(kid)
+    expect(await info(one.server, after.access_token)).toBe(200)
+  })
+
   test('gives out links for passwords', async () => {
     const settings = ['--data-dir', one.config.data_dir, '--public-url', origin]
     const reset = await howdah(['user', 'reset-password', person.email, ...settings])

@@ -13,7 +13,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { copyTree, removeTree, syncTree } from '#providers/local/copy-tree.ts'
+import { copyTree, removeTree, syncTree } from '#providers/local/snapshot/copy-tree.ts'
 
 let directory: string
 let from: string

@@ -24,6 +24,7 @@ test('each thing that a service may need is a fact, and what is missing comes wi
     'network namespaces',
     'PgBouncer',
     'HAProxy',
+    'iproute2',
     'extension timescaledb',
     'extension vector',
     'disk space',

@@ -1,14 +1,14 @@
 // Finding PostgreSQL installations: the real bundled one, and small stand-ins for those that a host may have.
 import { execFile } from 'node:child_process'
-import { chmodSync, copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { copyTree } from '#providers/local/copy-tree.ts'
-import { findInstallations, installationFor, missingExtensionSentence } from '#providers/local/installation.ts'
+import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
+import { findInstallations, installationFor, missingExtensionSentence } from '#providers/local/postgres/installation.ts'
 
 let directory: string
 
@@ -111,12 +111,10 @@ async function cloneInto(clone: string): Promise<{ native: string; find: (uid?: 
   await copyTree(package_directory, join(clone, 'node_modules', package_name), { public: true })
   writeFileSync(join(clone, 'package.json'), '{"type":"module"}')
   const source = fileURLToPath(new URL('../../providers/local', import.meta.url))
-  for (const name of readdirSync(source).filter((name) => name.endsWith('.ts'))) {
-    copyFileSync(join(source, name), join(clone, name))
-  }
+  cpSync(source, join(clone, 'local'), { recursive: true })
   const find = async (uid?: number) => {
     const reachable = `{ copies_directory: ${JSON.stringify(join(directory, 'copies'))}, uid: ${uid} }`
-    const script = `import { findInstallations } from '${clone}/installation.ts'
+    const script = `import { findInstallations } from '${clone}/local/postgres/installation.ts'
       const found = await findInstallations([], ${reachable})
       console.log(found.find((each) => each.origin === 'bundled').bin)`
     return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])).stdout.trim()

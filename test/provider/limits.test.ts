@@ -45,12 +45,14 @@ describe('where groups are made', () => {
 test.each([
   [2, { cpu_millis: 500, memory_gbs: 2 }, 'cpu.weight=100 cpu.max=50000 100000 memory.max=2147483648'],
   [2, { cpu_millis: 32_000, memory_gbs: 128 }, 'cpu.weight=100 cpu.max=3200000 100000 memory.max=137438953472'],
+  [2, 'starting', 'cpu.weight=100 cpu.max=max 100000 memory.max=max'],
   [2, 'shared', 'cpu.weight=20 cpu.max=max 100000 memory.max=max'],
   [
     1,
     { cpu_millis: 500, memory_gbs: 2 },
     'cpu.shares=1024 cpu.cfs_period_us=100000 cpu.cfs_quota_us=50000 memory.limit_in_bytes=2147483648',
   ],
+  [1, 'starting', 'cpu.shares=1024 cpu.cfs_period_us=100000 cpu.cfs_quota_us=-1 memory.limit_in_bytes=-1'],
   [1, 'shared', 'cpu.shares=205 cpu.cfs_period_us=100000 cpu.cfs_quota_us=-1 memory.limit_in_bytes=-1'],
 ] as const)('control files of version %i for %j', (version, size, expected) => {
   expect(

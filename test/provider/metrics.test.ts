@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { storageOf } from '#providers/local/storage.ts'
-import { usageOfProcesses } from '#providers/local/usage.ts'
+import { storageOf } from '#providers/local/metric/storage.ts'
+import { usageOfProcesses } from '#providers/local/metric/usage.ts'
 import { until } from '#test/until.ts'
 import { loginTo, newWanted, postmasterPid, settle, useWorlds } from './service-fixture.ts'
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Server, createServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { freePort, portIsFree } from '#providers/local/port.ts'
+import { freePort, portIsFree } from '#providers/local/postgres/port.ts'
 
 const host = '127.0.0.1'
 const servers: Server[] = []

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import { copyTree } from '#providers/local/copy-tree.ts'
+import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
 import { openLocalProvider, type LocalOptions, type LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
@@ -85,13 +85,16 @@ export async function newWanted(provider: LocalProvider, parts: Partial<WantedSe
 
 /** Applies until everything holds, as the reconciler does. */
 export async function settle(provider: LocalProvider, wanted: WantedService): Promise<ObservedService> {
+  let last: ObservedService | undefined
   return await until(
     async () => {
-      const seen = await provider.applyService(wanted)
-      return seen.settled && seen
+      last = await provider.applyService(wanted)
+      return last.settled && last
     },
     { what: `service ${wanted.service_id} settles` },
-  )
+  ).catch((error: unknown) => {
+    throw new Error(`not settled: ${JSON.stringify(last)}`, { cause: error })
+  })
 }
 
 export type Login = { user?: string; password?: string; database?: string; tls?: boolean }

@@ -4,7 +4,7 @@ import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { identifierOf } from '#providers/local/system-identifier.ts'
+import { identifierOf } from '#providers/local/postgres/system-identifier.ts'
 import { as_root, ask, loginTo, newWanted, useWorlds, postmasterPid, settle, verifierOf } from './service-fixture.ts'
 
 const { newWorld } = useWorlds()

@@ -3,7 +3,7 @@ import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { segmentsOf } from '#providers/local/shared-memory.ts'
+import { segmentsOf } from '#providers/local/postgres/shared-memory.ts'
 import { until } from '#test/until.ts'
 import {
   as_root,

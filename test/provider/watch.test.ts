@@ -1,7 +1,10 @@
 // Noticing that processes are gone, with real ones.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Watch, newWatch } from '#providers/local/watch.ts'
 import { until } from '#test/until.ts'
@@ -82,5 +85,75 @@ test('a service can be tracked again after its process was gone', async () => {
     watch.track('service', child.pid)
     await end(child)
     await until(() => changed.length === round)
+  }
+})
+
+test('each process of a service is watched by itself, tells the service’s name, and is forgotten with it', async () => {
+  const [primary, standby, pooler] = [start('exec sleep 600'), start('exec sleep 600'), start('exec sleep 600')]
+  watch.track('service', primary.pid, { urgent: true })
+  watch.track('service/node-1', standby.pid, { urgent: true })
+  watch.track('service/pooler', pooler.pid)
+  await end(standby)
+  await until(() => changed.length === 1)
+  await end(pooler)
+  await until(() => changed.length === 2)
+  expect(changed).toEqual(['service', 'service'])
+  watch.track('service/node-1', start('exec sleep 600').pid, { urgent: true })
+  watch.forget('service')
+  for (const child of children) child.kill('SIGKILL')
+  const marker = start('exec sleep 600')
+  watch.track('marker', marker.pid)
+  await end(marker)
+  await until(() => changed.includes('marker'))
+  expect(changed).toEqual(['service', 'service', 'marker'])
+})
+
+test('a process that lives and does not answer at its socket is called back, one that answers is not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-watch-'))
+  const lines: Socket[] = []
+  const [silent, speaking] = [
+    createServer(),
+    createServer((socket) => {
+      lines.push(socket.on('error', () => undefined))
+      socket.write('N')
+    }),
+  ]
+  try {
+    const paths = { silent: join(folder, 'silent'), speaking: join(folder, 'speaking') }
+    silent.listen(paths.silent)
+    speaking.listen(paths.speaking)
+    await Promise.all([once(silent, 'listening'), once(speaking, 'listening')])
+    const child = start('exec sleep 600')
+    watch.track('speaking', child.pid, { socket_path: paths.speaking })
+    watch.track('silent', child.pid, { socket_path: paths.silent })
+    await until(() => changed.includes('silent'))
+    expect(changed).not.toContain('speaking')
+    // What ends the connection is the end of the server, and is told at once.
+    for (const line of lines) line.destroy()
+    await until(() => changed.includes('speaking'))
+  } finally {
+    watch.close()
+    for (const line of lines) line.destroy()
+    silent.close()
+    speaking.close()
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('a server whose data directory was emptied is called back although it answers', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-watch-'))
+  const server = createServer((socket) => socket.on('error', () => undefined).write('N'))
+  try {
+    mkdirSync(join(folder, 'global'))
+    writeFileSync(join(folder, 'global', 'pg_control'), '')
+    server.listen(join(folder, 'socket'))
+    await once(server, 'listening')
+    watch.track('service', start('exec sleep 600').pid, { socket_path: join(folder, 'socket'), data: folder })
+    rmSync(join(folder, 'global'), { recursive: true })
+    await until(() => changed.includes('service'))
+  } finally {
+    watch.close()
+    server.close()
+    rmSync(folder, { recursive: true })
   }
 })

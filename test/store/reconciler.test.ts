@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type Db, openDb } from '#server/db.ts'
 import { newLog } from '#server/log.ts'
 import { type Reconcile, type Reconciler, startReconciler } from '#server/reconciler.ts'
-import { nudge } from '#server/work.ts'
+import { alarm, nudge, nudgeAll } from '#server/work.ts'
 import { storeUrlOf } from '#test/database.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
@@ -106,6 +106,32 @@ test('a lease that lapsed under a look comes back to the same process, which end
   await until(() => begun === 2)
   await until(async () => (await countDue()) === 0)
   expect(most).toBe(1)
+})
+
+test('what is urgent waits neither for the looks that are under way nor for all that is due before', async () => {
+  const gate = Promise.withResolvers<void>()
+  const begun: string[] = []
+  const looked_at: string[] = []
+  startLoop(async (key) => {
+    begun.push(key)
+    if (key.startsWith('long')) await gate.promise
+    else looked_at.push(key)
+    return looked
+  })
+  const keys = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name}-${index}`)
+  await nudgeAll(db, kind, keys('long', 8))
+  await until(() => begun.length === 8)
+  await nudgeAll(db, kind, ['dead', ...keys('due', 50)])
+  await alarm(db, [kind, 'another kind'], 'dead')
+  await until(() => looked_at.length > 0)
+  expect(looked_at).toEqual(['dead'])
+  gate.resolve()
+  await until(() => looked_at.length === 51)
+})
+
+test('an alarm for a key that nobody knows leaves nothing behind', async () => {
+  await alarm(db, [kind], 'unknown')
+  expect(await db.query(`select from work where key = 'unknown'`)).toEqual([])
 })
 
 async function leaseToken(): Promise<string | null | undefined> {

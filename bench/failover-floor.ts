@@ -1,0 +1,113 @@
+// The floor of the failover bench: a primary and a standby made by hand, and a person who knows at the very moment of the
+// death what to do: the standby is stopped at once, started on the primary's port and promoted. No Howdah, the same binaries.
+import { execFileSync, spawn } from 'node:child_process'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { timed } from './figures.ts'
+import { bin, initdb, startPlain, withPlainPostgres, type PlainPostgres } from './plain-postgres.ts'
+
+const look_every_ms = 2
+const as_root = process.getuid?.() === 0
+const nobody = 65_534
+const user = as_root ? { uid: nobody, gid: nobody } : {}
+
+/** Milliseconds from the kill to the first write that was acknowledged. */
+export async function floorFailover(folder: string): Promise<number> {
+  return await withPlainPostgres(join(folder, 'floor'), async (primary) => {
+    await initdb(primary)
+    await startPlain(primary, '-c wal_level=replica -c wal_log_hints=on')
+    await ask(primary, 'create table kept (number int)')
+    return await withPlainPostgres(join(folder, 'floor-standby'), async (other) => {
+      const standby = { ...other, port: primary.port }
+      await copy(primary, standby)
+      await start(standby, `host=${primary.folder} port=${primary.port} user=postgres`)
+      await until(async () => (await ask(primary, 'select count(*) from pg_stat_replication')) === '1')
+      return await timed(async () => {
+        killAt(primary.data, 'SIGKILL')
+        killAt(standby.data, 'SIGQUIT')
+        await until(async () => pidAt(standby.data) === undefined && !(await isTaken(primary.port)))
+        await start(standby, '')
+        await ask(standby, 'select pg_promote(false)')
+        await until(async () => (await ask(standby, 'select pg_is_in_recovery()')) === 'false')
+        await ask(standby, 'insert into kept values (1)')
+      })
+    })
+  })
+}
+
+async function copy(primary: PlainPostgres, standby: PlainPostgres): Promise<void> {
+  const client = await login(primary)
+  await client.query(`select pg_backup_start('floor', true)`)
+  cpSync(primary.data, standby.data, { recursive: true, filter: (path) => !path.endsWith('postmaster.pid') })
+  const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
+  writeFileSync(join(standby.data, 'backup_label'), rows[0]?.labelfile ?? '')
+  writeFileSync(join(standby.data, 'standby.signal'), '')
+  await client.end()
+  execFileSync('chmod', ['-R', 'u=rwX,go=', standby.folder])
+  if (as_root) execFileSync('chown', ['-R', `${nobody}:${nobody}`, standby.folder])
+}
+
+/** As a standby it listens on its unix socket only, as the primary on the primary's port. */
+async function start(it: PlainPostgres, primary_conninfo: string): Promise<void> {
+  const settings = {
+    unix_socket_directories: it.folder,
+    listen_addresses: primary_conninfo === '' ? '127.0.0.1' : '',
+    port: String(it.port),
+    primary_conninfo,
+    recovery_init_sync_method: 'syncfs',
+  }
+  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  spawn(join(bin, 'postgres'), ['-D', it.data, ...words], { ...user, env: {}, stdio: 'ignore', detached: true }).unref()
+  await until(async () => lineOf(it.data, 7) === 'ready')
+}
+
+async function until(look: () => Promise<boolean>): Promise<void> {
+  while (!(await look())) await pause(look_every_ms)
+}
+
+/** Whether the killed one still holds its port: its sessions end a moment after it. */
+async function isTaken(port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const server = createServer()
+      .once('error', () => resolve(true))
+      .listen(port, '127.0.0.1', () => server.close(() => resolve(false)))
+  })
+}
+
+async function login({ folder, port }: PlainPostgres): Promise<pg.Client> {
+  const client = new pg.Client({ host: folder, port, user: 'postgres', database: 'postgres' })
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
+
+async function ask(it: PlainPostgres, sql: string): Promise<string> {
+  const client = await login(it)
+  try {
+    const { rows } = await client.query<unknown[]>({ text: sql, rowMode: 'array' })
+    return String(rows[0]?.[0])
+  } finally {
+    await client.end()
+  }
+}
+
+function killAt(data: string, signal: NodeJS.Signals): void {
+  const pid = pidAt(data)
+  if (pid !== undefined) process.kill(pid, signal)
+}
+
+function pidAt(data: string): number | undefined {
+  const line = lineOf(data, 0)
+  return line === undefined ? undefined : Number(line)
+}
+
+function lineOf(data: string, line: number): string | undefined {
+  try {
+    return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[line]?.trim()
+  } catch {
+    return undefined
+  }
+}

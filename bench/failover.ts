@@ -1,0 +1,145 @@
+// Bench: kill -9 of a primary under writes until a client that comes back has a write acknowledged again, against a
+// failover by hand in the same run; and how long a replica takes to be made, against a plain copy of the files.
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { newLedger } from '#test/history/ledger.ts'
+import { type Nodes, nodesOf } from '#test/history/nodes.ts'
+import { startWriters } from '#test/history/writers.ts'
+import type { ReadyService } from '#test/installation.ts'
+import { floorFailover } from './failover-floor.ts'
+import { atMost, type Figure, medianOf, printFigures, spread, timed } from './figures.ts'
+import { newParent } from './fork-parent.ts'
+import { type Bench, withHowdah } from './howdah.ts'
+import { inPlace } from './place.ts'
+
+const poll_ms = 5
+const writer_count = 4
+const goal_ms = 500
+
+await inPlace(20, async ({ folder, description, runs, gb }) => {
+  const floor: number[] = []
+  for (let run = 0; run < runs; run += 1) floor.push(await floorFailover(folder))
+  const figures: Figure[] = []
+  await withHowdah(join(folder, 'howdah'), async (bench) => {
+    for (const [replicas, sync] of [
+      [1, 0],
+      [1, 1],
+      [2, 1],
+    ] as const) {
+      figures.push(
+        ...figuresOf(
+          `${replicas} ${replicas === 1 ? 'replica' : 'replicas'}, ${sync} synchronous`,
+          floor,
+          await outages(bench, runs, replicas, sync),
+        ),
+      )
+    }
+    for (const size of gb) figures.push(await creation(bench, folder, Math.min(runs, 5), size))
+  })
+  printFigures(`failover, ${runs} rounds on ${description}`, figures)
+})
+
+function figuresOf(what: string, floor: readonly number[], ours: readonly number[]): Figure[] {
+  const p95 = ours.toSorted((a, b) => a - b)[Math.ceil(ours.length * 0.95) - 1] ?? Number.NaN
+  return [
+    { what, floor: spread(floor, 'ms'), ours: spread(ours, 'ms'), ratio: medianOf(ours) / medianOf(floor) },
+    { what: `${what}, p95`, ours: `${p95.toFixed(0)} ms`, goal: atMost(goal_ms, p95, ' ms') },
+  ]
+}
+
+async function outages(bench: Bench, runs: number, replicas: number, sync: number): Promise<number[]> {
+  const counts = { replica_count: replicas, sync_replica_count: sync }
+  const made = await bench.createService('bench', { cpu_millis: 'shared', memory_gbs: 'shared', ...counts })
+  const service = made as ReadyService // the answer to a create has them all
+  await bench.waitFor(service.service_id, 'READY')
+  const nodes = nodesOf(bench.data_dir, service.service_id, service.endpoint.port)
+  const ca = await (await fetch(`${bench.url}/ca.pem`)).text()
+  const writers = await startWriters(service, ca, newLedger(), writer_count)
+  const measured: number[] = []
+  try {
+    for (let run = 0; run < runs; run += 1) {
+      while ((await nodes.streaming().catch(() => 0)) < replicas) await pause(poll_ms)
+      await bench.waitFor(service.service_id, 'READY')
+      await writers.untilAcknowledged()
+      measured.push(await outage(service, nodes, ca))
+    }
+  } finally {
+    await writers.stop()
+  }
+  await bench.remove(service.service_id)
+  await bench.waitFor(service.service_id, 'gone')
+  return measured
+}
+
+/** Of a client that begins to come back at the moment of the kill. */
+async function outage(service: ReadyService, nodes: Nodes, ca: string): Promise<number> {
+  const processes = nodes.processes(nodes.primary())
+  return await timed(async () => {
+    // The whole of it, so that no session of the lost one can answer once more.
+    for (const pid of processes) killIfThere(pid)
+    while (!(await writes(service, ca))) await pause(poll_ms)
+  })
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended with its postmaster.
+  }
+}
+
+async function writes({ endpoint, initial_password }: ReadyService, ca: string): Promise<boolean> {
+  const client = new pg.Client({
+    ...endpoint,
+    user: 'tsdbadmin',
+    database: 'tsdb',
+    password: initial_password,
+    ssl: { ca },
+    connectionTimeoutMillis: 2_000,
+    query_timeout: 10_000,
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('insert into history values (-1, 0)')
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function creation(bench: Bench, folder: string, runs: number, gb: number): Promise<Figure> {
+  const parent = await newParent(bench, gb)
+  const [floor, ours]: [number[], number[]] = [[], []]
+  const copy = join(folder, 'copy')
+  for (let run = 0; run < runs; run += 1) {
+    execFileSync('sync', ['-f', folder])
+    floor.push(
+      await timed(async () => {
+        execFileSync('cp', ['-a', '--reflink=auto', join(parent.home, 'data'), copy])
+        execFileSync('sync', ['-f', folder])
+      }),
+    )
+    rmSync(copy, { recursive: true, force: true })
+    execFileSync('sync', ['-f', folder])
+    ours.push(await timed(() => setReplicas(bench, parent.service_id, 1)))
+    await setReplicas(bench, parent.service_id, 0)
+  }
+  const ratio = medianOf(ours) / medianOf(floor)
+  const what = `setHA from 0 to 1 replica → READY, ${gb} GB`
+  return { what, floor: spread(floor, 'ms'), ours: spread(ours, 'ms'), ratio, goal: atMost(1.5, ratio) }
+}
+
+async function setReplicas(bench: Bench, service_id: string, replica_count: number): Promise<void> {
+  const url = `${bench.url}/projects/${bench.project_id}/services/${service_id}/setHA`
+  const headers = { authorization: `Bearer ${bench.token}`, 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ replica_count }) })
+  if (!answer.ok) throw new Error(`setHA: ${answer.status} ${await answer.text()}`)
+  await bench.waitFor(service_id, 'READY')
+}

@@ -1,0 +1,47 @@
+// Bench: a service with replicas is broken round after round while clients write: what was lost, and how long nobody could
+// write. `--rounds`, `--seed`, `--replicas` and `--sync` choose; `--kinds` names faults, separated by commas.
+import { parseArgs } from 'node:util'
+import { type FaultKind, faults } from '#test/history/faults.ts'
+import { type Round, runHistory } from '#test/history/history.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '200' },
+    seed: { type: 'string', default: '1' },
+    replicas: { type: 'string', default: '2' },
+    sync: { type: 'string', default: '1' },
+    kinds: { type: 'string', default: '' },
+  },
+})
+const known = Object.keys(faults) as FaultKind[] // the keys of the object itself
+const kinds = known.filter((kind) => values.kinds.split(',').includes(kind))
+const seen = await runHistory({
+  rounds: Number(values.rounds),
+  seed: Number(values.seed),
+  replica_count: Number(values.replicas),
+  sync_replica_count: Number(values.sync),
+  ...(kinds.length > 0 && { kinds }),
+  onRound: ({ round, kind, longest_outage_ms, verdict }) => {
+    const wrong = brokenOf(verdict)
+    const words = [`${round}`.padStart(4), kind.padEnd(26), `${longest_outage_ms.toFixed(0)} ms`.padStart(9)]
+    console.log(`${words.join(' ')}${wrong > 0 ? ` BROKEN: ${JSON.stringify(verdict)}` : ''}`)
+  },
+})
+
+console.log(`\nhistory of ${values.replicas} replicas, ${values.sync} synchronous, seed ${values.seed}`)
+console.log('| fault | rounds | longest outage, median | longest outage, worst |')
+for (const kind of new Set(seen.rounds.map((round) => round.kind))) {
+  const outages = seen.rounds.filter((round) => round.kind === kind).map((round) => round.longest_outage_ms)
+  const sorted = outages.toSorted((a, b) => a - b)
+  const cells = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map((ms) => `${(ms ?? 0).toFixed(0)} ms`)
+  console.log(`| ${kind} | ${outages.length} | ${cells.join(' | ')} |`)
+}
+const broken = seen.rounds.reduce((sum, round) => sum + brokenOf(round.verdict), 0)
+console.log(
+  `${seen.rounds.length} rounds, ${seen.acknowledged} writes acknowledged, ${seen.unknown} unknown, ${broken} lost, doubled or invented`,
+)
+process.exit(broken > 0 ? 1 : 0)
+
+function brokenOf({ lost, doubled, invented }: Round['verdict']): number {
+  return lost.length + doubled.length + invented.length
+}

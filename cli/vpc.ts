@@ -1,0 +1,78 @@
+// howdah vpc list | exec. A program that exec runs is inside the VPC's network: it reaches the services there and those of
+// active peers, and nothing else, not even the host's loopback.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { namespaceOf, namespacePath } from '#providers/local/vpc/name.ts'
+import { openInstallation } from '#server/installation.ts'
+import { number_form } from '#server/path-id.ts'
+import { listProjects } from '#server/project/store.ts'
+import { listVpcs } from '#server/vpc/store.ts'
+import { type Command, CommandError, json_option, UsageError } from './command.ts'
+import { refuseUnlessInstalled, withStore } from './store.ts'
+import { printRows } from './table.ts'
+
+export const vpcList: Command = {
+  name: 'vpc list',
+  summary: 'List the VPCs of all projects.',
+  options: json_option,
+  run: async ({ config, isSet }) => {
+    const rows = await withStore(config, async (db) => {
+      const lists = (await listProjects(db)).map((project) => listVpcs(db, project.id))
+      return (await Promise.all(lists)).flat()
+    })
+    const shown = rows.map(({ id, project_id, name, cidr, region_code }) => ({
+      id: String(id),
+      project_id,
+      name,
+      cidr,
+      region_code,
+    }))
+    printRows(shown, ['id', 'project_id', 'name', 'cidr', 'region_code'], isSet('json'))
+  },
+}
+
+export const vpcExec: Command = {
+  name: 'vpc exec',
+  summary: 'Run a program inside a VPC, such as psql.',
+  positionals: ['vpc_id'],
+  rest: 'command …',
+  details:
+    'The program has the network of the VPC and everything else as usual; its exit code is passed on. Root only.\n' +
+    'Example: howdah vpc exec 1000 -- psql "host=10.20.0.2 user=tsdbadmin dbname=tsdb sslmode=require"',
+  run: async ({ config, need, rest }) => {
+    const vpc_id = need('vpc_id')
+    if (!number_form.test(vpc_id)) throw new UsageError(`a VPC’s id is a number, and ${JSON.stringify(vpc_id)} is none`)
+    refuseUnlessInstalled(config)
+    if (process.getuid?.() !== 0) {
+      throw new CommandError(
+        'only root can enter the network of a VPC (capability CAP_SYS_ADMIN); repeat this with sudo',
+      )
+    }
+    const installation = await openInstallation(config.data_dir)
+    const path = namespacePath(namespaceOf(installation, vpc_id))
+    if (!existsSync(path)) {
+      throw new CommandError(
+        `VPC ${vpc_id} has no network on this machine; howdah vpc list shows which there are, and a running server makes theirs`,
+      )
+    }
+    return runInside(path, rest)
+  },
+}
+
+async function runInside(path: string, command: readonly string[]): Promise<number> {
+  // Howdah's own cache of compiled code is nothing for other programs.
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env
+  const child = spawn('nsenter', [`--net=${path}`, '--', ...command], { stdio: 'inherit', env })
+  // The terminal sends its signals to the program as well, and the program decides what they mean.
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void child.kill(signal))
+  try {
+    await once(child, 'exit')
+  } catch (error) {
+    throw new CommandError('the program nsenter cannot be run; install util-linux', { cause: error })
+  }
+  // As a shell says it.
+  return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode])
+}

@@ -1,0 +1,37 @@
+// High availability of a service: how many standbys can take over, and a planned change of the primary.
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { ReplicaCount, Service, SyncReplicaCount } from './service.ts'
+import { accepted_statuses } from './service-status.ts'
+
+const one = '/projects/{project_id}/services/{service_id}'
+const tag = 'Services'
+
+export const ha_endpoints = {
+  setHA: endpoint({
+    method: 'POST',
+    path: `${one}/setHA`,
+    summary: 'Change how many replicas can take over',
+    description: 'Asynchronous. A count that is left out stays as it is; one of them must be there.',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.set_ha,
+    body: Type.Object({
+      replica_count: Type.Optional(ReplicaCount),
+      sync_replica_count: Type.Optional(SyncReplicaCount),
+    }),
+    success: 202,
+    output: Service,
+  }),
+  switchover: endpoint({
+    method: 'POST',
+    path: `${one}/switchover`,
+    summary: 'Make a replica the primary, as planned',
+    description: 'Asynchronous. Nothing that was committed is lost; the old primary becomes a replica.',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.set_ha,
+    success: 202,
+    output: Service,
+  }),
+}

@@ -1,0 +1,109 @@
+// VPCs: private networks of a project, and which services are in them.
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Message, Name } from './schema.ts'
+import { accepted_statuses } from './service-status.ts'
+
+export const Vpc = Type.Object(
+  { id: Type.String(), cidr: Type.String(), name: Type.String(), region_code: Type.String() },
+  { $id: 'Vpc' },
+)
+export type Vpc = Static<typeof Vpc>
+
+export const CreateVpcInput = Type.Object({
+  cidr: Type.String({
+    maxLength: 64,
+    description:
+      'A private IPv4 network (RFC 1918 or 100.64.0.0/10) from /16 to /28 that overlaps no other VPC of the project.',
+  }),
+  name: Name,
+  region_code: Type.String({ maxLength: 64 }),
+})
+
+const VpcId = Type.String({ maxLength: 64, description: 'Decimal digits.' })
+
+const all = '/projects/{project_id}/vpcs'
+const one = `${all}/{vpc_id}`
+const service = '/projects/{project_id}/services/{service_id}'
+const tag = 'VPCs'
+
+export const vpc_endpoints = {
+  listVpcs: endpoint({
+    method: 'GET',
+    path: all,
+    summary: 'List the VPCs of a project',
+    tag,
+    access: 'viewer',
+    success: 200,
+    output: Type.Array(Vpc),
+  }),
+  createVpc: endpoint({
+    method: 'POST',
+    path: all,
+    summary: 'Create a VPC',
+    description: 'A network of its own: nothing reaches it but what is in it, and its active peers.',
+    tag,
+    access: 'admin',
+    body: CreateVpcInput,
+    faults: ['CONFLICT', 'QUOTA_EXCEEDED'],
+    success: 201,
+    output: Vpc,
+  }),
+  getVpc: endpoint({
+    method: 'GET',
+    path: one,
+    summary: 'Get a VPC',
+    tag,
+    access: 'viewer',
+    success: 200,
+    output: Vpc,
+  }),
+  renameVpc: endpoint({
+    method: 'POST',
+    path: `${one}/rename`,
+    summary: 'Rename a VPC',
+    tag,
+    access: 'admin',
+    body: Type.Object({ name: Name }),
+    success: 200,
+    output: Vpc,
+  }),
+  deleteVpc: endpoint({
+    method: 'DELETE',
+    path: one,
+    summary: 'Delete a VPC',
+    description: 'While services are attached to it or it has peerings it stays, and the 409 names them.',
+    tag,
+    access: 'admin',
+    faults: ['CONFLICT'],
+    success: 204,
+  }),
+  attachToVpc: endpoint({
+    method: 'POST',
+    path: `${service}/attachToVPC`,
+    summary: 'Move the endpoints of a service into a VPC',
+    description:
+      'Asynchronous: the service is CONFIGURING until it answers at its address in the VPC, on port 5432, and from then on nowhere else. Open connections end.',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.attach,
+    body: Type.Object({ vpc_id: VpcId }),
+    faults: ['CONFLICT'],
+    success: 202,
+    output: Message,
+  }),
+  detachFromVpc: endpoint({
+    method: 'POST',
+    path: `${service}/detachFromVPC`,
+    summary: 'Move the endpoints of a service out of its VPC',
+    description: 'Asynchronous like attaching. The service answers at its former endpoint again.',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.attach,
+    body_optional: true,
+    body: Type.Object({ vpc_id: Type.Optional(VpcId) }),
+    faults: ['CONFLICT'],
+    success: 202,
+    output: Message,
+  }),
+}

@@ -1,0 +1,63 @@
+// What all daemons here have in common (PostgreSQL, PgBouncer, HAProxy): they are started so that they outlive us, found by
+// what /proc says of them, and ended for certain. Nothing about them is remembered.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { open, readdir } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { errorCode, readIfThere, type Effect } from './effect.ts'
+
+const look_every_ms = 3
+
+/** output: where it may say something, opened with these flags. Its user is taken on before the program begins. */
+export async function spawnDaemon(
+  { command, uid, gid }: { command: readonly string[]; uid?: number; gid?: number },
+  output: { path: string; flags: 'a' | 'wx' },
+): Promise<ChildProcess> {
+  const [program = '', ...args] = command
+  const file = await open(output.path, output.flags, 0o600)
+  try {
+    return spawn(program, args, {
+      cwd: '/',
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+      detached: true,
+      stdio: ['ignore', file.fd, file.fd],
+      ...(uid === undefined ? {} : { uid }),
+      ...(gid === undefined ? {} : { gid }),
+    })
+  } finally {
+    await file.close()
+  }
+}
+
+/** The words with which a process was started, or by which it calls itself; none when it is not there. */
+export async function commandOf(pid: number): Promise<string[]> {
+  return (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
+}
+
+/** Kills until none is left for which this holds, and has seen that none is. `what`: the effect, and whose they are. */
+export async function endProcesses(
+  effect: Effect,
+  belongs: (pid: number) => Promise<boolean>,
+  { what, whose, wait_ms }: { what: string; whose: string; wait_ms: number },
+): Promise<void> {
+  for (const deadline = Date.now() + wait_ms; ; await pause(look_every_ms)) {
+    const left = await listProcesses(belongs)
+    if (left.length === 0) return
+    if (Date.now() > deadline) throw new Error(`processes ${left.join(', ')} of ${whose} do not end`)
+    await effect(what)
+    for (const pid of left) signalIfThere(pid, 'SIGKILL')
+  }
+}
+
+export function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error
+  }
+}
+
+async function listProcesses(belongs: (pid: number) => Promise<boolean>): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const chosen = await Promise.all(pids.map(belongs))
+  return pids.filter((_, at) => chosen[at])
+}

@@ -1,0 +1,181 @@
+// What happens when the primary of a service with replicas is lost: it is fenced, the replica that certainly has every
+// acknowledged commit is elected, and the one file that says who is primary is replaced. From there on the ordinary story of
+// a service goes on with another node, and the lost one becomes a replica again.
+// 1. Nobody is elected before the lost primary was seen gone, so there are never two.
+// 2. Nobody is elected who may lack an acknowledged commit. If that cannot be known, the lost one is started again instead.
+// 3. It may be cut off anywhere: until the file is replaced everything begins anew, after that the new primary is found.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Happening, WantedService } from '../../provider.ts'
+import { ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
+import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import { ensureFenced } from './fence.ts'
+import { findHold } from '../snapshot/hold.ts'
+import { nodeOf, type Place } from '../layout.ts'
+import { answers } from './liveness.ts'
+import type { LocalHost } from '../local-host.ts'
+import { ensurePaused } from '../pooler/pooler.ts'
+import { inForce } from '../postgres/port-in-force.ts'
+import { findPosition } from './position.ts'
+import { findPrimary, savePrimary } from './primary.ts'
+import { ensureLeading, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
+import { electionOf, lsnText, type Election, type Position, type SeenNode } from './quorum.ts'
+import { findPostmaster } from '../postgres/process.ts'
+import { ensureStandbyRunning } from './standby.ts'
+import { isStandby } from './standby-data.ts'
+import { ensureStepsDown, isAskedFor, type Switch } from './switchover.ts'
+import { nodeName, parseLists } from './synchronous.ts'
+import { ensureTail } from './wal-tail.ts'
+
+/** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
+export type PrimarySeen = { place: Place; happenings: Happening[]; waiting_for?: string }
+
+/** Twice as much as the watch waits before it tells that a server is silent. */
+const answer_within_ms = 4_000
+const ask_again_ms = 20
+/** A few attempts at starting it. */
+const down_patience_ms = 15_000
+
+/** Before anything else is done to a service that should serve: afterwards the primary's node is the one to go on with. */
+export async function ensurePrimary(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+  await host.jobs.end(rejoinJobOf(base))
+  const primary = await findPrimary(base)
+  const place = nodeOf(base, primary.node, 'primary')
+  const standbys = (await listNodes(base)).filter((node) => node !== primary.node)
+  if (standbys.length === 0) return { place, happenings: [] }
+  const trouble = await troubleOf(host, place)
+  const change = { host, base, wanted, primary, standbys }
+  if (trouble !== undefined) return await replace(change, trouble)
+  await ensureLeading(host.effect, place)
+  if (!isAskedFor(wanted, primary)) return { place, happenings: [] }
+  const { next, ...seen } = await ensureStepsDown(change)
+  return { ...seen, place: next ? await handOver(change, next) : place }
+}
+
+/** The nodes of a service that have data, by number. */
+export async function listNodes(base: Place): Promise<number[]> {
+  const names = await readdir(base.home).catch(() => [])
+  const numbers = names.flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
+  const nodes = [0, ...numbers.toSorted((a, b) => a - b)]
+  const there = await Promise.all(nodes.map((node) => hasData(nodeOf(base, node, 'standby'))))
+  return nodes.filter((_, at) => there[at])
+}
+
+/** A folder alone, which somebody has emptied, is no data directory. */
+async function hasData({ data }: Place): Promise<boolean> {
+  return (await statIfThere(join(data, 'global', 'pg_control'))) !== undefined
+}
+
+type Trouble = { what: string; data_is_there: boolean }
+
+/** Why the primary is lost; undefined while it is well, starting, or was stopped by somebody who wanted that. */
+async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble | undefined> {
+  const name = `the primary (node ${place.node})`
+  // Turned away is not silent: one that has too many callers at a time may answer the next.
+  for (const deadline = Date.now() + answer_within_ms; ; await pause(ask_again_ms)) {
+    if (!(await hasData(place))) return { what: `${name} has lost its data directory`, data_is_there: false }
+    const { postmaster, died } = await findPostmaster(place)
+    if (died) return { what: `${name} has ended by itself`, data_is_there: true }
+    if (!postmaster) {
+      return (await staysDown(effect, place)) ? { what: `${name} does not start`, data_is_there: true } : undefined
+    }
+    await ensureRemoved(effect, 'sign of being down', downOf(place))
+    if (!postmaster.ready || !(await listensAsPrimary(place))) return undefined
+    const left_ms = deadline - Date.now()
+    if (left_ms <= 0) return { what: `${name} does not answer`, data_is_there: true }
+    // One that is about to move into a VPC, or out of one, still listens where it was.
+    const { port } = await inForce(place)
+    if (await answers(join(place.sockets, `.s.PGSQL.${port}`), left_ms)) return undefined
+  }
+}
+
+/** Whether every look for a while has found it down, and none could start it; the age of a file says since when. */
+async function staysDown(effect: Effect, place: Place): Promise<boolean> {
+  await ensureFile(effect, 'sign of being down', downOf(place), String(place.node), undefined)
+  const seen = await statIfThere(downOf(place))
+  return seen !== undefined && Date.now() - seen.mtimeMs > down_patience_ms
+}
+
+const downOf = ({ home }: Place) => join(home, 'primary-down')
+
+async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
+  const { host, base, primary } = change
+  const place = nodeOf(base, primary.node, 'primary')
+  const happenings: Happening[] = [{ kind: 'primary lost', message: trouble.what }]
+  await ensurePaused(host, place)
+  await ensureFenced(host.effect, place)
+  happenings.push({ kind: 'fenced', message: `no process of node ${primary.node} is left` })
+  const election = await elect(change, trouble)
+  if ('wait' in election) {
+    const { wait } = election
+    if (!trouble.data_is_there) return { place, happenings, waiting_for: `${trouble.what}, and ${wait}` }
+    happenings.push({ kind: 'not replaced', message: `node ${primary.node} is started again, because ${wait}` })
+    return { place, happenings }
+  }
+  const { elect: node, position } = election
+  const at = `${lsnText(position.lsn)} on timeline ${position.timeline}`
+  happenings.push({ kind: 'elected', message: `node ${node} becomes the primary; it has everything up to ${at}` })
+  return { place: await handOver(change, { node, position }), happenings }
+}
+
+/** Makes this node the primary. Nothing of the one before may run. */
+async function handOver(
+  { host, base, wanted, primary }: Switch,
+  { node, position }: { node: number; position: Position },
+): Promise<Place> {
+  const { effect } = host
+  const place = nodeOf(base, node, 'primary')
+  const lost = nodeOf(base, primary.node, 'standby')
+  const others = (await listNodes(base)).filter((one) => one !== node).map((one) => nodeOf(base, one, 'standby'))
+  // Whatever is being copied from the one before, a snapshot say, is begun anew from the next.
+  await host.jobs.end(base.service_id)
+  // From here on it does nothing until it is started as the primary.
+  await ensureLeading(effect, place)
+  const is_there = await hasData(lost)
+  const timeline = is_there ? await ensureTail(effect, lost, place, position) : position.timeline
+  await saveTimeline(effect, place, others, timeline)
+  // Whoever waits for a planned change has got one.
+  const switchovers = Math.max(primary.switchovers, wanted.ha?.switchovers ?? 0)
+  await savePrimary(effect, base, primary, { node, term: primary.term + 1, switchovers })
+  // Commits may be waiting for it: it need not wait until the other one serves.
+  if (is_there) host.jobs.begin(`${rejoinJobOf(base)}/${lost.node}`, () => startAsReplica(host, lost, place, wanted))
+  return place
+}
+
+async function elect({ host, base, wanted, primary, standbys }: Switch, { data_is_there }: Trouble): Promise<Election> {
+  const places = standbys.map((node) => nodeOf(base, node, 'standby'))
+  const running = await Promise.all(places.map(isRunning))
+  // Everything ended at once, as by a reboot: the primary itself is the quickest to be back.
+  if (data_is_there && !running.includes(true)) return { wait: 'none of its replicas runs' }
+  const lists = parseLists((await readIfThere(base.synchronous)) ?? '')
+  const seen = await Promise.all(places.filter((_, at) => running[at]).map(lookAt))
+  const election = electionOf({ primary: primary.node, lists, seen })
+  if ('elect' in election) return election
+  const lost = nodeOf(base, primary.node, 'primary')
+  const started = places.filter((_, at) => !running[at]).map((place) => startAndLookAt(host, place, lost, wanted))
+  return electionOf({ primary: primary.node, lists, seen: [...seen, ...(await Promise.all(started))] })
+}
+
+/** As a replica: one that was a primary before and was not yet turned round says nothing about itself. */
+async function isRunning(place: Place): Promise<boolean> {
+  return (await isStandby(place)) && (await findPostmaster(place)).postmaster !== undefined
+}
+
+async function lookAt(place: Place): Promise<SeenNode> {
+  return { node: place.node, position: await findPosition(await inForce(place)) }
+}
+
+async function startAndLookAt(host: LocalHost, place: Place, primary: Place, wanted: WantedService): Promise<SeenNode> {
+  await startAsReplica(host, place, primary, wanted)
+  return await lookAt(place)
+}
+
+async function startAsReplica(host: LocalHost, place: Place, primary: Place, { size }: WantedService): Promise<void> {
+  const major = await majorOf(place)
+  const installation = host.installations.find((one) => one.major === major)
+  if (installation === undefined || (await findHold(place)) === 'copying while it stands still') return
+  await ensureNodeHome(host.effect, place)
+  const name = nodeName(place.node)
+  await ensureStandbyRunning(host, { place, primary, name, slot: name, size, installation })
+}

@@ -1,0 +1,29 @@
+// Ends a node of a service for good, before another one takes its place: every process that works on its data, also the
+// ones that do not notice the death of their postmaster, also when they are stopped or their directory was moved away.
+// Returns only when they have been seen gone, because one that lived on could still acknowledge a commit.
+import { readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { commandOf, endProcesses } from '../daemon.ts'
+import { statIfThere, type Effect } from '../effect.ts'
+import type { Place } from '../layout.ts'
+
+const patience_ms = 8_000
+
+export async function ensureFenced(effect: Effect, place: Place): Promise<void> {
+  const whose = `service ${place.service_id}`
+  await endProcesses(effect, (pid) => isOf(place, pid), { what: 'fence: kill', whose, wait_ms: patience_ms })
+}
+
+async function isOf(place: Place, pid: number): Promise<boolean> {
+  const uid = place.owner && (await statIfThere(`/proc/${pid}`))?.uid
+  const words = uid === place.owner?.uid || uid === 0 ? await commandOf(pid) : []
+  const at = words.indexOf('-D')
+  // Also one that is still on its way to its own user and its program.
+  if (at > 0 && words[at + 1] === place.data && words[at - 1]?.endsWith('/postgres')) return true
+  if (uid !== place.owner?.uid) return false
+  const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
+  if (cwd === place.data || cwd === `${place.data} (deleted)`) return true
+  // Its directory was moved away: it is of the service, and not in the directory of any other node.
+  const titled = words[0]?.startsWith(`postgres: howdah/${place.service_id}/`) === true
+  return titled && !(cwd.startsWith(join(place.home, '/')) && cwd.endsWith('/data'))
+}

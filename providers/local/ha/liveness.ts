@@ -1,0 +1,28 @@
+// Whether a PostgreSQL server answers at all, found out at the price of one connection that never logs in: it is asked for
+// TLS at its unix socket, to which any living server answers one byte, also while it recovers or has no connection left.
+// Leaves nothing in the server's log. Kept open, the connection tells of the server's death the moment it happens.
+import { connect, type Socket } from 'node:net'
+
+const ssl_request = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+
+/** The open connection, which the caller ends within a minute; undefined when there is no answer, whatever the reason. */
+export async function findLine(socket_path: string, timeout_ms: number): Promise<Socket | undefined> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect({ path: socket_path })
+  const timer = setTimeout(resolve, timeout_ms, false)
+  socket.once('connect', () => socket.write(ssl_request))
+  socket.once('data', () => resolve(true))
+  socket.on('error', () => resolve(false))
+  socket.once('close', () => resolve(false))
+  const answered = await promise
+  clearTimeout(timer)
+  if (answered) return socket
+  socket.destroy()
+  return undefined
+}
+
+export async function answers(socket_path: string, timeout_ms: number): Promise<boolean> {
+  const line = await findLine(socket_path, timeout_ms)
+  line?.destroy()
+  return line !== undefined
+}

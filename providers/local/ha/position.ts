@@ -1,0 +1,59 @@
+// How far a standby is: everything that it has received and made durable, replayed or not, and on which timeline. Asked at
+// its own socket, of a standby whose primary is gone: what it says then is final.
+// 1. A standby that has just started knows less of itself than it has, until it has read its own WAL to the end; only then
+//    does it ask for more. Before that it has no position.
+// 2. What was received on a timeline that the replay has not yet come to cannot be told from nothing: it waits.
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import type { Place } from '../layout.ts'
+import { parseLsn, type Position } from './quorum.ts'
+
+/** replayed: the end of the last record that it has read whole. */
+export type Asked = Position & { replayed: bigint }
+
+const connect_timeout_ms = 2_000
+const patience_ms = 4_000
+const look_every_ms = 5
+
+/** Undefined when it cannot be asked, or does not know within seconds. */
+export async function findPosition(place: Place, replayed_beyond = 0n): Promise<Asked | undefined> {
+  const settings = {
+    host: place.sockets,
+    port: place.port,
+    user: 'postgres',
+    database: 'postgres',
+    application_name: 'howdah',
+    // Only such a connection may ask for the timeline; statements it takes as well.
+    replication: 'database',
+    connectionTimeoutMillis: connect_timeout_ms,
+    query_timeout: connect_timeout_ms,
+  }
+  const client = new pg.Client(settings)
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    for (const deadline = Date.now() + patience_ms; Date.now() < deadline; await pause(look_every_ms)) {
+      const asked = await ask(client)
+      if (asked !== undefined && asked.replayed > replayed_beyond) return asked
+    }
+    return undefined
+  } catch {
+    return undefined
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function ask(client: pg.Client): Promise<Asked | undefined> {
+  const { rows: before } = await client.query<{ received: string | null; replayed: string | null }>(
+    'select pg_last_wal_receive_lsn() as received, pg_last_wal_replay_lsn() as replayed',
+  )
+  const { rows: identified } = await client.query<{ timeline: number | string; xlogpos: string }>('IDENTIFY_SYSTEM')
+  const [known] = before
+  const [told] = identified
+  if (!known?.received || !known.replayed || !told) return undefined
+  const lsn = parseLsn(told.xlogpos)
+  if (lsn < parseLsn(known.received)) return undefined
+  // PostgreSQL 16 made it an int8, which the driver gives as text.
+  return { timeline: Number(told.timeline), lsn, replayed: parseLsn(known.replayed) }
+}

@@ -1,0 +1,45 @@
+// Which node of a service is its primary: one small file in the service's home, replaced whole and made durable. It is the
+// only truth about it; no node is asked, because after a failover a node may believe anything of itself.
+// It is written only when no process of the primary before runs any more, so that there is never more than one.
+import { open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncFolder } from '../postgres/data-directory.ts'
+import { readIfThere, type Effect } from '../effect.ts'
+import type { Place } from '../layout.ts'
+
+export type Primary = {
+  node: number
+  /** Rises with every change of the primary. */
+  term: number
+  /** How many of the planned changes that were ever asked for have been made, or given up. */
+  switchovers: number
+}
+
+const first: Primary = { node: 0, term: 1, switchovers: 0 }
+
+export async function findPrimary(place: Place): Promise<Primary> {
+  const text = await readIfThere(pathOf(place))
+  return text === undefined ? first : (JSON.parse(text) as Primary) // written below, in one piece
+}
+
+/** Throws when `before` no longer holds: somebody else has gone on while this process was not looking. */
+export async function savePrimary(effect: Effect, place: Place, before: Primary, next: Primary): Promise<void> {
+  const path = pathOf(place)
+  const aside = `${path}.new`
+  await effect('primary: write aside')
+  await rm(aside, { force: true })
+  const file = await open(aside, 'wx', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(next))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await effect('primary: rename into place')
+  const { term, switchovers } = await findPrimary(place)
+  if (term !== before.term || switchovers !== before.switchovers) throw new Error('the primary was changed by another')
+  await rename(aside, path)
+  await syncFolder(place.home)
+}
+
+const pathOf = ({ home }: Place) => join(home, 'primary.json')

@@ -1,0 +1,127 @@
+// How an elected replica becomes the primary: it is stopped at once, started by the ordinary story where the primary
+// listens, and told to take writes. PostgreSQL itself removes its sign of being a replica when that is done, so every look
+// finds how far it has come.
+// 1. It goes on from the timeline on which it was elected: a later one that it may find was given up.
+// 2. It opens a timeline that no node of the service has ever had, or two histories could be mistaken for one.
+import { chown, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { shellPath } from '../wal/archive.ts'
+import { signalIfThere } from '../daemon.ts'
+import { ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import { ensureFenced } from './fence.ts'
+import type { Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { listNodeFolders } from './nodes.ts'
+import { ensureSlot } from './replication.ts'
+import { findPostmaster } from '../postgres/process.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+import { nodeName } from './synchronous.ts'
+
+const look_every_ms = 3
+/** What has not ended by then is killed: it recovers the same way, and somebody waits. */
+const stop_wait_ms = 300
+const promotion_wait_ms = 6_000
+
+/** The replica that is about to be the primary learns which timeline is its own, and which are taken. */
+export async function saveTimeline(effect: Effect, place: Place, others: readonly Place[], timeline: number) {
+  const lines = [`${head}recovery_target_timeline = '${timeline}'\n`]
+  if (await ensureHistories(effect, place, others, timeline)) {
+    const command = `cp ${shellPath(`${place.archive}/%f`)} "%p" 2>/dev/null`
+    lines.push(`restore_command = '${command.replaceAll("'", "''")}'\n`)
+  }
+  await effect('timeline: save')
+  await replaceFile(place, ownSettingsOf(place), lines.join(''))
+}
+
+/** A node that is to be the primary and still runs as a replica ends at once; it is started where the primary listens. */
+export async function ensureLeading(effect: Effect, place: Place): Promise<void> {
+  const { postmaster } = await findPostmaster(place)
+  if (!postmaster || (await listensAsPrimary(place))) return
+  await effect('replica: SIGQUIT')
+  signalIfThere(postmaster.pid, 'SIGQUIT')
+  for (const deadline = Date.now() + stop_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+    const left = await findPostmaster(place)
+    if (!left.postmaster && !left.died) return
+  }
+  await ensureFenced(effect, place)
+  await ensureRemoved(effect, 'stale pid file', pidFileOf(place))
+}
+
+/** A node that was elected a moment ago still listens where it did as a replica. */
+export async function listensAsPrimary(place: Place): Promise<boolean> {
+  return (await readIfThere(pidFileOf(place)))?.split('\n')[4] === place.sockets
+}
+
+export type PromotionSeen = { promoted: boolean; waiting_for?: string }
+
+/** The server is ready, and may be a replica still. `promoted`: it became the primary just now. */
+export async function ensurePromoted({ effect, jobs }: LocalHost, place: Place): Promise<PromotionSeen> {
+  const is_replica = await statIfThere(join(place.data, 'standby.signal'))
+  if (is_replica && !(await promote(effect, place))) {
+    return { promoted: false, waiting_for: `node ${place.node} is becoming the primary` }
+  }
+  if ((await readIfThere(ownSettingsOf(place)))?.startsWith(head)) {
+    await effect('timeline: forget')
+    await replaceFile(place, ownSettingsOf(place), '')
+  }
+  // From here on the node that was lost is a replica like the others.
+  await jobs.end(rejoinJobOf(place))
+  return { promoted: is_replica !== undefined }
+}
+
+/** Under which the lost node is started as a replica while another one is promoted. */
+export const rejoinJobOf = ({ service_id }: Place) => `${service_id}/rejoin`
+
+async function promote(effect: Effect, place: Place): Promise<boolean> {
+  return await withSuperuser(place, {}, async (client) => {
+    const inRecovery = async () => {
+      const { rows } = await client.query<{ in_recovery: boolean }>('select pg_is_in_recovery() as in_recovery')
+      return rows[0]?.in_recovery !== false
+    }
+    if (!(await inRecovery())) return true
+    // The other replicas can come before it takes writes, and then no commit waits for them.
+    for (const node of await listNodeFolders(place)) {
+      if (node !== place.node) await ensureSlot(effect, client, nodeName(node))
+    }
+    await effect('replica: promote')
+    // Without waiting: its own waiting looks only every tenth of a second.
+    await client.query('select pg_promote(false)')
+    for (const deadline = Date.now() + promotion_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+      if (!(await inRecovery())) return true
+    }
+    return false
+  })
+}
+
+/**
+ * Histories of timelines that were opened by a node that was lost before anybody followed it. PostgreSQL numbers its new
+ * timeline after those that it finds: in the archive, when there are such. True when there are.
+ */
+async function ensureHistories(effect: Effect, place: Place, others: readonly Place[], timeline: number) {
+  for (let next = timeline + 1; ; next += 1) {
+    const name = `${next.toString(16).toUpperCase().padStart(8, '0')}.history`
+    const archived = join(place.archive, name)
+    if (await statIfThere(archived)) continue
+    const texts = await Promise.all(others.map(({ data }) => readIfThere(join(data, 'pg_wal', name))))
+    const text = texts.find((one) => one !== undefined)
+    if (text === undefined) return next > timeline + 1
+    await effect('timeline: archive history')
+    await replaceFile(place, archived, text)
+  }
+}
+
+/** In folders of the service's user, who must be able to read it and may have left links there. */
+async function replaceFile({ owner }: Place, path: string, text: string): Promise<void> {
+  const aside = `${path}.new`
+  await rm(aside, { force: true })
+  await writeFile(aside, text, { mode: 0o600, flag: 'wx' })
+  if (owner) await chown(aside, owner.uid, owner.gid)
+  await rename(aside, path)
+}
+
+const head = '# Written by Howdah for one start.\n'
+
+/** PostgreSQL reads it after all other settings. */
+const ownSettingsOf = ({ data }: Place) => join(data, 'postgresql.auto.conf')
+const pidFileOf = ({ data }: Place) => join(data, 'postmaster.pid')

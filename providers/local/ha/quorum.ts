@@ -1,0 +1,49 @@
+// Who becomes the primary after one is lost. Pure: the lists in force, the positions that were seen, and out comes a node or
+// the reason to wait.
+// 1. A commit was acknowledged when sync_count of a list's m members had it. So of any m − sync_count + 1 of them at least
+//    one has it, and the most advanced of those seen has all that was acknowledged.
+// 2. While a list is being replaced nobody knows which one was in force: enough members of each must have been seen.
+// 3. A later timeline is further than any position of an earlier one: what is beyond its beginning there was given up.
+
+export type Position = { timeline: number; lsn: bigint }
+
+/** Members may include the primary's own number; it never counts. */
+export type SyncList = { members: readonly number[]; sync_count: number }
+
+/** position absent: it could not be asked. */
+export type SeenNode = { node: number; position?: Position | undefined }
+
+export type Election = { elect: number; position: Position } | { wait: string }
+
+export function electionOf(wish: { primary: number; lists: readonly SyncList[]; seen: readonly SeenNode[] }): Election {
+  const { primary, lists } = wish
+  const asked = wish.seen.flatMap(({ node, position }) => (position && node !== primary ? [{ node, position }] : []))
+  for (const { members, sync_count } of lists.filter((list) => list.sync_count > 0)) {
+    const standbys = members.filter((node) => node !== primary)
+    const needed = Math.max(1, standbys.length - sync_count + 1)
+    const count = standbys.filter((node) => asked.some((one) => one.node === node)).length
+    if (count < needed) {
+      return {
+        wait: `${needed} of its ${standbys.length} replicas must be seen to find the one that has every commit, and ${count} can be`,
+      }
+    }
+  }
+  const [best] = asked.toSorted((a, b) => comparePositions(b.position, a.position) || a.node - b.node)
+  return best ? { elect: best.node, position: best.position } : { wait: 'it has no replica that could take over' }
+}
+
+/** Below zero when the first one is behind. */
+export function comparePositions(a: Position, b: Position): number {
+  if (a.timeline !== b.timeline) return a.timeline - b.timeline
+  return a.lsn === b.lsn ? 0 : a.lsn < b.lsn ? -1 : 1
+}
+
+/** As PostgreSQL writes it: two halves in hexadecimal digits. */
+export function parseLsn(text: string): bigint {
+  const [, high = '', low = ''] = /^([0-9A-F]+)\/([0-9A-F]+)$/i.exec(text) ?? []
+  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`)
+}
+
+export const lsnText = (lsn: bigint) => [lsn >> 32n, lsn & 0xffff_ffffn].map(hex).join('/')
+
+const hex = (half: bigint) => half.toString(16).toUpperCase()

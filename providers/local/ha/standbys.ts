@@ -1,0 +1,155 @@
+// The replicas of a service that can take over: as many as are wanted are made and kept streaming, and commits wait for as
+// many of them as they should. What is too much goes, but only when no commit may depend on it any more.
+import { join } from 'node:path'
+import type { Happening, WantedService } from '../../provider.ts'
+import { floorOf } from '../postgres/control-file.ts'
+import { isDiskFull, statIfThere } from '../effect.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
+import { nodeOf, noSpaceSentence, type Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { isBeingMade, listNodeFolders, nodesOf } from './nodes.ts'
+import type { SyncList } from './quorum.ts'
+import type { Postmaster } from '../postgres/process.ts'
+import { rises } from '../postgres/settings.ts'
+import {
+  ensureStandby,
+  ensureStandbyGone,
+  ensureStandbyRunning,
+  type StandbySeen,
+  type StandbyWish,
+} from './standby.ts'
+import { ensureSynchronous, nodeName } from './synchronous.ts'
+
+export type StandbysSeen = {
+  settled: boolean
+  waiting_for?: string
+  look_again_seconds?: number
+  happenings: readonly Happening[]
+}
+
+const look_again_soon_seconds = 1
+const look_again_after_setback_seconds = 3
+const look_again_when_well_seconds = 60
+/** Commits would wait. But each look is a line or two in the customer's log. */
+const look_again_when_waited_for_seconds = 30
+
+/** The primary, which serves, and its server as it runs. */
+export type Leader = { place: Place; postmaster: Postmaster; installation: PostgresInstallation }
+
+/** Whatever goes wrong with them, the primary serves. */
+export async function ensureStandbys(host: LocalHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
+  try {
+    return await ensureAll(host, leader, wanted)
+  } catch (error) {
+    const reason = isDiskFull(error) ? noSpaceSentence(host.directory) : error instanceof Error && error.message
+    const waiting_for = `its replicas could not be looked after: ${reason || 'nobody knows why'}`
+    return { settled: false, waiting_for, look_again_seconds: look_again_after_setback_seconds, happenings: [] }
+  }
+}
+
+async function ensureAll(host: LocalHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
+  const { place } = leader
+  const nodes = await wantedNodes(place, wanted)
+  const standbys = nodes.filter((node) => node !== place.node)
+  const seen = await ensureEach(host, leader, wanted, standbys)
+  const streaming = standbys.filter((_, at) => seen[at]?.state === 'streaming')
+  const sync_count = wanted.ha?.sync_replica_count ?? 0
+  const wish = { primary: place.node, nodes, sync_count, streaming }
+  const lists = await ensureSynchronous(host, place, leader.postmaster, wish)
+  const left = await removeSurplus(host, place, nodes, lists)
+  const happenings = seen.flatMap((one) => one.happenings)
+  const unsettled = seen.find((one) => one.state !== 'streaming')
+  if (unsettled) {
+    const paces = seen.map((one) => one.look_again_seconds ?? Infinity)
+    const waiting_for = unsettled.waiting_for ?? 'a replica is not there yet'
+    return { settled: false, waiting_for, look_again_seconds: Math.min(...paces), happenings }
+  }
+  const in_force = lists.length === 1 && lists[0]?.sync_count === sync_count
+  if (in_force && left === 0) return { settled: true, happenings, ...paceOf(standbys.length, sync_count) }
+  const waiting_for = in_force
+    ? 'a replica that is no longer wanted is still being copied by another server'
+    : 'its replicas do not have everything yet for which commits are to wait'
+  return { settled: false, waiting_for, look_again_seconds: look_again_soon_seconds, happenings }
+}
+
+/** A death is noticed at once; that one has lost its primary for another reason, only by a look. */
+function paceOf(replica_count: number, sync_count: number): { look_again_seconds?: number } {
+  if (replica_count === 0) return {}
+  return { look_again_seconds: sync_count > 0 ? look_again_when_waited_for_seconds : look_again_when_well_seconds }
+}
+
+/** Before a primary begins to need more: a standby with less could not follow it. One after the other, so that some stay. */
+export async function ensureStandbysRisen(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  installation: PostgresInstallation,
+): Promise<void> {
+  if (!rises(wanted.size, await floorOf(place.data))) return
+  for (const node of await wantedNodes(place, wanted)) {
+    const standby = nodeOf(place, node, 'standby')
+    if (node === place.node || !(await statIfThere(standby.data))) continue
+    // One that does not come up now does so afterwards: nothing is lost by going on.
+    await ensureStandbyRunning(host, wishOf(place, node, wanted, installation))
+  }
+}
+
+async function wantedNodes(primary: Place, { ha }: WantedService): Promise<number[]> {
+  const nodes = await listNodeFolders(primary)
+  const there = await Promise.all(nodes.map((node) => statIfThere(nodeOf(primary, node, 'standby').data)))
+  const with_data = nodes.filter((_, at) => there[at])
+  return nodesOf(primary.node, ha?.replica_count ?? 0, with_data)
+}
+
+function wishOf(
+  primary: Place,
+  node: number,
+  { size }: WantedService,
+  installation: PostgresInstallation,
+): StandbyWish {
+  const name = nodeName(node)
+  return { place: nodeOf(primary, node, 'standby'), primary, name, slot: name, size, installation }
+}
+
+/** Copies go on at the same time; servers are started again one after the other, so that commits need not wait. */
+async function ensureEach(host: LocalHost, leader: Leader, wanted: WantedService, standbys: readonly number[]) {
+  const { place, installation } = leader
+  const wishes = standbys.map((node) => wishOf(place, node, wanted, installation))
+  const there = await Promise.all(wishes.map((wish) => statIfThere(wish.place.data)))
+  const seen = new Map<number, StandbySeen>()
+  for (const [at, wish] of wishes.entries()) if (there[at]) seen.set(at, await ensureWatched(host, wish))
+  const missing = wishes.map(async (wish, at) => {
+    if (!there[at]) seen.set(at, await ensureWatched(host, wish))
+  })
+  const ends = await Promise.allSettled(missing)
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return standbys.map((_, at): StandbySeen => seen.get(at) ?? { state: 'absent', happenings: [] })
+}
+
+async function ensureWatched(host: LocalHost, wish: StandbyWish): Promise<StandbySeen> {
+  const { service_id, sockets, port, data } = wish.place
+  const seen = await ensureStandby(host, wish)
+  const key = `${service_id}/${wish.name}`
+  const socket_path = join(sockets, `.s.PGSQL.${port}`)
+  if (seen.pid === undefined) host.watch.forget(key)
+  else host.watch.track(key, seen.pid, { urgent: true, socket_path, data })
+  return seen
+}
+
+/** One that is in a list may have the only second copy of a commit. Returns how many are left. */
+async function removeSurplus(host: LocalHost, primary: Place, nodes: readonly number[], lists: readonly SyncList[]) {
+  let left = 0
+  for (const node of await listNodeFolders(primary)) {
+    if (nodes.includes(node)) continue
+    const place = nodeOf(primary, node, 'standby')
+    const key = `${primary.service_id}/${nodeName(node)}`
+    await host.jobs.end(key)
+    if (lists.some(({ members }) => members.includes(node)) || (await isBeingMade(place))) {
+      left += 1
+      continue
+    }
+    host.watch.forget(key)
+    await ensureStandbyGone(host, place, { primary, name: nodeName(node) })
+  }
+  return left
+}

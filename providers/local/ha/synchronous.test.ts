@@ -1,0 +1,57 @@
+// Table tests of the lists for which commits wait: what follows on what, and that no step asks for less than promised.
+import { expect, test } from 'vitest'
+import type { SyncList } from './quorum.ts'
+import { namesOf, nextListOf, parseLists, textOf } from './synchronous.ts'
+
+const nobody: SyncList = { members: [], sync_count: 0 }
+const list = (sync_count: number, ...members: number[]): SyncList => ({ members, sync_count })
+
+test.each([
+  ['nothing is waited for before a replica streams', nobody, [0, 1], 1, [], nobody],
+  ['a replica is waited for as soon as it streams', nobody, [0, 1], 1, [1], list(1, 0, 1)],
+  ['of several, those that stream', nobody, [0, 1, 2], 2, [2], list(1, 0, 2)],
+  ['one more', list(1, 0, 2), [0, 1, 2], 2, [1, 2], list(2, 0, 1, 2)],
+  ['one that is away stays', list(1, 0, 1), [0, 1], 1, [], list(1, 0, 1)],
+  ['one that is not wanted any more goes', list(1, 0, 1, 2), [0, 1], 1, [1, 2], list(1, 0, 1)],
+  ['but not before another one has taken its place', list(1, 0, 3), [0, 1], 1, [3], list(1, 0, 3)],
+  ['when less is wanted, at once', list(2, 0, 1, 2), [0, 1, 2], 1, [], list(1, 0, 1, 2)],
+  ['when none is wanted, at once', list(1, 0, 1), [0, 1], 0, [], nobody],
+] as const)('%s', (_, current, nodes, sync_count, streaming, next) => {
+  expect(nextListOf(current, { primary: 0, nodes, sync_count, streaming })).toEqual(next)
+})
+
+test('whatever streams, no step asks for fewer than before, unless fewer are wanted', () => {
+  const subsets = (numbers: readonly number[]): number[][] =>
+    numbers.reduce<number[][]>((all, one) => [...all, ...all.map((some) => [...some, one])], [[]])
+  let count = 0
+  for (const members of subsets([1, 2, 3]).map((some) => [0, ...some])) {
+    for (let promised = 0; promised < members.length; promised += 1) {
+      const current = promised === 0 ? nobody : { members, sync_count: promised }
+      for (const standbys of subsets([1, 2, 3])) {
+        for (const streaming of subsets(standbys)) {
+          for (let sync_count = 0; sync_count <= standbys.length; sync_count += 1) {
+            const next = nextListOf(current, { primary: 0, nodes: [0, ...standbys], sync_count, streaming })
+            expect(next.sync_count).toBeGreaterThanOrEqual(Math.min(promised, sync_count))
+            expect(next.sync_count).toBeLessThanOrEqual(sync_count)
+            expect(next.members.filter((node) => node !== 0).length).toBeGreaterThanOrEqual(next.sync_count)
+            for (const node of next.members) {
+              expect([0, ...streaming, ...current.members]).toContain(node)
+            }
+            count += 1
+          }
+        }
+      }
+    }
+  }
+  expect(count).toBeGreaterThan(1000)
+})
+
+test('the file tells every list that may be in force, the one that PostgreSQL reads last', () => {
+  const lists = [nobody, list(1, 0, 1), list(2, 0, 1, 2)]
+  const text = textOf(lists)
+  expect(parseLists(text)).toEqual(lists)
+  expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
+    `synchronous_standby_names = 'ANY 2 (node_0, node_1, node_2)'`,
+  ])
+  expect(namesOf(nobody)).toBe('')
+})

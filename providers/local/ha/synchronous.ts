@@ -1,0 +1,120 @@
+// For which replicas a service's commits wait: one list in a file that every node's settings include, so that a node that
+// takes over waits for the same ones. It never asks for less than was promised, unless less is wanted.
+// 1. A replica is listed only when it streams; one that is listed stays so when it is away, and commits wait.
+// 2. Until a new list is known to protect every commit that was ever acknowledged, the older ones stay in the file too, as
+//    remarks: whoever elects a new primary goes by all of them.
+import { open } from 'node:fs/promises'
+import { syncFolder } from '../postgres/data-directory.ts'
+import { ensureFile, readIfThere } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import type { SyncList } from './quorum.ts'
+import { listSenders } from './replication.ts'
+import { findFilesHash } from '../postgres/files.ts'
+import { ensureReloaded, type Postmaster } from '../postgres/process.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+
+export type SyncWish = {
+  primary: number
+  /** All nodes that are wanted, the primary among them. */
+  nodes: readonly number[]
+  sync_count: number
+  streaming: readonly number[]
+}
+
+/** How long a look waits until the replicas have what was acknowledged before. */
+const wait_ms = 1_000
+
+export const nodeName = (node: number) => `node_${node}`
+
+/** Every list that may be in force, the one that is meant to be last. */
+export async function ensureSynchronous(
+  host: LocalHost,
+  place: Place,
+  postmaster: Postmaster,
+  wish: SyncWish,
+): Promise<SyncList[]> {
+  const lists = parseLists((await readIfThere(place.synchronous)) ?? textOf([nobody]))
+  const next = nextListOf(lists.at(-1) ?? nobody, wish)
+  const wanted = [...lists.filter((list) => namesOf(list) !== namesOf(next)), next]
+  // Most services have no replicas, and no such file.
+  if (wanted.every(({ sync_count }) => sync_count === 0)) return wanted
+  await saveLists(host, place, wanted)
+  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place, true))
+  if (wanted.length === 1 || !(await isProtected(place, next, wish.primary))) return wanted
+  await saveLists(host, place, [next])
+  return [next]
+}
+
+/** Pure: what to go to from the list in force. */
+export function nextListOf(current: SyncList, { primary, nodes, sync_count, streaming }: SyncWish): SyncList {
+  if (sync_count === 0) return nobody
+  const members = nodes.filter((node) => node === primary || streaming.includes(node) || current.members.includes(node))
+  if (others(members, primary).length >= sync_count) return { members: members.toSorted(ascending), sync_count }
+  // Too few yet: those that are on their way out stand in for them.
+  const all = [...new Set([...members, ...current.members])].toSorted(ascending)
+  const count = Math.min(sync_count, others(all, primary).length)
+  return count === 0 ? nobody : { members: all, sync_count: count }
+}
+
+/** As the value of PostgreSQL's setting. The primary's own name does no harm there, and a failover changes nothing. */
+export function namesOf({ members, sync_count }: SyncList): string {
+  return sync_count === 0 ? '' : `ANY ${sync_count} (${members.map(nodeName).join(', ')})`
+}
+
+/** Lists in the order of the file. */
+export function parseLists(text: string): SyncList[] {
+  return [...text.matchAll(/^(?:# earlier: |synchronous_standby_names = ')([^'\n]*)/gm)].map(([, names = '']) => {
+    const [, count = '0', members = ''] = /^ANY (\d+) \(([^)]*)\)/.exec(names) ?? []
+    return {
+      sync_count: Number(count),
+      members: [...members.matchAll(/node_(\d+)/g)].map(([, node]) => Number(node)),
+    }
+  })
+}
+
+export function textOf(lists: readonly SyncList[]): string {
+  const earlier = lists.slice(0, -1).map((list) => `# earlier: ${namesOf(list)}\n`)
+  return `${earlier.join('')}synchronous_standby_names = '${namesOf(lists.at(-1) ?? nobody)}'\n`
+}
+
+const nobody: SyncList = { members: [], sync_count: 0 }
+const others = (members: readonly number[], primary: number) => members.filter((node) => node !== primary)
+const ascending = (a: number, b: number) => a - b
+
+/** Durable before it is in force. */
+async function saveLists({ effect }: LocalHost, place: Place, lists: readonly SyncList[]): Promise<void> {
+  const text = textOf(lists)
+  if ((await readIfThere(place.synchronous)) === text) return
+  await ensureFile(effect, 'synchronous replicas', place.synchronous, text, place.owner)
+  const file = await open(place.synchronous, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await syncFolder(place.home)
+}
+
+/**
+ * Whether the list is in force and everything acknowledged before is with as many of its members as it asks for: from then
+ * on it alone tells who has what.
+ */
+async function isProtected(place: Place, list: SyncList, primary: number): Promise<boolean> {
+  const names = others(list.members, primary).map(nodeName)
+  return await withSuperuser(place, {}, async (client) => {
+    let reached: bigint | undefined
+    for (const deadline = Date.now() + wait_ms; Date.now() < deadline; await client.query('select pg_sleep(0.005)')) {
+      const { rows } = await client.query<{ names: string; written: string }>(
+        `select current_setting('synchronous_standby_names') as names, pg_current_wal_flush_lsn() - '0/0' as written`,
+      )
+      // The server has been told to read its files, but may not have come to it.
+      if (rows[0]?.names !== namesOf(list)) continue
+      reached ??= BigInt(rows[0].written)
+      const target = reached
+      const senders = (await listSenders(client)).filter(({ name }) => names.includes(name))
+      if (senders.filter(({ flushed }) => flushed >= target).length >= list.sync_count) return true
+    }
+    return false
+  })
+}

@@ -1,0 +1,36 @@
+// Which nodes of a replica set get readers, by how far they are behind.
+import { expect, test } from 'vitest'
+import { type Lag, type NodeLag, usesByLag } from './lag.ts'
+
+const mib = 1024 ** 2
+const well: Lag = { bytes: 1_000, seconds: 0.1 }
+const far: Lag = { bytes: 65 * mib, seconds: 1 }
+const farther: Lag = { bytes: 900 * mib, seconds: 1 }
+const old: Lag = { bytes: 10, seconds: 31 }
+const idle: Lag = { bytes: 0, seconds: 3_600 }
+const between: Lag = { bytes: 40 * mib, seconds: 1 }
+
+const nodes = (...lags: (Lag | undefined)[]): NodeLag[] => lags.map((lag, node) => ({ node, use: 'in', lag }))
+const out = (one: NodeLag[], ...left_out: number[]): NodeLag[] =>
+  one.map((each) => (left_out.includes(each.node) ? { ...each, use: 'out' } : each))
+
+test.each([
+  ['all that are near', nodes(well, idle), ['in', 'in']],
+  ['not one with much to replay', nodes(well, far), ['in', 'out']],
+  ['not one whose last commit is old while there are newer ones', nodes(old, well), ['out', 'in']],
+  ['not one that its primary does not know', nodes(undefined, well), ['out', 'in']],
+  ['the least late when all are late', nodes(farther, far), ['out', 'in']],
+  ['the least late, although nothing is known of another', nodes(undefined, farther), ['out', 'in']],
+  ['all when nothing is known of any', nodes(undefined, undefined), ['in', 'in']],
+  ['one that was late when it has nearly caught up', out(nodes(well, well), 1), ['in', 'in']],
+  ['not yet one that was late and is still behind', out(nodes(well, between), 1), ['in', 'out']],
+  ['one that is as far behind, but was never late', nodes(well, between), ['in', 'in']],
+])('readers get %s', (_, given, expected) => {
+  expect([...usesByLag(given).values()]).toEqual(expected)
+})
+
+test('a node that is switched off is left as it is', () => {
+  expect([
+    ...usesByLag([{ node: 0, use: 'off', lag: well }, ...nodes(far).map((one) => ({ ...one, node: 1 }))]),
+  ]).toEqual([[1, 'in']])
+})

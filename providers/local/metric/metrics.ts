@@ -1,0 +1,187 @@
+// The meter of all services on this host. Processor and memory are read at every call, from a few small files a service.
+// What costs more, the walk over a service's files and the session in its database, happens at a slower pace, only for
+// services that did something meanwhile, and within a budget a call; between two of them the last value stands. No
+// process is started, and a service that sleeps is let sleep.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as others } from 'node:timers/promises'
+import type { MeasuredService, ServiceMetrics } from '../../provider.ts'
+import { type Activity, activityOf } from './activity.ts'
+import { groupOf, listeningAt, type Place, placeOf } from '../layout.ts'
+import { poolerGroupOf } from '../pooler/process.ts'
+import { poolerFilesOf } from '../pooler/settings.ts'
+import type { Limits } from '../limits.ts'
+import { listPlacesQuickly } from '../ha/nodes.ts'
+import { portOfPidFile } from '../postgres/port-in-force.ts'
+import { storageOf } from './storage.ts'
+import { type Usage, usageOfGroup, usageOfProcesses } from './usage.ts'
+
+export type MeterHost = { directory: string; as_root: boolean; limits: Limits }
+
+/** What is remembered of a service between two calls. Times are of the monotonic clock. */
+type Memory = {
+  pid: number
+  /** Under which its unix socket is found. */
+  port: number
+  at_ms: number
+  usage: Usage
+  metrics: ServiceMetrics
+  storage?: { at_ms: number; cpu_ns: number; took_ms: number }
+  activity?: { at_ms: number; cpu_ns: number; counted: Activity | undefined }
+}
+
+type Running = { memory: Memory; place: Place }
+
+const pace_ms = 60_000
+/** So often also for a service that did nothing, as far as its processor time tells. */
+const idle_pace_ms = 300_000
+/** Less than a session or a checkpoint takes, more than our own looks and PostgreSQL's own housekeeping. */
+const idle_cpu_ns_per_minute = 30_000_000
+/** A huge data directory is walked over less often: a hundredth of the time at most. */
+const walk_share = 100
+const walks_ms_per_call = 500
+const sessions_per_call = 30
+const sessions_at_once = 3
+const services_per_turn = 16
+
+export function newMeter(host: MeterHost) {
+  let memories = new Map<string, Memory>()
+
+  return async (services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>> => {
+    const running: Running[] = []
+    const next = new Map<string, Memory>()
+    for (const [at, { service_id, endpoint }] of services.entries()) {
+      const nodes = await listPlacesQuickly(placeOf(host.directory, service_id, endpoint.port, host.as_root))
+      const [place] = nodes
+      const memory = measure(host, nodes, memories.get(service_id))
+      if (memory !== undefined) {
+        next.set(service_id, memory)
+        running.push({ memory, place: listeningAt(place, memory.port) })
+      }
+      if (at % services_per_turn === services_per_turn - 1) await others()
+    }
+    memories = next
+    await walkSome(running)
+    await askSome(running)
+    return new Map(running.map(({ memory, place }) => [place.service_id, { ...memory.metrics }]))
+  }
+}
+
+/** Processor and memory now; undefined when the service does not run. */
+function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: Memory | undefined): Memory | undefined {
+  const pid = postmasterOf(nodes[0])
+  const port = portOf(nodes[0])
+  const all = [...nodes.map((place) => usageOf(host, place)), usageOfPooler(host, nodes[0])]
+  const used = all.filter((one) => one !== undefined)
+  if (pid === undefined || used.length === 0) return undefined
+  const usage = {
+    cpu_ns: used.reduce((sum, one) => sum + one.cpu_ns, 0),
+    memory_bytes: used.reduce((sum, one) => sum + one.memory_bytes, 0),
+  }
+  const at_ms = performance.now()
+  const metrics: ServiceMetrics = { memory_usage_bytes: usage.memory_bytes }
+  if (before === undefined || before.pid !== pid) return { pid, port, at_ms, usage, metrics }
+  const cpu_ns = Math.max(0, usage.cpu_ns - before.usage.cpu_ns)
+  metrics.cpu_usage_millicores = cpu_ns / 1000 / (at_ms - before.at_ms)
+  return { ...before, port, at_ms, usage, metrics: { ...before.metrics, ...metrics } }
+}
+
+function usageOf({ limits }: MeterHost, place: Place): Usage | undefined {
+  const pid = postmasterOf(place)
+  if (pid === undefined) return undefined
+  return (limits.hierarchy && usageOfGroup(limits.hierarchy, groupOf(place))) ?? usageOfProcesses(pid)
+}
+
+function usageOfPooler({ limits }: MeterHost, place: Place): Usage | undefined {
+  if (limits.hierarchy) return usageOfGroup(limits.hierarchy, poolerGroupOf(place))
+  const pid = pidIn(poolerFilesOf(place).pid)
+  return pid === undefined ? undefined : usageOfProcesses(pid)
+}
+
+const postmasterOf = (place: Place) => pidIn(join(place.data, 'postmaster.pid'))
+
+/** Where it listens by its own word. */
+function portOf({ data, port }: Place): number {
+  try {
+    return portOfPidFile(readFileSync(join(data, 'postmaster.pid'), 'latin1')) ?? port
+  } catch {
+    return port
+  }
+}
+
+/** From a daemon's own pid file, whose process must be there. */
+function pidIn(path: string): number | undefined {
+  try {
+    const pid = Number.parseInt(readFileSync(path, 'latin1'), 10)
+    return pid > 0 && readFileSync(`/proc/${pid}/statm`, 'latin1').startsWith('0 ') ? undefined : pid
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether it is time for something that was last done then. */
+function isDue(memory: Memory, last: { at_ms: number; cpu_ns: number } | undefined, at_least_ms = 0): boolean {
+  if (last === undefined) return true
+  const age_ms = memory.at_ms - last.at_ms
+  if (age_ms < Math.max(pace_ms, at_least_ms)) return false
+  const used_ns = Math.abs(memory.usage.cpu_ns - last.cpu_ns)
+  return age_ms >= idle_pace_ms || used_ns > (idle_cpu_ns_per_minute * age_ms) / 60_000
+}
+
+/** The longest waiting first. */
+function dueAmong(running: readonly Running[], of: 'storage' | 'activity'): Running[] {
+  const waited = ({ memory }: Running) => memory[of]?.at_ms ?? 0
+  return running
+    .filter(({ memory }) =>
+      isDue(memory, memory[of], of === 'storage' ? (memory.storage?.took_ms ?? 0) * walk_share : 0),
+    )
+    .toSorted((a, b) => waited(a) - waited(b))
+}
+
+async function walkSome(running: readonly Running[]): Promise<void> {
+  const started = performance.now()
+  for (const { memory, place } of dueAmong(running, 'storage')) {
+    const begun = performance.now()
+    if (begun - started > walks_ms_per_call) return
+    memory.metrics.disk_usage_bytes = await storageOf(place.data)
+    memory.storage = { at_ms: memory.at_ms, cpu_ns: memory.usage.cpu_ns, took_ms: performance.now() - begun }
+  }
+}
+
+async function askSome(running: readonly Running[]): Promise<void> {
+  const due = new Set(dueAmong(running, 'activity'))
+  for (const one of running) if (!due.has(one)) rest(one.memory)
+  const asked = [...due].slice(0, sessions_per_call)
+  const lane = async () => {
+    for (let one = asked.shift(); one !== undefined; one = asked.shift()) {
+      // One that cannot be asked right now, such as while it starts, is asked again at its next turn.
+      const counted = await activityOf(one.place).catch(() => undefined)
+      noteActivity(one.memory, counted)
+    }
+  }
+  await Promise.all(Array.from({ length: sessions_at_once }, lane))
+}
+
+/** Without processor time there are no transactions. */
+function rest(memory: Memory): void {
+  const { activity } = memory
+  if (activity === undefined || memory.at_ms - activity.at_ms < pace_ms) return
+  memory.metrics.transactions_per_second = 0
+}
+
+function noteActivity(memory: Memory, counted: Activity | undefined): void {
+  const before = memory.activity
+  memory.activity = { at_ms: memory.at_ms, cpu_ns: memory.usage.cpu_ns, counted }
+  if (counted === undefined) return
+  memory.metrics.connections = counted.connections
+  if (counted.lag_bytes === undefined) delete memory.metrics.replication_lag_bytes
+  else memory.metrics.replication_lag_bytes = counted.lag_bytes
+  if (before?.counted === undefined || counted.transactions < before.counted.transactions) return
+  const seconds = (memory.at_ms - before.at_ms) / 1000
+  // Our own session is one of them.
+  const transactions = Math.max(0, counted.transactions - before.counted.transactions - 1)
+  memory.metrics.transactions_per_second = transactions / seconds
+  const hit = counted.blocks_hit - before.counted.blocks_hit
+  const read = counted.blocks_read - before.counted.blocks_read
+  if (hit + read > 0) memory.metrics.cache_hit_ratio = hit / (hit + read)
+}

@@ -1,0 +1,73 @@
+// What the processes of a service use: from its control groups where it has them, else summed over its processes. Only
+// reads small files of the kernel, synchronously: each is there in microseconds, and a thread for each would cost more.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Hierarchy } from '../limits.ts'
+
+/** `cpu_ns` only rises, but starts anew with the processes or their group. */
+export type Usage = { cpu_ns: number; memory_bytes: number }
+
+/** Undefined when no such group counts. */
+export function usageOfGroup(hierarchy: Hierarchy, service_id: string): Usage | undefined {
+  const read = (directory: string, file: string) => readOrNothing(join(directory, service_id, file))
+  const { memory } = hierarchy.directories
+  const stat = read(memory, 'memory.stat')
+  if (hierarchy.version === 2) {
+    return usage(
+      Number(fieldOf(read(hierarchy.directories.cpu, 'cpu.stat'), 'usage_usec')) * 1000,
+      Number(read(memory, 'memory.current')) - Number(fieldOf(stat, 'inactive_file')),
+    )
+  }
+  const counted = hierarchy.parents.map((parent) => read(parent, 'cpuacct.usage')).find((text) => text !== '')
+  // What the kernel would give back at once is not in use: files read long ago.
+  const in_use = Number(read(memory, 'memory.usage_in_bytes')) - Number(fieldOf(stat, 'total_inactive_file'))
+  return usage(counted === undefined ? Number.NaN : Number(counted), in_use)
+}
+
+/** Of a postmaster and the processes it has forked; undefined when it is gone. */
+export function usageOfProcesses(postmaster: number): Usage | undefined {
+  const own = readOrNothing(`/proc/${postmaster}/stat`)
+  if (own === '') return undefined
+  const children = readOrNothing(`/proc/${postmaster}/task/${postmaster}/children`).split(' ').filter(Boolean)
+  // With the time of those that have ended, which only their parent knows.
+  let ticks = ticksOf(own, 4)
+  let anonymous_kb = 0
+  let shared_kb = 0
+  for (const pid of [String(postmaster), ...children]) {
+    if (pid !== String(postmaster)) ticks += ticksOf(readOrNothing(`/proc/${pid}/stat`), 2)
+    const status = readOrNothing(`/proc/${pid}/status`)
+    anonymous_kb += Number(fieldOf(status, 'RssAnon:'))
+    // All of them map the same shared memory; nobody has touched more of it than the one who touched most.
+    shared_kb = Math.max(shared_kb, Number(fieldOf(status, 'RssShmem:')))
+  }
+  return usage(ticks * ns_per_tick, (anonymous_kb + shared_kb) * 1024)
+}
+
+/** The kernel's unit in /proc, on every Linux that there is. */
+const ns_per_tick = 10_000_000
+
+function usage(cpu_ns: number, memory_bytes: number): Usage | undefined {
+  if (!Number.isFinite(cpu_ns) || !Number.isFinite(memory_bytes)) return undefined
+  return { cpu_ns, memory_bytes: Math.max(0, memory_bytes) }
+}
+
+/** User and system time, and with `count` 4 those of the children that were waited for. */
+function ticksOf(stat: string, count: 2 | 4): number {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields.slice(11, 11 + count).reduce((sum, field) => sum + Number(field || 0), 0)
+}
+
+/** The number after a name at the start of a line, as text; '0' without such a line. */
+function fieldOf(text: string, name: string): string {
+  const at = text.startsWith(name) ? 0 : text.indexOf(`\n${name}`) + 1
+  if (at === 0 && !text.startsWith(name)) return '0'
+  return /\d+/.exec(text.slice(at + name.length, at + name.length + 40))?.[0] ?? '0'
+}
+
+function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

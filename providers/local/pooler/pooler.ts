@@ -1,0 +1,219 @@
+// The connection pooler of a service or a replica set, from top to bottom: its role in PostgreSQL, its files, its process,
+// and a login at its endpoint as a customer makes it. What PgBouncer can read again while it runs is never a restart.
+//
+// 1. No settings file, no process: the file is written before the first start and removed after the last end.
+// 2. It finds the primary at one place, whichever node that is, so a failover is none of its business.
+// 3. Whoever makes its clients wait says so in a file first; any later look lets them go on.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
+import { ensureFile, ensureFolder, ensureRemoved, readIfThere, statIfThere } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import {
+  endPooler,
+  ensurePoolerLogBounded,
+  findPooler,
+  poolerGroupOf,
+  poolerLogSince,
+  signalPooler,
+  startPooler,
+} from './process.ts'
+import { findPgBouncer, type PoolerProgram } from './program.ts'
+import { ensurePoolerRole } from './role.ts'
+import { poolerFilesOf, poolerSettingsOf, poolerUsersOf } from './settings.ts'
+import { portIsFree } from '../postgres/port.ts'
+import { ensureInNetwork, isInNetwork, networkPrefix, probeAt } from '../vpc/service-network.ts'
+import { hashOf } from '../postgres/settings.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+
+export type PoolerWish = {
+  /** Of the service or the replica set: its home, user and certificate. */
+  place: Place
+  /** The primary, where the pooler's role is made. */
+  primary: Place
+  target_sockets: string
+  target_port: number
+  listen: Endpoint
+  size: Size
+  /** Of the PostgreSQL that it leads to. */
+  max_connections: number
+  password_verifier: string
+  /** In which it listens; absent: in the host's. */
+  network?: WantedNetwork | undefined
+}
+
+export type PoolerSeen = {
+  serving: boolean
+  /** A sentence for people, when it does not serve. */
+  waiting_for?: string
+  look_again_seconds?: number
+  happenings: readonly Happening[]
+}
+
+/** More than the clients of the largest size need; where the host allows less, less. */
+const files_max = 65_536
+const look_again_soon_seconds = 1
+const look_again_after_setback_seconds = 3
+const reload_wait_ms = 3_000
+const pause_wait_ms = 3_000
+const look_every_ms = 10
+
+/** What is missing on this host for a pooler, and how to get it. */
+export async function poolerRefusal(): Promise<string | undefined> {
+  if ((await findPgBouncer()) !== undefined) return undefined
+  return 'the connection pooler needs PgBouncer, which this host does not have; install it with apt-get install pgbouncer'
+}
+
+/** The primary must be serving. */
+export async function ensurePooler(host: LocalHost, wish: PoolerWish): Promise<PoolerSeen> {
+  const program = await findPgBouncer()
+  if (program === undefined) return setback((await poolerRefusal()) ?? '', look_again_after_setback_seconds)
+  const { place } = wish
+  const happenings: Happening[] = []
+  const running = await ensureRunning(host, wish, program, happenings)
+  if (typeof running === 'string') return { ...setback(running, look_again_after_setback_seconds), happenings }
+  host.watch.track(watchedAs(place), running)
+  await ensureResumed(host, place)
+  await ensurePoolerLogBounded(host.effect, place)
+  const waiting_for = await loginTrouble(host, wish)
+  return {
+    ...(waiting_for === undefined ? { serving: true } : setback(waiting_for, look_again_soon_seconds)),
+    happenings,
+  }
+}
+
+export async function ensurePoolerGone(host: LocalHost, place: Place): Promise<void> {
+  host.watch.forget(watchedAs(place))
+  const files = poolerFilesOf(place)
+  if ((await statIfThere(files.settings)) === undefined) return
+  await endPooler(host.effect, place)
+  await host.effect('pooler: limits removed')
+  await host.limits.remove(poolerGroupOf(place))
+  for (const path of [files.paused, files.loaded, files.log, files.users, files.folder, files.settings]) {
+    await ensureRemoved(host.effect, 'pooler', path)
+  }
+}
+
+/**
+ * Makes clients wait from the end of their transactions on, until they are let go on: a planned restart of PostgreSQL is then
+ * a pause for them. Those of the session database have their connection for themselves and lose it.
+ */
+export async function pausePooler(host: LocalHost, primary: Place): Promise<void> {
+  const said_before = (await statIfThere(poolerFilesOf(primary).log))?.size ?? 0
+  if (!(await ensurePaused(host, primary))) return
+  const deadline = Date.now() + pause_wait_ms
+  while (Date.now() < deadline && !(await poolerLogSince(primary, said_before)).includes('SIGUSR1')) {
+    await pause(look_every_ms)
+  }
+  // Whoever is in the middle of a transaction may finish it; a primary that cannot be asked has nobody to wait for.
+  await untilNobodyIsAtWork(primary, deadline).catch(() => undefined)
+}
+
+/** Of a primary that is lost: nobody is at work there, and whoever comes waits for the next one. False: no pooler runs. */
+export async function ensurePaused(host: LocalHost, primary: Place): Promise<boolean> {
+  const { pid } = await findPooler(primary)
+  if (pid === undefined) return false
+  await ensureFile(host.effect, 'pooler pause', poolerFilesOf(primary).paused, String(pid), undefined)
+  await signalPooler(host.effect, primary, pid, 'SIGUSR1')
+  return true
+}
+
+/** As soon as the primary takes writes. Costs a glance at one file when nobody waits. */
+export async function ensureResumed(host: LocalHost, place: Place): Promise<void> {
+  const { paused } = poolerFilesOf(place)
+  if ((await statIfThere(paused)) === undefined) return
+  const { pid } = await findPooler(place)
+  if (pid !== undefined) await signalPooler(host.effect, place, pid, 'SIGUSR2')
+  await ensureRemoved(host.effect, 'pooler pause', paused)
+}
+
+/** The id of a process that listens as wanted and has read what is wanted; a sentence when there is none. */
+async function ensureRunning(
+  host: LocalHost,
+  wish: PoolerWish,
+  program: PoolerProgram,
+  happenings: Happening[],
+): Promise<number | string> {
+  const { effect, limits } = host
+  const { place, listen, network } = wish
+  const no_network = await ensureInNetwork(host, network, listen.host)
+  if (no_network !== undefined) return no_network
+  const files = poolerFilesOf(place)
+  const settings = poolerSettingsOf({ ...wish, ...program, files })
+  const users = poolerUsersOf(wish.password_verifier)
+  // One of another version might not understand the settings.
+  const start_hash = hashOf([program.version, listen.host, String(listen.port)])
+  const read_hash = hashOf([settings, users, (await readIfThere(place.certificate)) ?? ''])
+  const found = await findPooler(place)
+  const [pid, started_with, has_read] = (await readIfThere(files.loaded))?.split(' ') ?? []
+  const in_place = found.pid !== undefined && (await isInNetwork(host, network, found.pid))
+  const usable = in_place && pid === String(found.pid) && started_with === start_hash ? found.pid : undefined
+  await effect('pooler: limits')
+  await limits.ensure(poolerGroupOf(place), wish.size)
+  await ensurePoolerRole(effect, wish.primary).catch((error: unknown) => {
+    // One that runs has it; replicas serve on while their primary is away.
+    if (usable === undefined) throw error
+  })
+  if (usable !== undefined && has_read === read_hash) return usable
+  await ensureFile(effect, 'pooler users', files.users, users, place.owner)
+  await ensureFile(effect, 'pooler settings', files.settings, settings, place.owner)
+  await ensureFolder(effect, 'pooler folder', files.folder, 0o700, place.owner)
+  if (usable !== undefined) await signalPooler(effect, place, usable, 'SIGHUP')
+  const running = usable ?? (await startAnew(host, wish, program.path))
+  if (typeof running === 'string') return running
+  if (found.died) {
+    happenings.push({ kind: 'restarted', message: 'The connection pooler had ended by itself and was started again' })
+  }
+  // Only now: whoever is killed before it reads once more, or starts once more.
+  await ensureFile(effect, 'pooler marker', files.loaded, `${running} ${start_hash} ${read_hash}`, undefined)
+  return running
+}
+
+async function startAnew(host: LocalHost, wish: PoolerWish, program: string): Promise<number | string> {
+  const { effect, limits } = host
+  const { place, listen, network } = wish
+  await endPooler(effect, place)
+  await ensureRemoved(effect, 'pooler pause', poolerFilesOf(place).paused)
+  if (!network && !(await portIsFree(listen.host, listen.port))) {
+    return `port ${listen.port} on ${listen.host} is in use by another program; the pooler starts when the port is free`
+  }
+  return await startPooler(effect, place, { program, prefix: networkPrefix(host, network), files_max, limits })
+}
+
+/** Why the master role cannot log in at the pooler's endpoint; undefined when it can. */
+async function loginTrouble(host: LocalHost, wish: PoolerWish): Promise<string | undefined> {
+  const { listen: endpoint, password_verifier, network } = wish
+  const authority_pem = host.authority.certificate_pem
+  const tried = () => probeAt(host, network, { endpoint, password_verifier, authority_pem })
+  let login = await tried()
+  // It reads its files a moment after it was told to.
+  for (const deadline = Date.now() + reload_wait_ms; login.result === 'other_password' && Date.now() < deadline;) {
+    await pause(look_every_ms)
+    login = await tried()
+  }
+  if (login.result === 'ok') return undefined
+  // As many clients as there may be: it serves them.
+  if (login.result === 'failed' && /max_(db_)?client_conn/.test(login.reason)) return undefined
+  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
+  return `a login at the pooler, ${endpoint.host}:${endpoint.port}, does not work yet: ${reason}`
+}
+
+/** Whoever comes by the unix socket, and is not the control plane, comes through the pooler. */
+async function untilNobodyIsAtWork(primary: Place, deadline: number): Promise<void> {
+  await withSuperuser(primary, {}, async (client) => {
+    while (Date.now() < deadline) {
+      const { rowCount } = await client.query(
+        `select from pg_stat_activity
+         where backend_type = 'client backend' and client_addr is null and usename <> 'postgres' and state <> 'idle'`,
+      )
+      if (!rowCount) return
+      await pause(look_every_ms)
+    }
+  })
+}
+
+const watchedAs = (place: Place) => `${place.service_id}/pooler`
+
+function setback(waiting_for: string, look_again_seconds: number): PoolerSeen {
+  return { serving: false, waiting_for, look_again_seconds, happenings: [] }
+}

@@ -1,0 +1,109 @@
+// The process of a pooler: found, started, signalled, ended. It is a daemon that outlives us, so nothing about it is
+// remembered: what runs is read from its own pid file, which it writes when it listens, and from /proc.
+import type { ChildProcess } from 'node:child_process'
+import { truncate } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../daemon.ts'
+import { ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import type { Limits } from '../limits.ts'
+import { poolerFilesOf } from './settings.ts'
+
+/** `died`: a pid file of a process that is no more, so it ended without being told to. */
+export type FoundPooler = { pid: number | undefined; died: boolean }
+
+export type PoolerStart = {
+  program: string
+  /** In front of everything: what brings it into its network. */
+  prefix: readonly string[]
+  files_max: number
+  limits: Limits
+}
+
+const look_every_ms = 3
+const start_wait_ms = 5_000
+const end_wait_ms = 5_000
+const log_bytes_max = 1024 ** 2
+const sentence_chars_max = 300
+
+export const poolerGroupOf = ({ service_id }: Place): string => `${service_id}-pooler`
+
+export async function findPooler(place: Place): Promise<FoundPooler> {
+  const text = await readIfThere(poolerFilesOf(place).pid)
+  if (text === undefined) return { pid: undefined, died: false }
+  const pid = Number(text)
+  return (await isOurs(place, pid)) ? { pid, died: false } : { pid: undefined, died: true }
+}
+
+/** Starts one where none runs and waits until it listens. A sentence when it does not. */
+export async function startPooler(effect: Effect, place: Place, start: PoolerStart): Promise<number | string> {
+  // One that was spawned by somebody who died, and has written no pid file yet.
+  await endPooler(effect, place)
+  const said_before = (await statIfThere(poolerFilesOf(place).log))?.size ?? 0
+  await effect('pooler: spawn')
+  const child = await spawnPooler(place, start)
+  let broken: Error | undefined
+  child.on('error', (error) => {
+    broken = error
+  })
+  child.unref()
+  for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+    const { pid } = await findPooler(place)
+    if (pid !== undefined) return pid
+    if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
+  }
+  return `the connection pooler did not start: ${broken?.message ?? (await lastWordsOf(place, said_before))}`
+}
+
+/** Its clients lose their connections; what they had not committed is undone by PostgreSQL. */
+export async function endPooler(effect: Effect, place: Place): Promise<void> {
+  const whose = `the pooler of ${place.service_id}`
+  await endProcesses(effect, (pid) => isOurs(place, pid), { what: 'pooler: kill', whose, wait_ms: end_wait_ms })
+  // PgBouncer does not start when the number in it is in use again.
+  await ensureRemoved(effect, 'pooler pid file', poolerFilesOf(place).pid)
+}
+
+export async function signalPooler(effect: Effect, place: Place, pid: number, signal: NodeJS.Signals): Promise<void> {
+  await effect(`pooler: ${signal}`)
+  // Looked at once more: between the first look and here the process may have ended and its number been given away.
+  if (await isOurs(place, pid)) signalIfThere(pid, signal)
+}
+
+/** What it says is of use while it is new. Refused logins are a line each, and anybody can be refused. */
+export async function ensurePoolerLogBounded(effect: Effect, place: Place): Promise<void> {
+  const { log } = poolerFilesOf(place)
+  if (((await statIfThere(log))?.size ?? 0) <= log_bytes_max) return
+  await effect('pooler log: empty')
+  await truncate(log)
+}
+
+export async function poolerLogSince(place: Place, from: number): Promise<string> {
+  return ((await readIfThere(poolerFilesOf(place).log)) ?? '').slice(from)
+}
+
+async function spawnPooler(place: Place, { program, prefix, files_max, limits }: PoolerStart): Promise<ChildProcess> {
+  const files = poolerFilesOf(place)
+  const { command, uid, gid } = limits.wrap(poolerGroupOf(place), [program, files.settings], place.owner)
+  // Dropped last: privileges are needed to enter a network.
+  const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
+  // A client is an open file: as many as it takes, or at least as many as we may have.
+  const raise = `ulimit -n ${files_max} 2>/dev/null || ulimit -S -n "$(ulimit -H -n)"; exec "$@"`
+  const raised = ['/bin/sh', '-c', raise, 'sh', ...prefix, ...drop, ...command]
+  // Appended to, so that it can be emptied under a running process.
+  return await spawnDaemon({ command: raised }, { path: files.log, flags: 'a' })
+}
+
+/** PgBouncer with our settings, or what is about to become it; under the user that it must run as, or still under ours. */
+async function isOurs(place: Place, pid: number): Promise<boolean> {
+  const argv = await commandOf(pid)
+  // What others do with the file, such as reading it, is their own affair.
+  if (argv.at(-2) !== poolerFilesOf(place).settings || !argv.at(-3)?.endsWith('/pgbouncer')) return false
+  const uid = (await statIfThere(`/proc/${pid}`))?.uid
+  return uid === process.getuid?.() || uid === place.owner?.uid
+}
+
+async function lastWordsOf(place: Place, from: number): Promise<string> {
+  const lines = (await poolerLogSince(place, from)).split('\n').filter((line) => line.trim() !== '')
+  const line = lines.findLast((each) => /\b(FATAL|ERROR|WARNING)\b/.test(each)) ?? lines.at(-1) ?? 'it gave no reason'
+  return line.replace(/^.*\b(?:FATAL|ERROR|WARNING)\s+/, '').slice(0, sentence_chars_max)
+}

@@ -1,0 +1,24 @@
+// PgBouncer as this host has it, found and asked for its version at each use: whoever installs or replaces it need not
+// start the server anew. Debian 12 has 1.18; newer ones keep two promises more.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { findProgram } from '../program.ts'
+
+export type PoolerProgram = { path: string; version: string }
+
+const version_timeout_ms = 10_000
+
+/** Undefined when there is none. One that does not tell its version counts as a very old one. */
+export async function findPgBouncer(): Promise<PoolerProgram | undefined> {
+  const path = await findProgram('pgbouncer')
+  if (path === undefined) return undefined
+  const said = await promisify(execFile)(path, ['--version'], { timeout: version_timeout_ms }).catch(() => undefined)
+  return { path, version: /^PgBouncer (\d+\.\d+)/.exec(said?.stdout ?? '')?.[1] ?? '0.0' }
+}
+
+export function isAtLeast(version: string, wanted: '1.21' | '1.24'): boolean {
+  const [[major = 0, minor = 0], [wanted_major = 0, wanted_minor = 0]] = [parts(version), parts(wanted)]
+  return major > wanted_major || (major === wanted_major && minor >= wanted_minor)
+}
+
+const parts = (version: string) => version.split('.').map(Number)

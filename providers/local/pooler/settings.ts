@@ -1,0 +1,123 @@
+// The settings of a service's connection pooler, which is PgBouncer. Pure: the same wish gives the same text.
+//
+// 1. Every role that can log in directly can log in here: PgBouncer asks PostgreSQL for the verifier at each login.
+// 2. No password is stored. The file of users holds the master role's verifier, which its statistics need, and for the two
+//    users that PgBouncer knows by itself a value that no password fits: it would let in whoever gives an empty one.
+// 3. Nothing that a customer does a thousand times a second is logged.
+import type { Endpoint } from '../../provider.ts'
+import { master_database, master_role, type Place } from '../layout.ts'
+import { isAtLeast } from './program.ts'
+import { pooler_lookup } from './role.ts'
+import { pooler_role } from '../postgres/settings.ts'
+
+export type PoolerSettingsWish = {
+  listen: Endpoint
+  /** Where PostgreSQL is found: the folder of its unix socket, and the port that the socket is named after. */
+  target_sockets: string
+  target_port: number
+  place: Place
+  files: PoolerFiles
+  max_connections: number
+  /** Of PgBouncer. */
+  version: string
+}
+
+export type PoolerFiles = ReturnType<typeof poolerFilesOf>
+
+export const transaction_database = `${master_database}_transaction`
+
+/** Connections that the pooler leaves to direct logins and to PostgreSQL's own needs. */
+const direct_connections = 17
+const transaction_clients_each = 20
+/** Kept on each connection; PgBouncer's own default where it has one. */
+const prepared_statements_max = 200
+
+/** The folder is PgBouncer's own; all other files are ours, and it may read the two that it needs. */
+export function poolerFilesOf({ home }: Place) {
+  const folder = `${home}/pooler`
+  return {
+    folder,
+    pid: `${folder}/pid`,
+    settings: `${home}/pooler.ini`,
+    users: `${home}/pooler.users`,
+    log: `${home}/pooler.log`,
+    /** Names the process, how it was started and what it has read since. */
+    loaded: `${home}/pooler.loaded`,
+    /** There while clients are made to wait. */
+    paused: `${home}/pooler.paused`,
+  }
+}
+
+/** How many may be served at once, and how many clients there may be by session and by transaction. */
+export function poolerLimitsOf(max_connections: number) {
+  const servers = Math.max(1, max_connections - direct_connections)
+  return { servers, session_clients: servers, transaction_clients: servers * transaction_clients_each }
+}
+
+export function poolerSettingsOf(wish: PoolerSettingsWish): string {
+  const { servers, session_clients, transaction_clients } = poolerLimitsOf(wish.max_connections)
+  const target = `host=${quoted(wish.target_sockets)} port=${wish.target_port} dbname=${master_database}`
+  const pool = `auth_user=${pooler_role} pool_size=${servers} max_db_connections=${servers}`
+  // Older ones know only how many there may be in all.
+  const at_most = (clients: number) => (isAtLeast(wish.version, '1.24') ? ` max_db_client_connections=${clients}` : '')
+  return [
+    '; Written by Howdah; changes made here are undone at the next look.',
+    '[databases]',
+    `${master_database} = ${target} ${pool} pool_mode=session${at_most(session_clients)}`,
+    `${transaction_database} = ${target} ${pool} pool_mode=transaction${at_most(transaction_clients)}`,
+    '[pgbouncer]',
+    ...Object.entries(valuesOf(wish)).map(([name, value]) => `${name} = ${value}`),
+    '',
+  ].join('\n')
+}
+
+export function poolerUsersOf(password_verifier: string): string {
+  // The form of an MD5 hash: where logins are by SCRAM, none of such a user succeeds.
+  const closed = `md5${'0'.repeat(32)}`
+  const users = { [master_role]: password_verifier, [pooler_role]: closed, pgbouncer: closed }
+  return Object.entries(users)
+    .map(([name, secret]) => `"${name}" "${secret}"\n`)
+    .join('')
+}
+
+function valuesOf({ listen, place, files, max_connections, version }: PoolerSettingsWish) {
+  const { servers, session_clients, transaction_clients } = poolerLimitsOf(max_connections)
+  return {
+    listen_addr: listen.host,
+    listen_port: listen.port,
+    unix_socket_dir: '',
+    pidfile: files.pid,
+    auth_type: 'scram-sha-256',
+    auth_file: files.users,
+    auth_query: pooler_lookup,
+    stats_users: master_role,
+    client_tls_sslmode: 'require',
+    client_tls_cert_file: place.certificate,
+    client_tls_key_file: place.certificate,
+    client_tls_protocols: 'secure',
+    max_client_conn: session_clients + transaction_clients,
+    // One role has no more than this in both databases together.
+    max_user_connections: servers,
+    // Soon after PostgreSQL is back, or another node has taken over, clients go on. Each try that fails may be a line in
+    // the customer's log.
+    server_login_retry: 0.25,
+    // Whoever waits longer learns it, instead of waiting for ever for others to let go.
+    query_wait_timeout: 60,
+    client_login_timeout: 15,
+    server_idle_timeout: 300,
+    // A client that vanished must not hold its connection for hours.
+    tcp_keepidle: 60,
+    tcp_keepintvl: 15,
+    tcp_keepcnt: 4,
+    // What a client prepared is there in each of its transactions; older ones cannot keep it.
+    ...(isAtLeast(version, '1.21') && { max_prepared_statements: prepared_statements_max }),
+    // What drivers send by themselves and what changes no result.
+    ignore_startup_parameters: 'extra_float_digits, geqo',
+    log_connections: 0,
+    log_disconnections: 0,
+    log_pooler_errors: 0,
+    log_stats: 0,
+  }
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`

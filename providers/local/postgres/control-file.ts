@@ -1,0 +1,53 @@
+// What pg_control says about a data directory: whether it was shut down cleanly and where its recovery would begin.
+// Only reads. The fields it knows lie at the same place in every PostgreSQL from 13 to 18.
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Floor } from './settings.ts'
+import { checksumOffsetOf } from './system-identifier.ts'
+
+export type ControlFile = { clean: boolean; redo: bigint; timeline: number }
+
+const control_path = join('global', 'pg_control')
+const state_shut_down = 1
+/** PostgreSQL rewrites it in one go of a few microseconds: a torn read is whole the next time. */
+const read_attempts_max = 50
+
+export async function readControl(data: string): Promise<ControlFile> {
+  const bytes = await readWhole(data)
+  return {
+    clean: bytes.readUInt32LE(16) === state_shut_down,
+    redo: bytes.readBigUInt64LE(40),
+    timeline: bytes.readUInt32LE(48),
+  }
+}
+
+/** What the server whose WAL was written or replayed here last had of that which a standby must not have less of. */
+export async function floorOf(data: string): Promise<Floor> {
+  const bytes = await readWhole(data)
+  return {
+    max_connections: bytes.readInt32LE(180),
+    max_worker_processes: bytes.readInt32LE(184),
+    max_wal_senders: bytes.readInt32LE(188),
+    max_prepared_transactions: bytes.readInt32LE(192),
+    max_locks_per_transaction: bytes.readInt32LE(196),
+  }
+}
+
+/** Copies pg_control of a running server, whole. */
+export async function copyControl(from: string, to: string): Promise<void> {
+  await writeFile(join(to, control_path), await readWhole(from), { mode: 0o600 })
+}
+
+async function readWhole(data: string): Promise<Buffer> {
+  for (let attempt = 1; ; attempt++) {
+    const bytes = await readFile(join(data, control_path))
+    try {
+      checksumOffsetOf(bytes)
+      return bytes
+    } catch (error) {
+      if (attempt === read_attempts_max) throw error
+      await pause(1)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// A service's data directory: a copy of the template with an identity of its own, made aside and renamed into place
+// whole and durable. Once it is in place nothing here touches it again but the removal of the whole service.
+import { randomBytes, randomInt } from 'node:crypto'
+import { open, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ensureArchive } from '../wal/archive.ts'
+import { copyTree, syncTree } from '../snapshot/copy-tree.ts'
+import { ensureFolder, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import { newSystemIdentifier, saveSystemIdentifier } from './system-identifier.ts'
+
+/** The folders around the data: ours, but for what PostgreSQL itself writes. */
+export async function ensureHome(effect: Effect, place: Place): Promise<void> {
+  await ensureNodeHome(effect, place)
+  await ensureArchive(effect, place)
+}
+
+/** The same without what belongs to the whole service. */
+export async function ensureNodeHome(effect: Effect, place: Place): Promise<void> {
+  const { owner } = place
+  for (const [name, folder] of [
+    ['home', place.home],
+    ['node home', place.node_home],
+  ] as const) {
+    await ensureFolder(effect, name, folder, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
+  }
+  await ensureFolder(effect, 'log folder', place.log, 0o700, owner)
+  await ensureFolder(effect, 'socket folder', place.sockets, 0o700, owner)
+}
+
+export async function ensureDataDirectory(effect: Effect, place: Place, template: () => Promise<string>) {
+  if (await statIfThere(place.data)) return
+  try {
+    await clone(effect, place, await template())
+  } catch (error) {
+    // What a full disk interrupted gives its space back; any later look starts anew.
+    await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
+    throw error
+  }
+}
+
+/** The major version that made this data directory and must run it; undefined when there is no data yet. */
+export async function majorOf(place: Place): Promise<number | undefined> {
+  const text = await readIfThere(join(place.data, 'PG_VERSION'))
+  return text === undefined ? undefined : Number(text)
+}
+
+/** Takes everything of a service out of the way in one move, and then away. Nothing of it may be running. */
+export async function ensureDataGone(effect: Effect, place: Place): Promise<void> {
+  await ensureRemoved(effect, 'deleted service', place.gone)
+  if (await statIfThere(place.home)) {
+    await effect('home: rename away')
+    await rename(place.home, place.gone)
+    await ensureRemoved(effect, 'deleted service', place.gone)
+  }
+  await ensureRemoved(effect, 'socket folder', place.sockets)
+}
+
+async function clone(effect: Effect, place: Place, template: string): Promise<void> {
+  const aside = place.data_aside
+  await ensureRemoved(effect, 'unfinished data directory', aside)
+  await effect('data directory: copy template')
+  await copyTree(template, aside, place.owner ? { owner: place.owner } : {})
+  await effect('data directory: own identifier')
+  const identifier = newSystemIdentifier(Math.floor(Date.now() / 1000), randomInt(2 ** 32))
+  await saveSystemIdentifier(aside, identifier, randomBytes(32))
+  await effect('data directory: make durable')
+  await syncTree(aside)
+  await effect('data directory: rename into place')
+  await rename(aside, place.data)
+  await Promise.all([syncFolder(place.home), syncFolder(dirname(place.home))])
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

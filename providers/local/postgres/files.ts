@@ -1,0 +1,51 @@
+// The files that one PostgreSQL server reads: its settings, who may connect, and its certificate, which must be there.
+// Returned are hashes of all they say: a server that was started with other settings must be started anew, while the rest
+// it can read again as it runs.
+import { X509Certificate } from 'node:crypto'
+import { hasArchiveModule } from '../wal/archive.ts'
+import { ensureFile, readIfThere, statIfThere } from '../effect.ts'
+import type { PostgresInstallation } from './installation.ts'
+import type { Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { rotationMbOf } from '../log/retention.ts'
+import type { Hashes } from './process.ts'
+import { hashOf, hbaOf, identOf, settingsOf, type SettingsWish } from './settings.ts'
+
+const nobody_waited_for = `synchronous_standby_names = ''\n`
+
+type Wish = Pick<SettingsWish, 'size' | 'endpoint' | 'place' | 'following' | 'floor'>
+
+export async function ensureServerFiles(
+  host: LocalHost,
+  { major, bin }: PostgresInstallation,
+  wish: Wish,
+): Promise<Hashes> {
+  const { effect } = host
+  const { place } = wish
+  const settings = settingsOf({
+    ...wish,
+    major,
+    archive_module: await hasArchiveModule(bin),
+    host_memory_mb: host.memory_mb,
+    log_rotation_mb: rotationMbOf(host.log_retention),
+  })
+  const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
+  await ensureFile(effect, 'settings', place.settings, settings, place.owner)
+  await ensureFile(effect, 'client rules', place.hba, hba, place.owner)
+  await ensureFile(effect, 'user map', place.ident, ident, place.owner)
+  // Without it every server would say at every look at its files that it is not there.
+  if (!(await statIfThere(place.synchronous))) {
+    await ensureFile(effect, 'synchronous replicas', place.synchronous, nobody_waited_for, place.owner)
+  }
+  return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place, !wish.following) }
+}
+
+/** Of what the files say right now. Whom commits wait for matters to a primary only: whoever takes over starts anew. */
+export async function findFilesHash(place: Place, is_primary: boolean): Promise<string> {
+  const [hba = '', ident = '', pem = '', synchronous = ''] = await Promise.all(
+    [place.hba, place.ident, place.certificate, place.synchronous].map(readIfThere),
+  )
+  // What is remarked in the file changes nothing.
+  const lines = synchronous.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, ...(is_primary ? lines : [])])
+}

@@ -1,0 +1,14 @@
+// The port under which a running service is found, by its own word: attaching to a VPC and leaving one change it, and what
+// runs may still be as it was wanted before.
+import { join } from 'node:path'
+import { readIfThere } from '../effect.ts'
+import { listeningAt, type Place } from '../layout.ts'
+
+export async function inForce(place: Place): Promise<Place> {
+  return listeningAt(place, portOfPidFile(await readIfThere(join(place.data, 'postmaster.pid'))) ?? place.port)
+}
+
+/** The fourth line; undefined while it is not written. */
+export function portOfPidFile(text: string | undefined): number | undefined {
+  return Number(text?.split('\n')[3]) || undefined
+}

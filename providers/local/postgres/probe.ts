@@ -1,0 +1,130 @@
+// Whether a customer could log in right now, found out the customer's way: the advertised host and port, TLS verified
+// against our authority, and a SCRAM exchange as the master role up to the point where the password would be needed.
+// By then the server has named the salt of the verifier it holds, so a stale password is noticed too.
+import { randomBytes } from 'node:crypto'
+import { connect as connectPlain, isIP } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
+import type { Endpoint } from '../../provider.ts'
+import { master_database, master_role } from '../layout.ts'
+
+export type ProbeWish = { endpoint: Endpoint; authority_pem: string; password_verifier: string }
+
+/** `other_password`: it serves, but not with the verifier that is wanted. */
+export type Probe = { result: 'ok' } | { result: 'other_password' } | { result: 'failed'; reason: string }
+
+const timeout_ms = 5_000
+const ssl_request = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+const protocol_version = 196_608
+/** Far more than any answer before authentication; whatever speaks longer is not PostgreSQL. */
+const answer_bytes_max = 16_384
+
+/** `dial`: how the server is reached where it cannot be reached from here. */
+export async function probe(wish: ProbeWish, dial: (endpoint: Endpoint) => Duplex = connectPlain): Promise<Probe> {
+  const sockets: Duplex[] = []
+  const expiry = AbortSignal.timeout(timeout_ms)
+  try {
+    const first = await exchange(wish, dial, sockets, expiry)
+    return first === firstMessageOf(wish.password_verifier) ? { result: 'ok' } : { result: 'other_password' }
+  } catch (error) {
+    return { result: 'failed', reason: expiry.aborted ? `no answer within ${timeout_ms / 1000} s` : messageOf(error) }
+  } finally {
+    for (const socket of sockets.toReversed()) socket.destroy()
+  }
+}
+
+/** Salt and iterations as the server names them, in the form that `firstMessageOf` expects of a verifier. */
+async function exchange(
+  wish: ProbeWish,
+  dial: (endpoint: Endpoint) => Duplex,
+  sockets: Duplex[],
+  expiry: AbortSignal,
+): Promise<string> {
+  const { host } = wish.endpoint
+  const plain = dial(wish.endpoint)
+  sockets.push(plain.on('error', ignored))
+  plain.write(ssl_request)
+  const [answer] = await bytesOf(plain, 1, expiry)
+  if (answer !== 'S'.charCodeAt(0)) throw new Error('the server offers no TLS')
+  const tls = connectTls({ socket: plain, host, ca: wish.authority_pem, ...(isIP(host) ? {} : { servername: host }) })
+  sockets.push(tls.on('error', ignored))
+  await happens(tls, 'secureConnect', expiry)
+  tls.write(startupMessage())
+  const offer = await messageFrom(tls, expiry)
+  if (offer.readInt32BE(0) !== 10 || !offer.includes('SCRAM-SHA-256\0')) throw new Error('the server offers no SCRAM')
+  tls.write(saslInitialResponse())
+  const first = await messageFrom(tls, expiry)
+  const [, salt, iterations] = /,s=([^,]+),i=(\d+)$/.exec(first.subarray(4).toString()) ?? []
+  // Without a farewell the server would note a broken connection in the customer's log.
+  tls.end()
+  await happens(tls, 'finish', expiry).catch(() => undefined)
+  return `${iterations}:${salt}`
+}
+
+/** Whoever waits for something hears of an error; one that comes while nobody does, such as at the end, says nothing. */
+const ignored = () => undefined
+
+/** `SCRAM-SHA-256$<iterations>:<salt>$…` */
+function firstMessageOf(verifier: string): string | undefined {
+  return verifier.split('$')[1]
+}
+
+function startupMessage(): Buffer {
+  const body = Buffer.from(`user\0${master_role}\0database\0${master_database}\0application_name\0howdah\0\0`)
+  const head = Buffer.alloc(8)
+  head.writeInt32BE(head.length + body.length, 0)
+  head.writeInt32BE(protocol_version, 4)
+  return Buffer.concat([head, body])
+}
+
+function saslInitialResponse(): Buffer {
+  const first = Buffer.from(`n,,n=,r=${randomBytes(18).toString('base64')}`)
+  const mechanism = Buffer.from('SCRAM-SHA-256\0')
+  const head = Buffer.alloc(5)
+  head.write('p')
+  head.writeInt32BE(4 + mechanism.length + 4 + first.length, 1)
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(first.length)
+  return Buffer.concat([head, mechanism, length, first])
+}
+
+/** The body of the next authentication message; an error message is thrown in the server's words. */
+async function messageFrom(socket: Duplex, expiry: AbortSignal): Promise<Buffer> {
+  const head = await bytesOf(socket, 5, expiry)
+  const length = head.readInt32BE(1) - 4
+  if (length < 4 || length > answer_bytes_max) throw new Error('the answer is not PostgreSQL’s')
+  const body = await bytesOf(socket, length, expiry)
+  const type = String.fromCharCode(head[0] ?? 0)
+  if (type === 'R') return body
+  const said = body
+    .toString()
+    .split('\0')
+    .find((field) => field.startsWith('M'))
+  throw new Error(type === 'E' && said ? said.slice(1) : 'the answer is not PostgreSQL’s')
+}
+
+async function bytesOf(socket: Duplex, count: number, expiry: AbortSignal): Promise<Buffer> {
+  for (;;) {
+    const chunk: unknown = socket.read(count)
+    if (chunk instanceof Buffer && chunk.length === count) return chunk
+    if (socket.readableEnded || chunk !== null) throw new Error('the server closed the connection')
+    await happens(socket, 'readable', expiry)
+  }
+}
+
+async function happens(socket: Duplex, event: 'secureConnect' | 'readable' | 'finish', expiry: AbortSignal) {
+  await new Promise<void>((resolve, reject) => {
+    const settle = (end: () => void) => {
+      socket.off(event, onEvent).off('error', onError).off('close', onClose)
+      expiry.removeEventListener('abort', onClose)
+      end()
+    }
+    const onEvent = () => settle(resolve)
+    const onError = (error: Error) => settle(() => reject(error))
+    const onClose = () => settle(() => reject(new Error('the server closed the connection')))
+    socket.on(event, onEvent).on('error', onError).on('close', onClose)
+    expiry.addEventListener('abort', onClose)
+  })
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,174 @@
+// The postmaster of a service: found, started, stopped. It is a daemon that outlives us, so nothing about it is
+// remembered: what runs is read from its own pid file and from /proc, and compared with what it should be.
+// Readiness is read from the pid file too; trying to log in would fill the customer's log with refusals.
+import type { ChildProcess } from 'node:child_process'
+import { readlink, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../daemon.ts'
+import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import { groupOf, type Place } from '../layout.ts'
+import type { Limits } from '../limits.ts'
+import { entering } from '../vpc/service-network.ts'
+import { startFailure } from './start-log.ts'
+
+/** The hashes are of what it was started with: settings that need a restart, and files that it can read again. */
+export type Postmaster = {
+  pid: number
+  ready: boolean
+  settings_hash: string | undefined
+  files_hash: string | undefined
+}
+
+/** `died`: a pid file of a postmaster that is no more, so it ended without being told to. */
+export type Found = { postmaster: Postmaster | undefined; died: boolean }
+
+export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
+
+const look_every_ms = 3
+const start_wait_ms = 6_000
+const stop_wait_ms = 8_000
+const stop_patience_ms = 60_000
+const kill_wait_ms = 5_000
+
+export async function findPostmaster(place: Place): Promise<Found> {
+  const lines = (await readIfThere(pidFileOf(place)))?.split('\n')
+  if (!lines) return { postmaster: undefined, died: false }
+  const pid = Number(lines[0])
+  const argv = await commandOf(pid)
+  if (!(await isOurs(place, pid, argv))) return { postmaster: undefined, died: true }
+  const name = argv.find((argument) => argument.startsWith('cluster_name='))
+  const [, , settings_hash, files_hash] = name?.split('/') ?? []
+  return { postmaster: { pid, ready: lines[7]?.trim() === 'ready', settings_hash, files_hash }, died: false }
+}
+
+export type Hashes = { settings_hash: string; files_hash: string }
+
+/** network_prefix: what brings it into its network; absent: it stays in the host's. */
+type Start = Hashes & { bin: string; network_prefix?: readonly string[] | undefined }
+
+/** Starts a postmaster where none runs and waits until it is ready. A sentence when it is not, or not yet. */
+export async function startPostmaster(
+  effect: Effect,
+  place: Place,
+  { limits, died, ...start }: Start & { limits: Limits; died: boolean },
+): Promise<Postmaster | string> {
+  if (died) await endLeftovers(effect, place)
+  await ensureRemoved(effect, 'stop marker', place.stopping)
+  await ensureRemoved(effect, 'reload marker', place.reloaded)
+  const started_at = Date.now()
+  await effect('postmaster: spawn')
+  const child = await spawnPostmaster(place, start, limits)
+  let broken: Error | undefined
+  child.on('error', (error) => {
+    broken = error
+  })
+  child.unref()
+  const ended = () => broken !== undefined || child.exitCode !== null || child.signalCode !== null
+  const postmaster = await readyPostmaster(place, ended)
+  if (postmaster) return postmaster
+  if (!ended()) return still_starting
+  return `PostgreSQL did not start: ${broken?.message ?? (await startFailure(place, started_at))}`
+}
+
+/** The postmaster once it is ready; undefined when it ended, or is not ready within seconds. */
+export async function readyPostmaster(place: Place, ended?: () => boolean): Promise<Postmaster | undefined> {
+  for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+    const { postmaster } = await findPostmaster(place)
+    if (postmaster?.ready) return postmaster
+    if (ended ? ended() : !postmaster) return undefined
+  }
+  return undefined
+}
+
+/** Stops the postmaster cleanly, so that nothing has to be recovered. A sentence when that takes longer. */
+export async function ensureStopped(effect: Effect, place: Place): Promise<string | undefined> {
+  const { postmaster, died } = await findPostmaster(place)
+  if (postmaster) {
+    const impatient = (await stoppingSince(effect, place, postmaster.pid)) < Date.now() - stop_patience_ms
+    await sendSignal(effect, place, postmaster.pid, impatient ? 'SIGQUIT' : 'SIGINT')
+    if (!(await isGone(place, postmaster.pid, stop_wait_ms))) return 'PostgreSQL is stopping'
+  }
+  if (died) await endLeftovers(effect, place)
+  await ensureRemoved(effect, 'stop marker', place.stopping)
+  return undefined
+}
+
+/** Ends every process of the service at once, for one that is being deleted. */
+export async function ensureKilled(effect: Effect, place: Place): Promise<void> {
+  const { postmaster } = await findPostmaster(place)
+  if (postmaster) {
+    await sendSignal(effect, place, postmaster.pid, 'SIGQUIT')
+    await isGone(place, postmaster.pid, kill_wait_ms)
+  }
+  await endLeftovers(effect, place)
+}
+
+/** Tells a running postmaster to read its files again, unless it was started with them or was told already. */
+export async function ensureReloaded(effect: Effect, place: Place, postmaster: Postmaster, files_hash: string) {
+  const [pid, hash] = (await readIfThere(place.reloaded))?.split(' ') ?? []
+  const in_force = pid === String(postmaster.pid) ? hash : postmaster.files_hash
+  if (in_force === files_hash) return
+  await sendSignal(effect, place, postmaster.pid, 'SIGHUP')
+  await ensureFile(effect, 'reload marker', place.reloaded, `${postmaster.pid} ${files_hash}`, undefined)
+}
+
+async function spawnPostmaster(
+  place: Place,
+  { bin, network_prefix = [], ...hashes }: Start,
+  limits: Limits,
+): Promise<ChildProcess> {
+  const cluster_name = ['howdah', place.service_id, hashes.settings_hash, hashes.files_hash].join('/')
+  const settings = ['-c', `config_file=${place.settings}`, '-c', `cluster_name=${cluster_name}`]
+  const postgres = [join(bin, 'postgres'), '-D', place.data, ...settings]
+  const wrapped = entering(network_prefix, limits.wrap(groupOf(place), postgres, place.owner))
+  await rm(place.start_log, { force: true })
+  return await spawnDaemon(wrapped, { path: place.start_log, flags: 'wx' })
+}
+
+/** When this postmaster was first told to stop: the age of a marker with its pid. */
+async function stoppingSince(effect: Effect, place: Place, pid: number): Promise<number> {
+  await ensureFile(effect, 'stop marker', place.stopping, String(pid), undefined)
+  return (await stat(place.stopping)).mtimeMs
+}
+
+async function sendSignal(effect: Effect, place: Place, pid: number, signal: NodeJS.Signals): Promise<void> {
+  await effect(`postmaster: ${signal}`)
+  // Looked at once more: between the first look and here the process may have ended and its number been given away.
+  if (await isOurs(place, pid, await commandOf(pid))) signalIfThere(pid, signal)
+}
+
+async function isGone(place: Place, pid: number, wait_ms: number): Promise<boolean> {
+  for (const deadline = Date.now() + wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+    if (!(await isOurs(place, pid, await commandOf(pid)))) return true
+  }
+  return false
+}
+
+/**
+ * Backends of a postmaster that died, or a postmaster that was spawned by somebody who died: while they live, the data
+ * is not ours to start on or to remove.
+ */
+async function endLeftovers(effect: Effect, place: Place): Promise<void> {
+  const belongs = (pid: number) => worksHere(place, pid)
+  const whose = `service ${place.service_id}`
+  await endProcesses(effect, belongs, { what: 'leftover processes: kill', whose, wait_ms: kill_wait_ms })
+  // PostgreSQL clears away the pid file of a dead process, but neither an empty one nor one whose number is in use again.
+  const pid = Number((await readIfThere(pidFileOf(place)))?.split('\n')[0])
+  if (!pid || (await statIfThere(`/proc/${pid}`))) await ensureRemoved(effect, 'stale pid file', pidFileOf(place))
+}
+
+async function worksHere(place: Place, pid: number): Promise<boolean> {
+  const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
+  const here = cwd === place.data || cwd === `${place.data} (deleted)` || cwd.startsWith(`${place.gone}/`)
+  return here || isOurs(place, pid, await commandOf(pid))
+}
+
+/** A postmaster of this data directory, under the user that it must run as. The processes it forks have other titles. */
+async function isOurs(place: Place, pid: number, argv: readonly string[]): Promise<boolean> {
+  const at = argv.indexOf('-D')
+  if (at < 0 || argv[at + 1] !== place.data) return false
+  return place.owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === place.owner.uid
+}
+
+const pidFileOf = (place: Place) => join(place.data, 'postmaster.pid')

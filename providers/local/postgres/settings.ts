@@ -1,0 +1,198 @@
+// The settings of one PostgreSQL server, derived from its size and its part in the service. Pure: the same wish gives the
+// same text, and its hash tells a running server that was started with another one. The text holds no secret.
+import { createHash } from 'node:crypto'
+import type { Endpoint, Size } from '../../provider.ts'
+import { archiveSettings, shellPath } from '../wal/archive.ts'
+import type { Place } from '../layout.ts'
+
+export type SettingsWish = {
+  size: Size
+  /** Absent: it is reached by its unix socket only. */
+  endpoint?: Endpoint | undefined
+  place: Place
+  /** Whom it follows, and as whom; absent: it follows nobody. */
+  following?: Following | undefined
+  /** What it must have at least, to replay the WAL of a server that had so much. */
+  floor?: Floor | undefined
+  major: number
+  /** Whether the installation has PostgreSQL's own module for archiving. */
+  archive_module: boolean
+  host_memory_mb: number
+  log_rotation_mb: number
+}
+
+/** `slot`: by which its primary keeps WAL for it. */
+export type Following = { primary: Place; name: string; slot?: string | undefined }
+
+/** The settings that must not be lower on a standby than they were on its primary. */
+export type Floor = Partial<Record<(typeof floored)[number], number>>
+
+const floored = [
+  'max_connections',
+  'max_worker_processes',
+  'max_wal_senders',
+  'max_prepared_transactions',
+  'max_locks_per_transaction',
+] as const
+
+export const standby_role = 'howdah_standby'
+export const pooler_role = 'howdah_pooler'
+
+/** A shared service is one of many on a host and mostly idle. */
+const shared_memory_mb = 128
+const connections_max = 1_000
+
+export function settingsOf(wish: SettingsWish): string {
+  const values: Values = { ...fixed, ...placed(wish), ...sized(wish.size, wish.host_memory_mb) }
+  const raised = Object.entries(wish.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
+  const lines = Object.entries({ ...values, ...followed(wish.following), ...Object.fromEntries(raised) })
+  // Who is waited for changes while servers run.
+  lines.push(['include_if_exists', wish.place.synchronous])
+  return `# Written by Howdah; changes made here are undone at the next look.\n${lines.map(lineOf).join('\n')}\n`
+}
+
+/**
+ * Who may connect: the control plane by its operating-system user, everybody else by TLS and SCRAM. The two roles without a
+ * password are let in where only the service's own user can come: its socket folders are closed to all others.
+ */
+export function hbaOf(): string {
+  return [
+    'local all postgres peer map=howdah',
+    'local replication postgres peer map=howdah',
+    `local replication ${standby_role} trust`,
+    `local all ${pooler_role} trust`,
+    'local all all scram-sha-256',
+    `hostssl all,replication ${standby_role},${pooler_role} all reject`,
+    'hostssl all all all scram-sha-256',
+    '',
+  ].join('\n')
+}
+
+export function identOf(control_plane_user: string): string {
+  return `howdah "${control_plane_user}" postgres\n`
+}
+
+/** Whether a server of this size has more of something than a standby with this can follow. */
+export function rises(size: Size, floor: Floor): boolean {
+  const values: Values = sized(size, 0)
+  return floored.some((name) => Number(values[name] ?? 0) > (floor[name] ?? Infinity))
+}
+
+/** Short enough for a command line, and equal only for equal texts. */
+export function hashOf(texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
+}
+
+const fixed = {
+  ssl: 'on',
+  ssl_min_protocol_version: 'TLSv1.2',
+  password_encryption: 'scram-sha-256',
+  // A role that the master role creates is usable by it at once, as people expect of an administrator.
+  createrole_self_grant: 'set, inherit',
+  timezone: 'UTC',
+  lc_messages: 'C',
+  default_text_search_config: 'pg_catalog.english',
+  wal_level: 'replica',
+  // Five standbys that can take over and four sets of ten that read; and copies of them all, at one time.
+  max_wal_senders: 50,
+  max_replication_slots: 60,
+  // PostgreSQL's own, but known here: else a server would have other settings as a standby than as a primary.
+  max_locks_per_transaction: 64,
+  max_prepared_transactions: 0,
+  // A standby that is away for long must not fill the disk; from the archive it catches up all the same.
+  max_slot_wal_keep_size: '2GB',
+  // Somebody may be waiting for what a hung standby does not say.
+  wal_sender_timeout: '5s',
+  // Recovery begins with making everything durable: at once, instead of file by file.
+  recovery_init_sync_method: 'syncfs',
+  jit: 'off',
+  // Idle services cost next to nothing: fewer wake-ups, no worker processes that wait for work.
+  wal_writer_delay: '2s',
+  bgwriter_delay: '500ms',
+  logging_collector: 'on',
+  log_destination: 'jsonlog',
+  log_filename: 'postgresql-%Y%m%d-%H%M%S.log',
+  log_file_mode: '0600',
+  log_rotation_age: '1d',
+  log_timezone: 'UTC',
+  // What people look for afterwards, and nothing that a busy service says a thousand times a second.
+  log_statement: 'ddl',
+  log_min_duration_statement: '1s',
+  log_autovacuum_min_duration: '1s',
+  log_checkpoints: 'on',
+  log_lock_waits: 'on',
+  log_temp_files: '10MB',
+  // Values that are bound to statements are data, and may be secrets.
+  log_parameter_max_length: 0,
+  log_parameter_max_length_on_error: 0,
+} satisfies Values
+
+type Values = Record<string, string | number>
+
+function placed({ endpoint, place, following, major, archive_module, log_rotation_mb }: SettingsWish): Values {
+  return {
+    ...archiveSettings(place, archive_module),
+    log_rotation_size: `${log_rotation_mb}MB`,
+    // Who came in, once; older versions cannot leave out who merely knocked, as a balancer does every few seconds.
+    log_connections: major >= 18 ? 'authorization' : readsOnly(following) ? 'off' : 'on',
+    // Known from PostgreSQL 18 on, where the default keeps three processes waiting in every idle service.
+    ...(major >= 18 ? { io_method: 'sync' } : {}),
+    listen_addresses: endpoint?.host ?? '',
+    port: endpoint?.port ?? place.port,
+    unix_socket_directories: place.sockets,
+    hba_file: place.hba,
+    ident_file: place.ident,
+    ssl_cert_file: place.certificate,
+    ssl_key_file: place.certificate,
+    log_directory: place.log,
+  }
+}
+
+/** A node of a replica set: it never takes over, so nothing is kept for it. */
+const readsOnly = (following: Following | undefined) => following !== undefined && following.slot === undefined
+
+function followed(following: Following | undefined): Values {
+  if (following === undefined) return {}
+  const { primary, name, slot } = following
+  const address = { host: primary.service_sockets, port: primary.port, user: standby_role, application_name: name }
+  return {
+    primary_conninfo: Object.entries(address)
+      .map(([key, value]) => `${key}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`)
+      .join(' '),
+    // A copy, not a link: PostgreSQL writes into the file when it is done with it.
+    restore_command: `cp ${shellPath(`${primary.archive}/%f`)} "%p" 2>/dev/null`,
+    wal_retrieve_retry_interval: '100ms',
+    ...(slot === undefined ? {} : { primary_slot_name: slot }),
+  }
+}
+
+/** How many connections a server of this size has, when nothing forces it to have more. */
+export function connectionsOf(size: Size): number {
+  return size === 'shared' ? 50 : Math.min(50 * size.memory_gbs, connections_max)
+}
+
+function sized(size: Size, host_memory_mb: number): Values {
+  const memory_mb = size === 'shared' ? shared_memory_mb : Math.min(size.memory_gbs * 1024, host_memory_mb)
+  const cores = size === 'shared' ? 1 : Math.ceil(size.cpu_millis / 1000)
+  const connections = connectionsOf(size)
+  return {
+    shared_buffers: `${Math.floor(memory_mb / 4)}MB`,
+    effective_cache_size: `${Math.floor((memory_mb * 3) / 4)}MB`,
+    // A quarter of the memory if every connection sorts at once; PostgreSQL's own default at least.
+    work_mem: `${Math.max(4, Math.floor(memory_mb / 4 / connections))}MB`,
+    maintenance_work_mem: `${Math.min(2048, Math.max(32, Math.floor(memory_mb / 16)))}MB`,
+    // A round starts a process for each database, and most have nothing to do.
+    autovacuum_naptime: size === 'shared' ? '5min' : '2min',
+    max_connections: connections,
+    max_worker_processes: 4 + 2 * cores,
+    max_parallel_workers: cores,
+    max_parallel_workers_per_gather: Math.floor(cores / 2),
+    max_logical_replication_workers: size === 'shared' ? 0 : 4,
+    min_wal_size: size === 'shared' ? '32MB' : '80MB',
+    max_wal_size: size === 'shared' ? '256MB' : `${Math.min(16, Math.max(1, size.memory_gbs / 2))}GB`,
+  }
+}
+
+function lineOf([name, value]: [string, string | number]): string {
+  return `${name} = '${String(value).replaceAll("'", "''")}'`
+}

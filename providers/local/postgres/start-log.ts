@@ -1,0 +1,67 @@
+// Why a postmaster did not start, in its own words: the last FATAL line of its output or, when its log collector was
+// already running, of its log. Only what this start wrote counts. It only reads, and never more than a bounded tail.
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { read_safely } from '../effect.ts'
+import type { Place } from '../layout.ts'
+
+const tail_bytes_max = 65_536
+const sentence_chars_max = 300
+
+export async function startFailure(place: Place, started_at: number): Promise<string> {
+  const logged = fatalOfLog(await tailOf(await newestLog(place)), started_at)
+  const said = fatalOfOutput(await tailOf(place.start_log))
+  return (logged ?? said ?? 'it gave no reason').slice(0, sentence_chars_max)
+}
+
+/** Everything that PostgreSQL has logged since then, oldest first, as far as the tail goes. */
+export async function logSince(place: Place, started_at: number): Promise<string[]> {
+  const entries = (await tailOf(await newestLog(place))).split('\n').map(parseEntry)
+  return entries.flatMap((entry) => (entry !== undefined && entry.time >= started_at ? [entry.message] : []))
+}
+
+/** The last FATAL line of plain output; without one, the last line at all, such as a loader's complaint. */
+export function fatalOfOutput(text: string): string | undefined {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const line = lines.findLast((line) => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
+  return line?.replace(/^.*\b(?:FATAL|PANIC):\s+/, '')
+}
+
+/** The last FATAL entry of a JSON log that is not older than the start. */
+export function fatalOfLog(text: string, started_at: number): string | undefined {
+  for (const line of text.split('\n').toReversed()) {
+    const entry = parseEntry(line)
+    if (entry === undefined || !/^(FATAL|PANIC)$/.test(entry.severity)) continue
+    return entry.time >= started_at ? entry.message : undefined
+  }
+  return undefined
+}
+
+function parseEntry(line: string) {
+  try {
+    const { timestamp, error_severity, message } = JSON.parse(line) as Record<string, unknown> // checked field by field below
+    if (typeof timestamp !== 'string' || typeof error_severity !== 'string' || typeof message !== 'string')
+      return undefined
+    return { time: Date.parse(timestamp.replace(' ', 'T').replace(' UTC', 'Z')), severity: error_severity, message }
+  } catch {
+    return undefined
+  }
+}
+
+async function newestLog(place: Place): Promise<string> {
+  const names = (await readdir(place.log)).filter((name) => name.endsWith('.json')).toSorted()
+  return join(place.log, names.at(-1) ?? 'none')
+}
+
+async function tailOf(path: string): Promise<string> {
+  const file = await open(path, read_safely).catch(() => undefined)
+  if (!file) return ''
+  try {
+    const { size } = await file.stat()
+    const buffer = Buffer.alloc(Math.min(size, tail_bytes_max))
+    await file.read(buffer, 0, buffer.length, size - buffer.length)
+    return buffer.toString()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,51 @@
+// The control plane's own connection to a service: by its unix socket, as the superuser that only the control plane's
+// operating-system user may be. Nothing it says reaches the server's log: a statement may hold a verifier.
+import pg from 'pg'
+import type { Place } from '../layout.ts'
+
+type Options = { database?: string; statement_timeout_ms?: number; connect_timeout_ms?: number }
+
+const connect_timeout_ms_default = 5_000
+const statement_timeout_ms_default = 8_000
+
+export async function withSuperuser<T>(
+  place: Place,
+  {
+    database = 'postgres',
+    statement_timeout_ms = statement_timeout_ms_default,
+    connect_timeout_ms = connect_timeout_ms_default,
+  }: Options,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  // A failing or slow statement would be logged with its text.
+  const quiet = {
+    log_statement: 'none',
+    log_min_error_statement: 'panic',
+    log_min_duration_statement: -1,
+    log_min_duration_sample: -1,
+    log_transaction_sample_rate: 0,
+    statement_timeout: statement_timeout_ms,
+    // What we do must not wait for a standby that we may be about to make. What is lost with a primary is done again.
+    synchronous_commit: 'local',
+  }
+  const client = new pg.Client({
+    host: place.sockets,
+    port: place.port,
+    user: 'postgres',
+    database,
+    application_name: 'howdah',
+    connectionTimeoutMillis: connect_timeout_ms,
+    query_timeout: statement_timeout_ms + 1_000,
+    options: Object.entries(quiet)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
+  })
+  // A connection that breaks fails its query; the event alone must not end the process.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return await work(client)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}

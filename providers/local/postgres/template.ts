@@ -1,0 +1,131 @@
+// The data directory that every new service is a copy of: one for each PostgreSQL version, built once.
+// 1. It is built aside under a name that carries the builder's process, and renamed into place whole and durable: two
+//    builders at once, or a killed one, leave exactly one template and, after the next look, nothing else.
+// 2. It is built without a listening server: single-user PostgreSQL ends with the process that feeds it.
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chown, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncTree } from '../snapshot/copy-tree.ts'
+import { ensureFolder, ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import type { PostgresInstallation } from './installation.ts'
+import { foldersOf, master_database, master_role, nobody } from '../layout.ts'
+
+/** Raised when what the template holds changes, so that new services get it. */
+const template_format = 1
+const build_timeout_ms = 120_000
+const output_chars_max = 2_000
+
+export async function ensureTemplate(
+  effect: Effect,
+  directory: string,
+  installation: PostgresInstallation,
+  as_root: boolean,
+): Promise<string> {
+  const { templates } = foldersOf(directory)
+  const template = join(templates, `${installation.version}-${template_format}`)
+  if (await statIfThere(template)) return template
+  await removeUnfinished(effect, templates)
+  const aside = `${template}.making-${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
+  try {
+    await build(effect, aside, installation, as_root)
+    await effect('template: rename into place')
+    await rename(aside, template)
+  } catch (error) {
+    await ensureRemoved(effect, 'unfinished template', aside)
+    // Somebody else was faster: the place is taken by a whole template.
+    if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
+  }
+  return template
+}
+
+async function build(effect: Effect, aside: string, installation: PostgresInstallation, as_root: boolean) {
+  const run = (program: string, args: readonly string[], input = '') =>
+    runToEnd(join(installation.bin, program), args, input, as_root)
+  await ensureFolder(effect, 'template', aside, 0o700, as_root ? nobody : undefined)
+  await effect('template: initdb')
+  await run('initdb', ['-D', aside, ...initdbOptions(installation.major)])
+  const single = ['--single', '-D', aside, '-c', 'exit_on_error=on', '-c', 'fsync=off', '-c', 'min_wal_size=32MB']
+  await effect('template: master role')
+  await run('postgres', [...single, 'postgres'], clusterSql(installation.major))
+  await effect('template: master database')
+  await run('postgres', [...single, master_database], databaseSql)
+  // Counts of what building did would make autovacuum work through every fresh copy.
+  await effect('template: forget activity')
+  await rm(join(aside, 'pg_stat', 'pgstat.stat'), { force: true })
+  // From here on only we can enter it; copies are handed to their own users.
+  if (as_root) await chown(aside, 0, 0)
+  await effect('template: make durable')
+  await syncTree(aside)
+}
+
+function initdbOptions(major: number): string[] {
+  const provider = major >= 17 ? '--locale-provider=builtin ' : ''
+  const locale = `--encoding=UTF8 ${provider}--locale=C.UTF-8`
+  return `--username=postgres ${locale} --data-checksums --auth-local=peer --auth-host=reject --no-sync --no-instructions`.split(
+    ' ',
+  )
+}
+
+// One statement a line: so reads single-user PostgreSQL.
+function clusterSql(major: number): string {
+  const roles = ['pg_monitor', 'pg_read_all_data', 'pg_signal_backend', 'pg_checkpoint']
+  if (major >= 17) roles.push('pg_maintain')
+  return [
+    `create role ${master_role} login createrole createdb`,
+    `grant ${roles.join(', ')} to ${master_role} with admin option`,
+    `create database ${master_database} owner ${master_role}`,
+    // Roles that the customer creates meet in the customer's databases, not in ours.
+    'revoke all on database postgres, template1 from public',
+    `grant connect on database postgres to ${master_role}`,
+    '',
+  ].join('\n')
+}
+
+const databaseSql = `alter schema public owner to ${master_role}\nvacuum (freeze, analyze)\n`
+
+/** Runs a program of PostgreSQL, as `nobody` where we are root, and throws with the end of its output unless it succeeds. */
+function runToEnd(program: string, args: readonly string[], input: string, as_root: boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, [...args], {
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C.UTF-8' },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: build_timeout_ms,
+      ...(as_root ? nobody : {}),
+    })
+    let output = ''
+    const collect = (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-output_chars_max)
+    }
+    child.stdout.on('data', collect)
+    child.stderr.on('data', collect)
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code === 0) return resolve()
+      const error = new Error(`${program} failed: ${output.trim()}`)
+      reject(/No space left on device/.test(output) ? Object.assign(error, { code: 'ENOSPC' }) : error)
+    })
+    // A program that ends early breaks the pipe; its exit says why.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+  })
+}
+
+async function removeUnfinished(effect: Effect, templates: string): Promise<void> {
+  for (const name of await readdir(templates)) {
+    const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
+    if (pid === undefined || (await startOf(Number(pid))) === start) continue
+    await ensureRemoved(effect, 'unfinished template', join(templates, name))
+  }
+}
+
+/** When a process started, in ticks since boot: with its id, a name that no other process ever has. */
+async function startOf(pid: number): Promise<string | undefined> {
+  const stat = await readIfThere(`/proc/${pid}/stat`)
+  // The second field, the program's name in brackets, may hold anything; the start is the twentieth after it.
+  return stat
+    ?.slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .at(19)
+}

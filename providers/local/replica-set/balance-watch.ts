@@ -1,0 +1,83 @@
+// Between two looks at a replica set, keeps new readers away from its nodes that are too far behind, and gives them some
+// again when they have caught up. It looks at the primary and at the balancer every time and remembers nothing, so that
+// several servers may do it at once; without any server everything stays as it is.
+import { ensureUses, findUses } from './balancer-control.ts'
+import type { Effect } from '../effect.ts'
+import { lagsOf, usesByLag } from '../metric/lag.ts'
+import type { Place } from '../layout.ts'
+
+/** `service`: where its primary is found. */
+export type Balanced = { set: Place; service: Place }
+
+export type BalanceWatch = {
+  track(balanced: Balanced): void
+  forget(replica_set_id: string): void
+  /** Called for a set that lacks a node or its balancer, though nobody has ended: somebody should look why. */
+  onMissing(callback: (replica_set_id: string) => void): void
+  close(): void
+}
+
+/** A node that comes to a halt is a few seconds behind by then; one session in the primary a look is cheap. */
+const look_every_ms = 5_000
+
+export function newBalanceWatch(effect: Effect): BalanceWatch {
+  const tracked = new Map<string, Balanced>()
+  const callbacks: ((replica_set_id: string) => void)[] = []
+  let timer: NodeJS.Timeout | undefined
+  let looking = false
+
+  const look = async () => {
+    if (looking) return
+    looking = true
+    try {
+      for (const [id, balanced] of tracked) {
+        // One that cannot be asked now is asked again soon enough.
+        const complete = await ensureBalanced(effect, balanced).catch(() => true)
+        if (!complete && tracked.has(id)) for (const callback of callbacks) callback(id)
+      }
+    } finally {
+      looking = false
+    }
+  }
+
+  const stop = () => {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    track(balanced) {
+      tracked.set(balanced.set.service_id, balanced)
+      timer ??= setInterval(() => void look(), look_every_ms).unref()
+    },
+    forget(replica_set_id) {
+      tracked.delete(replica_set_id)
+      if (tracked.size === 0) stop()
+    },
+    onMissing(callback) {
+      callbacks.push(callback)
+    },
+    close() {
+      tracked.clear()
+      stop()
+    },
+  }
+}
+
+/**
+ * False when the primary does not know one of the nodes, or one of them or the balancer does not answer. While the primary
+ * cannot be asked nobody falls behind: this throws.
+ */
+async function ensureBalanced(effect: Effect, { set, service }: Balanced): Promise<boolean> {
+  const uses = await findUses(set.service_sockets)
+  if (uses === undefined) return false
+  const lags = await lagsOf(service)
+  const nodes = [...uses].map(([node, seen]) => ({ ...seen, node, lag: lags.get(nameOf(set, node)) }))
+  // Only those: another one may be switched off at this moment, to be started anew.
+  const changes = [...usesByLag(nodes)].filter(([node, use]) => uses.get(node)?.use !== use)
+  if (changes.length > 0) await ensureUses(effect, set.service_sockets, new Map(changes))
+  return nodes.every(({ use, well, lag }) => use === 'off' || (well && lag !== undefined))
+}
+
+/** By which the primary knows a node of a replica set. */
+export const nameOf = ({ service_id }: Place, node: number): string => `${service_id}_${node}`

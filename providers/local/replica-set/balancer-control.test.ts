@@ -1,0 +1,35 @@
+// What a balancer answers, read.
+import { expect, test } from 'vitest'
+import { fieldOf, usesOf } from './balancer-control.ts'
+
+/** As HAProxy 2.6 prints it, with fewer columns. */
+const answer = [
+  '1',
+  '# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight',
+  '2 nodes 1 node_0 - 2 0 1',
+  '2 nodes 2 node_1 - 2 8 1',
+  '2 nodes 3 node_2 - 0 1 1',
+  '2 nodes 4 node_3 - 0 0 1',
+  '2 nodes 5 node_10 - 0 9 1',
+  '',
+  '',
+].join('\n')
+
+test('the use of each node is read from what the balancer says of its servers', () => {
+  expect([...usesOf(answer)]).toEqual([
+    [0, { use: 'in', well: true }],
+    [1, { use: 'out', well: true }],
+    [2, { use: 'off', well: false }],
+    [3, { use: 'in', well: false }],
+    [10, { use: 'off', well: false }],
+  ])
+})
+
+test('a field of a balancer’s description is found by its whole name', () => {
+  const info = 'Name: HAProxy\nPid: 17\nPidx: 18\ndescription: 0123abcd\n'
+  expect([fieldOf(info, 'Pid'), fieldOf(info, 'description'), fieldOf(info, 'absent')]).toEqual([
+    '17',
+    '0123abcd',
+    undefined,
+  ])
+})

@@ -1,0 +1,125 @@
+// The settings of the balancer of a replica set: HAProxy, which passes bytes on and understands none of them, so that
+// TLS and passwords are between the customer and the node. Pure: the same wish gives the same text, and its hash is in it,
+// by which a running balancer says what it was started with. The text holds no secret.
+//
+// Round robin, not fewest connections: a node that refuses everybody quickly always has the fewest, and would get them all.
+import type { Endpoint } from '../../provider.ts'
+import { master_role } from '../layout.ts'
+import { hashOf } from '../postgres/settings.ts'
+
+export type BalancedNode = {
+  node: number
+  /** The folder of its unix socket: for the pooler, which needs no TLS, and for us to ask how it is. */
+  sockets: string
+  /** For customers: PostgreSQL speaks TLS over TCP only. */
+  address: Endpoint
+}
+
+export type BalancerWish = {
+  listen: Endpoint
+  /** The folder of its own unix sockets: one for the pooler, named like PostgreSQL's, and one for us. */
+  sockets: string
+  nodes: readonly BalancedNode[]
+  connections_max: number
+  /** What brings it into its network: one that runs in another network is not the one that is wanted. */
+  prefix: readonly string[]
+}
+
+export type BalancerSettings = { text: string; hash: string }
+
+/** Besides the customers' connections: our own, and those that are about to be refused by PostgreSQL in its own words. */
+const spare_connections = 100
+/** The nodes that are asked how they are; the customers' list of them follows. */
+export const asked_nodes = 'nodes'
+
+export const serverOf = (node: number) => `${asked_nodes}/node_${node}`
+
+export const controlSocketOf = (sockets: string) => `${sockets}/balancer`
+
+export function balancerSettingsOf(wish: BalancerWish): BalancerSettings {
+  const [head, body] = [headOf(wish), bodyOf(wish)]
+  const hash = hashOf([head, body, ...wish.prefix])
+  return {
+    text: `# Written by Howdah; changes made here are undone at the next look.\n${head}  description ${hash}\n${body}`,
+    hash,
+  }
+}
+
+function headOf({ sockets, connections_max }: BalancerWish): string {
+  return section('global', [
+    `maxconn ${connections_max + spare_connections}`,
+    'nbthread 1',
+    `stats socket ${wordOf(controlSocketOf(sockets))} mode 600 level admin expose-fd listeners`,
+  ])
+}
+
+function bodyOf({ listen, sockets, nodes }: BalancerWish): string {
+  const by_address = ({ node, address }: BalancedNode) => `server node_${node} ${address.host}:${address.port}`
+  const by_socket = (one: BalancedNode) => `server node_${one.node} ${socketOf(one.sockets, one.address.port)}`
+  const each = (lineOf: (node: BalancedNode) => string) => nodes.map(lineOf)
+  return [
+    section('defaults', defaults),
+    section('frontend customers', [
+      `bind ${listen.host}:${listen.port}`,
+      // Rather a node that seems ill than none at all: it may answer, and else says itself what is the matter.
+      'use_backend any_node if { nbsrv(customers_nodes) lt 1 }',
+      'default_backend customers_nodes',
+    ]),
+    section('frontend pooler', [`bind ${socketOf(sockets, listen.port)} mode 600`, `default_backend ${asked_nodes}`]),
+    section(`backend ${asked_nodes}`, [...health_check, ...each((node) => `${by_socket(node)} check`)]),
+    section(
+      'backend customers_nodes',
+      each((node) => `${by_address(node)} track ${serverOf(node.node)}`),
+    ),
+    section('backend any_node', each(by_address)),
+  ].join('')
+}
+
+const defaults = [
+  'mode tcp',
+  'balance roundrobin',
+  'timeout connect 2s',
+  'timeout queue 2s',
+  'timeout check 2s',
+  // A session may be idle for as long as its customer likes; 24 days is the longest that HAProxy can count.
+  'timeout client 24d',
+  'timeout server 24d',
+  // Customers who vanish without a word are noticed by these instead.
+  'option clitcpka',
+  'clitcpka-idle 5m',
+  'clitcpka-intvl 30s',
+  'clitcpka-cnt 4',
+  // A node that refuses a connection is not asked again for this one: the next takes it, at once.
+  'retries 3',
+  'option redispatch 1',
+] as const
+
+/**
+ * A login as the master role, broken off where the password is asked for: neither PostgreSQL's log nor its statistics see
+ * it. A node that is full is well. Seldom, because each costs a process; what ends is noticed without it.
+ */
+const health_check = [
+  'option tcp-check',
+  `tcp-check send-binary ${startupMessageHex()}`,
+  `tcp-check expect rbinary ^52|${Buffer.from('53300').toString('hex')}`,
+  'default-server inter 5s fastinter 300ms downinter 300ms fall 2 rise 1',
+] as const
+
+function startupMessageHex(): string {
+  const body = Buffer.from(`user\0${master_role}\0\0`)
+  const head = Buffer.alloc(8)
+  head.writeInt32BE(head.length + body.length, 0)
+  head.writeInt32BE(196_608, 4)
+  return Buffer.concat([head, body]).toString('hex')
+}
+
+function section(head: string, lines: readonly string[]): string {
+  return `${head}\n${lines.map((line) => `  ${line}\n`).join('')}`
+}
+
+const socketOf = (folder: string, port: number) => wordOf(`unix@${folder}/.s.PGSQL.${port}`)
+
+/** As one word, whatever the data directory is called. */
+function wordOf(text: string): string {
+  return text.replaceAll(/[\\\s#'"]/g, String.raw`\$&`)
+}

@@ -1,0 +1,161 @@
+// The nodes of a replica set: each a standby of the service's primary, made and mended one after the other, so that a set
+// of several goes on serving. A node that does not serve, or is about to stop, is taken out of the balancer first, and
+// comes back when it serves again.
+import type { Endpoint, Happening, WantedReplicaSet } from '../../provider.ts'
+import { nameOf } from './balance-watch.ts'
+import { ensureUses, findUses } from './balancer-control.ts'
+import { statIfThere } from '../effect.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
+import { nodeOf, type Place } from '../layout.ts'
+import { answers } from '../ha/liveness.ts'
+import type { LocalHost } from '../local-host.ts'
+import { ensureNodesKilled, isBeingMade, listNodeFolders } from '../ha/nodes.ts'
+import { ensureKilled, findPostmaster } from '../postgres/process.ts'
+import {
+  ensureStandby,
+  ensureStandbyGone,
+  ensureStandbyRunning,
+  type StandbySeen,
+  type StandbyWish,
+} from '../ha/standby.ts'
+
+export type ReplicaSet = {
+  wanted: WantedReplicaSet
+  place: Place
+  /** Of the node that is its service's primary now. */
+  primary: Place
+  listen: Endpoint
+}
+
+export type NodesSeen = {
+  /** How many of them can be read from. */
+  running: number
+  waiting_for?: string
+  look_again_seconds?: number
+  happenings: readonly Happening[]
+}
+
+/** Addresses of the loopback network, 127.0.0.0/8, from here on: far from those that people use by hand. */
+const first_loopback_block = 100
+const answer_within_ms = 3_000
+
+/**
+ * Where customers reach a node, through the balancer. The set's own port, unique on this host, makes the addresses unique
+ * too: in a network, where everybody listens at the same port, the port alone would not.
+ */
+export function nodeAddressOf({ wanted, listen }: ReplicaSet, node: number): Endpoint {
+  if (wanted.nodes === 1) return listen
+  const { port } = wanted.endpoint
+  return { host: `127.${first_loopback_block + node}.${port >> 8}.${port & 255}`, port: listen.port }
+}
+
+export async function ensureNodes(
+  host: LocalHost,
+  set: ReplicaSet,
+  installation: PostgresInstallation,
+): Promise<NodesSeen> {
+  const seen: StandbySeen[] = []
+  for (let node = 0; node < set.wanted.nodes; node++) {
+    // One copy at a time is burden enough for the primary.
+    const wait =
+      seen.some(({ state }) => state === 'copying') && !(await statIfThere(nodeOf(set.place, node, 'standby').data))
+    seen.push(wait ? { state: 'absent', happenings: [] } : await ensureNode(host, set, node, installation))
+  }
+  const late = seen.filter(({ state }) => state !== 'streaming')
+  const running = seen.filter(({ pid }) => pid !== undefined).length
+  const paces = late.flatMap(({ look_again_seconds }) => look_again_seconds ?? [])
+  const waiting_for = late.find((one) => one.waiting_for !== undefined)?.waiting_for
+  return {
+    running,
+    ...(waiting_for !== undefined && { waiting_for }),
+    ...(paces.length > 0 && { look_again_seconds: Math.min(...paces) }),
+    happenings: seen.flatMap(({ happenings }) => happenings),
+  }
+}
+
+/** Ends every node at once; their files go with the home of the set. A sentence while somebody else is making one. */
+export async function ensureNodesGone(host: LocalHost, place: Place): Promise<string | undefined> {
+  for (const node of await listNodeFolders(place)) {
+    if (await isBeingMade(nodeOf(place, node, 'standby'))) return 'another server is copying its data'
+  }
+  await ensureNodesKilled(host, place)
+  return undefined
+}
+
+/** After the balancer has forgotten them. */
+export async function ensureSurplusGone(host: LocalHost, place: Place, wanted_nodes: number): Promise<void> {
+  for (const node of (await listNodeFolders(place)).filter((one) => one >= wanted_nodes)) {
+    host.watch.forget(watchedAs(place, node))
+    await ensureStandbyGone(host, nodeOf(place, node, 'standby'))
+  }
+}
+
+async function ensureNode(
+  host: LocalHost,
+  set: ReplicaSet,
+  node: number,
+  installation: PostgresInstallation,
+): Promise<StandbySeen> {
+  const place = nodeOf(set.place, node, 'standby')
+  const use = (how: 'in' | 'off') => ensureUses(host.effect, place.service_sockets, new Map([[node, how]]))
+  const wish: StandbyWish = {
+    place,
+    primary: set.primary,
+    name: nameOf(set.place, node),
+    size: set.wanted.size,
+    listen: nodeAddressOf(set, node),
+    network: set.wanted.network,
+    installation,
+    mayLeave: async () => {
+      const may = await canSpare(set, node)
+      if (may) await use('off')
+      return may
+    },
+  }
+  const lost = await lossOf(place)
+  if (lost !== undefined) await use('off')
+  if (lost === 'hangs') await ensureKilled(host.effect, place)
+  const { pid: _, ...seen } = await ensureStandby(host, wish)
+  // While its primary is away it is not judged; but it can be read from.
+  if (seen.state === 'not_streaming' && (await statIfThere(place.data))) await ensureStandbyRunning(host, wish)
+  const pid = await findReady(place)
+  if (pid === undefined) return seen
+  // Of several the balancer knows how they are.
+  host.watch.track(watchedAs(place, node), pid, set.wanted.nodes === 1 ? { socket_path: socketOf(place) } : {})
+  if ((await findUses(place.service_sockets))?.get(node)?.use === 'off') await use('in')
+  return { ...seen, pid, happenings: [...seen.happenings, ...storyOf(node, lost)] }
+}
+
+type Loss = 'absent' | 'ended' | 'hangs'
+
+/** Why nobody can read from the node as it is found; undefined when one can. */
+async function lossOf(place: Place): Promise<Loss | undefined> {
+  const { postmaster, died } = await findPostmaster(place)
+  if (!postmaster?.ready) return died ? 'ended' : 'absent'
+  // Twice, because the machine may be very busy.
+  if (await answers(socketOf(place), answer_within_ms)) return undefined
+  return (await answers(socketOf(place), answer_within_ms)) ? undefined : 'hangs'
+}
+
+function storyOf(node: number, lost: Loss | undefined): Happening[] {
+  const why = { absent: undefined, ended: 'had ended by itself', hangs: 'did not answer any more' }[lost ?? 'absent']
+  return why === undefined ? [] : [{ kind: 'restarted', message: `node ${node} ${why} and was started again` }]
+}
+
+/** Whether readers have somewhere else to go. A set of one has no choice. */
+async function canSpare({ wanted, place }: ReplicaSet, node: number): Promise<boolean> {
+  if (wanted.nodes === 1) return true
+  for (let other = 0; other < wanted.nodes; other++) {
+    if (other !== node && (await findReady(nodeOf(place, other, 'standby'))) !== undefined) return true
+  }
+  return false
+}
+
+async function findReady(place: Place): Promise<number | undefined> {
+  const { postmaster } = await findPostmaster(place)
+  return postmaster?.ready ? postmaster.pid : undefined
+}
+
+const socketOf = ({ sockets, port }: Place) => `${sockets}/.s.PGSQL.${port}`
+
+const watchedAs = ({ service_id }: Place, node: number) => `${service_id}/${node}`

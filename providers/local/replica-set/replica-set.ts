@@ -1,0 +1,195 @@
+// The whole story of one read replica set on this host: standbys of a service's primary that only read, behind one
+// endpoint. Like a service it is looked at first and then moved towards what is wanted.
+// 1. It belongs to the operating-system user of its service, because whoever is that user has the data anyway.
+// 2. One node listens at the endpoint itself; several listen on loopback addresses of their own, behind a balancer.
+// 3. What serves goes on serving while its primary does not, and never do all nodes leave at once.
+import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provider.ts'
+import { balancerRefusal, ensureBalancer, ensureBalancerGone, hasBalancer, type BalancerSeen } from './balancer.ts'
+import { ensureDataGone, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
+import { isDiskFull, statIfThere } from '../effect.ts'
+import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
+import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { ensureNodesStopped } from '../ha/nodes.ts'
+import { ensurePooler, ensurePoolerGone, type PoolerSeen } from '../pooler/pooler.ts'
+import { findPrimary } from '../ha/primary.ts'
+import { ensureNodes, ensureNodesGone, ensureSurplusGone, nodeAddressOf, type ReplicaSet } from './nodes.ts'
+import { ensureCertificate } from '../postgres/certificate.ts'
+import { ensureInNetwork, hostsOf, probeAt } from '../vpc/service-network.ts'
+import { connectionsOf } from '../postgres/settings.ts'
+import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
+
+const port_in_a_network = 5_432
+const look_again_soon_seconds = 1
+const look_again_after_setback_seconds = 3
+/** A death and a node that is late are noticed by themselves. */
+const look_again_when_well_seconds = 300
+
+export async function applyReplicaSet(host: LocalHost, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> {
+  const set = await replicaSetOf(host, wanted)
+  if (wanted.deleted || wanted.service.deleted) return await ensureGone(host, set.place)
+  if (wanted.service.power === 'off') return await ensureOff(host, set.place)
+  return await ensureServing(host, set).catch(async (error: unknown) => {
+    if (!isDiskFull(error)) throw error
+    return setback(await stateOf(set.place), noSpaceSentence(host.directory))
+  })
+}
+
+async function replicaSetOf(host: LocalHost, wanted: WantedReplicaSet): Promise<ReplicaSet> {
+  const { service, replica_set_id, network } = wanted
+  const listen = network ? { host: network.address, port: port_in_a_network } : wanted.endpoint
+  const service_port = service.network ? port_in_a_network : service.endpoint.port
+  const own = (id: string) => placeOf(host.directory, id, service.endpoint.port, host.as_root)
+  const of_service = listeningAt(own(service.service_id), service_port)
+  const primary = nodeOf(of_service, (await findPrimary(of_service)).node, 'primary')
+  return { wanted, place: listeningAt(own(replica_set_id), listen.port), primary, listen }
+}
+
+async function ensureGone(host: LocalHost, place: Place): Promise<ObservedReplicaSet> {
+  host.watch.forget(place.service_id)
+  host.vpc_watch.place(place.service_id, undefined)
+  host.balance_watch.forget(place.service_id)
+  await host.jobs.end(place.service_id)
+  await ensurePoolerGone(host, place)
+  await ensureBalancerGone(host, place)
+  const waiting_for = await ensureNodesGone(host, place)
+  if (waiting_for !== undefined) return setback('unknown', waiting_for, look_again_soon_seconds)
+  if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
+  await ensureDataGone(host.effect, place)
+  return { state: 'absent', settled: true, happenings: [] }
+}
+
+async function ensureOff(host: LocalHost, place: Place): Promise<ObservedReplicaSet> {
+  host.watch.forget(place.service_id)
+  host.balance_watch.forget(place.service_id)
+  await ensurePoolerGone(host, place)
+  await ensureBalancerGone(host, place)
+  const waiting_for = await ensureNodesStopped(host.effect, place)
+  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  return { state: 'stopped', settled: true, happenings: [] }
+}
+
+async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<ObservedReplicaSet> {
+  const { wanted, place } = set
+  const lacking = wanted.nodes > 1 ? (everywhereSentence(set.listen) ?? (await balancerRefusal())) : undefined
+  if (lacking !== undefined) return setback(await stateOf(place), lacking)
+  const installation = await findInstallation(host, set)
+  if (typeof installation === 'string') return setback(await stateOf(place), installation)
+  await ensureNodeHome(host.effect, place)
+  host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
+  const no_network = await ensureInNetwork(host, wanted.network)
+  if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
+  await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
+  // One node takes the endpoint for itself.
+  if (wanted.nodes === 1) await ensureBalancerGone(host, place)
+  // A balancer that was there and is not any more keeps everybody out: before a look at every node.
+  const early = (await hasBalancer(place)) ? await ensureFront(host, set) : undefined
+  const nodes = await ensureNodes(host, set, installation)
+  if (nodes.running === 0) {
+    const { waiting_for = 'none of its nodes runs yet', look_again_seconds, happenings } = nodes
+    return { ...setback(await stateOf(place), waiting_for, look_again_seconds), happenings }
+  }
+  const front = early && early.waiting_for === undefined ? early : await ensureFront(host, set)
+  if (front.waiting_for === undefined) await ensureSurplusGone(host, place, wanted.nodes)
+  const pooling = await ensurePooling(host, set)
+  const login = await loginTrouble(host, set)
+  const state = login === undefined ? 'serving' : 'not_serving'
+  const happenings = [nodes, front, pooling].flatMap((part) => part.happenings)
+  const waiting_for = nodes.waiting_for ?? front.waiting_for ?? login ?? pooling.waiting_for
+  if (waiting_for !== undefined) return { ...setback(state, waiting_for, nodes.look_again_seconds), happenings }
+  return { state, settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
+}
+
+/** Whoever listens at every address has those of the nodes too, which are then in use. Undefined: it does not. */
+function everywhereSentence({ host }: Endpoint): string | undefined {
+  if (!['0.0.0.0', '::', '*'].includes(host)) return undefined
+  return `several nodes need an endpoint at one address, not at all of them (${host}); set the service host to one`
+}
+
+/** The balancer of several nodes, and who of them gets readers. */
+async function ensureFront(host: LocalHost, set: ReplicaSet): Promise<BalancerSeen> {
+  const { wanted, place, listen } = set
+  const { network } = wanted
+  if (wanted.nodes === 1) {
+    host.balance_watch.forget(place.service_id)
+    return { happenings: [] }
+  }
+  const nodes = Array.from({ length: wanted.nodes }, (_, node) => ({
+    node,
+    sockets: nodeOf(place, node, 'standby').sockets,
+    address: nodeAddressOf(set, node),
+  }))
+  const connections_max = wanted.nodes * connectionsOf(wanted.size)
+  const seen = await ensureBalancer(host, { place, listen, nodes, connections_max, size: wanted.size, network })
+  host.balance_watch.track({ set: place, service: set.primary })
+  return seen
+}
+
+/** Its role is made at the primary: without that, a pooler that is not there yet has to wait. */
+async function ensurePooling(
+  host: LocalHost,
+  set: ReplicaSet,
+): Promise<Pick<PoolerSeen, 'waiting_for' | 'happenings'>> {
+  const { wanted, place, primary } = set
+  const { pooler, network, size } = wanted
+  if (pooler === undefined) {
+    await ensurePoolerGone(host, place)
+    return { happenings: [] }
+  }
+  const address = network?.pooler_address
+  const seen = ensurePooler(host, {
+    place,
+    primary,
+    target_sockets: wanted.nodes === 1 ? nodeOf(place, 0, 'standby').sockets : place.service_sockets,
+    target_port: set.listen.port,
+    listen: address === undefined ? pooler : { host: address, port: port_in_a_network },
+    size,
+    // As many as there are when one node is away.
+    max_connections: Math.max(1, wanted.nodes - 1) * connectionsOf(size),
+    password_verifier: wanted.service.password_verifier,
+    network,
+  })
+  return await seen.catch((error: unknown) => {
+    if (isDiskFull(error)) throw error
+    return {
+      waiting_for: `its pooler could not be made: ${error instanceof Error ? error.message : String(error)}`,
+      happenings: [],
+    }
+  })
+}
+
+/** Why the master role cannot log in at the endpoint; undefined when it can. */
+async function loginTrouble(host: LocalHost, { wanted, listen: endpoint }: ReplicaSet): Promise<string | undefined> {
+  const { password_verifier } = wanted.service
+  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
+  const login = await probeAt(host, wanted.network, wish)
+  if (login.result === 'ok') return undefined
+  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
+  return `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
+}
+
+/** The same that runs the primary: a standby is of the same major version. A sentence: there is none. */
+async function findInstallation(
+  host: LocalHost,
+  { primary, place, wanted }: ReplicaSet,
+): Promise<PostgresInstallation | string> {
+  // While the primary has lost its data, the first node still has its own.
+  const major = (await majorOf(primary)) ?? (await majorOf(place))
+  if (major === undefined) return 'its service has no data yet'
+  const fitting = host.installations.filter((installation) => installation.major === major)
+  const { extensions } = wanted.service
+  return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
+}
+
+/** What can be said without changing anything. */
+async function stateOf(place: Place): Promise<ObservedReplicaSet['state']> {
+  return (await statIfThere(place.data)) ? 'not_serving' : 'absent'
+}
+
+function setback(
+  state: ObservedReplicaSet['state'],
+  waiting_for: string,
+  look_again_seconds = look_again_after_setback_seconds,
+): ObservedReplicaSet {
+  return { state, settled: false, waiting_for, look_again_seconds, happenings: [] }
+}

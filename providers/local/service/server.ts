@@ -1,0 +1,99 @@
+// The server of a service's primary: one that runs with the settings that are wanted, started, or stopped and started again,
+// as needed. A planned restart is a pause for those who come by the pooler, and finds the replicas ready for it.
+import type { Happening, Size, WantedService } from '../../provider.ts'
+import { findHold } from '../snapshot/hold.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
+import { groupOf, type Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { ensurePaused, pausePooler } from '../pooler/pooler.ts'
+import { portIsFree } from '../postgres/port.ts'
+import {
+  ensureReloaded,
+  ensureStopped,
+  findPostmaster,
+  readyPostmaster,
+  startPostmaster,
+  still_starting,
+  type Hashes,
+  type Postmaster,
+} from '../postgres/process.ts'
+import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
+import { look_again_soon_seconds, setback, type Seen } from './seen.ts'
+import { ensureStandbysRisen } from '../ha/standbys.ts'
+
+export type Start = Hashes & { installation: PostgresInstallation }
+
+/** A ready postmaster that was started with these settings; else what is seen meanwhile. */
+export async function ensureRunning(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  start: Start,
+  happenings: Happening[],
+): Promise<Postmaster | Seen> {
+  const { effect } = host
+  const { postmaster, died } = await findPostmaster(place)
+  if (!postmaster) return await startHere(host, place, wanted, start, happenings, died)
+  const in_network = await isInNetwork(host, wanted.network, postmaster.pid)
+  if (postmaster.settings_hash === start.settings_hash && in_network) {
+    if (!postmaster.ready) await ensureLimits(host, place, wanted.size)
+    const ready = postmaster.ready ? postmaster : await readyPostmaster(place)
+    if (!ready) return setback('not_serving', still_starting, look_again_soon_seconds)
+    // Not before: one that has hardly begun ends by the same signal.
+    await ensureReloaded(effect, place, ready, start.files_hash)
+    return ready
+  }
+  host.watch.forget(place.service_id)
+  await ensureStandbysRisen(host, place, wanted, start.installation)
+  await pausePooler(host, place)
+  const waiting_for = await ensureStopped(effect, place)
+  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  return await startHere(host, place, wanted, start, happenings, false)
+}
+
+export async function ensureLimits(
+  { effect, limits }: LocalHost,
+  place: Place,
+  size: Size | 'starting',
+): Promise<void> {
+  await effect('limits: set')
+  await limits.ensure(groupOf(place), size)
+}
+
+/** Nothing runs there. */
+async function startHere(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  { installation, ...hashes }: Start,
+  happenings: Happening[],
+  died: boolean,
+): Promise<Postmaster | Seen> {
+  const { effect, limits } = host
+  if (died) await ensurePaused(host, place)
+  // What does not serve is said not to, before the time that a start and a recovery take.
+  if (died && !host.deaths_told.has(place.service_id)) {
+    host.deaths_told.add(place.service_id)
+    return setback('not_serving', 'PostgreSQL has ended by itself and is started again', 0)
+  }
+  if ((await findHold(place)) === 'copying while it stands still') {
+    return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
+  }
+  const { host: address, port } = wanted.endpoint
+  if (!wanted.network && !(await portIsFree(address, port))) {
+    return setback(
+      'not_serving',
+      `port ${port} on ${address} is in use by another program; it starts when the port is free`,
+    )
+  }
+  // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
+  await ensureLimits(host, place, 'starting')
+  const network_prefix = networkPrefix(host, wanted.network)
+  const began = { ...hashes, bin: installation.bin, network_prefix }
+  const started = await startPostmaster(effect, place, { ...began, limits, died })
+  const begun = typeof started !== 'string' || started === still_starting
+  if (died && begun) {
+    happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
+  }
+  return typeof started === 'string' ? setback('not_serving', started) : started
+}

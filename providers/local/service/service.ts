@@ -1,0 +1,220 @@
+// The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
+// it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
+// A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
+import { join } from 'node:path'
+import type { Happening, ObservedService, WantedService } from '../../provider.ts'
+import { archiveTrouble, ensureArchiveWhole } from '../wal/archive.ts'
+import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
+import { isDiskFull, statIfThere } from '../effect.ts'
+import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
+import { ensureForked } from '../snapshot/fork.ts'
+import { findHold } from '../snapshot/hold.ts'
+import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
+import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { ensureLogRetention } from '../log/retention.ts'
+import { ensureMasterRole } from '../postgres/master-role.ts'
+import { ensureNodesKilled, ensureNodesStopped, isBeingMade, listPlaces } from '../ha/nodes.ts'
+import { ensurePoolerGone, ensureResumed } from '../pooler/pooler.ts'
+import { inForce } from '../postgres/port-in-force.ts'
+import { findPrimary } from '../ha/primary.ts'
+import { ensurePromoted } from '../ha/promotion.ts'
+import { ensureReplayable, ensureReplayForgotten } from '../wal/replay.ts'
+import { ensureCertificate } from '../postgres/certificate.ts'
+import { ensureServerFiles } from '../postgres/files.ts'
+import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
+import { ensureInNetwork, hostsOf, listenOf, probeAt } from '../vpc/service-network.ts'
+import { look_again_soon_seconds, setback, withMore, type Seen } from './seen.ts'
+import { withPooler } from '../pooler/service-pooler.ts'
+import { ensureLimits, ensureRunning, type Start } from './server.ts'
+import { floorOf } from '../postgres/control-file.ts'
+import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
+import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
+import { isStandby } from '../ha/standby-data.ts'
+import { ensureStandbys } from '../ha/standbys.ts'
+import { nodeName } from '../ha/synchronous.ts'
+
+/** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
+const look_again_when_well_seconds = 300
+const look_again_when_hopeless_seconds = 60
+
+export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
+  const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  const base = listeningAt(own, listenOf(wanted).port)
+  if (wanted.deleted) return { ...(await ensureGone(host, base)), snapshots: [] }
+  const { place, happenings, waiting_for } = await findLeader(host, base, wanted)
+  // Whoever lost its primary knows already that it did not serve.
+  if (happenings.length > 0) host.deaths_told.add(wanted.service_id)
+  if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), happenings, snapshots: [] }
+  const looked = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
+    if (!isDiskFull(error)) throw error
+    return setback(await stateOf(place), noSpaceSentence(host.directory))
+  })
+  const seen = { ...looked, happenings: [...happenings, ...looked.happenings] }
+  // What asks to be looked at again at once does not wait for copies.
+  if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
+  // One that waits for its VPC still runs where it was.
+  const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(place), wanted)
+  return { ...withMore(seen, { ...copying, settled: true, happenings: [] }), snapshots }
+}
+
+/** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
+async function findLeader(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+  if (wanted.power === 'on') return await ensurePrimary(host, base, wanted)
+  return { place: nodeOf(base, (await findPrimary(base)).node, 'primary'), happenings: [] }
+}
+
+async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
+  if (wanted.source && !(await statIfThere(place.data))) {
+    await ensureHome(host.effect, place)
+    // Costs some computing, for which there is time while the parent is being copied.
+    await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
+    const waiting = await ensureForked(host, place, wanted.source)
+    if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
+  }
+  const installation = await findInstallation(host, place, wanted)
+  if (typeof installation === 'string') return setback(await stateOf(place), installation)
+  await ensureHome(host.effect, place)
+  await ensureLogRetention(host.effect, place.log, host.log_retention)
+  const [hashes] = await together(
+    ensureFiles(host, place, wanted, installation),
+    ensureDataDirectory(host.effect, place, () => host.template(installation)),
+  )
+  if (wanted.power === 'off') return await ensureOff(host, place)
+  const seen = await ensureServing(host, place, wanted, { ...hashes, installation })
+  return await withPooler(host, place, wanted, seen)
+}
+
+async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
+  const { service_id } = base
+  host.watch.forget(service_id)
+  host.archive_watch.forget(service_id)
+  host.roles_seen.delete(service_id)
+  host.deaths_told.delete(service_id)
+  host.stalls_told.delete(service_id)
+  host.pruned_seen.delete(service_id)
+  host.vpc_watch.place(service_id, undefined)
+  await host.jobs.end(service_id)
+  const making = await Promise.all((await listPlaces(base)).map(isBeingMade))
+  if (making.includes(true) || (await findHold(base))) {
+    return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
+  }
+  await ensurePoolerGone(host, base)
+  await ensureNodesKilled(host, base)
+  if (base.owner) await ensureSharedMemoryGone(host.effect, base.owner)
+  await ensureDataGone(host.effect, base)
+  return { state: 'absent', settled: true, happenings: [] }
+}
+
+async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
+  host.watch.forget(place.service_id)
+  host.archive_watch.forget(place.service_id)
+  await ensurePoolerGone(host, place)
+  const waiting_for = await ensureNodesStopped(host.effect, place)
+  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  return { state: 'stopped', settled: true, happenings: [] }
+}
+
+async function ensureServing(host: LocalHost, place: Place, wanted: WantedService, start: Start): Promise<Seen> {
+  const happenings: Happening[] = []
+  const hopeless = await ensureReplayable(host.effect, place)
+  if (hopeless !== undefined) {
+    const look_again_seconds = look_again_when_hopeless_seconds
+    return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, happenings }
+  }
+  host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
+  const no_network = await ensureInNetwork(host, wanted.network)
+  if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
+  const postmaster = await ensureRunning(host, place, wanted, start, happenings)
+  if ('state' in postmaster) return { ...postmaster, happenings }
+  const { promoted, waiting_for } = await ensurePromoted(host, place)
+  if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for, look_again_soon_seconds), happenings }
+  if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
+  await ensureResumed(host, place)
+  host.deaths_told.delete(place.service_id)
+  try {
+    watch(host, place, wanted, postmaster)
+    await ensureReplayForgotten(host.effect, place)
+    await beginSnapshot(host, place, wanted)
+    const leader = { place, postmaster, installation: start.installation }
+    const [login, standbys] = await together(
+      ensureLogin(host, place, wanted, postmaster),
+      ensureStandbys(host, leader, wanted),
+    )
+    return { ...withMore(login, standbys), happenings: [...happenings, ...standbys.happenings] }
+  } finally {
+    await ensureLimits(host, place, wanted.size)
+  }
+}
+
+/** Where others can take its place, its death and its silence are noticed at once. */
+function watch(host: LocalHost, place: Place, { ha }: WantedService, { pid }: Postmaster): void {
+  const socket_path = join(place.sockets, `.s.PGSQL.${place.port}`)
+  host.watch.track(
+    place.service_id,
+    pid,
+    (ha?.replica_count ?? 0) > 0 ? { urgent: true, socket_path, data: place.data } : {},
+  )
+  host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
+  host.archive_watch.track(place)
+}
+
+async function ensureFiles(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  installation: PostgresInstallation,
+): Promise<Hashes> {
+  const { size } = wanted
+  const endpoint = listenOf(wanted)
+  await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
+  // One that takes over begins as the standby that it was.
+  const floor = (await isStandby(place)) ? await floorOf(place.data) : undefined
+  return await ensureServerFiles(host, installation, { size, endpoint, place, floor })
+}
+
+/** The master role can log in with the wanted password, as seen from outside. */
+async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): Promise<Seen> {
+  const { network, password_verifier } = wanted
+  const endpoint = listenOf(wanted)
+  const seen = `${pid}/${wanted.generation}`
+  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
+  const probed = () => probeAt(host, network, wish)
+  const known = host.roles_seen.get(place.service_id) === seen
+  let login = known ? await probed() : undefined
+  if (login?.result !== 'ok') {
+    await ensureMasterRole(host.effect, place, wanted)
+    if ((await findPrimary(place)).term > 1) await ensureArchiveWhole(host.effect, place)
+    host.roles_seen.set(place.service_id, seen)
+    login = await probed()
+  }
+  if (login.result === 'ok') {
+    const waiting_for = await archiveTrouble(host.effect, place, host.stalls_told)
+    if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), settled: true }
+    return { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings: [] }
+  }
+  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
+  return setback('not_serving', `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`)
+}
+
+/** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
+async function findInstallation(host: LocalHost, place: Place, { extensions }: WantedService) {
+  const major = await majorOf(place)
+  const fitting = host.installations.filter((installation) => major === undefined || installation.major === major)
+  if (major !== undefined && fitting.length === 0) {
+    return `its data needs PostgreSQL ${major}, which this host no longer has; install it, or name its directory`
+  }
+  return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
+}
+
+/** Both at once; a failure is thrown when neither goes on any more, so that nothing happens behind the caller's back. */
+async function together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other])
+  return [await one, await other]
+}
+
+/** What can be said without changing anything, when a step before the last one did not succeed. */
+async function stateOf(place: Place): Promise<ObservedService['state']> {
+  if (!(await statIfThere(place.data))) return 'absent'
+  return (await findPostmaster(place)).postmaster ? 'unknown' : 'not_serving'
+}

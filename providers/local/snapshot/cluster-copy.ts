@@ -1,0 +1,133 @@
+// A copy of a whole data directory from which PostgreSQL recovers to a consistent state by itself: of a running server by
+// its backup mode, of a stopped or crashed one as it lies there. One mechanism for snapshots and all that stands on them.
+// 1. A copy of a running server without its backup_label would usually start, and sometimes be wrong without a word: the
+//    label is written before anybody else can see the copy.
+// 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
+// 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { copyControl, readControl } from '../postgres/control-file.ts'
+import { copyTree } from './copy-tree.ts'
+import type { Effect } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import { copyLiveFile } from './live-file.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+import { copySegment, findWal, listWal } from '../wal/wal-copy.ts'
+import { findPath, firstGap, onPath } from '../wal/timeline.ts'
+import { isHistory, listSegments, placeInWal, segmentNameOf, type Segment } from '../wal/wal.ts'
+
+/** The moment of the copy is the one from which on its service's WAL leads to any later one. */
+export type ClusterCopy = {
+  taken_at: Date
+  start_wal_file: string
+  size_bytes: number
+  /** The position in the WAL at which the copy is complete; absent where that is the end of all WAL that there was. */
+  end_position?: number
+  /** There is a commit of this millisecond or later in this WAL file, or before it. */
+  commit?: { ms: number; wal_file: string }
+}
+
+/** A checkpoint of a busy server with much memory takes a while. */
+const statement_timeout_ms = 600_000
+
+export async function copyRunning(effect: Effect, place: Place, to: string, signal: AbortSignal): Promise<ClusterCopy> {
+  return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
+    const cut_off = new AbortController()
+    client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
+    await effect('copy: begin backup')
+    await client.query(`select pg_backup_start('howdah', true)`)
+    await effect('copy: files')
+    const either = AbortSignal.any([signal, cut_off.signal])
+    const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
+    const bytes = await copyTree(place.data, to, { skip, tolerate_missing: true, leave_room: true, signal: either })
+    await copyControl(place.data, to)
+    const commit = await commitNow(effect, client)
+    await effect('copy: end backup')
+    const { rows } = await client.query<{ label: string; last: string; position: number }>(
+      `select labelfile as label, pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position
+       from pg_backup_stop(false)`,
+    )
+    const [stop] = rows
+    const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
+    if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
+    const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop.last)
+    await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
+    const size_bytes = bytes + wal_bytes
+    return { taken_at: await clockOf(client), start_wal_file, size_bytes, end_position: stop.position, commit }
+  })
+}
+
+/** Nobody may start it meanwhile. After a crash the copy recovers as the service itself would. */
+export async function copyStopped(effect: Effect, place: Place, to: string, signal: AbortSignal): Promise<ClusterCopy> {
+  const control = await readControl(place.data)
+  const segments = await listSegments(join(place.data, 'pg_wal'))
+  const segment_bytes = segments[0]?.bytes
+  if (segment_bytes === undefined) throw new Error(`there is no WAL in ${place.data}`)
+  const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
+  await effect('copy: files')
+  // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
+  const bytes = await copyTree(place.data, to, { skip: isLeftOut, tolerate_missing: true, leave_room: true, signal })
+  const wal_bytes = await copyWal(effect, place, to, start_wal_file, undefined)
+  return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
+}
+
+const emptied_folders =
+  /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans|log)\//
+const left_out_files =
+  /^(postmaster\.(pid|opts)|(standby|recovery)\.signal|backup_(label|manifest).*|tablespace_map.*|current_logfiles.*|postgresql\.auto\.conf.*)$/
+const left_out_anywhere = /(^|\/)(pg_internal\.init[^/]*|pgsql_tmp[^/]*)$/
+
+function isLeftOut(path: string): boolean {
+  return emptied_folders.test(path) || left_out_files.test(path) || left_out_anywhere.test(path)
+}
+
+/** No slot keeps the WAL of the copy: nothing leaves the WAL folder before it is archived, and there it is found as well. */
+async function copyWal(effect: Effect, place: Place, to: string, first: string, last: string | undefined) {
+  const [from, pg_wal] = [await findWal(place), join(to, 'pg_wal')]
+  const path = await findPath(place.data, [from.pg_wal, from.archive])
+  const needed = onPath(await listWal(from, first), path).filter(
+    ({ name }) => last === undefined || placeInWal(name) <= placeInWal(last),
+  )
+  const gap = firstGap(needed, first, path)
+  if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
+  await effect('copy: WAL')
+  const cloning = { possible: true }
+  for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), cloning)
+  for (const name of (await readdir(from.pg_wal)).filter(isHistory)) {
+    await copyLiveFile(join(from.pg_wal, name), join(pg_wal, name), cloning)
+  }
+  await mkdir(join(pg_wal, 'summaries'), { mode: 0o700 })
+  await mkdir(join(pg_wal, 'archive_status'), { mode: 0o700 })
+  await saveArchived(pg_wal, needed)
+  return needed.reduce((sum, segment) => sum + segment.bytes, 0)
+}
+
+/** The source has archived them, or will: a fork does not do it again. It goes on writing the last one itself. */
+async function saveArchived(pg_wal: string, segments: readonly Segment[]): Promise<void> {
+  const last = segments.at(-1)
+  for (const { name, number } of segments) {
+    if (number !== last?.number) await writeFile(join(pg_wal, 'archive_status', `${name}.done`), '', { mode: 0o600 })
+  }
+}
+
+/**
+ * Whoever goes to an earlier moment needs no WAL beyond: only a later commit tells the replay that the moment has passed.
+ * Before the end of the backup, which begins a new WAL file: one that holds nothing is not archived.
+ */
+async function commitNow(effect: Effect, client: pg.Client): Promise<{ ms: number; wal_file: string }> {
+  const ms = (await clockOf(client)).getTime() - 1
+  await effect('copy: commit')
+  await client.query('set synchronous_commit = local')
+  await client.query(`select pg_logical_emit_message(true, 'howdah', '')`)
+  const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_insert_lsn()) as name')
+  return { ms, wal_file: rows[0]?.name ?? '' }
+}
+
+/** The server's clock, because its commits carry that; rounded up, so that the copy is complete at that moment. */
+async function clockOf(client: pg.Client): Promise<Date> {
+  const { rows } = await client.query<{ ms: number }>(
+    'select ceil(extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+  )
+  return new Date(rows[0]?.ms ?? Date.now())
+}

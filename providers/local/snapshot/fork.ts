@@ -1,0 +1,141 @@
+// The data directory of a fork: a snapshot of another service, and with a target time the WAL that leads there. It is made
+// aside and renamed into place; from then on nothing of the parent is read again.
+//
+// A fork keeps its parent's system identifier: it may only be changed on data that needs no recovery, and stopping every
+// fork once more for it would double the time to make one. Sharing it is harmless here, because what the identifier guards
+// against cannot happen: each service archives into, and restores from, folders of its own, and no service is ever
+// told to stream from another one than its own primary.
+import { chown, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ServiceSource } from '../../provider.ts'
+import { chownTree, copyTree, syncTree } from './copy-tree.ts'
+import { syncFolder } from '../postgres/data-directory.ts'
+import { ensureRemoved, statIfThere } from '../effect.ts'
+import { withHold } from './hold.ts'
+import { placeOf, type Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { findService } from '../ha/nodes.ts'
+import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from '../wal/replay.ts'
+import { findSnapshot, findStart, lastWalFileFor, snapshotData } from './snapshot.ts'
+import { gatherWal } from '../wal/source-wal.ts'
+import { findPath } from '../wal/timeline.ts'
+
+export type ForkSeen = { waiting_for: string; failed?: boolean; look_again_seconds: number }
+
+const look_again_soon_seconds = 1
+const look_again_seldom_seconds = 60
+
+/** Undefined when the data is there; else what it waits for. */
+export async function ensureForked(
+  host: LocalHost,
+  place: Place,
+  source: ServiceSource,
+): Promise<ForkSeen | undefined> {
+  if (await statIfThere(place.data)) return undefined
+  const failure = await failureOf(place)
+  if (failure !== undefined) return failedFor(failure)
+  const parent = await parentPlace(host, source.service_id)
+  if (!(await findSnapshot(parent, source.snapshot_id)) && !(await statIfThere(place.data_moved))) {
+    return { waiting_for: 'the snapshot of its parent is being taken', look_again_seconds: look_again_soon_seconds }
+  }
+  try {
+    await host.jobs.ensure(`${place.service_id}/data`, (signal) => make(host, place, parent, source, signal))
+  } catch (error) {
+    if (!(error instanceof SourceDamaged)) throw error
+    await saveFailure(host.effect, place, error.message)
+    return failedFor(error.message)
+  }
+  if (await statIfThere(place.data)) return undefined
+  return { waiting_for: 'the data of its parent is being copied', look_again_seconds: look_again_soon_seconds }
+}
+
+const failedFor = (waiting_for: string): ForkSeen => ({
+  waiting_for,
+  failed: true,
+  look_again_seconds: look_again_seldom_seconds,
+})
+
+/** Also of one that is gone: then nothing is found there. */
+async function parentPlace({ directory, as_root }: LocalHost, service_id: string): Promise<Place> {
+  return (await findService(directory, service_id, as_root)) ?? placeOf(directory, service_id, 0, as_root)
+}
+
+async function make(host: LocalHost, place: Place, parent: Place, source: ServiceSource, signal: AbortSignal) {
+  await withHold(host.effect, place, 'making its data', async () => {
+    // A look that came meanwhile may have found a killed server's work finished.
+    if (await statIfThere(place.data)) return
+    try {
+      if (source.target_time) return await makeOfMoment(host, place, parent, { ...source, signal })
+      const made = source.private
+        ? await moveSnapshot(host, place, parent, source)
+        : await copySnapshot(host, place, parent, source.snapshot_id, signal)
+      await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
+      await finish(host, place, made)
+    } finally {
+      // Nothing when it was renamed into place; what was cut off gives its space back.
+      await ensureRemoved(host.effect, 'unfinished data directory', place.data_aside)
+    }
+  })
+}
+
+type Moment = { snapshot_id: string; target_time?: string; signal: AbortSignal }
+
+/** A copy of a snapshot, with what leads PostgreSQL from there to the moment. */
+async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment: Moment): Promise<void> {
+  const { target_time = '', signal } = moment
+  const path = await findPath(parent.data, [join(parent.data, 'pg_wal'), parent.archive])
+  const snapshot_id = await findStart(parent, path, moment.snapshot_id)
+  const snapshot = snapshot_id === undefined ? undefined : await findSnapshot(parent, snapshot_id)
+  if (snapshot_id === undefined || snapshot === undefined) {
+    throw new SourceDamaged('no snapshot of its parent leads to that moment any more')
+  }
+  const made = await copySnapshot(host, place, parent, snapshot_id, signal)
+  const last_wal_file = await lastWalFileFor(parent, path, target_time)
+  const gathered = await gatherWal(host.effect, place, parent, { snapshot, path, last_wal_file, signal })
+  await savePlan(host.effect, place, { ...gathered, target_time })
+  await writeOwned(place, join(made, 'recovery.signal'), '')
+  await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
+  await finish(host, place, made)
+}
+
+/** Nobody else needs it: on a plain file system this halves the cost of a fork. */
+async function moveSnapshot({ effect }: LocalHost, place: Place, parent: Place, source: ServiceSource) {
+  if (!(await statIfThere(place.data_moved))) {
+    await effect('fork: take over snapshot')
+    await rename(snapshotData(parent, source.snapshot_id), place.data_moved)
+  }
+  if (place.owner) {
+    await effect('fork: chown')
+    await chownTree(place.data_moved, place.owner)
+  }
+  return place.data_moved
+}
+
+async function copySnapshot(
+  { effect }: LocalHost,
+  place: Place,
+  parent: Place,
+  snapshot_id: string,
+  signal: AbortSignal,
+): Promise<string> {
+  await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
+  await effect('fork: copy snapshot')
+  const owner = place.owner ? { owner: place.owner } : {}
+  await copyTree(snapshotData(parent, snapshot_id), place.data_aside, { ...owner, leave_room: true, signal })
+  return place.data_aside
+}
+
+async function finish({ effect }: LocalHost, place: Place, made: string): Promise<void> {
+  await effect('fork: make durable')
+  await syncTree(made)
+  await effect('fork: rename into place')
+  await rename(made, place.data)
+  await syncFolder(place.home)
+}
+
+/** Nothing runs under the fork's user yet, so nobody can have put a link there. */
+async function writeOwned(place: Place, path: string, text: string): Promise<void> {
+  await rm(path, { force: true })
+  await writeFile(path, text, { mode: 0o600, flag: 'wx' })
+  if (place.owner) await chown(path, place.owner.uid, place.owner.gid)
+}

@@ -1,0 +1,186 @@
+// The snapshots of a service: those wanted are taken, all others removed. A snapshot is a folder with the copied data
+// and a file of facts; it is made aside and renamed, so it is complete or not there at all.
+// Taking one never stops, starts or fails the service it is taken of.
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ObservedSnapshot, WantedService } from '../../provider.ts'
+import { ensureArchiveSparse } from '../wal/archive-space.ts'
+import { pruneArchive } from '../wal/archive.ts'
+import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
+import { syncTree } from './copy-tree.ts'
+import { ensureFolder, ensureRemoved, isDiskFull, readIfThere, statIfThere } from '../effect.ts'
+import { findHold, withHold } from './hold.ts'
+import { noSpaceSentence, type Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { requireRoom } from './room.ts'
+import { ensureStopped, findPostmaster } from '../postgres/process.ts'
+import { fileIsOnPath, isOnPath, type Path } from '../wal/timeline.ts'
+import { own_segment_bytes, placeInWal, segmentNumberOf, timelineOf } from '../wal/wal.ts'
+
+export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
+
+const look_again_soon_seconds = 0.5
+const look_again_after_setback_seconds = 10
+/** A look answers within seconds, however many snapshots are wanted. */
+const look_ms_max = 4_000
+
+export async function ensureSnapshots(host: LocalHost, place: Place, wanted: WantedService): Promise<SnapshotsSeen> {
+  await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
+  const kept = wanted.snapshots.filter((snapshot) => !snapshot.deleted).map(({ snapshot_id }) => snapshot_id)
+  await removeOthers(host, place, kept)
+  const outcome = await takeMissing(host, place, kept)
+  const facts = new Map<string, ClusterCopy>()
+  for (const id of kept) {
+    const found = await findSnapshot(place, id)
+    if (found) facts.set(id, found)
+  }
+  await prune(host, place, [...facts.values()])
+  await ensureArchiveSparse(host.effect, place)
+  const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
+    const found = facts.get(snapshot_id)
+    if (found && !deleted) {
+      return { snapshot_id, state: 'complete', taken_at: found.taken_at, size_bytes: found.size_bytes }
+    }
+    return { snapshot_id, state: deleted ? 'absent' : 'taking' }
+  })
+  return { ...outcome, snapshots }
+}
+
+/** Begins what the rest of the look need not wait for: somebody may be waiting for a fork. The server must be ready. */
+export async function beginSnapshot(host: LocalHost, place: Place, wanted: WantedService): Promise<void> {
+  for (const { snapshot_id, deleted } of wanted.snapshots) {
+    if (deleted || (await findSnapshot(place, snapshot_id))) continue
+    await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
+    host.jobs.begin(jobName(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal))
+    return
+  }
+}
+
+export const snapshotData = (place: Place, snapshot_id: string) => join(place.snapshots, snapshot_id, 'data')
+
+/** The facts of a complete snapshot; undefined when it is not there. */
+export async function findSnapshot(place: Place, snapshot_id: string): Promise<ClusterCopy | undefined> {
+  const text = await readIfThere(join(place.snapshots, snapshot_id, facts_name))
+  if (text === undefined) return undefined
+  const facts = JSON.parse(text) as Omit<ClusterCopy, 'taken_at'> & { taken_at: string } // written below, in one piece
+  return { ...facts, taken_at: new Date(facts.taken_at) }
+}
+
+/** The complete snapshots, in the order of their moments. */
+async function listComplete(place: Place): Promise<(ClusterCopy & { snapshot_id: string })[]> {
+  const ids = (await readdir(place.snapshots)).filter((name) => !name.includes('.'))
+  const found = await Promise.all(ids.map((id) => findSnapshot(place, id)))
+  return found
+    .flatMap((facts, at) => (facts ? [{ ...facts, snapshot_id: ids[at] ?? '' }] : []))
+    .toSorted((a, b) => a.taken_at.getTime() - b.taken_at.getTime())
+}
+
+/**
+ * The snapshot from which this path leads to the moment: the given one, or an earlier one when a failover has left
+ * the WAL that it was taken from. Undefined when there is none.
+ */
+export async function findStart(place: Place, path: Path, snapshot_id: string): Promise<string | undefined> {
+  const complete = await listComplete(place)
+  const upTo = complete.slice(0, 1 + complete.findIndex((snapshot) => snapshot.snapshot_id === snapshot_id))
+  for (const { snapshot_id: id, start_wal_file, end_position } of upTo.toReversed()) {
+    const end = end_position ?? segmentNumberOf(start_wal_file, own_segment_bytes) * own_segment_bytes
+    // Of one that became a fork only the facts are left.
+    const whole = await statIfThere(snapshotData(place, id))
+    if (whole && isOnPath(path, timelineOf(start_wal_file), end)) return id
+  }
+  return undefined
+}
+
+/** The WAL file up to which a replay to this moment needs the service's WAL; undefined when no snapshot can tell. */
+export async function lastWalFileFor(place: Place, path: Path, target_time: string): Promise<string | undefined> {
+  const commits = (await listComplete(place)).flatMap(({ commit }) => commit ?? [])
+  const later = commits.filter(({ ms }) => Date.parse(target_time) < ms)
+  // One that a failover has left behind tells nothing of the way that the service went.
+  const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, own_segment_bytes))
+  return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
+}
+
+const jobName = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
+
+const facts_name = 'snapshot.json'
+
+async function removeOthers({ effect }: LocalHost, place: Place, kept: readonly string[]): Promise<void> {
+  const names = await readdir(place.snapshots)
+  const unfinished = names.filter((name) => name.endsWith('.new'))
+  if (unfinished.length > 0 && (await findHold(place)) === undefined) {
+    for (const name of unfinished) await ensureRemoved(effect, 'unfinished snapshot', join(place.snapshots, name))
+  }
+  for (const name of names.filter((name) => !name.includes('.') && !kept.includes(name))) {
+    await effect('snapshot: rename away')
+    await rename(join(place.snapshots, name), join(place.snapshots, `${name}.gone`))
+  }
+  for (const name of (await readdir(place.snapshots)).filter((name) => name.endsWith('.gone'))) {
+    await ensureRemoved(effect, 'deleted snapshot', join(place.snapshots, name))
+  }
+}
+
+/** One after the other: several copies of one database at once would only get into each other's way. */
+async function takeMissing(
+  host: LocalHost,
+  place: Place,
+  ids: readonly string[],
+): Promise<Omit<SnapshotsSeen, 'snapshots'>> {
+  const deadline = Date.now() + look_ms_max
+  for (const id of ids) {
+    if (await findSnapshot(place, id)) continue
+    if (Date.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
+    try {
+      const end = await host.jobs.ensure(jobName(place, id), (signal) => take(host, place, id, signal))
+      if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }
+    } catch (error) {
+      return { waiting_for: sentenceOf(host, error), look_again_seconds: look_again_after_setback_seconds }
+    }
+    if (!(await findSnapshot(place, id))) return { look_again_seconds: look_again_soon_seconds }
+  }
+  return {}
+}
+
+function sentenceOf(host: LocalHost, error: unknown): string {
+  if (isDiskFull(error)) return `a snapshot is waiting: ${noSpaceSentence(host.directory)}`
+  return `a snapshot could not be taken and is tried again: ${error instanceof Error ? error.message : String(error)}`
+}
+
+/** Does nothing when somebody else is copying here, or PostgreSQL is just starting: the next look finds out. */
+async function take(host: LocalHost, place: Place, id: string, signal: AbortSignal): Promise<void> {
+  const { effect } = host
+  const { postmaster } = await findPostmaster(place)
+  if (postmaster && !postmaster.ready) return
+  requireRoom(place.home)
+  await withHold(effect, place, postmaster ? 'copying while it runs' : 'copying while it stands still', async () => {
+    const aside = join(place.snapshots, `${id}.new`)
+    try {
+      await ensureRemoved(effect, 'unfinished snapshot', aside)
+      await effect('snapshot: make folder')
+      await mkdir(aside, { mode: 0o700 })
+      // Of a server that crashed, single processes may still be writing.
+      if (!postmaster && (await ensureStopped(effect, place)) !== undefined) return
+      const to = join(aside, 'data')
+      const facts = postmaster
+        ? await copyRunning(effect, place, to, signal)
+        : await copyStopped(effect, place, to, signal)
+      await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
+      await effect('snapshot: make durable')
+      await syncTree(aside)
+      await effect('snapshot: rename into place')
+      await rename(aside, join(place.snapshots, id))
+    } finally {
+      // A copy that a full disk or a stopping server cut off gives its space back at once.
+      await ensureRemoved(effect, 'unfinished snapshot', aside)
+    }
+  })
+}
+
+async function prune({ effect, pruned_seen }: LocalHost, place: Place, complete: readonly ClusterCopy[]) {
+  const starts = complete.map((facts) => facts.start_wal_file)
+  const oldest = starts.toSorted((a, b) => (placeInWal(a) < placeInWal(b) ? -1 : 1))[0]
+  if (oldest === undefined || pruned_seen.get(place.service_id) === oldest) return
+  // What is wrong with an archive is for the look at the archive to say.
+  if (!(await statIfThere(place.archive))?.isDirectory()) return
+  await pruneArchive(effect, place, oldest)
+  pruned_seen.set(place.service_id, oldest)
+}

@@ -1,0 +1,95 @@
+// iproute2's programs, by which networks of this host are looked at and changed. Many lines go to one process, because a
+// process is what costs. It knows the answers' form and no meaning.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+/** Only a kernel in trouble takes so long. */
+const timeout_ms = 10_000
+const answer_bytes_max = 64 * 1024 ** 2
+/** Ordinary users do not search /usr/sbin. */
+const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+
+export type IpLink = {
+  ifname: string
+  flags: readonly string[]
+  addr_info: readonly { family: string; local: string; prefixlen: number }[]
+}
+export type IpRoute = { type?: string; dst: string; dev?: string; protocol?: string; metric?: number }
+export type IpRule = { priority: number; iif?: string; action?: string }
+
+/** Changes a namespace, or the host where none is named, line by line; the first line that fails ends it. */
+export async function changeNetwork(namespace: string | undefined, lines: readonly string[]): Promise<void> {
+  await run('ip', [...inside(namespace), '-batch', '-'], lines)
+}
+
+export async function makeNamespace(namespace: string): Promise<void> {
+  await run('ip', ['netns', 'add', namespace])
+}
+
+/** The name goes; the namespace itself stays for as long as a process is in it. */
+export async function removeNamespace(namespace: string): Promise<void> {
+  await run('ip', ['netns', 'delete', namespace])
+}
+
+export async function listIn(namespace: string): Promise<{ links: IpLink[]; routes: IpRoute[]; rules: IpRule[] }> {
+  const lines = ['address show', 'route show', 'rule show']
+  const [links = [], routes = [], rules = []] = await ask(inside(namespace), lines)
+  // iproute2's own form.
+  return { links: links as IpLink[], routes: routes as IpRoute[], rules: rules as IpRule[] }
+}
+
+/** The routes of the host that lead nowhere and bear this mark. */
+export async function listUnreachable(protocol: string): Promise<IpRoute[]> {
+  const [routes = []] = await ask(['-4'], [`route show type unreachable proto ${protocol}`])
+  return routes as IpRoute[] // iproute2's own form
+}
+
+/** The routes of the host, those to its own addresses included, that have an address in common with a range. */
+export async function listRoutesTouching(cidr: string): Promise<IpRoute[]> {
+  const narrower = `route show table all root ${cidr}`
+  const wider = `route show table all match ${cidr}`
+  return (await ask(['-4'], [narrower, wider])).flat() as IpRoute[] // iproute2's own form
+}
+
+/** Ends the TCP connections of a namespace with a range, as far as the kernel knows how to; both programs are told. */
+export async function endConnections(namespace: string, cidr: string): Promise<void> {
+  await run('ss', ['-N', namespace, '-K', '-t', '-H', 'dst', cidr])
+}
+
+/** Tries what VPCs need, in a namespace that ends with the process that is in it. Fails as the first of them does. */
+export async function tryNetworks(): Promise<void> {
+  const script =
+    'ip link add vpc0 type bridge && ip link add try0 type veth peer name try1 && ip rule add not iif lo unreachable'
+  await run('unshare', ['--net', 'bash', '-c', script])
+}
+
+async function ask(options: readonly string[], lines: readonly string[]): Promise<unknown[]> {
+  const answers = (await run('ip', ['-j', ...options, '-batch', '-'], lines)).split('\n').filter(Boolean)
+  return answers.map((answer): unknown => JSON.parse(answer))
+}
+
+const inside = (namespace: string | undefined) => (namespace === undefined ? [] : ['-n', namespace])
+
+async function run(program: string, args: readonly string[], lines: readonly string[] = []): Promise<string> {
+  const running = promisify(execFile)(program, args, {
+    env,
+    cwd: '/',
+    timeout: timeout_ms,
+    maxBuffer: answer_bytes_max,
+  })
+  // A program that fails at once does not read on; its own failure is the one to tell.
+  running.child.stdin?.on('error', () => undefined).end(lines.map((line) => `${line}\n`).join(''))
+  try {
+    return (await running).stdout
+  } catch (error) {
+    throw new Error(`${program}: ${reasonOf(error, lines)}`, { cause: error })
+  }
+}
+
+/** The first thing that the program said, and the line that it was about. */
+function reasonOf(error: unknown, lines: readonly string[]): string {
+  const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
+  if (said === '') return error instanceof Error ? error.message : String(error)
+  const line = lines[Number(/^Command failed -:(\d+)/m.exec(said)?.[1]) - 1]
+  return `${said.split('\n')[0]}${line === undefined ? '' : ` (${line})`}`
+}

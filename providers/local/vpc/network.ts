@@ -1,0 +1,106 @@
+// The network of one VPC: a network namespace with a bridge, the VPC's own address on it, and no way out. What is missing
+// is added line by line, so that a cut-off change is finished by the next look.
+//
+// 1. The host's way to the range is barred before the namespace is there, and opened after it is gone.
+// 2. Nothing is ever forwarded: what comes in over an interface is for an address of this namespace or is refused,
+//    whatever the host's own setting for forwarding, which new namespaces inherit.
+import { readdir, statfs } from 'node:fs/promises'
+import type { WantedVpc } from '../../provider.ts'
+import { gatewayOf, prefixOf } from './cidr.ts'
+import { statIfThere, type Effect } from '../effect.ts'
+import { changeNetwork, listIn, makeNamespace, removeNamespace } from './ip.ts'
+import { bridge, namespaceOf, namespacePath, namespaces_directory, peerOf, vpcOf, type Named } from './name.ts'
+
+type Host = Named & { effect: Effect }
+
+export type Network = {
+  namespace: string
+  links: ReadonlyMap<string, { up: boolean; addresses: ReadonlySet<string> }>
+  /** By their range: the interface that leads there. */
+  routes: ReadonlyMap<string, string | undefined>
+  closed: boolean
+}
+
+/** The kernel's mark of a file that stands for a namespace. */
+const nsfs_magic = 0x6e_73_66_73
+const closed_priority = 10
+
+/** Returns what is there now, and whether it had to be changed. */
+export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Promise<Network & { changed: boolean }> {
+  const namespace = namespaceOf(host, vpc_id)
+  const found = await findNetwork(namespace)
+  if (!found) {
+    // Left by somebody who died between making the file and making it a namespace.
+    if (await statIfThere(namespacePath(namespace))) {
+      await host.effect('network: remove unfinished')
+      await removeNamespace(namespace)
+    }
+    await host.effect('network: make')
+    await makeNamespace(namespace)
+  }
+  const network = found ?? (await getNetwork(namespace))
+  const lines = missingIn(network, cidr)
+  if (lines.length === 0) return { ...network, changed: false }
+  await host.effect('network: furnish')
+  await changeNetwork(namespace, lines)
+  return { ...(await getNetwork(namespace)), changed: true }
+}
+
+/** Its links first: the namespace itself may live on for a while, with a program that somebody runs inside. */
+export async function ensureNetworkGone(host: Host, vpc_id: string): Promise<void> {
+  const namespace = namespaceOf(host, vpc_id)
+  const network = await findNetwork(namespace)
+  const links = [...(network?.links.keys() ?? [])].filter((link) => link === bridge || peerOf(link) !== undefined)
+  if (links.length > 0) {
+    await host.effect('network: empty')
+    const lines = links.map((link) => `link delete ${link}`)
+    await changeNetwork(namespace, lines)
+  }
+  if (!(await statIfThere(namespacePath(namespace)))) return
+  await host.effect('network: remove')
+  await removeNamespace(namespace)
+}
+
+/** Undefined when there is no such namespace. */
+export async function findNetwork(namespace: string): Promise<Network | undefined> {
+  const seen = await statfs(namespacePath(namespace)).catch(() => undefined)
+  return seen?.type === nsfs_magic ? await getNetwork(namespace) : undefined
+}
+
+/** Nothing of it is missing, so that a link can be made to it. */
+export const isWhole = (network: Network, cidr: string) => missingIn(network, cidr).length === 0
+
+export async function listVpcs(host: Named): Promise<string[]> {
+  const names = await readdir(namespaces_directory).catch(() => [])
+  return names.map((name) => vpcOf(host, name)).filter((vpc_id) => vpc_id !== undefined)
+}
+
+async function getNetwork(namespace: string): Promise<Network> {
+  const { links, routes, rules } = await listIn(namespace)
+  return {
+    namespace,
+    links: new Map(
+      links.map(({ ifname, flags, addr_info }) => [
+        ifname,
+        { up: flags.includes('UP'), addresses: new Set(addr_info.map((each) => `${each.local}/${each.prefixlen}`)) },
+      ]),
+    ),
+    routes: new Map(routes.map(({ dst, dev }) => [dst, dev])),
+    closed: rules.some(({ priority, action }) => priority === closed_priority && action === 'unreachable'),
+  }
+}
+
+function missingIn({ links, closed }: Network, cidr: string): string[] {
+  const own = `${gatewayOf(cidr)}/${prefixOf(cidr)}`
+  const at_bridge = links.get(bridge)
+  return [
+    ...(closed ? [] : [`rule add priority ${closed_priority} not iif lo unreachable`]),
+    ...(links.get('lo')?.up ? [] : ['link set lo up']),
+    ...(at_bridge ? [] : [`link add ${bridge} type bridge`]),
+    ...(at_bridge?.addresses.has(own) ? [] : [`address add ${own} dev ${bridge}`]),
+    ...(at_bridge?.up ? [] : linkUp(bridge)),
+  ]
+}
+
+/** Without the IPv6 address that every interface otherwise gives itself: a second way in that nobody asked for. */
+export const linkUp = (link: string): string[] => [`link set ${link} addrgenmode none`, `link set ${link} up`]

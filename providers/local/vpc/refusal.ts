@@ -1,0 +1,54 @@
+// What this host lacks for VPCs, and which ranges it cannot give away because it uses them itself. Found out by trying.
+import { listRoutesTouching, tryNetworks } from './ip.ts'
+
+type Lack = { finding: string; remedy: string }
+
+/** A sentence that names what is missing and how to grant it; undefined when nothing is. */
+export async function networkRefusal(): Promise<string | undefined> {
+  const lack = await networkLack()
+  return lack && `services of this region cannot be in a VPC: ${lack.finding}; ${lack.remedy}`
+}
+
+/** Found out once where nothing is missing, and each time anew where somebody may meanwhile have granted it. */
+export function newNetworkRefusal(): () => Promise<string | undefined> {
+  let asked: Promise<string | undefined> | undefined
+  const ask = async () => {
+    const refusal = await networkRefusal()
+    if (refusal !== undefined) asked = undefined
+    return refusal
+  }
+  return () => (asked ??= ask())
+}
+
+export async function networkLack(): Promise<Lack | undefined> {
+  try {
+    await tryNetworks()
+    return process.getuid?.() === 0 ? undefined : lackOfPrivilege('only root may give networks their names')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    if (!/ENOENT|not found/.test(reason)) return lackOfPrivilege(reason)
+    return {
+      finding: `the host has no program to make networks (${reason})`,
+      remedy: 'install iproute2, util-linux and bash',
+    }
+  }
+}
+
+/** The host's own networks: what its routes lead to, other than everything and nothing. */
+export async function vpcRefusal(cidr: string): Promise<string | undefined> {
+  const routes = await listRoutesTouching(cidr).catch(() => []) // a host without iproute2 makes no networks either
+  const clash = routes.find(({ type, dst }) => dst !== 'default' && !leads_nowhere.includes(type ?? ''))
+  if (!clash) return undefined
+  const where = clash.dev === undefined ? '' : ` at ${clash.dev}`
+  return `the range ${cidr} overlaps ${clash.dst}${where}, which the host of this region uses itself; choose another range`
+}
+
+const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
+
+function lackOfPrivilege(reason: string): Lack {
+  return {
+    finding: `the server may not make networks (${reason}), for which it needs the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN`,
+    remedy:
+      'run it as root, such as by a systemd unit without User=, and in a container with --cap-add SYS_ADMIN --cap-add NET_ADMIN',
+  }
+}

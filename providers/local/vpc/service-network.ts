@@ -1,0 +1,89 @@
+// A service inside a VPC: where it listens, how its processes get into the network, and whether they are in it. Whatever
+// runs for a service in a VPC is started behind `networkPrefix`. Its unix socket is reached from the host as ever.
+import { stat } from 'node:fs/promises'
+import type { Endpoint, WantedNetwork, WantedService } from '../../provider.ts'
+import { statIfThere, type Effect } from '../effect.ts'
+import { changeNetwork } from './ip.ts'
+import { probe, type Probe, type ProbeWish } from '../postgres/probe.ts'
+import { openRelay } from './relay.ts'
+import { bridge, namespaceOf, namespacePath, type Named } from './name.ts'
+import { findNetwork } from './network.ts'
+
+export type NetworkHost = Named & { effect: Effect; networkRefusal(): Promise<string | undefined> }
+
+const vpc_port = 5432
+
+/** Where a service is reached, and nowhere else. */
+export function listenOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 'network'>): Endpoint {
+  return network ? { host: network.address, port: vpc_port } : endpoint
+}
+
+/** What its certificate names: also the address that it goes back to, so that going back needs no new one. */
+export function hostsOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 'network'>): string[] {
+  const { address, pooler_address } = network ?? {}
+  return [...new Set([endpoint.host, address, pooler_address])].filter((host) => host !== undefined)
+}
+
+/** The words before a command that is to run in the network; none when there is no network. Root only. */
+export function networkPrefix(host: Named, network: WantedNetwork | undefined): string[] {
+  return network ? ['nsenter', `--net=${pathOf(host, network)}`, '--'] : []
+}
+
+/** Privileges are needed to enter, so they are dropped behind the prefix and not by whoever spawns. */
+export function entering(prefix: readonly string[], wrapped: { command: string[]; uid?: number; gid?: number }) {
+  const { command, uid, gid } = wrapped
+  if (prefix.length === 0) return wrapped
+  const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
+  return { command: [...prefix, ...drop, ...command] }
+}
+
+/**
+ * Makes the address one of the VPC's. It stays when the service leaves: where nobody listens, callers are refused at
+ * once, and the next holder of the address cannot lose it to a late cleaner. A sentence when the network is not there.
+ */
+export async function ensureAddress(host: NetworkHost, vpc_id: string, address: string): Promise<string | undefined> {
+  const network = await findNetwork(namespaceOf(host, vpc_id))
+  const addresses = network?.links.get(bridge)?.addresses
+  if (!network || !addresses) return `the network of VPC ${vpc_id} is being made`
+  if (addresses.has(`${address}/32`)) return undefined
+  await host.effect('VPC address: add')
+  await changeNetwork(network.namespace, [`address add ${address}/32 dev ${bridge}`])
+  return undefined
+}
+
+/** The network is there with this address, so that a process can listen at it. A sentence when not, or not yet. */
+export async function ensureInNetwork(
+  host: NetworkHost,
+  network: WantedNetwork | undefined,
+  address = network?.address,
+): Promise<string | undefined> {
+  if (network === undefined || address === undefined) return undefined
+  return (await host.networkRefusal()) ?? (await ensureAddress(host, network.vpc_id, address))
+}
+
+/** Whether the process is in the network that has this name now; it may be in one that was removed and made anew. */
+export async function isInNetwork(host: Named, network: WantedNetwork | undefined, pid: number): Promise<boolean> {
+  // Outside there is only one; whoever came from a VPC is known by its settings.
+  if (!network) return true
+  // Root of a container without CAP_SYS_PTRACE may not look at the processes of other users.
+  const own = await stat(`/proc/${pid}/ns/net`).catch(() => undefined)
+  return own === undefined || own.ino === (await statIfThere(pathOf(host, network)))?.ino
+}
+
+/** As a customer comes: in a VPC from inside it. */
+export async function probeAt(host: Named, network: WantedNetwork | undefined, wish: ProbeWish): Promise<Probe> {
+  return network ? await probeInside(host, network, wish) : await probe(wish)
+}
+
+/** The probe from inside: an address of a VPC is never dialled from the host. */
+async function probeInside(host: Named, network: WantedNetwork, wish: ProbeWish): Promise<Probe> {
+  const relay = openRelay(networkPrefix(host, network), wish.endpoint)
+  try {
+    const seen = await probe(wish, () => relay.connection)
+    return seen.result === 'failed' && relay.said() !== '' ? { ...seen, reason: relay.said() } : seen
+  } finally {
+    relay.close()
+  }
+}
+
+const pathOf = (host: Named, { vpc_id }: WantedNetwork) => namespacePath(namespaceOf(host, vpc_id))

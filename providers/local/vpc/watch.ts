@@ -1,0 +1,62 @@
+// Notices within a second when the namespace of a VPC vanishes or becomes another one, and knows which services this
+// process has seen in it, so that they are looked at when it has been made again. Forgetting all this costs only time.
+import { statSync } from 'node:fs'
+
+export type VpcWatch = {
+  track(vpc_id: string, path: string): void
+  forget(vpc_id: string): void
+  /** The service is in this VPC; undefined: in none. */
+  place(service_id: string, vpc_id: string | undefined): void
+  tellServices(vpc_id: string): void
+  onChange(callback: (vpc_id: string) => void): void
+  onServiceChange(callback: (service_id: string) => void): void
+  close(): void
+}
+
+const look_every_ms = 1_000
+
+export function newVpcWatch(): VpcWatch {
+  const tracked = new Map<string, { path: string; inode: number | undefined }>()
+  const places = new Map<string, string>()
+  const callbacks: ((vpc_id: string) => void)[] = []
+  const service_callbacks: ((service_id: string) => void)[] = []
+  let timer: NodeJS.Timeout | undefined
+
+  const forget = (vpc_id: string) => {
+    tracked.delete(vpc_id)
+    if (tracked.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  const look = () => {
+    const changed = [...tracked].filter(([, { path, inode }]) => inodeOf(path) !== inode).map(([vpc_id]) => vpc_id)
+    for (const vpc_id of changed) forget(vpc_id)
+    for (const vpc_id of changed) for (const callback of callbacks) callback(vpc_id)
+  }
+
+  return {
+    track(vpc_id, path) {
+      tracked.set(vpc_id, { path, inode: inodeOf(path) })
+      timer ??= setInterval(look, look_every_ms).unref()
+    },
+    forget,
+    place(service_id, vpc_id) {
+      if (vpc_id === undefined) places.delete(service_id)
+      else places.set(service_id, vpc_id)
+    },
+    tellServices(vpc_id) {
+      const inside = [...places].filter(([, at]) => at === vpc_id)
+      for (const [service_id] of inside) for (const callback of service_callbacks) callback(service_id)
+    },
+    onChange: (callback) => void callbacks.push(callback),
+    onServiceChange: (callback) => void service_callbacks.push(callback),
+    close() {
+      for (const vpc_id of tracked.keys()) forget(vpc_id)
+    },
+  }
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
+}

@@ -1,0 +1,41 @@
+// Notices when the archive of a running service has stopped taking WAL, without a connection: by a finished segment that
+// waits for too long. It calls back once for each stall; what it means is for the next look to find out.
+import { somethingWaits } from './archive.ts'
+import type { Place } from '../layout.ts'
+
+export type ArchiveWatch = {
+  track(place: Place): void
+  forget(service_id: string): void
+  onStall(callback: (service_id: string) => void): void
+  close(): void
+}
+
+const look_every_ms = 10_000
+
+export function newArchiveWatch(): ArchiveWatch {
+  const tracked = new Map<string, { place: Place; stalled: boolean }>()
+  const callbacks: ((service_id: string) => void)[] = []
+
+  const look = async () => {
+    for (const [service_id, it] of tracked) {
+      // A folder that vanished belongs to a service that is going away.
+      const stalled = await somethingWaits(it.place).catch(() => false)
+      if (stalled && !it.stalled) for (const callback of callbacks) callback(service_id)
+      it.stalled = stalled
+    }
+  }
+  const timer = setInterval(() => void look(), look_every_ms).unref()
+
+  return {
+    track(place) {
+      const before = tracked.get(place.service_id)
+      if (before?.place.data !== place.data) tracked.set(place.service_id, { place, stalled: false })
+    },
+    forget: (service_id) => void tracked.delete(service_id),
+    onStall: (callback) => void callbacks.push(callback),
+    close() {
+      clearInterval(timer)
+      tracked.clear()
+    },
+  }
+}

@@ -1,0 +1,144 @@
+// The WAL archive of a service: a folder of its own, which PostgreSQL itself fills from its first second on. Here are
+// the settings that make it so, a look at whether it keeps up, and the pruning.
+// 1. Parent and fork never share a folder: after a fork the same name means different WAL.
+// 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
+import { readdir, rename, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ensureFolder, ensureRemoved, statIfThere, type Effect } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+import { placeInWal } from './wal.ts'
+
+/** A segment that has waited for so long has had every chance; one that waits behind others may yet have it. */
+const patience_ms = 20_000
+const looked_at_max = 10
+
+export async function ensureArchive(effect: Effect, place: Place): Promise<void> {
+  await ensureFolder(effect, 'archive', place.archive, 0o700, place.owner)
+}
+
+/** With the module that PostgreSQL brings along, where it is installed; else by commands that leave whole files only. */
+export function archiveSettings({ archive }: Place, has_module: boolean): Record<string, string> {
+  if (has_module) {
+    return { archive_mode: 'on', archive_library: 'basic_archive', 'basic_archive.archive_directory': archive }
+  }
+  const [target, aside] = [shellPath(`${archive}/%f`), shellPath(`${archive}/%f.new`)]
+  // Repeated after a crash, the file may be there already: the same content is as good as success.
+  const whole = `cp "%p" ${aside} && sync ${aside} && mv -n ${aside} ${target}`
+  return { archive_mode: 'on', archive_command: `cmp -s "%p" ${target} || { test ! -e ${target} && ${whole}; }` }
+}
+
+/** Whether the installation has the module; its libraries are in one of two places relative to its programs. */
+export async function hasArchiveModule(bin: string): Promise<boolean> {
+  const names = ['lib/basic_archive.so', 'lib/postgresql/basic_archive.so']
+  const found = await Promise.all(names.map((name) => statIfThere(join(bin, '..', name))))
+  return found.some((seen) => seen !== undefined)
+}
+
+/**
+ * Why finished WAL does not reach the archive, as a sentence; undefined when all is well. Asks it to try again.
+ * `stalled`: the services of which the caller was told so the last time.
+ */
+export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<string>): Promise<string | undefined> {
+  // The files tell for nothing what a connection would cost something to ask, and nearly always all is well.
+  if (!(await somethingWaits(place))) {
+    if (stalled.delete(place.service_id)) await removeHalves(effect, place)
+    return undefined
+  }
+  return await withSuperuser(place, {}, async (client) => {
+    const { rows } = await client.query<{ failing: boolean; failed: string | null; current: string }>(
+      `select last_failed_wal as failed, pg_walfile_name(pg_current_wal_lsn()) as current,
+         last_failed_time is not null and last_failed_time > coalesce(last_archived_time, '-infinity') as failing
+       from pg_stat_archiver`,
+    )
+    if (!rows[0]?.failing) return undefined
+    stalled.add(place.service_id)
+    await removeHalves(effect, place)
+    // By itself it would try again within a minute; woken, it tries now.
+    await effect('archive: try again')
+    const passed = await ensureEndedPassed(effect, place, rows[0].current)
+    await client.query('select pg_reload_conf()')
+    if (passed) return undefined
+    return (
+      `its WAL cannot be archived (${rows[0].failed} is waiting), so moments from now on cannot be restored; ` +
+      `check that ${place.archive} can be written and that its disk has space`
+    )
+  })
+}
+
+/** Whether a finished segment has been waiting for longer than it should. Costs one listing of a nearly empty folder. */
+export async function somethingWaits(place: Place): Promise<boolean> {
+  const folder = join(place.data, 'pg_wal', 'archive_status')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.ready'))
+  // The first ones have waited longest; behind a stalled archive there may be thousands.
+  for (const name of names.toSorted().slice(0, looked_at_max)) {
+    const seen = await stat(join(folder, name)).catch(() => undefined)
+    if (seen && Date.now() - seen.mtimeMs > patience_ms) return true
+  }
+  return false
+}
+
+/**
+ * What a primary finished and did not come to archive is archived by the one that took over: it has it too, but takes it
+ * for archived. Nothing before the first file of the archive is missed there.
+ */
+export async function ensureArchiveWhole(effect: Effect, place: Place): Promise<void> {
+  const pg_wal = join(place.data, 'pg_wal')
+  const archived = (await readdir(place.archive)).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const first = archived.map(placeInWal).toSorted()[0] ?? ''
+  const there = new Set(await readdir(pg_wal))
+  for (const name of await readdir(join(pg_wal, 'archive_status'))) {
+    const segment = /^([0-9A-F]{24})\.done$/.exec(name)?.[1]
+    if (segment === undefined || !there.has(segment) || archived.includes(segment)) continue
+    if (placeInWal(segment) < first) continue
+    await effect('archive: hand in')
+    const status = join(pg_wal, 'archive_status', segment)
+    await rename(`${status}.done`, `${status}.ready`)
+  }
+}
+
+/**
+ * The last file of a timeline that has ended is each node's own beyond its end. One of them was archived; PostgreSQL would
+ * stop at the next for ever. What it holds is in the first file of the timeline that followed. True when there were such.
+ */
+export async function ensureEndedPassed(effect: Effect, place: Place, current_wal_file: string): Promise<boolean> {
+  const folder = join(place.data, 'pg_wal', 'archive_status')
+  const timeline = current_wal_file.slice(0, 8)
+  let passed = false
+  for (const name of await readdir(folder)) {
+    const segment = /^([0-9A-F]{24})\.ready$/.exec(name)?.[1]
+    if (segment === undefined || segment.slice(0, 8) >= timeline) continue
+    if (!(await statIfThere(join(place.archive, segment)))) continue
+    await effect('archive: pass over')
+    await rename(join(folder, name), join(folder, `${segment}.done`))
+    passed = true
+  }
+  return passed
+}
+
+/** Removes what lies before this WAL file. */
+export async function pruneArchive(effect: Effect, place: Place, start_wal_file: string): Promise<void> {
+  // Also the labels of backups, whose names begin with those of segments; the histories of timelines are kept.
+  const names = (await readdir(place.archive)).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
+  for (const name of names) {
+    if (placeInWal(name) >= placeInWal(start_wal_file)) continue
+    await ensureRemoved(effect, 'archived WAL', join(place.archive, name))
+  }
+}
+
+/**
+ * What PostgreSQL's module leaves behind of every attempt that failed: on a full disk they take the last space. Should it be
+ * writing one right now, it tries once more.
+ */
+async function removeHalves(effect: Effect, { archive }: Place): Promise<void> {
+  const names = await readdir(archive).catch(() => [])
+  for (const name of names.filter((name) => name.startsWith('archtemp.'))) {
+    await ensureRemoved(effect, 'cut-off archived WAL', join(archive, name))
+  }
+}
+
+/** In single quotes for a shell; a percent sign is PostgreSQL's own, but for %f. */
+export function shellPath(path: string): string {
+  const escaped = path.replaceAll('%', '%%').replaceAll(/%%f(?=$|\.new$)/g, '%f')
+  return `'${escaped.replaceAll("'", `'\\''`)}'`
+}

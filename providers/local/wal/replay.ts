@@ -1,0 +1,142 @@
+// The replay of a fork to its moment: PostgreSQL itself reads the gathered WAL, stops at the target and becomes a server of
+// its own on a new timeline. It runs as the service's ordinary daemon, so it outlives us and is found again.
+// What is known about it is one file beside the data. A replay that can never succeed is not tried twice.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { shellPath } from './archive.ts'
+import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import { findPostmaster } from '../postgres/process.ts'
+import { logSince } from '../postgres/start-log.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+import { fileAt, type Path } from './timeline.ts'
+import { own_segment_bytes, placeInWal } from './wal.ts'
+
+export type Plan = {
+  target_time: string
+  /** There is a commit after the target, as of a parent that runs. Otherwise the WAL may end before it, with the same result. */
+  source_ran: boolean
+  last_wal_file: string
+  /** The timelines on the way. */
+  path: Path
+  /** Which moments can be had all the same, should the WAL be damaged. */
+  reach: string
+  started_at?: number
+  attempts?: number
+  failure?: string
+}
+
+/** What the fork was to be made of cannot give it; trying again is of no use. */
+export class SourceDamaged extends Error {
+  override readonly name = 'SourceDamaged'
+}
+
+/** Ends that have nothing to do with the WAL, such as a reboot, are tried again; but not for ever. */
+const attempts_max = 5
+
+export async function failureOf(place: Place): Promise<string | undefined> {
+  return (await readPlan(place))?.failure
+}
+
+export async function saveFailure(effect: Effect, place: Place, failure: string): Promise<void> {
+  await ensureFile(effect, 'replay', place.replay, JSON.stringify({ failure }), undefined)
+  await ensureRemoved(effect, 'gathered WAL', place.restore)
+}
+
+export async function savePlan(effect: Effect, place: Place, plan: Plan): Promise<void> {
+  await ensureFile(effect, 'replay', place.replay, JSON.stringify(plan), undefined)
+}
+
+/**
+ * In the file that only a superuser could change otherwise, so the settings of the service itself are the same before
+ * and after. hot_standby is off so that "ready" means: the target was reached and it takes writes.
+ * The timeline is the one that the parent is on: its WAL may tell of others, which were left.
+ */
+export function replaySettings(place: Place, path: Path, target_time: string | undefined): string {
+  const values = {
+    // A link costs nothing; PostgreSQL renames it and, when it is done with it, reuses or removes it.
+    restore_command: `ln ${shellPath(`${place.restore}/%f`)} "%p" 2>/dev/null`,
+    recovery_target_timeline: String(path.at(-1)?.timeline ?? 'latest'),
+    recovery_target_action: 'promote',
+    hot_standby: 'off',
+    ...(target_time && { recovery_target_time: target_time.replace('Z', '+00') }),
+  }
+  return Object.entries(values)
+    .map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`)
+    .join('')
+}
+
+/** Before a start: whether the replay may be started. A sentence when it has failed for good. */
+export async function ensureReplayable(effect: Effect, place: Place): Promise<string | undefined> {
+  const plan = await readPlan(place)
+  if (plan === undefined) return undefined
+  if (plan.failure !== undefined) return plan.failure
+  if ((await findPostmaster(place)).postmaster) return undefined
+  if (!(await statIfThere(join(place.data, 'recovery.signal')))) return undefined
+  const failure = plan.started_at === undefined ? undefined : await judge(effect, place, plan, plan.started_at)
+  if (failure !== undefined) {
+    await saveFailure(effect, place, failure)
+    return failure
+  }
+  const attempts = (plan.attempts ?? 0) + 1
+  await savePlan(effect, place, { ...plan, started_at: Date.now(), attempts })
+  return undefined
+}
+
+/** After it has become a server of its own: nothing of the way there stays. */
+export async function ensureReplayForgotten(effect: Effect, place: Place): Promise<void> {
+  if (!(await statIfThere(place.replay))) return
+  await effect('replay: forget settings')
+  await withSuperuser(place, {}, (client) => client.query('alter system reset all'))
+  await ensureRemoved(effect, 'gathered WAL', place.restore)
+  await ensureRemoved(effect, 'replay', place.replay)
+}
+
+/**
+ * Why a replay that was started is not running any more. Undefined: it can be started again. Only what PostgreSQL itself
+ * says counts: a start that came to nothing and a reboot leave no word, and clients that are turned away leave many.
+ */
+async function judge(effect: Effect, place: Place, plan: Plan, started_at: number): Promise<string | undefined> {
+  const messages = await logSince(place, started_at)
+  const said = (pattern: RegExp) => messages.findLast((message) => pattern.test(message))
+  if (said(/No space left on device/)) return undefined
+  const reach = plan.reach.replace('{until}', lastCommitOf(messages))
+  if (said(/^recovery ended before configured recovery target was reached/)) {
+    const end = endOf(messages, plan)
+    // The parent did nothing more before it stopped: the end of its WAL is the state at the target.
+    if (!plan.source_ran && placeInWal(end) >= placeInWal(plan.last_wal_file)) {
+      await effect('replay: to the end')
+      await writeFile(join(place.data, 'postgresql.auto.conf'), replaySettings(place, plan.path, undefined), {
+        mode: 0o600,
+      })
+      return undefined
+    }
+    return `the WAL file ${end} of its parent is damaged; ${reach}`
+  }
+  const hopeless = said(
+    /^(WAL ends before|could not locate|requested (timeline|recovery stop point)|invalid checkpoint)/,
+  )
+  if (hopeless !== undefined) return `the WAL of its parent cannot be replayed (${hopeless}); ${reach}`
+  if (!said(/^startup process \(PID \d+\) exited with exit code/) || (plan.attempts ?? 0) < attempts_max)
+    return undefined
+  return `the replay of its parent's WAL has failed ${attempts_max} times; the log of the service says why`
+}
+
+/** The WAL file in which the replay ended. */
+function endOf(messages: readonly string[], plan: Plan): string {
+  const [, high, low] =
+    messages.map((text) => /^redo done at ([0-9A-F]+)\/([0-9A-F]+)/.exec(text)).findLast(Boolean) ?? []
+  if (high === undefined || low === undefined) return plan.last_wal_file
+  const position = Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)
+  return fileAt(plan.path, position, own_segment_bytes)
+}
+
+function lastCommitOf(messages: readonly string[]): string {
+  const found = messages.map((text) => /^last completed transaction was at log time (.+)$/.exec(text)?.[1])
+  return found.findLast(Boolean) ?? 'shortly after'
+}
+
+async function readPlan(place: Place): Promise<Plan | undefined> {
+  const text = await readIfThere(place.replay)
+  return text === undefined ? undefined : (JSON.parse(text) as Plan) // written by savePlan and saveFailure only
+}

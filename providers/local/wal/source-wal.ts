@@ -1,0 +1,109 @@
+// Gathers the WAL that leads from a snapshot to a later moment of its service: from the service's archive, and what is not
+// there yet from its own WAL folder. It is copied into the fork's home, because the parent may go at any time.
+import { chown, realpath, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ClusterCopy } from '../snapshot/cluster-copy.ts'
+import { ensureFolder, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import { copyLiveFile } from '../snapshot/live-file.ts'
+import { SourceDamaged, type Plan } from './replay.ts'
+import { requireRoom } from '../snapshot/room.ts'
+import { findPostmaster, readyPostmaster } from '../postgres/process.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+import { findPath, firstGap, onPath, type Path } from './timeline.ts'
+import { isHistory, listSegments, placeInWal } from './wal.ts'
+
+type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file' | 'path'>
+
+/** last_wal_file: up to which the WAL is known to lead past the target. Undefined: all that there is. */
+type Wanted = { snapshot: ClusterCopy; path: Path; last_wal_file: string | undefined; signal: AbortSignal }
+
+export async function gatherWal(
+  effect: Effect,
+  place: Place,
+  parent: Place,
+  { snapshot, path, last_wal_file, signal }: Wanted,
+): Promise<Gathered> {
+  const { owner } = place
+  await ensureRemoved(effect, 'gathered WAL', place.restore)
+  await ensureFolder(effect, 'gathered WAL', place.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
+  const source_ran = last_wal_file !== undefined || (await passTarget(effect, parent))
+  const timelines = [path, await findPath(parent.data, [])].map((one) => one.at(-1)?.timeline)
+  if (timelines[0] !== timelines[1])
+    throw new Error('the parent has gone over to a new timeline; the next look follows')
+  await effect('gathered WAL: copy')
+  await copyAll(place, parent, { first: snapshot.start_wal_file, last: last_wal_file, path, signal })
+  const segments = await listSegments(place.restore)
+  const gap = firstGap(segments, snapshot.start_wal_file, path)
+  const before = segments.findLast(({ name }) => gap !== undefined && placeInWal(name) < placeInWal(gap))
+  if (gap !== undefined) {
+    const until = before && (await statIfThere(join(parent.archive, before.name)))?.mtime
+    const reach = reachSentence(snapshot.taken_at, until ?? snapshot.taken_at)
+    throw new SourceDamaged(`the WAL file ${gap} of its parent ${parent.service_id} is missing; ${reach}`)
+  }
+  return {
+    source_ran,
+    path,
+    last_wal_file: segments.at(-1)?.name ?? '',
+    reach: reachSentence(snapshot.taken_at, undefined),
+  }
+}
+
+/** The moments that can be had all the same. `until` is filled in later when only the replay can tell. */
+function reachSentence(from: Date, until: Date | undefined): string {
+  const end = until?.toISOString() ?? '{until}'
+  return `what can be restored is ${from.toISOString()} to ${end}, and what comes after the next snapshot`
+}
+
+/**
+ * Only the next commit tells the replay that the target has passed: a running parent makes one. It is flushed with all
+ * before it, so that it is in the files. False when the parent does not run: then its WAL ends where it ends.
+ */
+async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
+  const { postmaster } = await findPostmaster(parent)
+  if (!postmaster || !(await readyPostmaster(parent))) return false
+  const port = Number((await readIfThere(join(parent.data, 'postmaster.pid')))?.split('\n')[3])
+  await effect('parent: commit after the target')
+  try {
+    await withSuperuser({ ...parent, port }, {}, (client) =>
+      client.query(`set synchronous_commit = local; select pg_logical_emit_message(true, 'howdah', '')`),
+    )
+    return true
+  } catch {
+    // It is stopping or has just crashed, and makes no more commits: what is in its files is all there is.
+    return false
+  }
+}
+
+type Row = { first: string; last: string | undefined; path: Path; signal: AbortSignal }
+
+async function copyAll(place: Place, parent: Place, { first, last, path, signal }: Row): Promise<void> {
+  const [archive, data] = await Promise.all([realpath(parent.archive), realpath(parent.data)])
+  const pg_wal = join(data, 'pg_wal')
+  // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
+  const needed = ({ name }: { name: string }) => last === undefined || placeInWal(name) <= placeInWal(last)
+  const recent = onPath(await listSegments(pg_wal, first), path).filter(needed)
+  const archived = onPath(await listSegments(archive, first), path).filter(needed)
+  const histories = [...(await readdir(pg_wal)), ...(await readdir(archive))].filter(isHistory)
+  const cloning = { possible: true }
+  const take = async (folder: string, name: string) => {
+    signal.throwIfAborted()
+    requireRoom(place.restore)
+    const target = join(place.restore, name)
+    await copyLiveFile(join(folder, name), target, cloning)
+    if (place.owner) await chown(target, place.owner.uid, place.owner.gid)
+  }
+  const safe = new Set(archived.map(({ name }) => name))
+  for (const { name } of archived) await take(archive, name)
+  for (const { name } of recent.filter((segment) => !safe.has(segment.name))) {
+    if (await stat(join(archive, name)).catch(() => undefined)) await take(archive, name)
+    else await take(pg_wal, name).catch(ignoreMissing)
+    // Once archived it may be reused under our hands; the archive's is the same and stays.
+    if (await stat(join(archive, name)).catch(() => undefined)) await take(archive, name)
+  }
+  for (const name of new Set(histories)) await take((await statIfThere(join(pg_wal, name))) ? pg_wal : archive, name)
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+}

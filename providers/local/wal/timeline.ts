@@ -1,0 +1,81 @@
+// The timelines of a service's WAL. Every promotion begins a new one, which goes on where it left the one before; what is
+// written to the old one after that place leads nowhere any more, whatever lies in the archive.
+// A path is the row of timelines that leads to the newest: at each place exactly one of them counts.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readControl } from '../postgres/control-file.ts'
+import { readIfThere } from '../effect.ts'
+import { isHistory, segmentNameOf, segmentNumberOf, timelineOf, type Segment } from './wal.ts'
+
+/** from: the position at which it left the one before it; 0 for the first. */
+export type Branch = { timeline: number; from: number }
+
+/** Oldest first. */
+export type Path = readonly Branch[]
+
+/** The way to the timeline that this data directory is on; folders are where its histories lie. */
+export async function findPath(data: string, folders: readonly string[]): Promise<Path> {
+  const own = (await readdir(join(data, 'pg_wal'))).filter(isHistory).map(timelineOf)
+  // A server that was promoted a moment ago has written the history already, but not yet its control file.
+  return await findPathTo(Math.max((await readControl(data)).timeline, ...own), folders)
+}
+
+/** Without its history a timeline is all that is known of the way to it. */
+async function findPathTo(timeline: number, folders: readonly string[]): Promise<Path> {
+  for (const folder of folders) {
+    const text = await readIfThere(join(folder, `${timeline.toString(16).toUpperCase().padStart(8, '0')}.history`))
+    if (text !== undefined) return pathOf(timeline, text)
+  }
+  return [{ timeline, from: 0 }]
+}
+
+/** A history has a line for each timeline before: its number and the position at which it was left. */
+export function pathOf(timeline: number, history: string): Path {
+  const lines = history.split('\n').flatMap((line) => {
+    const [, left, high = '', low = ''] = /^\s*(\d+)\s+([0-9A-F]+)\/([0-9A-F]+)/i.exec(line) ?? []
+    const position = Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)
+    return left === undefined ? [] : [{ timeline: Number(left), left_at: position }]
+  })
+  const timelines = [...lines.map((line) => line.timeline), timeline]
+  return timelines.map((one, at) => ({ timeline: one, from: lines[at - 1]?.left_at ?? 0 }))
+}
+
+/** Whether what stands on this timeline up to this position is part of the path. */
+export function isOnPath(path: Path, timeline: number, position: number): boolean {
+  const at = path.findIndex((branch) => branch.timeline === timeline)
+  const next = path[at + 1]
+  return at >= 0 && (next === undefined || position <= next.from)
+}
+
+/** The segments of the path: where two timelines share a place, the newer one's, which begins with a copy of the older. */
+export function onPath(segments: readonly Segment[], path: Path): Segment[] {
+  return segments.filter(({ name, number, bytes }) => timelineOf(name) === timelineAt(path, number, bytes))
+}
+
+/** Whether this file is of the path from its beginning to its end. */
+export function fileIsOnPath(path: Path, name: string, segment_bytes: number): boolean {
+  return timelineOf(name) === timelineAt(path, segmentNumberOf(name, segment_bytes), segment_bytes)
+}
+
+/** The file of the path that holds this position. */
+export function fileAt(path: Path, position: number, segment_bytes: number): string {
+  const number = Math.floor(position / segment_bytes)
+  const timeline = timelineAt(path, number, segment_bytes)
+  return segmentNameOf(timeline, BigInt(number) * BigInt(segment_bytes), segment_bytes)
+}
+
+/** What is missing of an unbroken row from the first name to the last segment of the path, as the name it would have. */
+export function firstGap(segments: readonly Segment[], first_name: string, path: Path): string | undefined {
+  const needed = onPath(segments, path)
+  const last = needed.at(-1)
+  if (last === undefined) return first_name
+  const there = new Set(needed.map((segment) => segment.number))
+  for (let number = segmentNumberOf(first_name, last.bytes); number <= last.number; number++) {
+    if (!there.has(number)) return fileAt(path, number * last.bytes, last.bytes)
+  }
+  return undefined
+}
+
+function timelineAt(path: Path, number: number, segment_bytes: number): number {
+  return path.findLast(({ from }) => Math.floor(from / segment_bytes) <= number)?.timeline ?? 0
+}

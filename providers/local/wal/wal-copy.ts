@@ -1,0 +1,41 @@
+// The WAL of a server that may be running, copied file by file: from its WAL folder, and from its archive what is no longer
+// there. PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorCode, statIfThere } from '../effect.ts'
+import type { Place } from '../layout.ts'
+import { copyLiveFile, type Cloning } from '../snapshot/live-file.ts'
+import { listSegments, type Segment } from './wal.ts'
+
+/** Both without links on the way. */
+export type Wal = { pg_wal: string; archive: string }
+
+export async function findWal(place: Place): Promise<Wal> {
+  const [data, archive] = await Promise.all([realpath(place.data), realpath(place.archive)])
+  return { pg_wal: join(data, 'pg_wal'), archive }
+}
+
+/** From this place on, oldest first, of every timeline. */
+export async function listWal({ pg_wal, archive }: Wal, first: string): Promise<Segment[]> {
+  // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
+  const recent = await listSegments(pg_wal, first)
+  const known = new Set(recent.map(({ name }) => name))
+  const archived = await listSegments(archive, first)
+  return [...recent, ...archived.filter(({ name }) => !known.has(name))].toSorted((a, b) => a.number - b.number)
+}
+
+/** The archive's stays as it is; the other may be reused under our hands, but then it has been archived meanwhile. */
+export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, cloning: Cloning) {
+  const archived = join(archive, name)
+  if (!(await statIfThere(archived))) {
+    const missing = await copyLiveFile(join(pg_wal, name), target, cloning).catch((error: unknown) => {
+      if (errorCode(error) !== 'ENOENT') throw error
+      return error
+    })
+    if (!(await statIfThere(archived))) {
+      if (missing) throw missing
+      return
+    }
+  }
+  await copyLiveFile(archived, target, cloning)
+}

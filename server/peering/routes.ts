@@ -1,0 +1,67 @@
+// The handlers of peerings. Creating one is one side's consent; deleting one withdraws it. A deletion that cuts a link is
+// answered when it has been cut on both sides.
+import { notFound, unknown_peering, unknown_vpc } from '#contract/fault.ts'
+import type { peering_endpoints } from '#contract/peering.ts'
+import type { Db, Sql } from '../db.ts'
+import type { Handlers } from '../handler.ts'
+import { number_form } from '../path-id.ts'
+import type { Settled } from '../settled.ts'
+import { findVpc, findVpcOfProject, lockVpcs, raiseGenerations } from '../vpc/store.ts'
+import { nudge } from '../work.ts'
+import { createPeering } from './create.ts'
+import { peeringView } from './rules.ts'
+import { findMirror, findPeering, listPeerings, type PeeringRow, removePeering, saveProvisioned } from './store.ts'
+
+type At = { project_id: string; vpc_id: string }
+
+type Context = { db: Db; settled: Settled }
+
+export function peeringHandlers({ db, settled }: Context): Pick<Handlers, keyof typeof peering_endpoints> {
+  // Whatever else a VPC may lack, a look at it has cut what is no longer wanted; and one that is gone has no links.
+  const observedGeneration = async (vpc_id: number) =>
+    (await findVpc(db, vpc_id))?.observed_generation ?? Number.POSITIVE_INFINITY
+  return {
+    listPeerings: async ({ params }) => (await listPeerings(db, await getVpcId(db, params))).map(peeringView),
+
+    getPeering: async ({ params }) => peeringView(await getPeering(db, await getVpcId(db, params), params.peering_id)),
+
+    createPeering: async ({ params, body, caller, role }) =>
+      peeringView(await db.transaction((tx) => createPeering(tx, { at: params, input: body, caller, role }))),
+
+    deletePeering: async ({ params }) => {
+      const cut = await db.transaction((tx) => deletePeering(tx, params, params.peering_id))
+      await Promise.all(
+        cut.map(({ id, generation }) => settled.wait(String(id), generation, () => observedGeneration(id))),
+      )
+    },
+  }
+}
+
+async function getVpcId(sql: Sql, { project_id, vpc_id }: At): Promise<number> {
+  const row = await findVpcOfProject(sql, project_id, Number(vpc_id))
+  if (row === undefined) throw notFound(unknown_vpc)
+  return row.id
+}
+
+async function getPeering(sql: Sql, vpc_id: number, peering_id: string): Promise<PeeringRow> {
+  const row = await findPeering(sql, vpc_id, Number(peering_id))
+  if (row === undefined) throw notFound(unknown_peering)
+  return row
+}
+
+/** Returns the VPCs between which there was a link, with the generations that have none. */
+async function deletePeering(tx: Sql, at: At, peering_id: string): Promise<{ id: number; generation: number }[]> {
+  const vpc_id = await getVpcId(tx, at)
+  const seen = await getPeering(tx, vpc_id, peering_id)
+  // Both, in the order in which creating locks them: the other side may be answering right now.
+  await lockVpcs(tx, [String(vpc_id), seen.peer_vpc_id].filter((id) => number_form.test(id)).map(Number))
+  // Again, under the lock: somebody may have been faster.
+  const { id, provisioned_id } = await getPeering(tx, vpc_id, peering_id)
+  const mirror = await findMirror(tx, id)
+  await removePeering(tx, id)
+  if (mirror === undefined) return []
+  await saveProvisioned(tx, mirror.id, null)
+  const raised = await raiseGenerations(tx, [vpc_id, mirror.vpc_id])
+  for (const vpc of raised) await nudge(tx, 'vpc', String(vpc.id))
+  return provisioned_id === null && mirror.provisioned_id === null ? [] : raised
+}

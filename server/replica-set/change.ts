@@ -1,0 +1,40 @@
+// The one way in which a request changes a replica set: lock its service's row and its own, check both statuses, write,
+// tell, nudge; all or nothing. In this order everybody takes the rows.
+import { notFound, unknown_replica_set } from '#contract/fault.ts'
+import type { ReplicaSetStatus } from '#contract/replica-set-status.ts'
+import type { ServiceStatus } from '#contract/service-status.ts'
+import type { Sql } from '../db.ts'
+import { type At, lockService } from '../service/change.ts'
+import type { ServiceContext } from '../service/context.ts'
+import { insertEvent } from '../service/events.ts'
+import { requireStatus } from '../service/rules.ts'
+import type { ServiceRow } from '../service/store.ts'
+import { nudge } from '../work.ts'
+import { requireSetStatus } from './rules.ts'
+import { lockReplicaSet, type ReplicaSetChange, type ReplicaSetRow, saveWantedSet } from './store.ts'
+
+export type SetAt = At & { replica_set_id: string }
+
+type Accepts = { service: readonly ServiceStatus[]; set?: readonly ReplicaSetStatus[] }
+type Change = ReplicaSetChange & { event: string }
+type ChangeOf = (row: ReplicaSetRow, service: ServiceRow, tx: Sql) => Change | Promise<Change>
+
+export async function changeReplicaSet(
+  { db }: ServiceContext,
+  at: SetAt,
+  accepts: Accepts,
+  changeOf: ChangeOf,
+): Promise<{ replica_set_id: string; generation: number }> {
+  return db.transaction(async (tx) => {
+    const service = await lockService(tx, at, undefined)
+    const row = await lockReplicaSet(tx, service.service_id, at.replica_set_id)
+    if (row === undefined) throw notFound(unknown_replica_set)
+    requireStatus(service, accepts.service, new Date())
+    if (accepts.set !== undefined) requireSetStatus(row, accepts.set)
+    const { event, ...wanted } = await changeOf(row, service, tx)
+    await saveWantedSet(tx, row.replica_set_id, wanted)
+    await insertEvent(tx, service.service_id, 'requested', `replica set ${row.name}: ${event}`)
+    if (wanted.generation !== undefined) await nudge(tx, 'replica set', row.replica_set_id)
+    return { replica_set_id: row.replica_set_id, generation: wanted.generation ?? row.generation }
+  })
+}

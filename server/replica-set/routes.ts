@@ -1,0 +1,84 @@
+// The handlers of read replica sets. Each writes what is wanted, nudges, and answers; the pooler's wait until it holds.
+import { api } from '#contract/api.ts'
+import { Fault } from '#contract/fault.ts'
+import { invalidRequest } from '#contract/problem.ts'
+import type { replica_set_endpoints } from '#contract/replica-set.ts'
+import { accepted_set_statuses } from '#contract/replica-set-status.ts'
+import { poolerChange, requirePooler } from '../service/pooler.ts'
+import type { Handlers } from '../handler.ts'
+import { getService } from '../service/change.ts'
+import type { ServiceContext } from '../service/context.ts'
+import { requireStatus } from '../service/rules.ts'
+import { withAddress } from '../vpc/address.ts'
+import { poolerOf } from '../vpc/rules.ts'
+import { changeReplicaSet, type SetAt } from './change.ts'
+import { createReplicaSet } from './create.ts'
+import { deletedSet, parseSetSize, replicaSetView, resizedSet } from './rules.ts'
+import { findReplicaSet } from './store.ts'
+
+export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyof typeof replica_set_endpoints> {
+  const { db, providers } = context
+  return {
+    listReplicaSets: async ({ params }) => {
+      const service = await getService(db, params)
+      return service.replica_sets.map((row) => replicaSetView(row, service))
+    },
+
+    createReplicaSet: ({ params, body }) => createReplicaSet(context, params, body),
+
+    deleteReplicaSet: async ({ params }) => {
+      await changeReplicaSet(context, params, { service: api.deleteReplicaSet.accepts }, (row) => ({
+        ...deletedSet(row, new Date()),
+        event: 'deletion requested',
+      }))
+    },
+
+    resizeReplicaSet: async ({ params, body }) => {
+      const problems: string[] = []
+      const size = parseSetSize(body, problems)
+      const { region_code } = await getService(db, params)
+      const refusal = await providers.get(region_code)?.refusalOf({ size, extensions: [] })
+      if (refusal !== undefined) problems.push(refusal)
+      if (problems.length > 0) throw invalidRequest(problems)
+      const accepts = { service: api.resizeReplicaSet.accepts, set: accepted_set_statuses.resize }
+      const words = `${size.cpu_millis} milli-cores and ${size.memory_gbs} GB`
+      const event = `resize to ${words} requested`
+      await changeReplicaSet(context, params, accepts, (row) => ({ ...resizedSet(row, size), event }))
+      return { message: `the replica set is being resized to ${words} a node` }
+    },
+
+    enableReplicaSetPooler: ({ params }) => switchPooler(context, params, true),
+
+    disableReplicaSetPooler: ({ params }) => switchPooler(context, params, false),
+
+    setReplicaSetEnvironment: async ({ params, body: { environment } }) => {
+      const accepts = { service: api.setReplicaSetEnvironment.accepts, set: accepted_set_statuses.describe }
+      const event = `environment set to ${environment}`
+      await changeReplicaSet(context, params, accepts, () => ({ environment, event }))
+      return { message: `the environment is ${environment}` }
+    },
+  }
+}
+
+async function switchPooler(context: ServiceContext, at: SetAt, pooler: boolean): Promise<{ message: string }> {
+  const { db, settled } = context
+  const accepts = api.enableReplicaSetPooler.accepts
+  const service = await getService(db, at)
+  requireStatus(service, accepts, new Date())
+  if (pooler) await requirePooler(context, service)
+  const both = { service: accepts, set: accepted_set_statuses.pooler }
+  const { replica_set_id, generation } = await changeReplicaSet(context, at, both, async (row, parent, tx) => {
+    if (row.pooler === pooler) {
+      throw new Fault('CONFLICT', `the pooler of the replica set is already ${pooler ? 'enabled' : 'disabled'}`)
+    }
+    if (pooler) await withAddress(tx, parent, poolerOf(row.replica_set_id))
+    const { region_code } = parent
+    return poolerChange(context, tx, { ...row, holder_id: row.replica_set_id, region_code }, pooler)
+  })
+  await settled.wait(
+    replica_set_id,
+    generation,
+    async () => (await findReplicaSet(db, replica_set_id))?.settled_generation,
+  )
+  return { message: `the pooler of the replica set is ${pooler ? 'enabled' : 'disabled'}` }
+}

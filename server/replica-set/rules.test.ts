@@ -1,0 +1,117 @@
+// What a request for a replica set may ask, and what its row means to a provider and to somebody who knows services only.
+import { describe, expect, test } from 'vitest'
+import type { Service } from '#contract/service.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { parseNodes, parseSetSize, replicaSetView, setAsService, wantedSetOf } from './rules.ts'
+import type { ReplicaSetRow } from './store.ts'
+
+const row: ReplicaSetRow = {
+  replica_set_id: 'set0000000',
+  service_id: 'service000',
+  name: 'readers',
+  created: '2026-11-15T10:00:00.000Z',
+  environment: 'PROD',
+  host: '127.0.0.1',
+  port: 2000,
+  generation: 3,
+  nodes: 2,
+  cpu_millis: 500,
+  memory_gbs: 2,
+  shape_generation: 1,
+  pooler: false,
+  pooler_port: 2001,
+  deleted: false,
+  state: 'serving',
+  settled_generation: 3,
+  waiting_for: null,
+  failing_seconds: null,
+}
+
+// Only what is handed on matters here.
+const service = { service_id: 'service000', deleted: false, power: 'on' } as WantedService
+
+test.each([1, 10, '1', '10', '03'])('%j is a number of nodes', (nodes) => {
+  const problems: string[] = []
+  expect(parseNodes(nodes, problems)).toBe(Number(nodes))
+  expect(problems).toEqual([])
+})
+
+test.each([0, 11, -1, 1.5, '0', '11', '', ' 2', '2 ', '1e1', '0x2', 'two'])('%j is no number of nodes', (nodes) => {
+  const problems: string[] = []
+  parseNodes(nodes, problems)
+  expect(problems).toEqual(['/nodes: must be 1 to 10'])
+})
+
+test.each([
+  [{ cpu_millis: 500, memory_gbs: 2 }],
+  [{ cpu_millis: '500', memory_gbs: '2' }],
+  [{ cpu_millis: '500', memory_gbs: 2 }],
+])('%j is a size', (input) => {
+  const problems: string[] = []
+  expect(parseSetSize(input, problems)).toEqual({ cpu_millis: 500, memory_gbs: 2 })
+  expect(problems).toEqual([])
+})
+
+test.each([
+  [{ cpu_millis: 500, memory_gbs: 4 }],
+  [{ cpu_millis: 'shared', memory_gbs: 'shared' }],
+  [{ cpu_millis: '', memory_gbs: '' }],
+  [{ cpu_millis: '0500', memory_gbs: '2' }],
+])('%j is no size, and the answer lists those that exist', (input) => {
+  const problems: string[] = []
+  parseSetSize(input, problems)
+  expect(problems).toEqual([expect.stringMatching(/^\/cpu_millis, \/memory_gbs: .*500\/2, 1000\/4/)])
+})
+
+const parent = { deleted_at: null, vpc_id: null, vpc_addresses: null }
+
+describe('a provider', () => {
+  test('is told of the pooler while one is wanted', () => {
+    expect(wantedSetOf(row, parent, service)).not.toHaveProperty('pooler')
+    expect(wantedSetOf({ ...row, pooler: true }, parent, service).pooler).toEqual({ host: '127.0.0.1', port: 2001 })
+  })
+
+  test('removes a set that is deleted, or whose service is', () => {
+    expect(wantedSetOf(row, parent, service).deleted).toBe(false)
+    expect(wantedSetOf({ ...row, deleted: true }, parent, service).deleted).toBe(true)
+    expect(wantedSetOf(row, parent, { ...service, deleted: true }).deleted).toBe(true)
+  })
+})
+
+test('in a VPC a set and its pooler are at addresses of their own', () => {
+  const vpc_addresses = {
+    service: '10.0.0.2',
+    [row.replica_set_id]: '10.0.0.3',
+    [`${row.replica_set_id}/pooler`]: '10.0.0.4',
+  }
+  const inside = { ...parent, vpc_id: 1000, vpc_addresses }
+  expect(replicaSetView({ ...row, pooler: true }, inside)).toMatchObject({
+    endpoint: { host: '10.0.0.3', port: 5432 },
+    connection_pooler: { endpoint: { host: '10.0.0.4', port: 5432 } },
+  })
+  const network = { vpc_id: '1000', address: '10.0.0.3', pooler_address: '10.0.0.4' }
+  expect(wantedSetOf(row, inside, service)).toMatchObject({ network })
+})
+
+test('a set of a service that is being deleted is deleting', () => {
+  expect(replicaSetView(row, parent).status).toBe('active')
+  expect(replicaSetView(row, { ...parent, deleted_at: new Date() }).status).toBe('deleting')
+})
+
+test('as a service, a set is a standby of its own service at its own endpoint', () => {
+  const of = {
+    service_id: 'service000',
+    project_id: 'project000',
+    region_code: 'local',
+    status: 'READY',
+    resources: [],
+  }
+  // Only what is taken over matters here.
+  expect(setAsService(row, { ...parent, power: 'on' }, of as unknown as Service)).toMatchObject({
+    service_id: 'set0000000',
+    status: 'READY',
+    endpoint: { host: '127.0.0.1', port: 2000 },
+    forked_from: { is_standby: true, project_id: 'project000', service_id: 'service000' },
+    metadata: { environment: 'PROD' },
+  })
+})

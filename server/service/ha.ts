@@ -1,0 +1,41 @@
+// High availability: how many replicas a service has, and a planned change of its primary.
+import { api } from '#contract/api.ts'
+import { Fault } from '#contract/fault.ts'
+import type { ha_endpoints } from '#contract/ha.ts'
+import { invalidRequest } from '#contract/problem.ts'
+import type { Handlers } from '../handler.ts'
+import { changeService } from './change.ts'
+import type { ServiceContext } from './context.ts'
+import { replicated, replicaProblem, switchedOver } from './rules.ts'
+import type { ServiceView } from './view.ts'
+
+export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, keyof typeof ha_endpoints> {
+  return {
+    setHA: async ({ params, body }) => {
+      if (body.replica_count === undefined && body.sync_replica_count === undefined) {
+        throw invalidRequest(['/replica_count, /sync_replica_count: one of them is required'])
+      }
+      const row = await changeService(context, params, api.setHA.accepts, (row) => {
+        const counts = {
+          replica_count: body.replica_count ?? row.replica_count,
+          sync_replica_count: body.sync_replica_count ?? row.sync_replica_count,
+        }
+        const problem = replicaProblem(counts)
+        if (problem !== undefined) throw invalidRequest([problem])
+        const event = `${counts.replica_count} replicas requested, ${counts.sync_replica_count} of them synchronous`
+        return { ...replicated(row, counts), event }
+      })
+      return viewOf(row)
+    },
+
+    switchover: async ({ params }) => {
+      const row = await changeService(context, params, api.switchover.accepts, (row) => {
+        if (row.replica_count === 0) {
+          throw new Fault('WRONG_STATE', 'the service has no replica that could take over; add one with setHA')
+        }
+        return { ...switchedOver(row), event: 'a planned change of the primary requested' }
+      })
+      return viewOf(row)
+    },
+  }
+}

@@ -1,0 +1,82 @@
+// Which services are in which VPC. Attaching and detaching assign services.vpc_id, like a resize assigns a size. An address
+// is taken in the transaction that attaches, and given back in the one that has seen the service outside.
+import { api } from '#contract/api.ts'
+import { Fault, notFound, unknown_vpc } from '#contract/fault.ts'
+import { invalidRequest } from '#contract/problem.ts'
+import type { Sql } from '../db.ts'
+import type { Handlers } from '../handler.ts'
+import { number_form } from '../path-id.ts'
+import { type At, getService, lockService, setIdsOf } from '../service/change.ts'
+import type { ServiceContext } from '../service/context.ts'
+import { insertEvent } from '../service/events.ts'
+import { movedTo, requireStatus } from '../service/rules.ts'
+import { raiseSetGenerations } from '../replica-set/store.ts'
+import { saveWanted, type ServiceRow } from '../service/store.ts'
+import { nudge, nudgeAll } from '../work.ts'
+import { ensureAddress, holdersOf } from './address.ts'
+import { findLeaving, lockVpcs } from './store.ts'
+
+export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'attachToVpc' | 'detachFromVpc'> {
+  const { db, providers } = context
+  return {
+    attachToVpc: async ({ params, body: { vpc_id } }) => {
+      const service = await getService(db, params)
+      requireStatus(service, api.attachToVpc.accepts, new Date())
+      const refusal = await providers.get(service.region_code)?.networkRefusal()
+      if (refusal !== undefined) throw invalidRequest([refusal])
+      const address = await db.transaction((tx) => attach(tx, params, vpc_id))
+      return { message: `the service moves to ${address}:5432 in VPC ${vpc_id}` }
+    },
+
+    detachFromVpc: async ({ params, body: { vpc_id } }) => {
+      const left = await db.transaction((tx) => detach(tx, params, vpc_id))
+      return { message: `the service leaves VPC ${left}` }
+    },
+  }
+}
+
+async function attach(tx: Sql, at: At, vpc_id: string): Promise<string> {
+  const service = await lockService(tx, at, api.attachToVpc.accepts)
+  const [vpc] = number_form.test(vpc_id) ? await lockVpcs(tx, [Number(vpc_id)]) : []
+  if (vpc?.project_id !== at.project_id) throw notFound(unknown_vpc)
+  if (service.vpc_id !== null) {
+    throw new Fault('CONFLICT', `the service is attached to VPC ${service.vpc_id} already; detach it first`)
+  }
+  if (vpc.region_code !== service.region_code) {
+    const regions = `VPC ${vpc.id} is in region ${vpc.region_code}, the service in ${service.region_code}`
+    throw invalidRequest([`/vpc_id: ${regions}; use a VPC of the service’s region`])
+  }
+  const left = await findLeaving(tx, service.service_id)
+  if (left !== undefined) {
+    throw new Fault(
+      'CONFLICT',
+      `a replica set of the service is still leaving VPC ${left}; repeat the request in a moment`,
+    )
+  }
+  const addresses: string[] = []
+  for (const holder of holdersOf(service)) addresses.push(await ensureAddress(tx, vpc, service, holder))
+  const [address = ''] = addresses
+  await move(tx, service, vpc.id)
+  await insertEvent(tx, service.service_id, 'requested', `attachment to VPC ${vpc.id} at ${address} requested`)
+  await nudge(tx, 'vpc', String(vpc.id))
+  return address
+}
+
+async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<number> {
+  const service = await lockService(tx, at, api.detachFromVpc.accepts)
+  if (service.vpc_id === null) throw new Fault('CONFLICT', 'the service is attached to no VPC')
+  if (vpc_id !== undefined && vpc_id !== String(service.vpc_id)) {
+    throw invalidRequest([`/vpc_id: the service is attached to VPC ${service.vpc_id}; name that one, or none`])
+  }
+  await move(tx, service, null)
+  await insertEvent(tx, service.service_id, 'requested', `detachment from VPC ${service.vpc_id} requested`)
+  return service.vpc_id
+}
+
+/** With everything that belongs to it. */
+async function move(tx: Sql, service: ServiceRow, vpc_id: number | null): Promise<void> {
+  await saveWanted(tx, service.service_id, movedTo(service, vpc_id))
+  await raiseSetGenerations(tx, service.service_id)
+  await nudge(tx, 'service', service.service_id)
+  await nudgeAll(tx, 'replica set', setIdsOf(service))
+}

@@ -1,0 +1,109 @@
+// The handlers of VPCs themselves. A deleted one is gone for every caller at once, and its network goes after that.
+import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
+import { cidrProblem } from '#contract/cidr.ts'
+import { invalidRequest } from '#contract/problem.ts'
+import type { vpc_endpoints } from '#contract/vpc.ts'
+import { type Db, isForeignKeyViolation, type Sql } from '../db.ts'
+import type { Handlers } from '../handler.ts'
+import { listPeerings } from '../peering/store.ts'
+import type { ServiceContext } from '../service/context.ts'
+import { parseName, parseRegion } from '../service/rules.ts'
+import { nudge } from '../work.ts'
+import { attachmentHandlers } from './attachment.ts'
+import { vpcs_per_project_max, vpcView } from './rules.ts'
+import {
+  findOverlapping,
+  findVpcOfProject,
+  insertVpc,
+  listServicesOfVpc,
+  listVpcs,
+  lockVpcs,
+  saveVpcDeleted,
+  saveVpcName,
+  type VpcRow,
+} from './store.ts'
+
+type At = { project_id: string; vpc_id: string }
+type Described = Pick<VpcRow, 'project_id' | 'region_code' | 'name' | 'cidr'>
+
+const named_max = 10
+
+export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeof vpc_endpoints> {
+  const { db, providers } = context
+  return {
+    listVpcs: async ({ params }) => (await listVpcs(db, params.project_id)).map(vpcView),
+
+    getVpc: async ({ params }) => vpcView(found(await findVpcOfProject(db, params.project_id, Number(params.vpc_id)))),
+
+    createVpc: async ({ params: { project_id }, body: { cidr, ...body } }) => {
+      const problems: string[] = []
+      const name = parseName(body.name, problems)
+      const region_code = parseRegion(body.region_code, [...providers.keys()], problems)
+      const problem = cidrProblem(cidr) ?? (await providers.get(region_code)?.vpcRefusal(cidr))
+      if (problem !== undefined) problems.push(`/cidr: ${problem}`)
+      if (problems.length > 0) throw invalidRequest(problems)
+      return vpcView(await createVpc(db, { project_id, region_code, name, cidr }))
+    },
+
+    renameVpc: async ({ params, body }) => {
+      const problems: string[] = []
+      const name = parseName(body.name, problems)
+      if (problems.length > 0) throw invalidRequest(problems)
+      return vpcView(found(await saveVpcName(db, params.project_id, Number(params.vpc_id), name)))
+    },
+
+    deleteVpc: ({ params }) =>
+      db.transaction(async (tx) => {
+        const { id } = await lockVpc(tx, params)
+        await refuseUnlessUnused(tx, id)
+        await saveVpcDeleted(tx, id)
+        await nudge(tx, 'vpc', String(id))
+      }),
+
+    ...attachmentHandlers(context),
+  }
+}
+
+/** The row, locked until the transaction ends. */
+async function lockVpc(tx: Sql, { project_id, vpc_id }: At): Promise<VpcRow> {
+  const [row] = await lockVpcs(tx, [Number(vpc_id)])
+  return found(row?.project_id === project_id ? row : undefined)
+}
+
+function found(row: VpcRow | undefined): VpcRow {
+  if (row === undefined) throw notFound(unknown_vpc)
+  return row
+}
+
+async function createVpc(db: Db, vpc: Described): Promise<VpcRow> {
+  const made = await db
+    .transaction(async (tx) => {
+      if ((await listVpcs(tx, vpc.project_id)).length >= vpcs_per_project_max) {
+        throw new Fault('QUOTA_EXCEEDED', `a project has at most ${vpcs_per_project_max} VPCs; delete one first`)
+      }
+      const row = await insertVpc(tx, vpc)
+      if (row !== undefined) await nudge(tx, 'vpc', String(row.id))
+      return row
+    })
+    .catch((error: unknown) => {
+      // Deleted since the caller's role was looked up.
+      throw isForeignKeyViolation(error) ? notFound(unknown_project) : error
+    })
+  if (made !== undefined) return made
+  const other = await findOverlapping(db, vpc.project_id, vpc.cidr)
+  const named = other === undefined ? 'another VPC of this project' : `VPC ${other.id} (${other.name}, ${other.cidr})`
+  throw new Fault('CONFLICT', `${vpc.cidr} overlaps ${named}; choose a block that does not`)
+}
+
+async function refuseUnlessUnused(tx: Sql, id: number): Promise<void> {
+  const services = await listServicesOfVpc(tx, id)
+  const peerings = await listPeerings(tx, id)
+  const used = [
+    ...services.map(({ service_id, name }) => `service ${service_id} (${name})`),
+    ...peerings.map((peering) => `peering ${peering.id}`),
+  ]
+  if (used.length === 0) return
+  const more = used.length > named_max ? ` and ${used.length - named_max} more` : ''
+  const named = `${used.slice(0, named_max).join(', ')}${more}`
+  throw new Fault('CONFLICT', `the VPC is in use; detach its services and delete its peerings first: ${named}`)
+}

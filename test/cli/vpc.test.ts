@@ -1,0 +1,95 @@
+// howdah vpc: what people type to see the VPCs and to run a program inside one.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findCommand } from '#cli/commands.ts'
+import { parseInput } from '#cli/parse.ts'
+import type { Vpc } from '#contract/vpc.ts'
+import { namespaceOf, namespacePath } from '#providers/local/vpc/name.ts'
+import { openInstallation } from '#server/installation.ts'
+import { newCall } from '#test/call.ts'
+import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
+import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
+import { until } from '#test/until.ts'
+
+function parse(...words: string[]) {
+  const { command, rest } = findCommand(words)
+  return parseInput(command, rest, {})
+}
+
+test('everything after -- belongs to the program, also what looks like an option of ours', () => {
+  const input = parse('vpc', 'exec', '1000', '--data-dir', '/tmp/x', '--', 'psql', '--port', '1', '--', '--help')
+  expect(input.rest).toEqual(['psql', '--port', '1', '--', '--help'])
+  expect(input.need('vpc_id')).toBe('1000')
+  expect(input.config).toMatchObject({ data_dir: '/tmp/x', port: 8080 })
+})
+
+test.each([
+  [['vpc', 'exec', '1000'], '-- <command …> is missing'],
+  [['vpc', 'exec', '1000', '--'], '-- <command …> is missing'],
+  [['vpc', 'exec', '--', 'psql'], '<vpc_id> is missing'],
+  [['vpc', 'exec', '1000', 'psql', '--', 'x'], 'what is "psql"?'],
+])('howdah %j is refused', (words, message) => {
+  expect(() => parse(...words)).toThrow(message)
+})
+
+describe('on an installation', () => {
+  let data_dir = ''
+  let place: string[] = []
+  let server: Started
+  let vpc: Vpc
+
+  beforeAll(async () => {
+    data_dir = newDataDir()
+    const { first, last } = newServicePorts()
+    place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
+    server = await startHowdah(place)
+    const token = (await howdah(['token', 'create', '--name', 'x', ...place])).stdout.trim()
+    const call = newCall(server.url, token)
+    const { body: projects } = await call<{ id: string }[]>('GET', '/projects')
+    const input = { cidr: '10.77.0.0/24', name: 'home', region_code: 'local' }
+    vpc = (await call<Vpc>('POST', `/projects/${projects[0]?.id}/vpcs`, input)).body
+  })
+
+  afterAll(async () => {
+    await server?.end()
+    await removeDataDir(data_dir)
+  })
+
+  const exec = (id: string, ...command: string[]) => howdah(['vpc', 'exec', id, ...place, '--', ...command])
+
+  test('the VPCs are listed', async () => {
+    const { stdout } = await howdah(['vpc', 'list', '--json', ...place])
+    expect(JSON.parse(stdout)).toMatchObject([{ id: vpc.id, name: 'home', cidr: '10.77.0.0/24', region_code: 'local' }])
+  })
+
+  test.skipIf(why)(`a program runs inside, and its exit code is passed on${why}`, async () => {
+    const path = namespacePath(namespaceOf(await openInstallation(data_dir), vpc.id))
+    await until(() => existsSync(path))
+    const ran = await until(async () => {
+      const ran = await exec(vpc.id, 'sh', '-c', 'ip -4 -o address; exit 7')
+      return ran.stdout.includes('10.77.0.1/24') && ran
+    })
+    expect(ran).toMatchObject({ code: 7, stderr: '' })
+    expect(ran.stdout).not.toContain('eth0')
+    expect((await exec(vpc.id, 'sh', '-c', 'kill -9 $$')).code).toBe(137)
+    expect((await exec(vpc.id, 'no-such-program')).code).toBe(127)
+  })
+
+  test.skipIf(why)(`whoever is not root is told to be${why}`, () => {
+    const words = ['vpc', 'exec', vpc.id, '--data-dir', data_dir, '--', 'true']
+    const ran = spawnSync(join(repository, 'bin', 'howdah'), words, { uid: 65_534, gid: 65_534, encoding: 'utf8' })
+    expect([ran.status, ran.stderr]).toEqual([
+      1,
+      'howdah: only root can enter the network of a VPC (capability CAP_SYS_ADMIN); repeat this with sudo\n',
+    ])
+  })
+
+  test.skipIf(why)(`an unknown VPC and a strange id are told apart from a failure of the program${why}`, async () => {
+    const unknown = await exec('999999999', 'true')
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('VPC 999999999 has no network') })
+    expect(await exec('../x', 'true')).toMatchObject({ code: 2, stderr: expect.stringContaining('id is a number') })
+  })
+})

@@ -1,0 +1,124 @@
+// Recovery to moments before and after a change of the timeline, as a failover makes it: the new primary goes on from an
+// earlier place than the old one had reached, whose last commits are lost, while its WAL and a snapshot are still there.
+import { chown, readdir, rename, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+
+const { newWorld } = useWorlds()
+
+test('a moment is found on the timeline that the service went on with, and what a failover lost is not', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  let wanted = await newWanted(provider)
+  const change = async (parts: Partial<WantedService>) => {
+    wanted = { ...wanted, ...parts, generation: wanted.generation + 1 }
+    await settle(provider, wanted)
+  }
+  const commit = async (n: number) => {
+    await ask(provider, wanted, `insert into t values (${n})`)
+    return await momentNow()
+  }
+  const takeSnapshot = async (snapshot_id: string) => {
+    wanted = { ...wanted, snapshots: [...wanted.snapshots, { snapshot_id, deleted: false }] }
+    await untilTaken(provider, wanted, snapshot_id)
+  }
+  await settle(provider, wanted)
+  await ask(provider, wanted, 'create table t (n int)')
+  await takeSnapshot('before')
+  const after_1 = await commit(1)
+
+  // What a standby would have had when its primary was lost.
+  await change({ power: 'off' })
+  await keepCopy(world, wanted)
+  await change({ power: 'on' })
+  await commit(100)
+  for (let segment = 0; segment < 3; segment += 1) await switchWal(world, wanted)
+  await takeSnapshot('lost')
+  await commit(101)
+  await switchWal(world, wanted)
+  await change({ power: 'off' })
+  await promoteCopy(world, wanted)
+  await change({ power: 'on' })
+
+  const after_2 = await commit(2)
+  await commit(3)
+  const rows = async (snapshot_id: string, target_time: Date) =>
+    rowsOfFork(provider, { service_id: wanted.service_id, snapshot_id, target_time: target_time.toISOString() })
+  expect(await Promise.all([rows('before', after_1), rows('lost', after_2)])).toEqual(['1', '1,2'])
+
+  await takeSnapshot('after')
+  const after_4 = await commit(4)
+  await commit(5)
+  const archive = await readdir(join(world.directory, 'services', wanted.service_id, 'archive'))
+  expect(archive).toContain('00000002.history')
+  expect(await Promise.all([rows('before', after_2), rows('after', after_4)])).toEqual(['1,2', '1,2,3,4'])
+  await change({ power: 'off' })
+  expect(await rows('after', await momentNow())).toBe('1,2,3,4,5')
+  await provider.close()
+})
+
+async function momentNow(): Promise<Date> {
+  const moment = Date.now() + 1
+  await until(() => Date.now() > moment + 1, { interval_ms: 1 })
+  return new Date(moment)
+}
+
+async function untilTaken(provider: LocalProvider, wanted: WantedService, snapshot_id: string): Promise<void> {
+  await until(
+    async () => {
+      const { snapshots } = await provider.applyService(wanted)
+      return snapshots.some((one) => one.snapshot_id === snapshot_id && one.state === 'complete')
+    },
+    { what: `snapshot ${snapshot_id} is taken` },
+  )
+}
+
+const homeOf = (world: World, { service_id }: WantedService) => join(world.directory, 'services', service_id)
+
+async function keepCopy(world: World, wanted: WantedService): Promise<void> {
+  const home = homeOf(world, wanted)
+  const { uid, gid } = await stat(join(home, 'data'))
+  await copyTree(join(home, 'data'), join(home, 'kept'), { owner: { uid, gid } })
+}
+
+/** The kept copy takes the place of the data, and opens a new timeline at its next start. */
+async function promoteCopy(world: World, wanted: WantedService): Promise<void> {
+  const home = homeOf(world, wanted)
+  const { uid, gid } = await stat(join(home, 'kept'))
+  await rename(join(home, 'data'), join(home, 'left'))
+  await rename(join(home, 'kept'), join(home, 'data'))
+  const settings = `restore_command = '/bin/false'\nhot_standby = off\n`
+  const files = { 'recovery.signal': '', 'postgresql.auto.conf': settings }
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(join(home, 'data', name), text, { mode: 0o600 })
+    await chown(join(home, 'data', name), uid, gid)
+  }
+}
+
+/** Ends the WAL file and waits until it has been archived. */
+async function switchWal(world: World, wanted: WantedService): Promise<void> {
+  const host = join(world.directory, 'run', wanted.service_id)
+  const client = new pg.Client({ host, port: wanted.endpoint.port, user: 'postgres', database: 'postgres' })
+  await client.connect()
+  await client.query(`select pg_logical_emit_message(false, 'test', ''), pg_switch_wal()`)
+  await until(
+    async () => {
+      const { rows } = await client.query(`select from pg_ls_archive_statusdir() where name like '%.ready'`)
+      return rows.length === 0
+    },
+    { what: 'the WAL is archived' },
+  )
+  await client.end()
+}
+
+async function rowsOfFork(provider: LocalProvider, source: NonNullable<WantedService['source']>): Promise<string> {
+  const child = await newWanted(provider, { source })
+  await settle(provider, child)
+  return await ask(provider, child, 'select array_agg(n order by n) from t')
+}

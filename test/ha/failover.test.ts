@@ -1,0 +1,173 @@
+// A primary that is lost is replaced by a replica that has everything, and comes back as a replica itself.
+import { mkdir, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { until } from '#test/until.ts'
+
+const { newWorld } = useWorlds()
+
+type Ha = { world: World; provider: LocalProvider; wanted: WantedService }
+
+async function newHa(replicas: number, sync: number): Promise<Ha> {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, replicas, sync)
+  await settle(provider, wanted)
+  await ask(provider, wanted, 'create table kept (word text)')
+  return { world, provider, wanted }
+}
+
+const primaryOf = async ({ world, wanted }: Ha) =>
+  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8').catch(() => '{}')) as unknown // compared whole
+
+const wordsOf = ({ provider, wanted }: Ha) =>
+  ask(provider, wanted, `select string_agg(word, ',' order by word) from kept`)
+
+/** Everything that happened until all was well again. */
+async function happeningsUntilSettled({ provider, wanted }: Ha): Promise<string[]> {
+  const kinds: string[] = []
+  await until(async () => {
+    const { settled, happenings } = await provider.applyService(wanted)
+    kinds.push(...happenings.map(({ kind }) => kind))
+    return settled
+  })
+  return kinds
+}
+
+test('a killed primary is replaced with every commit, the lost one follows as it lies there, and so on', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  for (const [round, lost] of [0, 1, 0].entries()) {
+    const session = await loginTo(provider, wanted)
+    await session.query(`insert into kept values ('round ${round}')`)
+    process.kill(await nodePid(world, wanted, lost), 'SIGKILL')
+    const kinds = await happeningsUntilSettled(ha)
+    expect(kinds).toEqual(expect.arrayContaining(['primary lost', 'fenced', 'elected', 'promoted']))
+    expect(kinds).not.toContain('replica')
+    await session.end().catch(() => undefined)
+    expect(await primaryOf(ha)).toEqual({ node: 1 - lost, term: round + 2, switchovers: 0 })
+    expect(await standbysOf(provider, wanted)).toEqual({ [`node_${lost}`]: 'streaming' })
+  }
+  expect(await wordsOf(ha)).toBe('round 0,round 1,round 2')
+})
+
+test('what a primary wrote and had sent to nobody is not lost with it either, when its data is still there', async () => {
+  const ha = await newHa(1, 0)
+  const { world, provider, wanted } = ha
+  const standby = await nodePid(world, wanted, 1)
+  const receiver = await walReceiverOf(standby)
+  process.kill(receiver, 'SIGSTOP')
+  await ask(provider, wanted, `insert into kept values ('sent to nobody')`)
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  process.kill(receiver, 'SIGCONT')
+  const kinds = await happeningsUntilSettled(ha)
+  expect(kinds).toContain('elected')
+  expect(kinds).not.toContain('replica')
+  expect(await wordsOf(ha)).toBe('sent to nobody')
+})
+
+test('a busy session of a lost primary is ended before another one takes over', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  const session = await loginTo(provider, wanted)
+  const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
+  // Bound to the processor, it does not notice by itself that its postmaster is gone.
+  const endless = session
+    .query('select count(*) from generate_series(1, 1000000000000)')
+    .catch((error: unknown) => error)
+  await until(
+    async () =>
+      (await ask(provider, wanted, `select count(*) from pg_stat_activity where query like '%10000000%'`)) === '2',
+  )
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await isAlive(rows[0]?.pid ?? 0)).toBe(false)
+  expect(await endless).toBeInstanceOf(Error)
+  await session.end().catch(() => undefined)
+})
+
+test('a primary that hangs is replaced, and one whose directory was moved away or emptied while it ran', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await ask(provider, wanted, `insert into kept values ('before it hung')`)
+  const hung = await nodePid(world, wanted, 0)
+  process.kill(hung, 'SIGSTOP')
+  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await isAlive(hung)).toBe(false)
+
+  await ask(provider, wanted, `insert into kept values ('before it went')`)
+  const moved = await nodePid(world, wanted, 1)
+  await mkdir(join(world.directory, 'elsewhere'))
+  await rename(dataOf(world, wanted, 1), join(world.directory, 'elsewhere', 'data'))
+  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await isAlive(moved)).toBe(false)
+  expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
+
+  await ask(provider, wanted, `insert into kept values ('before it was emptied')`)
+  for (const name of await readdir(dataOf(world, wanted, 0))) {
+    await rm(join(dataOf(world, wanted, 0), name), { recursive: true, force: true })
+  }
+  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await wordsOf(ha)).toBe('before it hung,before it was emptied,before it went')
+  expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
+})
+
+test('a primary that cannot be started any more is replaced', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await ask(provider, wanted, `insert into kept values ('kept')`)
+  // It ends as if it had been told to, and has no WAL any more from which it could start.
+  process.kill(await nodePid(world, wanted, 0), 'SIGINT')
+  await until(async () => (await nodePid(world, wanted, 0).catch(() => 0)) === 0)
+  const pg_wal = join(dataOf(world, wanted, 0), 'pg_wal')
+  for (const name of await readdir(pg_wal)) if (/^[0-9A-F]{24}$/.test(name)) await rm(join(pg_wal, name))
+  // Its first starts failed so long ago.
+  await provider.applyService(wanted)
+  await utimes(join(homeOf(world, wanted), 'primary-down'), new Date(0), new Date(0))
+  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await wordsOf(ha)).toBe('kept')
+  expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
+})
+
+test('nobody takes over who may lack a commit: without enough replicas the lost primary is started again', async () => {
+  const ha = await newHa(2, 1)
+  const { world, provider, wanted } = ha
+  await ask(provider, wanted, `insert into kept values ('kept')`)
+  // One of the two may have been the only one that had it.
+  const standby = await nodePid(world, wanted, 2)
+  await rename(dataOf(world, wanted, 2), join(homeOf(world, wanted), 'elsewhere'))
+  process.kill(standby, 'SIGKILL')
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  const kinds = await happeningsUntilSettled(ha)
+  expect(kinds).toContain('not replaced')
+  expect(kinds).not.toContain('elected')
+  expect(await primaryOf(ha)).toEqual({})
+  expect(await wordsOf(ha)).toBe('kept')
+})
+
+test('when everything ended at once, as by a reboot, the primary stays the one that it was', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await ask(provider, wanted, `insert into kept values ('kept')`)
+  for (const node of [0, 1]) process.kill(await nodePid(world, wanted, node), 'SIGKILL')
+  expect(await happeningsUntilSettled(ha)).not.toContain('elected')
+  expect(await primaryOf(ha)).toEqual({})
+  expect(await wordsOf(ha)).toBe('kept')
+})
+
+/** Whoever forgot to collect it: a process without a command line has ended. */
+async function isAlive(pid: number): Promise<boolean> {
+  return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== ''
+}
+
+async function walReceiverOf(postmaster: number): Promise<number> {
+  const children = (await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8')).trim().split(' ')
+  for (const pid of children) {
+    if ((await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('walreceiver')) return Number(pid)
+  }
+  throw new Error('the replica has no receiver')
+}

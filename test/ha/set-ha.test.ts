@@ -1,0 +1,74 @@
+// kill -9 of whoever makes or removes replicas, right before every single effect of it, and another one after it: the end is
+// always the one of an undisturbed run, the primary serves all the time, and nothing is orphaned.
+// A change runs undisturbed once to learn its effects. Then it is begun three times, and each time everyone who goes on with
+// it is killed at every third of them, so that each gets somewhere before it dies too.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { homeOf, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { applyElsewhere } from './apply.ts'
+
+const { newWorld } = useWorlds()
+const rounds = 3
+const once = 'replication role: make'
+/** Some 50 processes, on a machine that may be very busy. */
+const timeout = 600_000
+
+test('replicas that are added and removed are so in the end, whoever is killed meanwhile', { timeout }, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const alone = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 0, 0)
+  await settle(provider, alone)
+  await ask(provider, alone, 'create table t as select 7 as n')
+  const one = withReplicas(alone, 2, 1, 1)
+
+  // Made once, and there for the next replicas.
+  expect(await applyElsewhere(world, one, once)).toMatchObject({ killed: true })
+  const [adding, removing] = [await applyElsewhere(world, one), await applyElsewhere(world, alone)].map(({ effects }) =>
+    [...new Set(effects)].filter((effect) => effect !== once),
+  )
+  expect(adding).toEqual(expect.arrayContaining(['copy: files', 'standby: rename into place', 'postmaster: SIGHUP']))
+  expect(removing).toEqual(expect.arrayContaining(['replication slot: remove', 'removed node: remove']))
+  for (let round = 0; round < rounds; round += 1) {
+    const chosen = (effects: readonly string[] = []) => effects.filter((_, index) => index % rounds === round)
+    await killAtEach(world, alone, one, chosen(adding))
+    await expectInOrder(world, provider, one, ['node-1'], { node_1: 'streaming' })
+    await killAtEach(world, one, alone, chosen(removing))
+    await expectInOrder(world, provider, alone, [], {})
+  }
+})
+
+/** From one state to the other. Whoever comes to the end without meeting the effect begins anew from the first one. */
+async function killAtEach(world: World, from: WantedService, to: WantedService, effects: readonly string[]) {
+  for (const effect of effects) {
+    if ((await applyElsewhere(world, to, effect)).killed) continue
+    await applyElsewhere(world, from)
+    expect(await applyElsewhere(world, to, effect), `killed at: ${effect}`).toMatchObject({ killed: true })
+  }
+}
+
+async function expectInOrder(
+  world: World,
+  provider: LocalProvider,
+  wanted: WantedService,
+  folders: readonly string[],
+  standbys: Readonly<Record<string, string>>,
+): Promise<void> {
+  expect((await settle(provider, wanted)).state).toBe('serving')
+  expect(await standbysOf(provider, wanted)).toEqual(standbys)
+  const names = Object.keys(standbys)
+  const list = names.length === 0 ? '' : `ANY 1 (node_0, ${names.join(', ')})`
+  expect(await ask(provider, wanted, 'show synchronous_standby_names')).toBe(list)
+  expect(await ask(provider, wanted, 'select count(*) from pg_replication_slots')).toBe(String(names.length))
+  expect(await ask(provider, wanted, 'select n from t')).toBe('7')
+  const home = await readdir(homeOf(world, wanted))
+  expect(home.filter((name) => /^node|\.new$|\.gone$/.test(name))).toEqual(folders)
+  for (const folder of folders) {
+    expect((await readdir(join(homeOf(world, wanted), folder))).filter((name) => /\.new$|\.gone$/.test(name))).toEqual(
+      [],
+    )
+  }
+}

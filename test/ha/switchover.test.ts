@@ -1,0 +1,68 @@
+// A planned change of the primary: nothing is lost, nobody diverges, and it is made once or given up with a reason.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { until } from '#test/until.ts'
+
+const { newWorld } = useWorlds()
+
+const withChange = (wanted: WantedService, switchovers: number): WantedService => ({
+  ...wanted,
+  generation: wanted.generation + 1,
+  ha: { replica_count: 1, sync_replica_count: 0, switchovers },
+})
+
+async function happeningsUntilSettled(provider: LocalProvider, wanted: WantedService): Promise<string[]> {
+  const messages: string[] = []
+  await until(async () => {
+    const { settled, happenings } = await provider.applyService(wanted)
+    messages.push(...happenings.map(({ message }) => message))
+    return settled
+  })
+  return messages
+}
+
+test('a change that is asked for is made once, with every commit, and back again', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  let wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)
+  await settle(provider, wanted)
+  await ask(provider, wanted, 'create table kept as select 0 as number')
+  for (const [term, switchovers] of [
+    [2, 1],
+    [3, 2],
+  ] as const) {
+    await ask(provider, wanted, `insert into kept values (${switchovers})`)
+    wanted = withChange(wanted, switchovers)
+    const messages = await happeningsUntilSettled(provider, wanted)
+    const node = switchovers % 2
+    expect(messages).toContainEqual(expect.stringContaining(`node ${node} becomes the primary as asked`))
+    // The old one has not gone its own way, so it was not copied.
+    expect(messages.filter((message) => message.includes('copied anew'))).toEqual([])
+    const text = await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')
+    expect(JSON.parse(text)).toEqual({ node, term, switchovers })
+    expect(await happeningsUntilSettled(provider, wanted)).toEqual([])
+    expect(await standbysOf(provider, wanted)).toEqual({ [`node_${1 - node}`]: 'streaming' })
+  }
+  expect(await ask(provider, wanted, 'select count(*) from kept')).toBe('3')
+})
+
+test('a primary whom nobody follows stays the primary, and says why', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)
+  await settle(provider, wanted)
+  process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
+  await until(async () => Object.keys(await standbysOf(provider, wanted)).length === 0)
+  const asked = withChange(wanted, 1)
+  const messages = await happeningsUntilSettled(provider, asked)
+  expect(messages).toContain(
+    'node 0 stays the primary, although another one was asked for: none of its replicas follows it',
+  )
+  expect(await standbysOf(provider, asked)).toEqual({ node_1: 'streaming' })
+  expect(await happeningsUntilSettled(provider, asked)).toEqual([])
+})

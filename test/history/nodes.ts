@@ -1,0 +1,76 @@
+// The nodes of one service as they are on this host, found without asking the server: who is primary, which processes each
+// has, who follows. For tests that break them.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+
+export type Nodes = ReturnType<typeof nodesOf>
+
+export function nodesOf(data_dir: string, service_id: string, port: number) {
+  const home = join(data_dir, 'local', 'services', service_id)
+  const sockets = join(data_dir, 'local', 'run', service_id)
+  const dataOf = (node: number) => (node === 0 ? join(home, 'data') : join(home, `node-${node}`, 'data'))
+  const primary = (): number => {
+    const text = look(() => readFileSync(join(home, 'primary.json'), 'utf8'))
+    return text === '' ? 0 : (JSON.parse(text) as { node: number }).node // written by providers/local/ha/primary.ts
+  }
+  const list = () => {
+    const names = readdirSync(home).flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? [])
+    return [0, ...names.map(Number)].filter((node) =>
+      look(() => readFileSync(join(dataOf(node), 'PG_VERSION'), 'utf8')),
+    )
+  }
+  const postmaster = (node: number): number | undefined => {
+    const pid = Number(look(() => readFileSync(join(dataOf(node), 'postmaster.pid'), 'utf8')).split('\n')[0])
+    const words = look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+    return words.includes(dataOf(node)) ? pid : undefined
+  }
+  return {
+    home,
+    dataOf,
+    primary,
+    standbys: () => list().filter((node) => node !== primary()),
+    postmaster,
+    /** The processes of a node, its postmaster first. */
+    processes: (node: number): number[] => {
+      const pid = postmaster(node)
+      return pid === undefined ? [] : [pid, ...childrenOf(pid)]
+    },
+    /** Sessions of the master role at this node. */
+    backends: (node: number): number[] =>
+      childrenOf(postmaster(node)).filter((pid) =>
+        look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes('tsdbadmin'),
+      ),
+    /** How many that could take over stream from the primary right now. */
+    streaming: async (): Promise<number> => {
+      const client = new pg.Client({ host: sockets, port, user: 'postgres', database: 'postgres' })
+      client.on('error', () => undefined)
+      try {
+        await client.connect()
+        const { rowCount } = await client.query(
+          `select from pg_stat_replication where state = 'streaming' and application_name like 'node\\_%'`,
+        )
+        return rowCount ?? 0
+      } finally {
+        await client.end().catch(() => undefined)
+      }
+    },
+  }
+}
+
+function childrenOf(parent: number | undefined): number[] {
+  if (parent === undefined) return []
+  return look(() => readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8'))
+    .split(' ')
+    .filter((word) => word !== '')
+    .map(Number)
+}
+
+/** Processes and files vanish while one looks. */
+function look(at: () => string): string {
+  try {
+    return at()
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,111 @@
+// kill -9 right before every effect of making, peering, attaching, detaching, cutting and deleting. Each verb is carried
+// out by a row of processes, of which each dies one effect further than the one before; the last one is let live. Then
+// everything is as if nobody had died.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import type { LocalProvider } from '#providers/local/local.ts'
+import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import type { Task } from './kill-main.ts'
+import { askIn, loginIn, newVpc, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
+
+const { newWorld } = useWorlds()
+
+type Wish = Pick<Task, 'vpcs' | 'services'>
+
+const a = newVpc('1000', '10.77.0.0/24')
+const b = newVpc('1001', '10.88.0.0/24')
+const peered = [newVpc('1000', a.cidr, [b]), newVpc('1001', b.cidr, [a])]
+const gone = [a, b].map((vpc) => ({ ...vpc, deleted: true }))
+
+test.skipIf(why)(`VPCs that are made, peered, cut and deleted by processes that die everywhere${why}`, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const none = { vpcs: gone, services: [] }
+  const apart = { vpcs: [a, b], services: [] }
+  const made = await killEverywhere(world, provider, none, apart)
+  expect(made).toEqual(expect.arrayContaining(['host route: add', 'network: make', 'network: furnish']))
+  const linked = await killEverywhere(world, provider, apart, { vpcs: peered, services: [] })
+  expect(linked).toEqual(['link: make', 'link: open', 'link: open'])
+  for (const vpc of peered) expect((await provider.applyVpc(vpc)).peers).toHaveLength(1)
+  const cut = await killEverywhere(world, provider, { vpcs: peered, services: [] }, apart)
+  expect(cut).toEqual(['link: cut', 'link: end connections', 'link: remove'])
+  const removed = await killEverywhere(world, provider, { vpcs: peered, services: [] }, none)
+  expect(removed).toEqual(
+    expect.arrayContaining(['link: cut', 'network: empty', 'network: remove', 'host route: remove']),
+  )
+  expect(tracesOf(world, ['1000', '1001'])).toEqual([])
+  await provider.close()
+})
+
+test.skipIf(why)(`a service that is attached and detached by processes that die everywhere${why}`, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  await settleVpc(provider, a)
+  const home = await newWanted(provider, { size: 'shared' })
+  const insideAt = (address: string) => ({ ...home, generation: 2, network: { vpc_id: '1000', address } })
+  const inside = insideAt('10.77.0.2')
+  await settle(provider, home)
+  await ask(provider, home, 'create table kept as select 7 as n')
+  const outside = { vpcs: [], services: [home] }
+  const attached = { vpcs: [], services: [inside] }
+  // An address that was used before is there, and its certificate too: the effects are learnt at another one.
+  const learnt_at = { vpcs: [], services: [insideAt('10.77.0.3')] }
+  expect(await killEverywhere(world, provider, outside, attached, learnt_at)).toContain('VPC address: add')
+  expect(await askIn(world, provider, '1000', inside, 'select n from kept')).toBe('7')
+  expect(await killEverywhere(world, provider, attached, outside)).toContain('postmaster: spawn')
+  expect(await ask(provider, home, 'select n from kept')).toBe('7')
+  await expect(loginIn(world, provider, '1000', inside)).rejects.toThrow(/ECONNREFUSED/)
+  await provider.close()
+})
+
+/** From the one to the other: undisturbed once, to learn the effects; back; and then with a death at each of them. */
+async function killEverywhere(
+  world: World,
+  provider: LocalProvider,
+  before: Wish,
+  after: Wish,
+  learnt_at = after,
+): Promise<string[]> {
+  const settleAll = async ({ vpcs, services }: Wish) => {
+    await Promise.all(vpcs.map((vpc) => settleVpc(provider, vpc)))
+    for (const service of services) await settle(provider, service)
+  }
+  await settleAll(before)
+  const { effects } = await run(world, learnt_at)
+  await settleAll(before)
+  for (const [at, effect] of effects.entries()) {
+    // The one before died at its own effect, which is thus done first; a row of equal ones is counted from there.
+    const nth = effects[at - 1] === effect ? 2 : 1
+    const { killed } = await run(world, after, { effect, nth })
+    expect(killed, effect).toBe(true)
+  }
+  await settleAll(after)
+  return effects
+}
+
+async function run(
+  world: World,
+  wish: Wish,
+  kill_at?: Task['kill_at'],
+): Promise<{ effects: string[]; killed: boolean }> {
+  const program = join(import.meta.dirname, 'kill-main.ts')
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program], {
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: join(import.meta.dirname, '../..', 'node_modules', '.cache', 'howdah'),
+    },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const { directory, installation_id } = world
+  const ended = once(child, 'close')
+  child.stdin.end(JSON.stringify({ directory, installation_id, ...wish, ...(kill_at && { kill_at }) }))
+  const effects = (await text(child.stdout))
+    .split('\n')
+    .filter((name) => name !== '' && !name.startsWith('provider folder'))
+  await ended
+  if (child.signalCode === null) expect(child.exitCode).toBe(0)
+  return { effects, killed: child.signalCode === 'SIGKILL' }
+}

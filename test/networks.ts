@@ -1,0 +1,42 @@
+// The networks that an installation of a test has made on this host, and their removal without its server: found by the
+// installation's own id, so nobody else's are ever touched.
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { metricOf, namespaces_directory, vpcOf } from '#providers/local/vpc/name.ts'
+
+/** As many as a test may make: a route on the host outlives its namespace when a server dies in between. */
+const vpc_ids_max = 500
+const first_vpc_id = 1000
+
+export function listNamespaces(installation_id: string): string[] {
+  try {
+    return readdirSync(namespaces_directory).filter((name) => vpcOf({ installation_id }, name) !== undefined)
+  } catch {
+    return [] // nobody has ever made one here
+  }
+}
+
+export function removeNetworks(installation_id: string): void {
+  for (const namespace of listNamespaces(installation_id)) ip('netns', 'delete', namespace)
+  for (const { cidr, metric } of listBarriers(installation_id)) {
+    ip('route', 'delete', 'unreachable', cidr, 'metric', String(metric))
+  }
+}
+
+export function listBarriers(installation_id: string): { cidr: string; metric: number }[] {
+  const ids = Array.from({ length: vpc_ids_max }, (_, index) => String(first_vpc_id + index))
+  const metrics = new Set(ids.map((vpc_id) => metricOf({ installation_id }, vpc_id)))
+  const lines = ip('route', 'show', 'type', 'unreachable').split('\n')
+  return lines
+    .map((line) => ({ cidr: line.split(' ')[1] ?? '', metric: Number(/ metric (\d+)/.exec(line)?.[1]) }))
+    .filter(({ metric }) => metrics.has(metric))
+}
+
+/** A host without the program has no networks of ours. */
+function ip(...words: string[]): string {
+  try {
+    return execFileSync('ip', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+  } catch {
+    return ''
+  }
+}

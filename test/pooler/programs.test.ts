@@ -1,0 +1,114 @@
+// A host that lacks PgBouncer and HAProxy: what is said, and what the first start as root does about it. The programs are hidden
+// in a mount namespace of the test's own, where apt-get and the like are scripts that write down how they were called.
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { repository } from '#test/e2e/howdah.ts'
+
+const can_hide = spawnSync('unshare', ['-m', 'true']).status === 0
+
+let folder = ''
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'howdah-test-programs-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+test.skipIf(!can_hide)('without PgBouncer a pooler is refused with a sentence that says how to get it', () => {
+  const { stdout } = runHidden(`
+    import { poolerRefusal } from '${repository}/providers/local/pooler/pooler.ts'
+    console.log(await poolerRefusal())`)
+  expect(stdout).toContain('needs PgBouncer, which this host does not have; install it with apt-get install pgbouncer')
+})
+
+test.skipIf(!can_hide)(
+  'without HAProxy a set of several nodes is refused with a sentence that says how to get it',
+  () => {
+    const { stdout } = runHidden(`
+    import { balancerRefusal } from '${repository}/providers/local/replica-set/balancer.ts'
+    console.log(await balancerRefusal())`)
+    expect(stdout).toContain('needs HAProxy, which this host does not have; install it with apt-get install haproxy')
+  },
+)
+
+test.skipIf(!can_hide)('the first start as root installs what is missing once, and leaves no daemon of it', () => {
+  // At first it has no lists of packages, as in an image.
+  fake('apt-get', `case "$*" in *update*) touch ${folder}/lists ;; *install*) test -e ${folder}/lists ;; esac`)
+  fakeDaemons()
+  const first = setUp()
+  expect(first).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/^Howdah: installing pgbouncer, haproxy .*\n$/),
+  })
+  const calls = callsOf('apt-get')
+  expect(calls.map((call) => / (update|install.*)$/.exec(call)?.[1])).toEqual([
+    'install -y --no-install-recommends --download-only pgbouncer haproxy',
+    'update',
+    'install -y --no-install-recommends --download-only pgbouncer haproxy',
+    'install -y --no-install-recommends pgbouncer haproxy',
+  ])
+  const stopped = [...callsOf('systemctl'), ...callsOf('service'), ...callsOf('update-rc.d')].join('\n')
+  for (const daemon of ['pgbouncer', 'haproxy']) expect(stopped).toContain(daemon)
+  // Nothing was installed by a script; it is not tried a second time.
+  expect(setUp()).toMatchObject({ status: 0, stderr: '' })
+  expect(callsOf('apt-get')).toEqual(calls)
+})
+
+test.skipIf(!can_hide)('an installation that fails is a warning, and one that was killed is finished', () => {
+  fake('apt-get', 'exit 100')
+  fakeDaemons()
+  expect(setUp()).toMatchObject({ status: 0, stderr: expect.stringContaining('could not install pgbouncer, haproxy') })
+  writeFileSync(join(folder, 'marker'), 'installing haproxy')
+  const calls = callsOf('apt-get')
+  expect(setUp().status).toBe(0)
+  expect([...callsOf('systemctl'), ...callsOf('service')].at(-1)).toContain('haproxy')
+  expect(callsOf('apt-get')).toEqual(calls)
+  expect(readFileSync(join(folder, 'marker'), 'utf8')).toBe('tried')
+})
+
+const setUp = () =>
+  runHidden(`
+    import { ensurePrograms } from '${repository}/bin/programs.mjs'
+    ensurePrograms('${folder}/marker')`)
+
+function runHidden(script: string) {
+  writeFileSync(join(folder, 'script.ts'), script)
+  // A file that nobody may run, in the place of each.
+  const hide = ['pgbouncer', 'haproxy'].map(
+    (name) => `! test -e /usr/sbin/${name} || mount --bind /dev/null /usr/sbin/${name}`,
+  )
+  const words = [
+    '-m',
+    'sh',
+    '-ec',
+    [...hide, 'exec "$@"'].join('; '),
+    'sh',
+    process.execPath,
+    join(folder, 'script.ts'),
+  ]
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
+  return spawnSync('unshare', words, { encoding: 'utf8', env })
+}
+
+function fake(program: string, script: string): void {
+  const path = join(folder, program)
+  writeFileSync(path, `#!/bin/sh\necho "$*" >> ${path}.calls\n${script}\n`)
+  chmodSync(path, 0o755)
+}
+
+function fakeDaemons(): void {
+  for (const program of ['systemctl', 'service', 'update-rc.d']) fake(program, '')
+}
+
+function callsOf(program: string): string[] {
+  try {
+    return readFileSync(join(folder, `${program}.calls`), 'utf8')
+      .trim()
+      .split('\n')
+  } catch {
+    return []
+  }
+}

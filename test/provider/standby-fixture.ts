@@ -1,0 +1,35 @@
+// What the tests of replicas share: wishes for them, and what can be seen of them from outside.
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { ask, type World } from './service-fixture.ts'
+
+export function withReplicas(
+  wanted: WantedService,
+  generation: number,
+  replica_count: number,
+  sync_replica_count: number,
+): WantedService {
+  return { ...wanted, generation, ha: { replica_count, sync_replica_count, switchovers: 0 } }
+}
+
+export const homeOf = (world: World, { service_id }: WantedService) => join(world.directory, 'services', service_id)
+
+export const dataOf = (world: World, wanted: WantedService, node: number) =>
+  join(homeOf(world, wanted), node === 0 ? '' : `node-${node}`, 'data')
+
+export async function nodePid(world: World, wanted: WantedService, node: number): Promise<number> {
+  return Number((await readFile(join(dataOf(world, wanted, node), 'postmaster.pid'), 'utf8')).split('\n')[0])
+}
+
+export async function nodeFoldersOf(world: World, wanted: WantedService): Promise<string[]> {
+  return (await readdir(homeOf(world, wanted))).filter((name) => name.startsWith('node-')).toSorted()
+}
+
+/** By the primary's own word: who follows it, and how. */
+export async function standbysOf(provider: LocalProvider, wanted: WantedService): Promise<Record<string, string>> {
+  const sql = `select coalesce(json_object_agg(application_name, state order by application_name), '{}')::text
+    from pg_stat_replication`
+  return JSON.parse(await ask(provider, wanted, sql)) as Record<string, string> // as the statement makes it
+}

@@ -1,0 +1,116 @@
+// Whatever happens to a replica, it comes back by itself and its primary serves meanwhile: killed, hung, damaged, or its
+// data gone. Real PostgreSQL, provider calls alone.
+import { readdirSync, readlinkSync } from 'node:fs'
+import { open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { placeOf } from '#providers/local/layout.ts'
+import type { LocalProvider } from '#providers/local/local.ts'
+import { withSuperuser } from '#providers/local/postgres/superuser.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { until } from '#test/until.ts'
+import { as_root, ask, newWanted, settle, useWorlds, type World } from './service-fixture.ts'
+import { dataOf, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
+
+const { newWorld } = useWorlds()
+
+test('a replica that was killed, lost its data or is damaged is back, and its primary serves meanwhile', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)
+  await settle(provider, wanted)
+  await ask(provider, wanted, 'create table t as select 7 as n')
+  const data = dataOf(world, wanted, 1)
+  const setbacks = [
+    { what: 'killed', harm: async (pid: number) => process.kill(pid, 'SIGKILL') },
+    { what: 'without data', harm: () => rm(data, { recursive: true, force: true }) },
+    {
+      what: 'damaged',
+      harm: async (pid: number) => {
+        process.kill(pid, 'SIGKILL')
+        const control = await open(join(data, 'global', 'pg_control'), 'r+')
+        await control.truncate(100)
+        await control.close()
+      },
+    },
+  ]
+  for (const { what, harm } of setbacks) {
+    const pid = await nodePid(world, wanted, 1)
+    await harm(pid)
+    expect((await provider.applyService(wanted)).state, what).toBe('serving')
+    await untilReplaced(world, provider, wanted, pid)
+    expect(await ask(provider, wanted, 'select n from t')).toBe('7')
+  }
+  expect(await primaryLog(world, wanted)).not.toContain('FATAL')
+})
+
+test('a replica that hangs is started again', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
+  await settle(provider, wanted)
+  const pid = await nodePid(world, wanted, 1)
+  for (const one of processesIn(dataOf(world, wanted, 1))) process.kill(one, 'SIGSTOP')
+  await untilReplaced(world, provider, wanted, pid)
+  // Its commits wait for it, and need not any more.
+  await ask(provider, wanted, 'create table t as select 7 as n')
+  expect(await ask(provider, wanted, 'select n from t')).toBe('7')
+})
+
+test('a replica that was away for longer than WAL is kept for it catches up from the archive', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  const provider = await world.open({ effect: (name) => void effects.push(name) })
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)
+  await settle(provider, wanted)
+  const pid = await nodePid(world, wanted, 1)
+  process.kill(pid, 'SIGKILL')
+  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const files = () => readdirSync(join(place.data, 'pg_wal')).filter((name) => name.length === 24)
+  const first = files().toSorted()[0]
+  await withSuperuser(place, {}, async (client) => {
+    await until(async () => {
+      await client.query(`select pg_terminate_backend(active_pid) from pg_replication_slots where active`)
+      const { rowCount } = await client.query(`select from pg_replication_slots where not active`)
+      return rowCount === 1
+    })
+    await client.query(`select pg_drop_replication_slot('node_1')`)
+    await until(async () => {
+      await client.query(`select pg_logical_emit_message(false, 'test', ''), pg_switch_wal()`)
+      await client.query('checkpoint')
+      return files().toSorted()[0] !== first
+    })
+  })
+  effects.length = 0
+  await untilReplaced(world, provider, wanted, pid)
+  expect(effects).toContain('replication slot: make')
+  expect(effects).not.toContain('copy: files')
+})
+
+async function untilReplaced(world: World, provider: LocalProvider, wanted: WantedService, pid: number): Promise<void> {
+  await until(
+    async () => {
+      const { settled } = await provider.applyService(wanted)
+      return settled && (await nodePid(world, wanted, 1)) !== pid
+    },
+    { what: 'another server of the replica streams', interval_ms: 100 },
+  )
+  expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
+}
+
+function processesIn(folder: string): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.map(Number).filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === folder
+    } catch {
+      return false
+    }
+  })
+}
+
+async function primaryLog(world: World, { service_id }: WantedService): Promise<string> {
+  const folder = join(world.directory, 'services', service_id, 'log')
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+  return (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('')
+}

@@ -1,0 +1,156 @@
+// A replica set beside its service: through a failover and a resize of that, behind a pooler of its own, without a primary
+// for a while, and removed in the middle of being made.
+import { readFile, rm } from 'node:fs/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { ask, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { poolerRefusal } from '#providers/local/pooler/pooler.ts'
+import { dataOf, nodePid as replicaPid, withReplicas } from '#test/provider/standby-fixture.ts'
+import { until } from '#test/until.ts'
+import { startReaders } from './readers.ts'
+import {
+  balancedTest,
+  newFamily,
+  newSet,
+  nodePid,
+  readFrom,
+  readerOf,
+  settleSet,
+  tracesOf,
+  untilRead,
+} from './set-fixture.ts'
+
+const { newWorld } = useWorlds()
+
+test('a set follows the new primary of its service, and its service to another size', async () => {
+  const family = await newFamily(await newWorld())
+  const { provider, world } = family
+  const service = withReplicas(family.service, 2, 1, 1)
+  await settle(provider, service)
+  const set = await newSet({ ...family, service })
+  await settleSet(provider, set)
+  const reader = await readerOf(provider, set)
+  process.kill(await postmasterPid(world, service), 'SIGKILL')
+  await settle(provider, service)
+  expect(await ask(provider, service, 'show data_directory')).toContain('node-1')
+  await ask(provider, service, 'insert into t values (8)')
+  await untilRead(provider, set, 'select sum(n) from t', '15')
+  // The reader who was there before has noticed nothing.
+  expect((await reader.query('select sum(n)::int from t')).rows).toEqual([{ sum: 15 }])
+  await reader.end()
+
+  const resized = { ...service, generation: 3, size: { cpu_millis: 500, memory_gbs: 2 } }
+  await settle(provider, resized)
+  expect(await settleSet(provider, { ...set, service: resized })).toMatchObject({ state: 'serving' })
+  await ask(provider, resized, 'insert into t values (9)')
+  await untilRead(provider, set, 'select sum(n) from t', '24')
+  expect(await readFrom(provider, set, 'show shared_buffers')).toBe('32MB')
+})
+
+balancedTest(
+  'nodes that know more than the new primary are copied anew, and readers are served meanwhile',
+  async () => {
+    const family = await newFamily(await newWorld())
+    const { provider, world } = family
+    const service = withReplicas(family.service, 2, 1, 0)
+    await settle(provider, service)
+    const set = await newSet({ ...family, service }, { nodes: 2 })
+    await settleSet(provider, set)
+    // A replica that gets nothing any more, and a commit that only the set has when the primary is lost with its disk.
+    const receiver = await receiverOf(await replicaPid(world, service, 1))
+    process.kill(receiver, 'SIGSTOP')
+    await ask(provider, service, 'insert into t values (8)')
+    for (const _ of [0, 1]) await untilRead(provider, set, 'select sum(n) from t', '15')
+    process.kill(await postmasterPid(world, service), 'SIGKILL')
+    process.kill(receiver, 'SIGKILL')
+    await rm(dataOf(world, service, 0), { recursive: true })
+    const readers = startReaders(provider, set, 'select sum(n) from t', 1)
+    await settle(provider, service)
+    expect(await ask(provider, service, 'select sum(n) from t')).toBe('7')
+    const { happenings } = await settleSet(provider, set)
+    expect(happenings.map(({ message }) => message.split(':')[0])).toEqual(
+      expect.arrayContaining(['Replica 0 is copied anew', 'Replica 1 is copied anew']),
+    )
+    for (const _ of [0, 1]) await untilRead(provider, set, 'select sum(n) from t', '7')
+    await readers.end()
+    expect(Math.max(...readers.attempts)).toBeLessThanOrEqual(3)
+  },
+)
+
+balancedTest('the pooler of a set leads to all of its nodes, and to the others when one is killed', async (context) => {
+  if ((await poolerRefusal()) !== undefined) context.skip()
+  const family = await newFamily(await newWorld())
+  const { provider, world, service } = family
+  const taken = new Set([service.endpoint.port])
+  const plain = await newSet(family, { nodes: 2 })
+  const pooler = await provider.newEndpoint(taken.add(plain.endpoint.port))
+  const set = { ...plain, pooler }
+  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
+  const pooled = (database: string) =>
+    ask(provider, { ...service, endpoint: pooler }, 'show data_directory', { database })
+  const answering = new Set<string>()
+  await until(async () => answering.add(await pooled('tsdb')).add(await pooled('tsdb_transaction')).size === 2)
+  process.kill(await nodePid(world, set, 1), 'SIGKILL')
+  await until(async () => (await pooled('tsdb_transaction')) !== '', { what: 'the pooler goes on with the other node' })
+  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving' })
+  expect(await settleSet(provider, plain)).toMatchObject({ state: 'serving' })
+  await expect(pooled('tsdb')).rejects.toThrow(/ECONNREFUSED/)
+})
+
+test('a set serves on, and comes up again, while its service has no primary', async () => {
+  const family = await newFamily(await newWorld())
+  const { provider, world, service } = family
+  const set = await newSet(family)
+  await settleSet(provider, set)
+  process.kill(await postmasterPid(world, service), 'SIGKILL')
+  process.kill(await nodePid(world, set), 'SIGKILL')
+  await until(async () => (await provider.applyReplicaSet(set)).state === 'serving', { what: 'it serves again' })
+  expect(await provider.applyReplicaSet(set)).toMatchObject({ state: 'serving', settled: false })
+  expect(await readFrom(provider, set, 'select n from t')).toBe('7')
+  await settle(provider, service)
+  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving' })
+})
+
+test('several nodes at every address of the host are refused with a sentence', async () => {
+  const family = await newFamily(await newWorld())
+  const { port } = await family.provider.newEndpoint(new Set([family.service.endpoint.port]))
+  const set = await newSet(family, { nodes: 2, endpoint: { host: '0.0.0.0', port } })
+  const seen = await family.provider.applyReplicaSet(set)
+  expect(seen).toMatchObject({ state: 'absent', settled: false })
+  expect(seen.waiting_for).toContain('set the service host to one')
+})
+
+test('a set that is deleted while its first node is copied leaves nothing', async () => {
+  const { promise: copying, resolve: begun } = Promise.withResolvers<void>()
+  const { promise: may_go_on, resolve: goOn } = Promise.withResolvers<void>()
+  onTestFinished(() => goOn())
+  let armed = false
+  const family = await newFamily(await newWorld(), {
+    effect: async (name) => {
+      if (!armed || name !== 'copy: files') return
+      begun()
+      await may_go_on
+    },
+  })
+  const { provider, world, service } = family
+  await settle(provider, service)
+  const set = await newSet(family)
+  armed = true
+  expect(await provider.applyReplicaSet(set)).toMatchObject({ state: 'absent', settled: false })
+  await copying
+  const gone = provider.applyReplicaSet({ ...set, deleted: true })
+  goOn()
+  expect(await gone).toMatchObject({ state: 'absent', settled: true })
+  expect(await tracesOf(world, set)).toEqual([])
+  expect(await ask(provider, service, 'select count(*) from pg_replication_slots')).toBe('0')
+})
+
+/** The process of a replica that takes in what its primary sends. */
+async function receiverOf(postmaster: number): Promise<number> {
+  const children = (await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8'))
+    .split(' ')
+    .filter(Boolean)
+  for (const pid of children) {
+    if ((await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('walreceiver')) return Number(pid)
+  }
+  throw new Error(`the postmaster ${postmaster} has no walreceiver`)
+}
