@@ -63,6 +63,20 @@ export function storeIsAway(error: unknown): boolean {
   )
 }
 
+const deadlocks_max = 10
+
+/** A statement or transaction that meets others half-way: who is chosen to give way has done nothing, and tries again. */
+export async function despiteDeadlocks<T>(work: () => Promise<T>): Promise<T> {
+  for (let met = 1; ; met += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      const deadlock = error instanceof Error && 'code' in error && error.code === '40P01'
+      if (!deadlock || met === deadlocks_max) throw error
+    }
+  }
+}
+
 /** True when a statement names, or would remove, what another row depends on. */
 export function isForeignKeyViolation(error: unknown): error is Error & { constraint?: string } {
   return error instanceof Error && 'code' in error && error.code === '23503'

@@ -127,7 +127,9 @@ export function storyOf(row: ServiceRow, seen: ObservedService): { kind: string;
   const settled_now = seen.settled && row.settled_generation < row.generation
   if (settled_now) story.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
   const should_serve = row.settled_generation > 0 && row.power === 'on' && row.deleted_at === null
-  if (should_serve && row.state === 'serving' && seen.state === 'not_serving' && !settled_now) {
+  // Also after a look that failed: whatever recovers was unstable before.
+  const served = row.state === 'serving' || row.state === 'unknown'
+  if (should_serve && served && seen.state === 'not_serving' && !settled_now) {
     story.push({ kind: 'unstable', message: 'the service does not answer' })
   }
   if (should_serve && row.state === 'not_serving' && seen.state === 'serving' && !settled_now) {

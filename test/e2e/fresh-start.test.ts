@@ -94,7 +94,7 @@ test('stop --all leaves nothing running', async () => {
   expect(listPids(data_dir)).toEqual([])
 })
 
-const tokens = /\b[A-Z2-9]{16}\.[\w-]{40}\b/g
+const tokens = /\b[A-Z2-9]{16}\.[\w-]{40}(?![\w-])/g
 
 function printedLines(output: string): string[] {
   const lines = output.split('\n').map((line) => line.trim())

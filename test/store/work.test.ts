@@ -193,3 +193,29 @@ async function someoneWaitsForLock(): Promise<boolean> {
   )
   return row?.found === true
 }
+
+test('a look that meets somebody who holds the queue the other way round gives way, and is written all the same', async () => {
+  await nudge(db, kind, 'own')
+  const one = await claimOne()
+  await nudge(db, kind, 'another')
+  const own_held = Promise.withResolvers<void>()
+  const another_held = Promise.withResolvers<void>()
+  const other = db.transaction(async (tx) => {
+    // Whoever notices first gives way: that is the look.
+    await tx.query(`set local deadlock_timeout = '1min'`)
+    await nudge(tx, kind, 'own')
+    own_held.resolve()
+    await another_held.promise
+    await nudge(tx, kind, 'another')
+  })
+  let saves = 0
+  const ended = settle(db, one, well, async (tx) => {
+    saves += 1
+    await own_held.promise
+    await nudge(tx, kind, 'another')
+    another_held.resolve()
+  })
+  expect(await ended).toBe(true)
+  await other
+  expect(saves).toBe(2)
+})
