@@ -34,7 +34,8 @@ test.skipIf(why)(`everything of a service moves with it, and fails over inside${
   const set_network = { ...at('10.77.0.4').network, pooler_address: '10.77.0.5' }
   const set_inside = { ...set, generation: 2, network: set_network, service: inside }
   await settle(provider, inside)
-  await settleSet(provider, set_inside)
+  // A move is no accident of anybody.
+  expect((await settleSet(provider, set_inside)).happenings).toEqual([])
   for (const address of ['10.77.0.2', '10.77.0.3', '10.77.0.4', '10.77.0.5']) {
     expect(await askIn(world, provider, '1000', at(address), 'select n from kept')).toBe('7')
   }

@@ -9,6 +9,7 @@ import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeOf, type Place } from '../layout.ts'
 import { answers } from '../ha/liveness.ts'
 import type { LocalHost } from '../local-host.ts'
+import { inForce } from '../postgres/port-in-force.ts'
 import { ensureNodesKilled, isBeingMade, listNodeFolders } from '../ha/nodes.ts'
 import { ensureKilled, findPostmaster } from '../postgres/process.ts'
 import {
@@ -132,9 +133,11 @@ type Loss = 'absent' | 'ended' | 'hangs'
 async function lossOf(place: Place): Promise<Loss | undefined> {
   const { postmaster, died } = await findPostmaster(place)
   if (!postmaster?.ready) return died ? 'ended' : 'absent'
+  // One that is about to move into a VPC, or out of one, still listens where it was.
+  const socket_path = socketOf(await inForce(place))
   // Twice, because the machine may be very busy.
-  if (await answers(socketOf(place), answer_within_ms)) return undefined
-  return (await answers(socketOf(place), answer_within_ms)) ? undefined : 'hangs'
+  if (await answers(socket_path, answer_within_ms)) return undefined
+  return (await answers(socket_path, answer_within_ms)) ? undefined : 'hangs'
 }
 
 function storyOf(node: number, lost: Loss | undefined): Happening[] {
