@@ -9,9 +9,10 @@ import { Fault, type FaultCode } from '#contract/fault.ts'
 import { addressOf } from '../admission.ts'
 import { insertLogin } from '../audit/store.ts'
 import { findAccount, noteLogin } from './accounts.ts'
+import type { ExternalLogin } from './external-login.ts'
 import { csrfFor, type Form, formOf } from './form.ts'
 import type { OauthParts } from './oauth-parts.ts'
-import { confirmPage, loginPage } from './pages.ts'
+import { confirmPage, elsewherePage, loginPage } from './pages.ts'
 import type { Provider } from './provider.ts'
 import { removeSessionNamed } from './records.ts'
 import { findUser } from './users.ts'
@@ -34,7 +35,7 @@ export function serveLogin(scope: FastifyInstance, parts: OauthParts): void {
   scope.get(login_path, async (request, reply) => {
     const login = await openLogin(parts, request, reply)
     if (login.interaction.prompt.name !== 'login') return askConsent(login)
-    return parts.external === undefined ? showLogin(login, {}) : parts.external.begin(login)
+    return parts.external === undefined ? showLogin(login, {}) : sendElsewhere(login, parts.external)
   })
   scope.post(login_path, { config: { reads_forms: true } }, async (request, reply) => {
     const login = await openLogin(parts, request, reply)
@@ -90,6 +91,13 @@ async function showLogin(
       message,
     }),
   )
+}
+
+async function sendElsewhere({ interaction, reply }: Login, external: ExternalLogin): Promise<FastifyReply> {
+  const url = await external.begin(interaction.uid)
+  if (interaction.deviceCode === undefined) return reply.redirect(url, 303)
+  // A form led here, and browsers follow forms to nowhere but this site: people follow a link.
+  return reply.type('text/html; charset=utf-8').send(elsewherePage({ issuer: external.issuer, url }))
 }
 
 async function logIn(login: Login, form: Form): Promise<FastifyReply> {

@@ -12,6 +12,7 @@ import type { Installation } from '../installation.ts'
 import type { Log } from '../log.ts'
 import { addressKey, newRateLimit } from '../rate-limit.ts'
 import { newExternalLogin } from './external-login.ts'
+import { serveExternalLogin } from './external-routes.ts'
 import { readForms } from './form.ts'
 import { newKeys } from './keys.ts'
 import { serveLogin } from './login.ts'
@@ -82,7 +83,7 @@ function serveOauth(scope: FastifyInstance, parts: OauthParts, limited: boolean)
   readForms(scope)
   serveLogin(scope, parts)
   if (parts.external === undefined) servePasswords(scope, parts)
-  else parts.external.serve(scope, parts)
+  else serveExternalLogin(scope, parts, parts.external)
   mountProvider(scope, parts)
 }
 
