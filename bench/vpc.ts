@@ -151,7 +151,7 @@ function begin({ data_dir }: Bench, vpc_id: string | undefined, order: Order) {
   const place = { installation_id, directory: join(data_dir, 'local') }
   const prefix = vpc_id === undefined ? [] : namespaceAt(place, vpc_id).enter
   const client = join(import.meta.dirname, 'vpc-client.ts')
-  const [program = '', ...args] = [...prefix, process.execPath, '--disable-warning=ExperimentalWarning', client]
+  const [program, ...args] = [...prefix, process.execPath, '--disable-warning=ExperimentalWarning', client]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify(order))
   let last = ''

@@ -246,7 +246,7 @@ async function askInside(vpc_id: string, host: string, password: string): Promis
     await client.end()`
   const { installation_id, local_directory } = await openInstallation(howdah.config.data_dir)
   const { enter } = namespaceAt({ installation_id, directory: local_directory }, vpc_id)
-  const [program = '', ...words] = [...enter, process.execPath, '--input-type=module', '--eval', script]
+  const [program, ...words] = [...enter, process.execPath, '--input-type=module', '--eval', script]
   const ca = await (await fetch(`${howdah.server.api_url}/ca.pem`)).text()
   const env = { PATH: process.env['PATH'], HOST: host, CA: ca, PASSWORD: password }
   return (await promisify(execFile)(program, words, { env, cwd: import.meta.dirname })).stdout.trim()

@@ -28,6 +28,11 @@ test.skipIf(why).each([
     /cannot be in a VPC: .*CAP_SYS_ADMIN and CAP_NET_ADMIN; .*run it as root, such as by a systemd unit/,
   )
   expect(seen).toMatchObject({
+    doctor: {
+      supported: false,
+      finding: expect.stringContaining('CAP_SYS_ADMIN'),
+      remedy: expect.stringContaining('root'),
+    },
     refusal,
     made: { settled: false, waiting_for: refusal, peers: [] },
     deleted: { settled: true },

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { readlink, rename, rm, symlink } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses } from '../daemon.ts'
-import { ensureRemoved, type Effect } from '../effect.ts'
+import { ensureRemoved, statIfThere, type Effect } from '../effect.ts'
 import { holderOf, isRoot } from './namespace.ts'
 
 export type NetworksHolder = { ensure(): Promise<void>; end(): Promise<void> }
@@ -46,7 +46,7 @@ async function ensureHolder(place: Place): Promise<void> {
 
 async function spawnHolder(place: Place): Promise<number> {
   const script = `${own_run} && exec -a "$0" sleep infinity`
-  const [program = '', ...args] = [...unshare_words, 'bash', '-c', script, titleOf(place)]
+  const [program, ...args] = [...unshare_words, 'bash', '-c', script, titleOf(place)]
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
   const child = spawn(program, args, { cwd: '/', env, detached: true, stdio: 'ignore' })
   let broken: Error | undefined
@@ -62,7 +62,7 @@ async function spawnHolder(place: Place): Promise<number> {
 }
 
 async function endHolders(place: Place): Promise<void> {
-  const belongs = async (pid: number) => (await commandOf(pid)).includes(titleOf(place))
+  const belongs = async (pid: number) => (await commandOf(pid)).includes(titleOf(place)) && (await isOfOurUser(pid))
   const end = { what: 'networks holder: kill', whose: 'the networks', wait_ms: end_wait_ms }
   await endProcesses(place.effect, belongs, end)
   await ensureRemoved(place.effect, 'networks holder link', holderOf(place))
@@ -70,7 +70,12 @@ async function endHolders(place: Place): Promise<void> {
 
 /** It takes this name when all is done. */
 async function isHolder(place: Place, pid: number): Promise<boolean> {
-  return (await commandOf(pid))[0] === titleOf(place)
+  return (await commandOf(pid))[0] === titleOf(place) && (await isOfOurUser(pid))
+}
+
+/** Anybody can call a process what they like. */
+async function isOfOurUser(pid: number): Promise<boolean> {
+  return (await statIfThere(`/proc/${pid}`))?.uid === process.getuid?.()
 }
 
 const titleOf = ({ directory }: Pick<Place, 'directory'>) => `howdah-networks-of:${directory}`
