@@ -1,12 +1,13 @@
 // Bench: attach to a VPC and detach from it, as a polling client sees them and as an application is down meanwhile; and
-// queries at the address in the VPC against the same server on loopback. Both take turns in one run. Root only.
+// queries at the address in the VPC against the same server on loopback. Both take turns in one run, and loopback has two
+// of them, before and after: what these two differ by is the noise of the rest. Root only.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { namespaceOf, namespacePath } from '#providers/local/vpc/name.ts'
+import { namespaceAt } from '#providers/local/vpc/namespace.ts'
 import { atLeast, medianOf, printFigures, spread, timed } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
 import { inPlace } from './place.ts'
@@ -17,6 +18,8 @@ type Endpoint = { host: string; port: number }
 type Subject = { service_id: string; password: string; ca: string; home: Endpoint; inside: Endpoint }
 
 const many = 50
+/** A share of a core would be the limit of what is measured, and hide the network. */
+const unlimited = { cpu_millis: 'shared', memory_gbs: 'shared' }
 
 await inPlace(10, async ({ folder, description, runs }) => {
   await withHowdah(join(folder, 'howdah'), async (bench) => {
@@ -32,7 +35,8 @@ await inPlace(10, async ({ folder, description, runs }) => {
   })
 })
 
-type Turn = { attach_ms: number; down_ms: number; detach_ms: number; at_home: Load; inside: Load; across: Load }
+type Turn = { attach_ms: number; down_ms: number; detach_ms: number } & Record<'at_home' | LoadAt, Load>
+type LoadAt = 'inside' | 'across' | 'home_again'
 
 async function turn(bench: Bench, subject: Subject, own: string, peer: string): Promise<Turn> {
   const { service_id, password, ca, home, inside: address } = subject
@@ -49,15 +53,19 @@ async function turn(bench: Bench, subject: Subject, own: string, peer: string): 
   const inside = await loadAt(own, address)
   const across = await loadAt(peer, address)
   const detach_ms = await timed(() => move(bench, service_id, 'detachFromVPC', {}))
-  return { attach_ms, down_ms, detach_ms, at_home, inside, across }
+  const home_again = await loadAt(undefined, home)
+  return { attach_ms, down_ms, detach_ms, at_home, inside, across, home_again }
 }
 
 function print(turns: readonly Turn[], title: string): void {
-  const compared = (what: string, load: 'inside' | 'across') => {
+  const compared = (what: string, load: LoadAt) => {
     const rates = turns.map((each) => each[load].per_second)
     const latencies = turns.map((each) => each[load].latency_ms)
-    const floor_rates = turns.map(({ at_home }) => at_home.per_second)
-    const floor_latencies = turns.map(({ at_home }) => at_home.latency_ms)
+    const floors = turns.flatMap(({ at_home, home_again }) =>
+      load === 'home_again' ? [at_home] : [at_home, home_again],
+    )
+    const floor_rates = floors.map(({ per_second }) => per_second)
+    const floor_latencies = floors.map(({ latency_ms }) => latency_ms)
     const rate = medianOf(rates) / medianOf(floor_rates)
     // The other way round, so that both are better when they are higher.
     const speed = medianOf(floor_latencies) / medianOf(latencies)
@@ -79,6 +87,7 @@ function print(turns: readonly Turn[], title: string): void {
     { what: 'down while it moves in', ours: of('down_ms') },
     ...compared('inside the VPC', 'inside'),
     ...compared('from a peer', 'across'),
+    ...compared('on loopback once more', 'home_again'),
   ])
 }
 
@@ -92,9 +101,7 @@ async function attachMany(bench: Bench): Promise<void> {
   const service_ids: string[] = []
   for (let at = 0; at < many; at += 1) {
     vpc_ids.push(await newVpc(bench, 2 + at))
-    service_ids.push(
-      (await bench.createService(`bench ${at}`, { cpu_millis: 'shared', memory_gbs: 'shared' })).service_id,
-    )
+    service_ids.push((await bench.createService(`bench ${at}`, unlimited)).service_id)
   }
   for (const service_id of service_ids) await bench.waitFor(service_id, 'READY')
   const took_ms = await timed(() =>
@@ -113,7 +120,7 @@ async function newVpc(bench: Bench, at: number): Promise<string> {
 }
 
 async function newSubject(bench: Bench, own: string): Promise<Subject> {
-  const { service_id, initial_password, endpoint: home } = await bench.createService('bench')
+  const { service_id, initial_password, endpoint: home } = await bench.createService('bench', unlimited)
   if (initial_password === undefined || home === undefined) throw new Error('the answer has no password or no endpoint')
   await bench.waitFor(service_id, 'READY')
   const ca = await (await fetch(`${bench.url}/ca.pem`)).text()
@@ -141,8 +148,8 @@ async function post({ url, token, project_id }: Bench, path: string, body: objec
 /** Runs the client on the host, or inside a VPC. `trying`: it has begun; `answer`: the last line that it printed. */
 function begin({ data_dir }: Bench, vpc_id: string | undefined, order: Order) {
   const installation_id = readFileSync(join(data_dir, 'installation-id'), 'utf8').trim()
-  const prefix =
-    vpc_id === undefined ? [] : ['nsenter', `--net=${namespacePath(namespaceOf({ installation_id }, vpc_id))}`, '--']
+  const place = { installation_id, directory: join(data_dir, 'local') }
+  const prefix = vpc_id === undefined ? [] : namespaceAt(place, vpc_id).enter
   const client = join(import.meta.dirname, 'vpc-client.ts')
   const [program, ...args] = [...prefix, process.execPath, '--disable-warning=ExperimentalWarning', client]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -2,9 +2,10 @@
 // active peers, and nothing else, not even the host's loopback.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { constants } from 'node:os'
-import { namespaceOf, namespacePath } from '#providers/local/vpc/name.ts'
+import { resolve } from 'node:path'
+import { namespaceAt } from '#providers/local/vpc/namespace.ts'
 import { openInstallation } from '#server/installation.ts'
 import { number_form } from '#server/path-id.ts'
 import { listProjects } from '#server/project/store.ts'
@@ -39,32 +40,34 @@ export const vpcExec: Command = {
   positionals: ['vpc_id'],
   rest: 'command …',
   details:
-    'The program has the network of the VPC and everything else as usual; its exit code is passed on. Root only.\n' +
+    'The program has the network of the VPC and everything else as usual; its exit code is passed on. Only for the\n' +
+    'user who runs the server.\n' +
     'Example: howdah vpc exec 1000 -- psql "host=10.20.0.2 user=tsdbadmin dbname=tsdb sslmode=require"',
   run: async ({ config, need, rest }) => {
     const vpc_id = need('vpc_id')
     if (!number_form.test(vpc_id)) throw new UsageError(`a VPC’s id is a number, and ${JSON.stringify(vpc_id)} is none`)
     refuseUnlessInstalled(config)
-    if (process.getuid?.() !== 0) {
+    const owner = statSync(config.data_dir).uid
+    if (process.getuid?.() !== owner) {
       throw new CommandError(
-        'only root can enter the network of a VPC (capability CAP_SYS_ADMIN); repeat this with sudo',
+        `only who runs the server can enter the network of a VPC; repeat this with sudo --user=#${owner}`,
       )
     }
-    const installation = await openInstallation(config.data_dir)
-    const path = namespacePath(namespaceOf(installation, vpc_id))
+    const { installation_id, local_directory } = await openInstallation(config.data_dir)
+    const { path, enter } = namespaceAt({ installation_id, directory: resolve(local_directory) }, vpc_id)
     if (!existsSync(path)) {
       throw new CommandError(
         `VPC ${vpc_id} has no network on this machine; howdah vpc list shows which there are, and a running server makes theirs`,
       )
     }
-    return runInside(path, rest)
+    return runInside([...enter, ...rest])
   },
 }
 
-async function runInside(path: string, command: readonly string[]): Promise<number> {
+async function runInside([program = '', ...args]: readonly string[]): Promise<number> {
   // Howdah's own cache of compiled code is nothing for other programs.
   const { NODE_COMPILE_CACHE: _, ...env } = process.env
-  const child = spawn('nsenter', [`--net=${path}`, '--', ...command], { stdio: 'inherit', env })
+  const child = spawn(program, args, { stdio: 'inherit', env })
   // The terminal sends its signals to the program as well, and the program decides what they mean.
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void child.kill(signal))

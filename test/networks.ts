@@ -2,8 +2,9 @@
 // installation's own id, so nobody else's are ever touched.
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { metricOf, namespaces_directory, vpcOf } from '#providers/local/vpc/name.ts'
+import { metricOf, vpcOf } from '#providers/local/vpc/name.ts'
 
+const namespaces_directory = '/run/netns'
 /** As many as a test may make: a route on the host outlives its namespace when a server dies in between. */
 const vpc_ids_max = 500
 const first_vpc_id = 1000

@@ -31,8 +31,8 @@ export type ProcessOptions = {
   kill_at_effect?: number | string
   /** More flags of the server. */
   flags?: readonly string[]
-  /** Runs as this user and their group; only root can choose. The data directory must be theirs. */
-  uid?: number
+  /** Words before the program, such as those that make it run as another user; the data directory must be theirs. */
+  prefix?: readonly string[]
 }
 
 /** Fulfilled when the server serves; fails, with what it printed, when it ends before. */
@@ -78,12 +78,14 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
 type Facts = { pid: number; url: string; api_url: string; first_token: string | undefined; project_id: string }
 
 function spawnServer(options: ProcessOptions): ChildProcess {
-  const { data_dir, service_ports, database_url, kill_at_effect, flags = [], uid } = options
+  const { data_dir, service_ports, database_url, kill_at_effect, flags = [], prefix = [] } = options
   const script = join(import.meta.dirname, 'server-main.ts')
   const ports = `${service_ports.first}-${service_ports.last}`
   const settings = ['--data-dir', data_dir, '--service-ports', ports, '--log-level', 'error', '--rate-limit', '0']
   const words = ['--port', '0', ...settings, ...flags]
-  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...words], {
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, ...words]
+  const [program = '', ...args] = [...prefix, ...node]
+  return spawn(program, args, {
     env: {
       PATH: process.env['PATH'],
       // Halves what a start costs, and the crash tests start very many.
@@ -92,6 +94,5 @@ function spawnServer(options: ProcessOptions): ChildProcess {
       ...(kill_at_effect !== undefined && { KILL_AT_EFFECT: String(kill_at_effect) }),
     },
     stdio: ['pipe', 'pipe', 'pipe'],
-    ...(uid !== undefined && { uid, gid: uid }),
   })
 }

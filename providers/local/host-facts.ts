@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { removeTree } from './snapshot/copy-tree.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
 import { openLimits } from './limits.ts'
+import { canEndConnections } from './vpc/ip.ts'
 import { networkLack } from './vpc/refusal.ts'
 import { findProgram } from './program.ts'
 
@@ -78,7 +79,12 @@ async function limitsFact(): Promise<HostFact> {
 async function namespacesFact(): Promise<HostFact> {
   const name = 'network namespaces'
   const lack = await networkLack()
-  if (!lack) return { name, supported: true, finding: 'can be made, so services can be in VPCs' }
+  if (!lack) {
+    const ending = (await canEndConnections())
+      ? ''
+      : '; the kernel (CONFIG_INET_DIAG_DESTROY) cannot end connections that a deleted peering cuts off, which end by their own timeouts'
+    return { name, supported: true, finding: `can be made, so services can be in VPCs${ending}` }
+  }
   const { finding, remedy } = lack
   return { name, supported: false, finding: `no service can be in a VPC: ${finding}`, remedy: `${capital(remedy)}.` }
 }

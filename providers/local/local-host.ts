@@ -8,6 +8,7 @@ import type { PostgresInstallation } from './postgres/installation.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { LogRetention } from './log/retention.ts'
+import type { NetworksHolder } from './vpc/holder.ts'
 import type { VpcWatch } from './vpc/watch.ts'
 import type { Watch } from './watch.ts'
 
@@ -28,6 +29,7 @@ export type LocalHost = {
   archive_watch: ArchiveWatch
   balance_watch: BalanceWatch
   vpc_watch: VpcWatch
+  networks_holder: NetworksHolder
   /** Why there are no networks here. */
   networkRefusal(): Promise<string | undefined>
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */

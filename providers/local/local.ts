@@ -30,6 +30,7 @@ import { freePort } from './postgres/port.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
 import { ensureTemplate } from './postgres/template.ts'
+import { newNetworksHolder } from './vpc/holder.ts'
 import { listVpcs } from './vpc/network.ts'
 import { newVpcWatch } from './vpc/watch.ts'
 import { applyVpc, removeAllVpcs } from './vpc/vpc.ts'
@@ -154,6 +155,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     archive_watch: newArchiveWatch(),
     balance_watch: newBalanceWatch(effect),
     vpc_watch: newVpcWatch(),
+    networks_holder: newNetworksHolder({ directory, effect }),
     networkRefusal: newNetworkRefusal(),
     roles_seen: new Map(),
     deaths_told: new Set(),

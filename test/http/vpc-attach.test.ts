@@ -7,12 +7,13 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
-import { namespaceOf, namespacePath } from '#providers/local/vpc/name.ts'
+import { namespaceAt } from '#providers/local/vpc/namespace.ts'
 import { openInstallation } from '#server/installation.ts'
 import { ask } from '../database.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '../data-dir.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
+import { nobody, without_user_namespaces } from '../privileges.ts'
 import { startServerProcess } from '../server-process.ts'
 import { until } from '../until.ts'
 import { type Callers, openCallers } from './callers.ts'
@@ -211,11 +212,11 @@ test.skipIf(why)(`a service that is deleted leaves its VPC, which can be deleted
 test.skipIf(why)(
   `a server without the privilege makes VPCs, and says what it lacks when one is to be used${why}`,
   async () => {
-    const uid = 65_534
     const data_dir = newDataDir()
     onTestFinished(() => removeDataDir(data_dir))
-    chownSync(data_dir, uid, uid)
-    const server = await startServerProcess({ data_dir, service_ports: newServicePorts(), uid })
+    chownSync(data_dir, nobody, nobody)
+    const prefix = without_user_namespaces
+    const server = await startServerProcess({ data_dir, service_ports: newServicePorts(), prefix })
     const call = server.callWith(server.first_token ?? '')
     const project = `/projects/${server.project_id}`
     const vpc = await call<Vpc>('POST', `${project}/vpcs`, { cidr: '10.79.0.0/24', name: 'x', region_code: 'local' })
@@ -225,7 +226,9 @@ test.skipIf(why)(
     await until(async () => (await call('GET', at)).body.status === 'READY')
     const refused = await call('POST', `${at}/attachToVPC`, { vpc_id: vpc.body.id })
     expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST'])
-    expect(refused.body.message).toMatch(/CAP_SYS_ADMIN and CAP_NET_ADMIN.*systemd/)
+    expect(refused.body.message).toMatch(
+      /CAP_SYS_ADMIN and CAP_NET_ADMIN.*let ordinary users have user namespaces.*systemd/,
+    )
     expect((await call('GET', at)).body.status).toBe('READY')
     expect((await call('DELETE', `${project}/vpcs/${vpc.body.id}`)).status).toBe(204)
     await server.end('SIGTERM')
@@ -234,17 +237,17 @@ test.skipIf(why)(
 
 /** As a program inside the VPC would: over TLS, verified by the address. */
 async function askInside(vpc_id: string, host: string, password: string): Promise<string> {
-  const program = `
+  const script = `
     import pg from 'pg'
     const { HOST: host, CA: ca, PASSWORD: password } = process.env
     const client = new pg.Client({ host, port: 5432, user: 'tsdbadmin', database: 'tsdb', password, ssl: { ca } })
     await client.connect()
     console.log((await client.query('select current_user as who')).rows[0].who)
     await client.end()`
-  const installation = await openInstallation(howdah.config.data_dir)
-  const net = `--net=${namespacePath(namespaceOf(installation, vpc_id))}`
-  const words = [net, '--', process.execPath, '--input-type=module', '--eval', program]
+  const { installation_id, local_directory } = await openInstallation(howdah.config.data_dir)
+  const { enter } = namespaceAt({ installation_id, directory: local_directory }, vpc_id)
+  const [program, ...words] = [...enter, process.execPath, '--input-type=module', '--eval', script]
   const ca = await (await fetch(`${howdah.server.api_url}/ca.pem`)).text()
   const env = { PATH: process.env['PATH'], HOST: host, CA: ca, PASSWORD: password }
-  return (await promisify(execFile)('nsenter', words, { env, cwd: import.meta.dirname })).stdout.trim()
+  return (await promisify(execFile)(program, words, { env, cwd: import.meta.dirname })).stdout.trim()
 }

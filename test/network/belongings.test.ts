@@ -9,58 +9,66 @@ import { askIn, newVpc, settleVpc, why_no_networks as why } from './vpc-fixture.
 
 const { newWorld } = useWorlds()
 
-test.skipIf(why)(`everything of a service moves with it, and fails over inside${why}`, async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const bare = await newWanted(provider, { size: 'shared' })
-  const taken = new Set([bare.endpoint.port])
-  const pooler = await provider.newEndpoint(taken)
-  const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
-  const home = { ...bare, ha, pooler }
-  await settle(provider, home)
-  await ask(provider, home, 'create table kept as select 7 as n')
-  taken.add(pooler.port)
-  const own = await provider.newEndpoint(taken)
-  taken.add(own.port)
-  const family = { world, provider, service: home }
-  const set = await newSet(family, { nodes: 2, endpoint: own, pooler: await provider.newEndpoint(taken) })
-  await settleSet(provider, set)
+test.skipIf(why)(
+  `everything of a service moves with it, fails over inside, and moves while it fails over${why}`,
+  async () => {
+    const world = await newWorld()
+    const provider = await world.open()
+    const bare = await newWanted(provider, { size: 'shared' })
+    const taken = new Set([bare.endpoint.port])
+    const pooler = await provider.newEndpoint(taken)
+    const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
+    const home = { ...bare, ha, pooler }
+    await settle(provider, home)
+    await ask(provider, home, 'create table kept as select 7 as n')
+    taken.add(pooler.port)
+    const own = await provider.newEndpoint(taken)
+    taken.add(own.port)
+    const family = { world, provider, service: home }
+    const set = await newSet(family, { nodes: 2, endpoint: own, pooler: await provider.newEndpoint(taken) })
+    await settleSet(provider, set)
 
-  const vpc = newVpc('1000', '10.77.0.0/24')
-  await settleVpc(provider, vpc)
-  const at = (address: string) => ({ network: { vpc_id: '1000', address } })
-  const network = { ...at('10.77.0.2').network, pooler_address: '10.77.0.3' }
-  const inside = { ...home, generation: 2, network }
-  const set_network = { ...at('10.77.0.4').network, pooler_address: '10.77.0.5' }
-  const set_inside = { ...set, generation: 2, network: set_network, service: inside }
-  await settle(provider, inside)
-  // A move is no accident of anybody.
-  expect((await settleSet(provider, set_inside)).happenings).toEqual([])
-  for (const address of ['10.77.0.2', '10.77.0.3', '10.77.0.4', '10.77.0.5']) {
-    expect(await askIn(world, provider, '1000', at(address), 'select n from kept')).toBe('7')
-  }
-  for (const endpoint of [home.endpoint, pooler, set.endpoint]) {
-    await expect(loginTo(provider, { ...home, endpoint })).rejects.toThrow(/ECONNREFUSED/)
-  }
+    const vpc = newVpc('1000', '10.77.0.0/24')
+    await settleVpc(provider, vpc)
+    const at = (address: string) => ({ network: { vpc_id: '1000', address } })
+    const network = { ...at('10.77.0.2').network, pooler_address: '10.77.0.3' }
+    const inside = { ...home, generation: 2, network }
+    const set_network = { ...at('10.77.0.4').network, pooler_address: '10.77.0.5' }
+    const set_inside = { ...set, generation: 2, network: set_network, service: inside }
+    await settle(provider, inside)
+    // A move is no accident of anybody.
+    expect((await settleSet(provider, set_inside)).happenings).toEqual([])
+    for (const address of ['10.77.0.2', '10.77.0.3', '10.77.0.4', '10.77.0.5']) {
+      expect(await askIn(world, provider, '1000', at(address), 'select n from kept')).toBe('7')
+    }
+    for (const endpoint of [home.endpoint, pooler, set.endpoint]) {
+      await expect(loginTo(provider, { ...home, endpoint })).rejects.toThrow(/ECONNREFUSED/)
+    }
 
-  process.kill(await postmasterPid(world, home), 'SIGKILL')
-  await settle(provider, inside)
-  await until(() => askIn(world, provider, '1000', at('10.77.0.3'), `insert into kept values (8) returning n`), {
-    what: 'the pooler leads to the new primary',
-  })
+    process.kill(await postmasterPid(world, home), 'SIGKILL')
+    await settle(provider, inside)
+    await until(() => askIn(world, provider, '1000', at('10.77.0.3'), `insert into kept values (8) returning n`), {
+      what: 'the pooler leads to the new primary',
+    })
 
-  // All their networks are gone, and made anew.
-  execFileSync('ip', ['netns', 'delete', namespaceOf(world, '1000')])
-  await settleVpc(provider, vpc)
-  await settle(provider, inside)
-  await settleSet(provider, set_inside)
-  for (const address of ['10.77.0.3', '10.77.0.5']) {
-    expect(await askIn(world, provider, '1000', at(address), 'select count(*) from kept where n = 7')).toBe('1')
-  }
+    // All their networks are gone, and made anew.
+    execFileSync('ip', ['netns', 'delete', namespaceOf(world, '1000')])
+    await settleVpc(provider, vpc)
+    await settle(provider, inside)
+    await settleSet(provider, set_inside)
+    for (const address of ['10.77.0.3', '10.77.0.5']) {
+      expect(await askIn(world, provider, '1000', at(address), 'select count(*) from kept where n = 7')).toBe('1')
+    }
 
-  await settle(provider, { ...home, generation: 3 })
-  await settleSet(provider, { ...set, generation: 3, service: { ...home, generation: 3 } })
-  for (const endpoint of [home.endpoint, pooler, set.endpoint]) {
-    expect(await ask(provider, { ...home, endpoint }, 'select n from kept where n = 7')).toBe('7')
-  }
-})
+    await settle(provider, { ...home, generation: 3 })
+    await settleSet(provider, { ...set, generation: 3, service: { ...home, generation: 3 } })
+    for (const endpoint of [home.endpoint, pooler, set.endpoint]) {
+      expect(await ask(provider, { ...home, endpoint }, 'select n from kept where n = 7')).toBe('7')
+    }
+
+    // Attached while nobody has noticed yet that the primary is dead.
+    process.kill(await postmasterPid(world, home), 'SIGKILL')
+    await settle(provider, { ...inside, generation: 4 })
+    expect(await askIn(world, provider, '1000', inside, 'select n from kept where n = 7')).toBe('7')
+  },
+)

@@ -1,12 +1,14 @@
 // kill -9 right before every effect of making, peering, attaching, detaching, cutting and deleting. Each verb is carried
 // out by a row of processes, of which each dies one effect further than the one before; the last one is let live. Then
 // everything is as if nobody had died.
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
+import { listPids } from '#test/data-dir.ts'
+import { as_ordinary_user, nobody } from '#test/privileges.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import type { Task } from './kill-main.ts'
 import { askIn, loginIn, newVpc, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
@@ -61,6 +63,24 @@ test.skipIf(why)(`a service that is attached and detached by processes that die 
   await provider.close()
 })
 
+test.skipIf(why)(`networks of an ordinary user that are made by processes that die everywhere${why}`, async () => {
+  const world = await newWorld()
+  execFileSync('chown', ['-R', `${nobody}:${nobody}`, world.directory])
+  const holders = () => listPids(world.directory)
+  const endHolders = () => holders().forEach((pid) => process.kill(pid, 'SIGKILL'))
+  onTestFinished(endHolders)
+  const wish = { vpcs: peered, services: [] }
+  const { effects } = await run(world, wish, undefined, as_ordinary_user)
+  expect(effects.slice(0, 3)).toEqual(['networks holder: spawn', 'networks holder: link', 'network: make'])
+  endHolders()
+  for (const effect of new Set(effects)) {
+    expect((await run(world, wish, { effect, nth: 1 }, as_ordinary_user)).killed, effect).toBe(true)
+  }
+  await run(world, wish, undefined, as_ordinary_user)
+  expect(holders()).toHaveLength(1)
+  expect((await run(world, wish, undefined, as_ordinary_user)).effects).toEqual([])
+})
+
 /** From the one to the other: undisturbed once, to learn the effects; back; and then with a death at each of them. */
 async function killEverywhere(
   world: World,
@@ -90,9 +110,11 @@ async function run(
   world: World,
   wish: Wish,
   kill_at?: Task['kill_at'],
+  prefix: readonly string[] = [],
 ): Promise<{ effects: string[]; killed: boolean }> {
-  const program = join(import.meta.dirname, 'kill-main.ts')
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program], {
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'kill-main.ts')]
+  const [program = '', ...args] = [...prefix, ...node]
+  const child = spawn(program, args, {
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: join(import.meta.dirname, '../..', 'node_modules', '.cache', 'howdah'),

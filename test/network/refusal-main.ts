@@ -1,5 +1,6 @@
 // The program that test/network/refusal.test.ts runs without privileges: what a provider below the directory given as its
 // argument says about networks, as JSON.
+import { hostFacts } from '#providers/local/host-facts.ts'
 import { openLocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 
@@ -25,7 +26,9 @@ const service: WantedService = {
   network: { vpc_id: '1000', address: '10.77.0.2' },
   snapshots: [],
 }
+const facts = await hostFacts({ directory: process.argv[2] ?? '', postgres_directories: [] })
 const seen = {
+  doctor: facts.find(({ name }) => name === 'network namespaces'),
   refusal: await provider.networkRefusal(),
   made: await provider.applyVpc(vpc),
   deleted: await provider.applyVpc({ ...vpc, deleted: true }),

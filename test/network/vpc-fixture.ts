@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
 import { metricOf, namespaceOf } from '#providers/local/vpc/name.ts'
+import { namespaceAt } from '#providers/local/vpc/namespace.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { ObservedVpc, WantedPeer, WantedService, WantedVpc } from '#providers/provider.ts'
 import { as_root, type World } from '#test/provider/service-fixture.ts'
@@ -38,8 +39,8 @@ export async function settleVpc(provider: LocalProvider, wanted: WantedVpc): Pro
 
 /** Runs a program in the VPC and returns what it printed. */
 export async function runIn(world: World, vpc_id: string, command: readonly string[]): Promise<string> {
-  const args = [`--net=/run/netns/${namespaceOf(world, vpc_id)}`, '--', ...command]
-  return (await promisify(execFile)('nsenter', args)).stdout
+  const [program = '', ...args] = [...namespaceAt(world, vpc_id).enter, ...command]
+  return (await promisify(execFile)(program, args)).stdout
 }
 
 export type Session = {
@@ -59,7 +60,8 @@ export async function loginIn(
 ): Promise<Session> {
   const client = new URL('vpc-client.ts', import.meta.url).pathname
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', client, network?.address ?? '']
-  const child = spawn('nsenter', [`--net=/run/netns/${namespaceOf(world, vpc_id)}`, '--', ...node], {
+  const [program = '', ...args] = [...namespaceAt(world, vpc_id).enter, ...node]
+  const child = spawn(program, args, {
     env: { ...process.env, AUTHORITY: provider.authority_pem },
     stdio: ['pipe', 'pipe', 'inherit'],
   })

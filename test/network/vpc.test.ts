@@ -89,24 +89,21 @@ test.skipIf(why)(`what somebody takes away by hand is noticed and made again${wh
   await provider.close()
 })
 
-test.skipIf(why)(`fifty VPCs, and a full mesh of ten of them${why}`, async () => {
+test.skipIf(why)(`a full mesh of ten VPCs${why}`, async () => {
   const world = await newWorld()
   const provider = await world.open()
-  const vpcs = Array.from({ length: 50 }, (_, at) => newVpc(String(1000 + at), `10.${100 + at}.0.0/16`))
-  await Promise.all(vpcs.map((vpc) => settleVpc(provider, vpc)))
-  expect((await provider.listVpcs()).toSorted()).toEqual(vpcs.map(({ vpc_id }) => vpc_id))
-  const mesh = vpcs.slice(0, 10)
-  const meshed = mesh.map((vpc) =>
+  const vpcs = Array.from({ length: 10 }, (_, at) => newVpc(String(1000 + at), `10.${100 + at}.0.0/16`))
+  const meshed = vpcs.map((vpc) =>
     newVpc(
       vpc.vpc_id,
       vpc.cidr,
-      mesh.filter((each) => each !== vpc),
+      vpcs.filter((each) => each !== vpc),
     ),
   )
-  // Both sides at once: each finds what the other has made, or makes it.
-  await Promise.all(meshed.map((vpc) => settleVpc(provider, vpc)))
+  // All sides at once: each finds what the other has made, or makes it.
+  const seen = await Promise.all(meshed.map((vpc) => settleVpc(provider, vpc)))
+  for (const { peers } of seen) expect(peers).toHaveLength(9)
   for (const vpc of meshed) {
-    expect((await provider.applyVpc(vpc)).peers).toHaveLength(9)
     expect((await runIn(world, vpc.vpc_id, ['ip', 'route'])).trim().split('\n')).toHaveLength(10)
   }
   await Promise.all(vpcs.map((vpc) => settleVpc(provider, { ...vpc, deleted: true })))

@@ -1,10 +1,11 @@
 // The host's own way to the range of a VPC: there must be none. Without this route a program on the host that dials an
 // address of the VPC would reach whoever has that address outside, by the default route. Every VPC has a route of its
-// own, told apart by its metric, so that VPCs with the same range never share one.
+// own, told apart by its metric, so that VPCs with the same range never share one. An ordinary user cannot bar the host.
 import type { WantedVpc } from '../../provider.ts'
 import type { Effect } from '../effect.ts'
 import { changeNetwork, listUnreachable } from './ip.ts'
 import { metricOf, type Named } from './name.ts'
+import { isRoot } from './namespace.ts'
 
 type Host = Named & { effect: Effect }
 
@@ -12,6 +13,7 @@ type Host = Named & { effect: Effect }
 const protocol = '172'
 
 export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Promise<void> {
+  if (!isRoot()) return
   const metric = metricOf(host, vpc_id)
   const found = (await listUnreachable(protocol)).filter((route) => route.metric === metric)
   if (found.some(({ dst }) => dst === cidr)) return
@@ -20,6 +22,7 @@ export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Pr
 }
 
 export async function ensureBarrierGone(host: Host, vpc_id: string): Promise<void> {
+  if (!isRoot()) return
   const metric = metricOf(host, vpc_id)
   const found = (await listUnreachable(protocol)).filter((route) => route.metric === metric)
   if (found.length === 0) return

@@ -2,6 +2,8 @@
 // process is what costs. It knows the answers' form and no meaning.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { own_run, unshare_words } from './holder.ts'
+import { isRoot, type Namespace } from './namespace.ts'
 
 /** Only a kernel in trouble takes so long. */
 const timeout_ms = 10_000
@@ -18,29 +20,29 @@ export type IpRoute = { type?: string; dst: string; dev?: string; protocol?: str
 export type IpRule = { priority: number; iif?: string; action?: string }
 
 /** Changes a namespace, or the host where none is named, line by line; the first line that fails ends it. */
-export async function changeNetwork(namespace: string | undefined, lines: readonly string[]): Promise<void> {
-  await run('ip', [...inside(namespace), '-batch', '-'], lines)
+export async function changeNetwork(namespace: Namespace | undefined, lines: readonly string[]): Promise<void> {
+  await run([...ipIn(namespace), '-batch', '-'], lines)
 }
 
-export async function makeNamespace(namespace: string): Promise<void> {
-  await run('ip', ['netns', 'add', namespace])
+export async function makeNamespace({ name, manage }: Namespace): Promise<void> {
+  await run([...manage, 'ip', 'netns', 'add', name])
 }
 
 /** The name goes; the namespace itself stays for as long as a process is in it. */
-export async function removeNamespace(namespace: string): Promise<void> {
-  await run('ip', ['netns', 'delete', namespace])
+export async function removeNamespace({ name, manage }: Namespace): Promise<void> {
+  await run([...manage, 'ip', 'netns', 'delete', name])
 }
 
-export async function listIn(namespace: string): Promise<{ links: IpLink[]; routes: IpRoute[]; rules: IpRule[] }> {
+export async function listIn(namespace: Namespace): Promise<{ links: IpLink[]; routes: IpRoute[]; rules: IpRule[] }> {
   const lines = ['address show', 'route show', 'rule show']
-  const [links = [], routes = [], rules = []] = await ask(inside(namespace), lines)
+  const [links = [], routes = [], rules = []] = await ask([...ipIn(namespace), '-j'], lines)
   // iproute2's own form.
   return { links: links as IpLink[], routes: routes as IpRoute[], rules: rules as IpRule[] }
 }
 
 /** The routes of the host that lead nowhere and bear this mark. */
 export async function listUnreachable(protocol: string): Promise<IpRoute[]> {
-  const [routes = []] = await ask(['-4'], [`route show type unreachable proto ${protocol}`])
+  const [routes = []] = await ask(['ip', '-j', '-4'], [`route show type unreachable proto ${protocol}`])
   return routes as IpRoute[] // iproute2's own form
 }
 
@@ -48,29 +50,46 @@ export async function listUnreachable(protocol: string): Promise<IpRoute[]> {
 export async function listRoutesTouching(cidr: string): Promise<IpRoute[]> {
   const narrower = `route show table all root ${cidr}`
   const wider = `route show table all match ${cidr}`
-  return (await ask(['-4'], [narrower, wider])).flat() as IpRoute[] // iproute2's own form
+  return (await ask(['ip', '-j', '-4'], [narrower, wider])).flat() as IpRoute[] // iproute2's own form
 }
 
 /** Ends the TCP connections of a namespace with a range, as far as the kernel knows how to; both programs are told. */
-export async function endConnections(namespace: string, cidr: string): Promise<void> {
-  await run('ss', ['-N', namespace, '-K', '-t', '-H', 'dst', cidr])
+export async function endConnections({ name, manage }: Namespace, cidr: string): Promise<void> {
+  await run([...manage, 'ss', '-N', name, '-K', '-t', '-H', 'dst', cidr])
 }
 
-/** Tries what VPCs need, in a namespace that ends with the process that is in it. Fails as the first of them does. */
+/** Tries what VPCs need, in namespaces that end with the process that is in them. Fails as the first of them does. */
 export async function tryNetworks(): Promise<void> {
-  const script =
+  const links =
     'ip link add vpc0 type bridge && ip link add try0 type veth peer name try1 && ip rule add not iif lo unreachable'
-  await run('unshare', ['--net', 'bash', '-c', script])
+  const named = `${own_run} && ip netns add try && ip -n try link show && unshare --user --map-user=1 true`
+  if (isRoot()) await run(['unshare', '--net', '--', 'bash', '-c', links])
+  else await run([...unshare_words, 'bash', '-c', `${links} && ${named}`])
 }
 
-async function ask(options: readonly string[], lines: readonly string[]): Promise<unknown[]> {
-  const answers = (await run('ip', ['-j', ...options, '-batch', '-'], lines)).split('\n').filter(Boolean)
+/**
+ * Whether this kernel ends connections of others when it is told to; without it who was cut off learns it by a timeout only.
+ * Tried on a connection of a port with itself, which is what one gets where there is no other port.
+ */
+export async function canEndConnections(): Promise<boolean> {
+  const connect =
+    'ip link set lo up && echo 40000 40000 > /proc/sys/net/ipv4/ip_local_port_range && exec 3<>/dev/tcp/127.0.0.1/40000'
+  const script = `${connect} && ss -K -t -H dst 127.0.0.1 > /dev/null && ss -t -H state established`
+  const unshare = isRoot() ? ['unshare', '--net', '--'] : unshare_words
+  return (await run([...unshare, 'bash', '-c', script]).catch(() => 'not even tried')) === ''
+}
+
+async function ask(command: readonly string[], lines: readonly string[]): Promise<unknown[]> {
+  const answers = (await run([...command, '-batch', '-'], lines)).split('\n').filter(Boolean)
   return answers.map((answer): unknown => JSON.parse(answer))
 }
 
-const inside = (namespace: string | undefined) => (namespace === undefined ? [] : ['-n', namespace])
+function ipIn(namespace: Namespace | undefined): string[] {
+  return namespace === undefined ? ['ip'] : [...namespace.manage, 'ip', '-n', namespace.name]
+}
 
-async function run(program: string, args: readonly string[], lines: readonly string[] = []): Promise<string> {
+async function run(command: readonly string[], lines: readonly string[] = []): Promise<string> {
+  const [program = '', ...args] = command
   const running = promisify(execFile)(program, args, {
     env,
     cwd: '/',

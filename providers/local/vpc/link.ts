@@ -4,6 +4,7 @@ import { gatewayOf } from './cidr.ts'
 import type { Effect } from '../effect.ts'
 import { changeNetwork, endConnections } from './ip.ts'
 import { bridge, linkTo } from './name.ts'
+import type { Namespace } from './namespace.ts'
 import { findNetwork, linkUp, type Network } from './network.ts'
 
 export type Side = { vpc_id: string; cidr: string; network: Network }
@@ -25,7 +26,7 @@ export async function ensureLink(effect: Effect, one: Side, other: Side): Promis
  * From the first step on nothing passes. Then those who were connected are told, instead of waiting for hours with
  * whatever they have locked. The interfaces go last, because they are what says that there is something to cut.
  */
-export async function cutLink(effect: Effect, network: Network, peer: { vpc_id: string; namespace: string }) {
+export async function cutLink(effect: Effect, network: Network, peer: { vpc_id: string; namespace: Namespace }) {
   const link = linkTo(peer.vpc_id)
   if (network.links.get(link)?.up) {
     await effect('link: cut')
@@ -47,7 +48,7 @@ const silent = 'address 02:00:00:00:00:01 arp off'
 
 async function makeLink(effect: Effect, one: Side, other: Side): Promise<void> {
   const [near_end, far_end] = [linkTo(other.vpc_id), linkTo(one.vpc_id)]
-  const line = `link add ${near_end} ${silent} type veth peer name ${far_end} ${silent} netns ${other.network.namespace}`
+  const line = `link add ${near_end} ${silent} type veth peer name ${far_end} ${silent} netns ${other.network.namespace.name}`
   await effect('link: make')
   await changeNetwork(one.network.namespace, [line]).catch(async (error: unknown) => {
     // The other side may have been faster; both ends come into being at once.

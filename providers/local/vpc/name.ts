@@ -2,7 +2,6 @@
 // two installations on one host never the same.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 
 /** A bridge inside the namespace: addresses of services lie on it, and whoever wants to joins programs of their own to it. */
 export const bridge = 'vpc0'
@@ -14,11 +13,6 @@ export function namespaceOf({ installation_id }: Named, vpc_id: string): string 
   assert.match(vpc_id, /^\d{1,13}$/, 'a VPC id consists of digits, few enough for the name of an interface')
   return `howdah-${installation_id}-${vpc_id}`
 }
-
-export const namespacePath = (namespace: string) => join(namespaces_directory, namespace)
-
-/** Where iproute2 keeps them. */
-export const namespaces_directory = '/run/netns'
 
 /** The VPC of a namespace of this installation; undefined for every other name. */
 export function vpcOf({ installation_id }: Named, namespace: string): string | undefined {

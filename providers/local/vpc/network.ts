@@ -4,17 +4,19 @@
 // 1. The host's way to the range is barred before the namespace is there, and opened after it is gone.
 // 2. Nothing is ever forwarded: what comes in over an interface is for an address of this namespace or is refused,
 //    whatever the host's own setting for forwarding, which new namespaces inherit.
-import { readdir, statfs } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
 import type { WantedVpc } from '../../provider.ts'
 import { gatewayOf, prefixOf } from './cidr.ts'
-import { statIfThere, type Effect } from '../effect.ts'
+import type { Effect } from '../effect.ts'
+import type { NetworksHolder } from './holder.ts'
 import { changeNetwork, listIn, makeNamespace, removeNamespace } from './ip.ts'
-import { bridge, namespaceOf, namespacePath, namespaces_directory, peerOf, vpcOf, type Named } from './name.ts'
+import { bridge, peerOf, vpcOf } from './name.ts'
+import { namespaceAt, namespacesOf, type Namespace, type NetworkPlace } from './namespace.ts'
 
-type Host = Named & { effect: Effect }
+type Host = NetworkPlace & { effect: Effect; networks_holder: NetworksHolder }
 
 export type Network = {
-  namespace: string
+  namespace: Namespace
   links: ReadonlyMap<string, { up: boolean; addresses: ReadonlySet<string> }>
   /** By their range: the interface that leads there. */
   routes: ReadonlyMap<string, string | undefined>
@@ -27,11 +29,12 @@ const closed_priority = 10
 
 /** Returns what is there now, and whether it had to be changed. */
 export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Promise<Network & { changed: boolean }> {
-  const namespace = namespaceOf(host, vpc_id)
+  const namespace = namespaceAt(host, vpc_id)
+  await host.networks_holder.ensure()
   const found = await findNetwork(namespace)
   if (!found) {
     // Left by somebody who died between making the file and making it a namespace.
-    if (await statIfThere(namespacePath(namespace))) {
+    if ((await findInode(namespace)) !== undefined) {
       await host.effect('network: remove unfinished')
       await removeNamespace(namespace)
     }
@@ -48,7 +51,7 @@ export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Pr
 
 /** Its links first: the namespace itself may live on for a while, with a program that somebody runs inside. */
 export async function ensureNetworkGone(host: Host, vpc_id: string): Promise<void> {
-  const namespace = namespaceOf(host, vpc_id)
+  const namespace = namespaceAt(host, vpc_id)
   const network = await findNetwork(namespace)
   const links = [...(network?.links.keys() ?? [])].filter((link) => link === bridge || peerOf(link) !== undefined)
   if (links.length > 0) {
@@ -56,26 +59,31 @@ export async function ensureNetworkGone(host: Host, vpc_id: string): Promise<voi
     const lines = links.map((link) => `link delete ${link}`)
     await changeNetwork(namespace, lines)
   }
-  if (!(await statIfThere(namespacePath(namespace)))) return
+  if ((await findInode(namespace)) === undefined) return
   await host.effect('network: remove')
   await removeNamespace(namespace)
 }
 
 /** Undefined when there is no such namespace. */
-export async function findNetwork(namespace: string): Promise<Network | undefined> {
-  const seen = await statfs(namespacePath(namespace)).catch(() => undefined)
+export async function findNetwork(namespace: Namespace): Promise<Network | undefined> {
+  const seen = await statfs(namespace.path).catch(() => undefined)
   return seen?.type === nsfs_magic ? await getNetwork(namespace) : undefined
+}
+
+/** Of the file that stands for it, and so which one it is. A path through a process that is gone may lead anywhere. */
+export async function findInode({ path }: Namespace): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.ino
 }
 
 /** Nothing of it is missing, so that a link can be made to it. */
 export const isWhole = (network: Network, cidr: string) => missingIn(network, cidr).length === 0
 
-export async function listVpcs(host: Named): Promise<string[]> {
-  const names = await readdir(namespaces_directory).catch(() => [])
+export async function listVpcs(host: NetworkPlace): Promise<string[]> {
+  const names = await readdir(namespacesOf(host)).catch(() => [])
   return names.map((name) => vpcOf(host, name)).filter((vpc_id) => vpc_id !== undefined)
 }
 
-async function getNetwork(namespace: string): Promise<Network> {
+async function getNetwork(namespace: Namespace): Promise<Network> {
   const { links, routes, rules } = await listIn(namespace)
   return {
     namespace,

@@ -1,5 +1,6 @@
 // What this host lacks for VPCs, and which ranges it cannot give away because it uses them itself. Found out by trying.
 import { listRoutesTouching, tryNetworks } from './ip.ts'
+import { isRoot } from './namespace.ts'
 
 type Lack = { finding: string; remedy: string }
 
@@ -23,7 +24,7 @@ export function newNetworkRefusal(): () => Promise<string | undefined> {
 export async function networkLack(): Promise<Lack | undefined> {
   try {
     await tryNetworks()
-    return process.getuid?.() === 0 ? undefined : lackOfPrivilege('only root may give networks their names')
+    return undefined
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     if (!/ENOENT|not found/.test(reason)) return lackOfPrivilege(reason)
@@ -43,12 +44,17 @@ export async function vpcRefusal(cidr: string): Promise<string | undefined> {
   return `the range ${cidr} overlaps ${clash.dst}${where}, which the host of this region uses itself; choose another range`
 }
 
+/** In a user namespace everybody has these capabilities, over what is inside it. */
+const permit_user_namespaces =
+  'let ordinary users have user namespaces: sysctl user.max_user_namespaces must not be 0, on Debian kernel.unprivileged_userns_clone be 1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns be 0'
+
 const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
 
 function lackOfPrivilege(reason: string): Lack {
+  const as_root =
+    'run it as root, such as by a systemd unit without User=, and in a container with --cap-add SYS_ADMIN --cap-add NET_ADMIN'
   return {
     finding: `the server may not make networks (${reason}), for which it needs the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN`,
-    remedy:
-      'run it as root, such as by a systemd unit without User=, and in a container with --cap-add SYS_ADMIN --cap-add NET_ADMIN',
+    remedy: isRoot() ? as_root : `${permit_user_namespaces}; or ${as_root}`,
   }
 }

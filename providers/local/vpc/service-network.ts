@@ -2,14 +2,15 @@
 // runs for a service in a VPC is started behind `networkPrefix`. Its unix socket is reached from the host as ever.
 import { stat } from 'node:fs/promises'
 import type { Endpoint, WantedNetwork, WantedService } from '../../provider.ts'
-import { statIfThere, type Effect } from '../effect.ts'
+import type { Effect } from '../effect.ts'
 import { changeNetwork } from './ip.ts'
 import { probe, type Probe, type ProbeWish } from '../postgres/probe.ts'
 import { openRelay } from './relay.ts'
-import { bridge, namespaceOf, namespacePath, type Named } from './name.ts'
-import { findNetwork } from './network.ts'
+import { bridge } from './name.ts'
+import { namespaceAt, type NetworkPlace } from './namespace.ts'
+import { findInode, findNetwork } from './network.ts'
 
-export type NetworkHost = Named & { effect: Effect; networkRefusal(): Promise<string | undefined> }
+export type NetworkHost = NetworkPlace & { effect: Effect; networkRefusal(): Promise<string | undefined> }
 
 const vpc_port = 5432
 
@@ -24,9 +25,9 @@ export function hostsOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 
   return [...new Set([endpoint.host, address, pooler_address])].filter((host) => host !== undefined)
 }
 
-/** The words before a command that is to run in the network; none when there is no network. Root only. */
-export function networkPrefix(host: Named, network: WantedNetwork | undefined): string[] {
-  return network ? ['nsenter', `--net=${pathOf(host, network)}`, '--'] : []
+/** The words before a command that is to run in the network; none when there is no network. */
+export function networkPrefix(host: NetworkPlace, network: WantedNetwork | undefined): readonly string[] {
+  return network ? namespaceAt(host, network.vpc_id).enter : []
 }
 
 /** Privileges are needed to enter, so they are dropped behind the prefix and not by whoever spawns. */
@@ -42,7 +43,7 @@ export function entering(prefix: readonly string[], wrapped: { command: string[]
  * once, and the next holder of the address cannot lose it to a late cleaner. A sentence when the network is not there.
  */
 export async function ensureAddress(host: NetworkHost, vpc_id: string, address: string): Promise<string | undefined> {
-  const network = await findNetwork(namespaceOf(host, vpc_id))
+  const network = await findNetwork(namespaceAt(host, vpc_id))
   const addresses = network?.links.get(bridge)?.addresses
   if (!network || !addresses) return `the network of VPC ${vpc_id} is being made`
   if (addresses.has(`${address}/32`)) return undefined
@@ -62,21 +63,25 @@ export async function ensureInNetwork(
 }
 
 /** Whether the process is in the network that has this name now; it may be in one that was removed and made anew. */
-export async function isInNetwork(host: Named, network: WantedNetwork | undefined, pid: number): Promise<boolean> {
+export async function isInNetwork(
+  host: NetworkPlace,
+  network: WantedNetwork | undefined,
+  pid: number,
+): Promise<boolean> {
   // Outside there is only one; whoever came from a VPC is known by its settings.
   if (!network) return true
   // Root of a container without CAP_SYS_PTRACE may not look at the processes of other users.
   const own = await stat(`/proc/${pid}/ns/net`).catch(() => undefined)
-  return own === undefined || own.ino === (await statIfThere(pathOf(host, network)))?.ino
+  return own === undefined || own.ino === (await findInode(namespaceAt(host, network.vpc_id)))
 }
 
 /** As a customer comes: in a VPC from inside it. */
-export async function probeAt(host: Named, network: WantedNetwork | undefined, wish: ProbeWish): Promise<Probe> {
+export async function probeAt(host: NetworkPlace, network: WantedNetwork | undefined, wish: ProbeWish): Promise<Probe> {
   return network ? await probeInside(host, network, wish) : await probe(wish)
 }
 
 /** The probe from inside: an address of a VPC is never dialled from the host. */
-async function probeInside(host: Named, network: WantedNetwork, wish: ProbeWish): Promise<Probe> {
+async function probeInside(host: NetworkPlace, network: WantedNetwork, wish: ProbeWish): Promise<Probe> {
   const relay = openRelay(networkPrefix(host, network), wish.endpoint)
   try {
     const seen = await probe(wish, () => relay.connection)
@@ -85,5 +90,3 @@ async function probeInside(host: Named, network: WantedNetwork, wish: ProbeWish)
     relay.close()
   }
 }
-
-const pathOf = (host: Named, { vpc_id }: WantedNetwork) => namespacePath(namespaceOf(host, vpc_id))

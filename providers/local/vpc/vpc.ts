@@ -1,12 +1,12 @@
 // The whole story of one VPC on this host: its network, and exactly the links that are wanted. Every step looks first.
 import type { ObservedVpc, WantedPeer, WantedVpc } from '../../provider.ts'
 import { overlap } from './cidr.ts'
-import { statIfThere } from '../effect.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensureBarrier, ensureBarrierGone } from './barrier.ts'
 import { cutLink, ensureLink } from './link.ts'
-import { linkTo, namespaceOf, namespacePath, peerOf } from './name.ts'
-import { ensureNetwork, ensureNetworkGone, findNetwork, isWhole, listVpcs, type Network } from './network.ts'
+import { linkTo, peerOf } from './name.ts'
+import { namespaceAt } from './namespace.ts'
+import { ensureNetwork, ensureNetworkGone, findInode, findNetwork, isWhole, listVpcs, type Network } from './network.ts'
 
 const look_again_soon_seconds = 1
 /** A namespace that vanishes is noticed by itself; this is for somebody who takes a piece out of it. */
@@ -19,7 +19,7 @@ export async function applyVpc(host: LocalHost, wanted: WantedVpc): Promise<Obse
   if (refusal !== undefined) return setback(refusal, look_again_when_refused_seconds)
   await ensureBarrier(host, wanted)
   const network = await ensureNetwork(host, wanted)
-  host.vpc_watch.track(wanted.vpc_id, namespacePath(network.namespace))
+  host.vpc_watch.track(wanted.vpc_id, network.namespace.path)
   await cutOthers(host, network, wanted.peers)
   const observed = await ensureLinks(host, network, wanted)
   // Whoever runs in a namespace that was there before must move, and addresses may have been lost.
@@ -30,16 +30,17 @@ export async function applyVpc(host: LocalHost, wanted: WantedVpc): Promise<Obse
 /** So that nothing of ours is left on a host whose databases are all stopped. The next look makes it again. */
 export async function removeAllVpcs(host: LocalHost): Promise<void> {
   for (const vpc_id of await listVpcs(host)) await ensureGone(host, vpc_id, undefined)
+  await host.networks_holder.end()
 }
 
 async function ensureGone(host: LocalHost, vpc_id: string, refusal: string | undefined): Promise<ObservedVpc> {
   host.vpc_watch.forget(vpc_id)
   if (refusal !== undefined) {
     // What could not be made need not be removed.
-    const there = await statIfThere(namespacePath(namespaceOf(host, vpc_id)))
-    return there ? setback(refusal, look_again_when_refused_seconds) : { settled: true, peers: [] }
+    const there = await findInode(namespaceAt(host, vpc_id))
+    return there !== undefined ? setback(refusal, look_again_when_refused_seconds) : { settled: true, peers: [] }
   }
-  const network = await findNetwork(namespaceOf(host, vpc_id))
+  const network = await findNetwork(namespaceAt(host, vpc_id))
   if (network) await cutOthers(host, network, [])
   await ensureNetworkGone(host, vpc_id)
   await ensureBarrierGone(host, vpc_id)
@@ -50,7 +51,7 @@ async function cutOthers(host: LocalHost, network: Network, peers: readonly Want
   for (const link of network.links.keys()) {
     const vpc_id = peerOf(link)
     if (vpc_id === undefined || peers.some((peer) => peer.vpc_id === vpc_id)) continue
-    await cutLink(host.effect, network, { vpc_id, namespace: namespaceOf(host, vpc_id) })
+    await cutLink(host.effect, network, { vpc_id, namespace: namespaceAt(host, vpc_id) })
   }
 }
 
@@ -60,10 +61,10 @@ async function ensureLinks(host: LocalHost, network: Network, wanted: WantedVpc)
   for (const [at, peer] of wanted.peers.entries()) {
     const before = [wanted, ...wanted.peers.slice(0, at).filter(({ vpc_id }) => vpc_id !== peer.vpc_id)]
     const clash = before.find(({ cidr }) => overlap(cidr, peer.cidr))
-    const far = clash ? undefined : await findNetwork(namespaceOf(host, peer.vpc_id))
+    const far = clash ? undefined : await findNetwork(namespaceAt(host, peer.vpc_id))
     if (far && isWhole(far, peer.cidr)) {
       await ensureLink(host.effect, { ...wanted, network }, { ...peer, network: far })
-      peers.push({ peering_id: peer.peering_id, provisioned_id: `${network.namespace}/${linkTo(peer.vpc_id)}` })
+      peers.push({ peering_id: peer.peering_id, provisioned_id: `${network.namespace.name}/${linkTo(peer.vpc_id)}` })
     } else if (clash) {
       waiting_for = `the range ${peer.cidr} of VPC ${peer.vpc_id} overlaps ${clash.cidr} of VPC ${clash.vpc_id}; delete one of the peerings`
     } else {

@@ -57,6 +57,11 @@ export function newVpcWatch(): VpcWatch {
   }
 }
 
+/** A path through a process that is gone may lead anywhere, also to where we may not look. */
 function inodeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.ino
+  try {
+    return statSync(path).ino
+  } catch {
+    return undefined
+  }
 }

@@ -1,0 +1,81 @@
+// The process that holds the networks of an ordinary user: an own user namespace, in which that user may make networks, and an
+// own /run, in which iproute2 keeps them. It does nothing but live, longer than we do. When it dies, the networks go with it
+// and are made again like any that were removed by hand. Root needs none.
+import { spawn } from 'node:child_process'
+import { readlink, rename, rm, symlink } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { commandOf, endProcesses } from '../daemon.ts'
+import { ensureRemoved, statIfThere, type Effect } from '../effect.ts'
+import { holderOf, isRoot } from './namespace.ts'
+
+export type NetworksHolder = { ensure(): Promise<void>; end(): Promise<void> }
+
+type Place = { directory: string; effect: Effect }
+
+const look_every_ms = 3
+const start_wait_ms = 5_000
+const end_wait_ms = 5_000
+
+/** What an ordinary user needs to make networks. */
+export const unshare_words = ['unshare', '--user', '--map-root-user', '--mount', '--net', '--']
+export const own_run = 'mount -t tmpfs howdah /run && mkdir /run/netns'
+
+export function newNetworksHolder(place: Place): NetworksHolder {
+  let under_way: Promise<void> | undefined
+  if (isRoot()) return { ensure: async () => {}, end: async () => {} }
+  return {
+    // VPCs are looked at side by side, and all need the same one.
+    ensure: () => (under_way ??= ensureHolder(place).finally(() => (under_way = undefined))),
+    end: () => endHolders(place),
+  }
+}
+
+async function ensureHolder(place: Place): Promise<void> {
+  const link = holderOf(place)
+  const linked = Number((await readlink(link).catch(() => '')).replace('/proc/', ''))
+  if (linked && (await isHolder(place, linked))) return
+  // One that was spawned by somebody who died before saying which it is.
+  await endHolders(place)
+  await place.effect('networks holder: spawn')
+  const pid = await spawnHolder(place)
+  await place.effect('networks holder: link')
+  await rm(`${link}.new`, { force: true })
+  await symlink(`/proc/${pid}`, `${link}.new`)
+  await rename(`${link}.new`, link)
+}
+
+async function spawnHolder(place: Place): Promise<number> {
+  const script = `${own_run} && exec -a "$0" sleep infinity`
+  const [program, ...args] = [...unshare_words, 'bash', '-c', script, titleOf(place)]
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+  const child = spawn(program, args, { cwd: '/', env, detached: true, stdio: 'ignore' })
+  let broken: Error | undefined
+  child.on('error', (error) => {
+    broken = error
+  })
+  child.unref()
+  for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+    if (child.pid !== undefined && (await isHolder(place, child.pid))) return child.pid
+    if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
+  }
+  throw new Error('the process that holds the networks of the VPCs did not start', { cause: broken })
+}
+
+async function endHolders(place: Place): Promise<void> {
+  const belongs = async (pid: number) => (await commandOf(pid)).includes(titleOf(place)) && (await isOfOurUser(pid))
+  const end = { what: 'networks holder: kill', whose: 'the networks', wait_ms: end_wait_ms }
+  await endProcesses(place.effect, belongs, end)
+  await ensureRemoved(place.effect, 'networks holder link', holderOf(place))
+}
+
+/** It takes this name when all is done. */
+async function isHolder(place: Place, pid: number): Promise<boolean> {
+  return (await commandOf(pid))[0] === titleOf(place) && (await isOfOurUser(pid))
+}
+
+/** Anybody can call a process what they like. */
+async function isOfOurUser(pid: number): Promise<boolean> {
+  return (await statIfThere(`/proc/${pid}`))?.uid === process.getuid?.()
+}
+
+const titleOf = ({ directory }: Pick<Place, 'directory'>) => `howdah-networks-of:${directory}`

@@ -1,0 +1,49 @@
+// The namespace of a VPC: which file stands for it, and how programs get to it. Pure. Root's are where iproute2 keeps all of
+// them. An ordinary user has networks inside a user namespace, whose process (holder.ts) a link in our own folder leads to;
+// the file is below that process's own /run.
+import { join } from 'node:path'
+import { foldersOf } from '../layout.ts'
+import { namespaceOf, type Named } from './name.ts'
+
+/** directory: of the local provider. */
+export type NetworkPlace = Named & { directory: string }
+
+export type Namespace = {
+  name: string
+  path: string
+  /** The words before a program that makes or changes networks. */
+  manage: readonly string[]
+  /** The words before a program that is to run inside, as the user that we are. */
+  enter: readonly string[]
+}
+
+export function namespaceAt(place: NetworkPlace, vpc_id: string): Namespace {
+  const name = namespaceOf(place, vpc_id)
+  const path = join(namespacesOf(place), name)
+  if (isRoot()) return { name, path, manage: [], enter: ['nsenter', `--net=${path}`, '--'] }
+  const [holder, preserve] = [holderOf(place), '--preserve-credentials']
+  const user = `--user=${holder}/ns/user`
+  return {
+    name,
+    path,
+    manage: ['nsenter', preserve, user, `--mount=${holder}/ns/mnt`, `--net=${holder}/ns/net`, '--'],
+    enter: ['nsenter', preserve, user, `--net=${path}`, '--', ...ourselves()],
+  }
+}
+
+/** Where the files of all namespaces are. */
+export function namespacesOf(place: Pick<NetworkPlace, 'directory'>): string {
+  return isRoot() ? '/run/netns' : join(holderOf(place), 'root/run/netns')
+}
+
+/** A link to the folder of the process that holds the networks of an ordinary user. */
+export function holderOf({ directory }: Pick<NetworkPlace, 'directory'>): string {
+  return join(foldersOf(directory).run, 'networks')
+}
+
+export const isRoot = () => process.getuid?.() === 0
+
+/** In their user namespace whoever made it is root, and PostgreSQL refuses to be: so programs have one more, as themselves. */
+function ourselves(): string[] {
+  return ['unshare', '--user', `--map-user=${process.getuid?.()}`, `--map-group=${process.getgid?.()}`, '--']
+}
