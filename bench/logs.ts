@@ -19,7 +19,7 @@ const deep_page = full ? 10_000 : 4_000
 const newest_ms_goal = 5
 const growth_mb_goal = 64
 /** The server must not tidy up what the bench wrote. */
-const env = { HOWDAH_LOG_RETENTION_MB: '100000', HOWDAH_LOG_RETENTION_DAYS: '3650' }
+const env = { HOWDAH_LOG_RETENTION: '3650d,100000MB' }
 const execute = promisify(execFile)
 
 await inPlace(15, async ({ folder, description, runs }) => {
