@@ -31,6 +31,11 @@ export function newScannerPool(): ScannerPool {
     threads = []
     await Promise.all(ended.map(({ worker }) => worker.terminate()))
   }
+  const endIfIdle = () => {
+    // A slow disk is no reason to fail who waits for it.
+    if (threads.some(({ asked }) => asked.size > 0)) idle?.refresh()
+    else void close()
+  }
   const start = (): Thread => {
     const worker = new Worker(new URL('./scanner-thread.ts', import.meta.url), { resourceLimits })
     const thread: Thread = { worker, asked: new Map() }
@@ -55,7 +60,7 @@ export function newScannerPool(): ScannerPool {
     threads: count,
     find: (stretch) => {
       clearTimeout(idle)
-      idle = setTimeout(() => void close(), idle_ms_max).unref()
+      idle = setTimeout(endIfIdle, idle_ms_max).unref()
       while (threads.length < count) threads.push(start())
       const [thread] = threads.toSorted((a, b) => a.asked.size - b.asked.size)
       const asked = Promise.withResolvers<number[]>()

@@ -43,7 +43,9 @@ async function* placesBackwards({ fd, low, high }: Range, signs: readonly Sign[]
     for (;;) {
       // One more than there are threads, so that none of them has to wait for us.
       while (end > low && under_way.length <= pool.threads) {
-        const from = Math.max(low, end - stretch_bytes)
+        // Towards the start ever less, so that all threads are done with the file at the same time.
+        const share_bytes = Math.max(stretch_bytes_min, Math.ceil((end - low) / pool.threads))
+        const from = Math.max(low, end - Math.min(stretch_bytes, share_bytes))
         // A sign that starts before the end may reach beyond it.
         const found = pool.find({ fd, from, to: Math.min(high, end + sign_bytes_max - 1), signs })
         // Whoever stops early does not wait for the rest; a failure is met by whoever waits.
