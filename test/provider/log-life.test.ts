@@ -27,10 +27,15 @@ test('a log that grows is rotated and kept within its bounds, and is read withou
   const files = async () => (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted()
   const [oldest] = await files()
 
-  await until(async () => {
-    await write(500)
-    return (await files()).length >= 5
-  })
+  for (let round = 0; round < 5; round += 1) {
+    const count = (await files()).length
+    await write(900)
+    // Files are named by the second, so two cannot begin in the same.
+    await until(async () => {
+      await write(1)
+      return (await files()).length > count
+    })
+  }
   const found: number[] = []
   let cursor: string | undefined
   do {

@@ -42,6 +42,7 @@ export function newScannerPool(): ScannerPool {
     worker.on('message', (answer: Answer) => {
       const asked = thread.asked.get(answer.id)
       thread.asked.delete(answer.id)
+      if (thread.asked.size === 0) worker.unref()
       if ('places' in answer) asked?.resolve(answer.places)
       else asked?.reject(answer.failure)
     })
@@ -66,6 +67,8 @@ export function newScannerPool(): ScannerPool {
       const asked = Promise.withResolvers<number[]>()
       last_id += 1
       thread?.asked.set(last_id, asked)
+      // Only one that is asked something keeps the process from ending.
+      thread?.worker.ref()
       thread?.worker.postMessage({ ...stretch, id: last_id } satisfies Question)
       return asked.promise
     },
