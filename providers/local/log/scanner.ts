@@ -14,16 +14,18 @@ export type Scanner = {
 export function newScanner(block_bytes: number): Scanner {
   const memory = new WebAssembly.Memory({ initial: Math.ceil((block_bytes + spare_bytes) / page_bytes) })
   const { exports } = new WebAssembly.Instance(pair_finder, { host: { memory } })
-  const findPair = exports['findPair'] as FindPair // the module's one export, with this type
+  // The module's two exports, both with this type.
+  const [findPair, findRare] = [exports['findPair'] as FindPair, exports['findRare'] as FindPair]
   const bytes = Buffer.from(memory.buffer, 0, block_bytes)
   return {
     bytes,
     find: (from, to, sign) => {
       const [first, second] = sign.pair
+      const findNext = sign.rare ? findRare : findPair
       const end = to - sign.values.length + 1
       const at = (place: number) => [sign.values[place] ?? 0, sign.folds[place] ?? 0] as const
       for (let start = from; start < end; start += 1) {
-        const pair = findPair(start + first, end + first, second - first, ...at(first), ...at(second))
+        const pair = findNext(start + first, end + first, second - first, ...at(first), ...at(second))
         if (pair < 0) return -1
         start = pair - first
         if (start < end && isAt(bytes, start, sign)) return start
