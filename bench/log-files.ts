@@ -1,5 +1,5 @@
-// Log files as PostgreSQL writes them, by the gigabyte: rotated at 100 MB, 2.4 million lines a gigabyte, times rising over
-// a week. One line in the middle holds the rare term.
+// Log files as PostgreSQL writes them, by the gigabyte: rotated at 100 MB, 2.3 million lines a gigabyte, times rising over
+// days. One line in the middle holds the rare term.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -10,7 +10,7 @@ export const rare_term = 'Zebra-Quagga'
 
 const file_bytes_max = 100 * 1024 ** 2
 const write_bytes = 1024 ** 2
-const step_ms = 247
+const step_ms = 100
 
 export function writeLogFiles(folder: string, bytes: number): LogFiles {
   const first_ms = Date.UTC(2026, 10, 1)

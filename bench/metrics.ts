@@ -1,5 +1,6 @@
-// Bench: processor time for measuring many running services every ten seconds, over two minutes; and of the whole server
-// with them. There is no floor: not measuring costs nothing. `--services` chooses how many; each takes some 15 MB.
+// Bench: processor time for measuring many running services every ten seconds; and of the whole server with them. Over five
+// minutes, because what costs most, a session in each of them, comes as rarely as that. There is no floor: not measuring
+// costs nothing. `--services` chooses how many; each takes some 15 MB.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -12,7 +13,7 @@ import { inPlace } from './place.ts'
 const flag = process.argv.indexOf('--services')
 const services = flag < 0 ? 200 : Number(process.argv[flag + 1])
 if (flag >= 0) process.argv.splice(flag, 2)
-const rounds = 12
+const rounds = 30
 const round_ms = 10_000
 const settle_ms = 90_000
 const at_once = 4
@@ -47,13 +48,18 @@ await inPlace(1, async ({ folder }) => {
     const measuring = ((user + system) / 1e6 / seconds) * 100
     const server = ((ticksOf(bench.pid) - server_before) / ticks_per_second / seconds) * 100
     await provider.close()
+    const goalFor = (percent: number) => ({ text: `< ${core_percent_goal} %`, reached: percent < core_percent_goal })
     printFigures(`metrics, ${made.length} running services over ${seconds} s`, [
       {
         what: 'measuring all of them every 10 s',
         ours: `${measuring.toFixed(2)} % of a core`,
-        goal: { text: `< ${core_percent_goal} %`, reached: measuring < core_percent_goal },
+        goal: goalFor(measuring),
       },
-      { what: 'the whole server: looks, logins, measuring, writing', ours: `${server.toFixed(2)} % of a core` },
+      {
+        what: 'the whole server: looks, logins, measuring, writing',
+        ours: `${server.toFixed(2)} % of a core`,
+        goal: goalFor(server),
+      },
     ])
   })
 })

@@ -102,6 +102,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.balance_watch.close()
       host.vpc_watch.close()
       await host.jobs.close()
+      await scanners.close()
       await prepared
     },
   }

@@ -62,6 +62,36 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
     expect(orphansOf(data_dir, [other.service_id, service.service_id])).toEqual([])
   })
 
+  test('a log that finds no space is read as far as it goes, and goes on when there is space', async () => {
+    const service = await howdah.createService({ name: 'talkative', cpu_millis: 'shared' })
+    const raise = (word: string, count: number) =>
+      ask(
+        howdah.server.api_url,
+        service,
+        service.initial_password,
+        `do $$ begin for n in 1..${count} loop raise log '${word} % %', n, repeat('x', 500); end loop; end $$`,
+      )
+    const logs = async (query: string) => {
+      const { status, body } = await howdah.call<{ logs: string[] }>('GET', at(service, `/logs?${query}`))
+      expect(status).toBe(200)
+      return body.logs
+    }
+    await raise('before', 10)
+    fill(ballast)
+    await raise('lost', 1_000)
+    expect(await logs('search=before')).toHaveLength(10)
+    expect((await logs('search=lost')).length).toBeLessThan(1_000)
+    expect((await logs('')).length).toBeGreaterThanOrEqual(10)
+
+    await rm(ballast)
+    await raise('after', 10)
+    // The first of them may be on the torn line of the last one that found space.
+    await until(async () => (await logs('search=after')).length >= 9)
+    expect(await logs('search=before')).toHaveLength(10)
+    await howdah.call('DELETE', at(service))
+    await howdah.untilStatus(service.service_id, 'gone')
+  })
+
   test('a delete needs no space', async () => {
     const service = await howdah.createService({ name: 'in the way', cpu_millis: 'shared' })
     fill(ballast)

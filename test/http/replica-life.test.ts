@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { ask } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { objectionsTo, promtool_is_missing } from '#test/promtool.ts'
 import { orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
@@ -89,6 +90,28 @@ test('the log of each node is read by its number, and there is no other', async 
   const answer = await howdah.call('GET', path('/logs?node=2'))
   const message = 'query/node: the service has no such node; leave it out to read the primary'
   expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST', details: message } })
+})
+
+test('how far its replicas and sets are behind is a metric of the service', async () => {
+  // Sessions for metrics are rare; a server that has just started has them at once.
+  await howdah.restart()
+  const labels = `{service_id="${service.service_id}",project_id="${howdah.project_id}",role="replica"}`
+  const text = await until(async () => {
+    const answer = await (await fetch(`${howdah.server.url}/metrics`)).text()
+    return answer.includes(`howdah_service_replication_lag_bytes${labels} `) && answer
+  })
+  if (!promtool_is_missing) expect(objectionsTo(text)).toBe('')
+  const name = 'replication_lag_bytes'
+  const [from, to] = [-60_000, 60_000].map((ms) => new Date(Date.now() + ms).toISOString())
+  type Series = { labels: { role: string }; data: { value: number | null }[] }[]
+  const { body } = await howdah.call<Series>('POST', path('/metrics/series'), {
+    name,
+    from,
+    to,
+    filters: { role: 'replica' },
+  })
+  expect(body.map((series) => series.labels)).toEqual([{ role: 'replica' }])
+  expect(body[0]?.data.some(({ value }) => value !== null)).toBe(true)
 })
 
 test('a killed primary is replaced: nothing that was committed is lost, and all endpoints stay', async () => {

@@ -2,7 +2,7 @@
 // of it goes on with another primary. Real PostgreSQL, provider calls alone.
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import type { LogQuery, WantedService } from '#providers/provider.ts'
+import type { LogPage, LogQuery, WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { ask, newWanted, settle, useWorlds } from './service-fixture.ts'
 import { nodeFoldersOf, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
@@ -17,9 +17,16 @@ test('a service whose primary was lost is snapshotted, forked, logged and measur
   const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
   await settle(provider, wanted)
   await ask(provider, wanted, 'create table t as select 7 as n')
+  const newest = await pageOf(provider, wanted, { limit: 2 })
+  const older = await pageOf(provider, wanted, { cursor: newest.cursor })
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  // It may be down: its log is there.
+  expect(await messages(provider, wanted, { node: 0 })).toEqual(expect.arrayContaining(messagesOf(older)))
   await until(async () => (await provider.applyService(wanted)).settled)
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
+  // A cursor goes on in the log it was given for, whoever is the primary now.
+  expect(older.entries.length).toBeGreaterThan(0)
+  expect(await pageOf(provider, wanted, { cursor: newest.cursor })).toEqual(older)
 
   const snapshots = [{ snapshot_id: 'first', deleted: false }]
   const kept = { ...wanted, generation: 2, snapshots }
@@ -79,7 +86,18 @@ test('moments before and after the loss of a primary can be restored from a snap
   }
 })
 
-async function messages(provider: LocalProvider, { service_id }: WantedService, query: Partial<LogQuery>) {
+async function messages(provider: LocalProvider, wanted: WantedService, query: Partial<LogQuery>): Promise<string[]> {
+  return messagesOf(await pageOf(provider, wanted, query))
+}
+
+const messagesOf = ({ entries }: LogPage) => entries.map(({ message }) => message)
+
+async function pageOf(
+  provider: LocalProvider,
+  { service_id }: WantedService,
+  query: Partial<LogQuery>,
+): Promise<LogPage> {
   const page = await provider.logs(service_id, { ...everything, ...query })
-  return 'entries' in page ? page.entries.map(({ message }) => message) : []
+  if ('refused' in page) throw new Error(`refused: ${page.refused}`)
+  return page
 }

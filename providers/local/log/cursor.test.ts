@@ -1,5 +1,6 @@
 // Cursors: what was made is read back, and everything else is refused.
 import fc from 'fast-check'
+import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newCursor, parseCursor } from './cursor.ts'
 
@@ -11,6 +12,16 @@ test('a cursor names the place it was made for', () => {
 
 test('a cursor of another service is refused', () => {
   expect(parseCursor('abcdefghij', newCursor('abcdefghik', place))).toBeUndefined()
+})
+
+test('a cursor of another version is refused, even when it is whole', () => {
+  const cursorOf = (version: number) => {
+    const text = JSON.stringify([version, 'abcdefghij', place.node, place.file, place.offset])
+    const checksum = createHash('sha256').update(`howdah log cursor ${text}`).digest().subarray(0, 8)
+    return Buffer.concat([checksum, Buffer.from(text)]).toString('base64url')
+  }
+  expect(parseCursor('abcdefghij', cursorOf(1))).toEqual(place)
+  expect(parseCursor('abcdefghij', cursorOf(2))).toBeUndefined()
 })
 
 test('a changed cursor is refused, wherever it was changed', () => {

@@ -5,13 +5,14 @@
 //    cursor to go on, even if it found little.
 import { closeSync } from 'node:fs'
 import type { LogEntry, LogQuery } from '../../provider.ts'
-import { type Block, blocksBackwards, type BlockMemory, bufferBytesOf, line_bytes_max } from './blocks.ts'
+import { blocksBackwards, line_bytes_max } from './blocks.ts'
 import type { Place } from './cursor.ts'
 import { entryOf, type ParsedEntry, parseEntry, timeAt } from './entry.ts'
 import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
 import { newScan, type Scan } from './scan.ts'
-import { type ScannerPool, search_block_bytes } from './scanner-pool.ts'
+import type { ScannerPool } from './scanner-pool.ts'
 import { seekTime } from './seek.ts'
+import { signedLines } from './signed-lines.ts'
 
 export type NodeLog = { folder: string; uid: number | undefined; node: number }
 
@@ -21,10 +22,15 @@ export type Page = { entries: LogEntry[]; next: Place | undefined }
 
 /** A page holds a few hundred kilobytes at most, so this is mostly one read. */
 const page_block_bytes = 256 * 1024
+/** Counted in whole files, which rotation keeps small. */
 const scanned_bytes_max = 2 * 1024 ** 3
 const head_bytes = 64 * 1024
 /** How much earlier than its neighbours an entry may lie: its time is taken before it waits for its turn to be written. */
 const disorder_ms = 1_000
+
+/** What has been found so far. `reached`: where the next page goes on, once that is known. */
+type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: Place | undefined }
+type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; place: Place }
 
 export async function readPage(
   log: NodeLog,
@@ -33,37 +39,24 @@ export async function readPage(
   pool: ScannerPool,
 ): Promise<Page> {
   const scan = newScan(query)
-  if (!scan.selective) {
-    const buffers = [Buffer.allocUnsafeSlow(bufferBytesOf(page_block_bytes))]
-    return await collect(log, query, after, scan, { buffers, block_bytes: page_block_bytes })
-  }
-  return await pool.with((scanner) =>
-    collect(log, query, after, scan.using(scanner), { buffers: scanner.buffers, block_bytes: search_block_bytes }),
-  )
-}
-
-/** What has been found so far. `reached`: where the next page goes on, once that is known. */
-type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: Place | undefined }
-type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; place: Place }
-
-async function collect(
-  log: NodeLog,
-  query: PageQuery,
-  after: Place | undefined,
-  scan: Scan,
-  memory: BlockMemory,
-): Promise<Page> {
   const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
+  let newer = ''
   for (const name of listLogFiles(log.folder)) {
     if (after !== undefined && name > after.file) continue
     if (beginOf(name) - disorder_ms >= (query.until_ms ?? Infinity)) continue
+    if (harvest.scanned_bytes >= scanned_bytes_max) {
+      harvest.reached = { node: log.node, file: newer, offset: 0 }
+      break
+    }
+    newer = name
     const file = openLogFile(log.folder, name, log.uid)
     if (file === undefined) continue
     try {
       const end = name === after?.file ? Math.min(after.offset, file.size) : file.size
       const range = rangeOf(file, end, query)
-      const done = await collectFile({ file, name, node: log.node, ...range }, query, scan, memory, harvest)
+      const done = await collectFile({ file, name, node: log.node, ...range }, query, scan, pool, harvest)
       if (done || range.last) break
+      harvest.scanned_bytes += Math.max(0, range.high - range.low)
     } finally {
       closeSync(file.fd)
     }
@@ -85,38 +78,29 @@ function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: Pag
 
 type Part = { file: LogFile; name: string; node: number; low: number; high: number }
 
-/** True when the page is complete, or when enough has been read for it. */
-async function collectFile(part: Part, query: PageQuery, scan: Scan, memory: BlockMemory, harvest: Harvest) {
-  const { fd } = part.file
-  for await (const block of blocksBackwards({ fd, low: part.low, high: part.high }, memory)) {
+/** True when the page is complete. */
+async function collectFile(part: Part, query: PageQuery, scan: Scan, pool: ScannerPool, harvest: Harvest) {
+  const range = { fd: part.file.fd, low: part.low, high: part.high }
+  const blocks = scan.signs.length > 0 ? signedLines(range, scan.signs, pool) : blocksBackwards(range, page_block_bytes)
+  for await (const block of blocks) {
     if (block.kind === 'long line') {
       if (await collectLong(part, block.start, block.end, query, scan, harvest)) return true
-    } else {
-      for (const [start, end] of scan.lines(block).toReversed()) {
-        const [at, length] = [block.base + start, end - start]
-        if (length > line_bytes_max) {
-          if (await collectLong(part, at, at + length, query, scan, harvest)) return true
-          continue
-        }
-        const time_ms = timeAt(block.bytes, start)
-        if (time_ms !== undefined && isWithin(time_ms, query)) {
-          const parsed = parseEntry(block.bytes.toString('utf8', start, end), time_ms)
-          if (collectEntry(part, at, parsed, undefined, query, scan, harvest)) return true
-        }
-      }
+      continue
     }
-    const offset = offsetOf(block)
-    harvest.scanned_bytes += memory.block_bytes
-    if (harvest.scanned_bytes >= scanned_bytes_max && offset > part.low) {
-      harvest.reached = { node: part.node, file: part.name, offset }
-      return true
+    for (const [start, end] of scan.lines(block).toReversed()) {
+      const [at, length] = [block.base + start, end - start]
+      if (length > line_bytes_max) {
+        if (await collectLong(part, at, at + length, query, scan, harvest)) return true
+        continue
+      }
+      const time_ms = timeAt(block.bytes, start)
+      if (time_ms !== undefined && isWithin(time_ms, query)) {
+        const parsed = parseEntry(block.bytes.toString('utf8', start, end), time_ms)
+        if (collectEntry(part, at, parsed, undefined, query, scan, harvest)) return true
+      }
     }
   }
   return false
-}
-
-function offsetOf(block: Block): number {
-  return block.kind === 'lines' ? block.base + block.from : block.start
 }
 
 /** Of a line longer than any should be only the head is read. */

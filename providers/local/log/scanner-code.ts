@@ -1,7 +1,10 @@
-// The instructions of the scanner, written out: one function that looks at sixteen bytes a step, and the few bytes of
-// WebAssembly around it. The names are those of the specification, with their codes.
+// The instructions of the scanner, written out: a function that looks at sixteen bytes a step, in two forms, and the few
+// bytes of WebAssembly around it. The names are those of the specification, with their codes.
 
-/** Where (byte | fold) is the first value, and so is the second one `distance` later; at or after `start`, -1 for none. */
+/**
+ * Where (byte | fold) is the first value, and so is the second one `distance` later, or earlier; at or after `start`, -1 for
+ * none.
+ */
 export type FindPair = (
   start: number,
   end: number,
@@ -43,40 +46,47 @@ const [start, end, distance] = [0, 1, 2]
 const spread = 7
 const mask = 11
 
-/** Which of the sixteen places from `start + offset` on have the pair. */
+/** Which of the sixteen places from `start + offset` on have the first byte. */
+const firstsAt = (offset: number): number[] =>
+  [op.get(start), op.load(offset), op.get(spread + 1), op.or, op.get(spread), op.equal].flat()
+
+/** Which of them have the pair. */
 const pairsAt = (offset: number): number[] =>
   [
-    [op.get(start), op.load(offset), op.get(spread + 1), op.or, op.get(spread), op.equal],
+    firstsAt(offset),
     [op.get(start), op.get(distance), op.add, op.load(offset), op.get(spread + 3), op.or, op.get(spread + 2), op.equal],
     [op.and],
   ].flat(2)
 
-const body = [
-  [0, 1, 2, 3].flatMap((value) => [op.get(3 + value), op.splat, op.set(spread + value)]),
-  [op.block, op.loop],
-  [op.get(start), op.get(end), op.ge_u, op.br_if(1)],
-  // Sixty-four places at once, and only where there is something among them sixteen by sixteen.
-  [op.block],
-  [pairsAt(0), pairsAt(16), op.or, pairsAt(32), op.or, pairsAt(48), op.or],
-  [op.any_true, op.br_if(0)],
-  [op.get(start), op.constant(64), op.add, op.set(start), op.br(1)],
-  [op.end],
-  [pairsAt(0), op.bitmask, op.tee(mask)],
-  [op.if, op.get(start), op.get(mask), op.ctz, op.add, op.return, op.end],
-  [op.get(start), op.constant(16), op.add, op.set(start), op.br(0)],
-  [op.end, op.end, op.constant(-1), op.end],
-].flat(2)
+/** `roughly`: what is looked for in sixty-four places at once, before they are looked at sixteen by sixteen. */
+const bodyOf = (roughly: (offset: number) => number[]): number[] =>
+  [
+    [0, 1, 2, 3].flatMap((value) => [op.get(3 + value), op.splat, op.set(spread + value)]),
+    [op.block, op.loop],
+    [op.get(start), op.get(end), op.ge_u, op.br_if(1)],
+    [op.block],
+    [roughly(0), roughly(16), op.or, roughly(32), op.or, roughly(48), op.or],
+    [op.any_true, op.br_if(0)],
+    [op.get(start), op.constant(64), op.add, op.set(start), op.br(1)],
+    [op.end],
+    [pairsAt(0), op.bitmask, op.tee(mask)],
+    [op.if, op.get(start), op.get(mask), op.ctz, op.add, op.return, op.end],
+    [op.get(start), op.constant(16), op.add, op.set(start), op.br(0)],
+    [op.end, op.end, op.constant(-1), op.end],
+  ].flat(2)
 
-/** Imports `host.memory` and exports `findPair`. */
+const codeOf = (body: readonly number[]): number[] => sized([2, 4, v128, 1, i32, ...body])
+
+/** Imports `host.memory` and exports `findPair`, and `findRare`: the same, faster where the first byte is rare. */
 export const pair_finder = new WebAssembly.Module(
   Uint8Array.from(
     [
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
       section(1, [1, 0x60, 7, ...Array<number>(7).fill(i32), 1, i32]),
       section(2, [1, ...nameOf('host'), ...nameOf('memory'), 2, 0, 1]),
-      section(3, [1, 0]),
-      section(7, [1, ...nameOf('findPair'), 0, 0]),
-      section(10, [1, ...sized([2, 4, v128, 1, i32, ...body])]),
+      section(3, [2, 0, 0]),
+      section(7, [2, ...nameOf('findPair'), 0, 0, ...nameOf('findRare'), 0, 1]),
+      section(10, [2, ...codeOf(bodyOf(pairsAt)), ...codeOf(bodyOf(firstsAt))]),
     ].flat(),
   ),
 )

@@ -5,8 +5,11 @@ import { isAscii } from 'node:buffer'
 import { text_labels } from './entry.ts'
 import { masked } from './mask.ts'
 
-/** Consecutive bytes; a byte b of the log fits when (b | fold) === value. `pair`: the two places to look for first. */
-export type Sign = { values: Uint8Array; folds: Uint8Array; pair: [number, number] }
+/**
+ * Consecutive bytes; a byte b of the log fits when (b | fold) === value. `pair`: the two places to look for, the rarer first;
+ * `rare`: whether that one is so rare that it is worth looking for it alone.
+ */
+export type Sign = { values: Uint8Array; folds: Uint8Array; pair: [number, number]; rare: boolean }
 
 export type Search = {
   /** A line that matches holds one of these; empty when no such thing can be said. */
@@ -42,7 +45,9 @@ export function newSearch(terms: readonly string[]): Search {
 }
 
 function newSign(values: readonly number[], folds: readonly number[]): Sign {
-  return { values: Uint8Array.from(values), folds: Uint8Array.from(folds), pair: rarePairOf(values) }
+  const pair = rarePairOf(values)
+  const rare = rarityOf(values[pair[0]]) === common_bytes.length
+  return { values: Uint8Array.from(values), folds: Uint8Array.from(folds), pair, rare }
 }
 
 /** Two texts that differ in case only become equal, in every script; the two small sigmas too. */
@@ -115,15 +120,16 @@ function isPlain(character: string): boolean {
 /** From the commonest on, as they occur in PostgreSQL's JSON logs; what is not listed is rarer. */
 const common_bytes = ' "e_ti:aosrn,dlcpm.0u1h26g5-3f4y89b7vw=xk/()q'
 
-/** Two places of the sign, in order, whose bytes are likely to be the rarest. One twice when there is only one. */
+/** Two places of the sign whose bytes are likely to be the rarest, the rarer first. One twice when there is only one. */
 function rarePairOf(values: readonly number[]): [number, number] {
-  const rarity = (place: number) => {
-    const rank = common_bytes.indexOf(String.fromCharCode(values[place] ?? 0))
-    return rank < 0 ? common_bytes.length : rank
-  }
   const reachable = Array.from({ length: Math.min(values.length, pair_distance_max) }, (_, place) => place)
-  const [first = 0, second = first] = reachable.toSorted((a, b) => rarity(b) - rarity(a))
-  return first < second ? [first, second] : [second, first]
+  const [first = 0, second = first] = reachable.toSorted((a, b) => rarityOf(values[b]) - rarityOf(values[a]))
+  return [first, second]
+}
+
+function rarityOf(byte = 0): number {
+  const rank = common_bytes.indexOf(String.fromCharCode(byte))
+  return rank < 0 ? common_bytes.length : rank
 }
 
 const pair_distance_max = 256

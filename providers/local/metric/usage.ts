@@ -10,18 +10,21 @@ export type Usage = { cpu_ns: number; memory_bytes: number }
 /** Undefined when no such group counts. */
 export function usageOfGroup(hierarchy: Hierarchy, service_id: string): Usage | undefined {
   const read = (directory: string, file: string) => readOrNothing(join(directory, service_id, file))
-  const { memory } = hierarchy.directories
-  const stat = read(memory, 'memory.stat')
+  const { cpu, memory } = hierarchy.directories
   if (hierarchy.version === 2) {
-    return usage(
-      Number(fieldOf(read(hierarchy.directories.cpu, 'cpu.stat'), 'usage_usec')) * 1000,
-      Number(read(memory, 'memory.current')) - Number(fieldOf(stat, 'inactive_file')),
-    )
+    // First, because most services lack some of the groups that are asked for: then nothing else is read.
+    const used = read(cpu, 'cpu.stat')
+    if (used === '') return undefined
+    const inactive = fieldOf(read(memory, 'memory.stat'), 'inactive_file')
+    return usage(Number(fieldOf(used, 'usage_usec')) * 1000, Number(read(memory, 'memory.current')) - Number(inactive))
   }
-  const counted = hierarchy.parents.map((parent) => read(parent, 'cpuacct.usage')).find((text) => text !== '')
+  let counted = ''
+  // The last of them is the one that counts, unless they are all the same.
+  for (const parent of hierarchy.parents.toReversed()) counted ||= read(parent, 'cpuacct.usage')
+  if (counted === '') return undefined
   // What the kernel would give back at once is not in use: files read long ago.
-  const in_use = Number(read(memory, 'memory.usage_in_bytes')) - Number(fieldOf(stat, 'total_inactive_file'))
-  return usage(counted === undefined ? Number.NaN : Number(counted), in_use)
+  const inactive = fieldOf(read(memory, 'memory.stat'), 'total_inactive_file')
+  return usage(Number(counted), Number(read(memory, 'memory.usage_in_bytes')) - Number(inactive))
 }
 
 /** Of a postmaster and the processes it has forked; undefined when it is gone. */
