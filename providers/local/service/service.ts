@@ -135,7 +135,8 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   try {
     watch(host, place, wanted, postmaster)
     await ensureReplayForgotten(host.effect, place)
-    await beginSnapshot(host, place, wanted)
+    // After a failover commits may be waiting for replicas, and those come first.
+    if (!promoted) await beginSnapshot(host, place, wanted)
     const leader = { place, postmaster, installation: start.installation }
     const [login, standbys] = await together(
       ensureLogin(host, place, wanted, postmaster),
