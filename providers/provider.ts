@@ -63,6 +63,8 @@ export type WantedReplicaSet = {
 export type ObservedReplicaSet = {
   state: ObservedService['state']
   settled: boolean
+  /** Something was tried and did not succeed; it is tried again. */
+  failed?: boolean
   waiting_for?: string
   look_again_seconds?: number
   happenings: readonly Happening[]

@@ -69,7 +69,7 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
     state: seen.state,
     settled_generation: seen.settled ? row.generation : row.settled_generation,
     waiting_for: seen.waiting_for ?? null,
-    failing: isFailing({ row, service }, seen),
+    failing: failingOf(row, service, seen),
   })
   for (const { kind, message } of [...seen.happenings, ...storyOf(row, seen)]) {
     await insertEvent(tx, row.service_id, kind, `replica set ${row.name}: ${message}`)
@@ -79,10 +79,17 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
   if (settled_now && service.vpc_id === null) await releaseAddresses(tx, row.service_id, row.replica_set_id)
 }
 
-/** It should serve and does not. The first copy is no failure, however long it takes: nothing is there before it. */
-function isFailing({ row, service }: Subject, seen: ObservedReplicaSet): boolean {
-  if (service.power === 'off' || seen.state === 'serving') return false
-  return row.settled_generation > 0 || seen.state !== 'absent'
+/**
+ * Whether it should serve and does not. Pure. The first copy is no failure, however long it takes: nothing is there before
+ * it. But after one that failed the next is no success before it is done.
+ */
+export function failingOf(
+  { settled_generation }: Pick<ReplicaSetRow, 'settled_generation'>,
+  { power }: Pick<ServiceRow, 'power'>,
+  { state, failed }: Pick<ObservedReplicaSet, 'state' | 'failed'>,
+): boolean | null {
+  if (power === 'off' || state === 'serving') return false
+  return settled_generation > 0 || state !== 'absent' || failed === true ? true : null
 }
 
 /** What changed between the last look and this one, in words. Pure. */

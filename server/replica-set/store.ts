@@ -117,13 +117,15 @@ export type SetObservation = {
   state: ServiceState
   settled_generation: number
   waiting_for: string | null
-  failing: boolean
+  /** null: it cannot be told yet, so whatever was known stays. */
+  failing: boolean | null
 }
 
 export async function saveObservedSet(tx: Sql, replica_set_id: string, seen: SetObservation): Promise<void> {
   await tx.query(
     `update replica_sets set state = $2, settled_generation = greatest(settled_generation, $3), waiting_for = $4,
-       failing_since = case when $5 then coalesce(failing_since, now()) end, observed_at = now()
+       failing_since = case when $5::boolean then coalesce(failing_since, now()) when $5 is null then failing_since end,
+       observed_at = now()
      where replica_set_id = $1`,
     [replica_set_id, seen.state, seen.settled_generation, seen.waiting_for, seen.failing],
   )

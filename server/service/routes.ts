@@ -19,7 +19,7 @@ import { listEvents } from './events.ts'
 import { haHandlers } from './ha.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
-import { deleted, parseName, parseSizeInput, powered, resized, withVerifier } from './rules.ts'
+import { deleted, parseName, parseSizeInput, powered, requireShapeStatus, resized, withVerifier } from './rules.ts'
 import { findService, findServiceOfProject, findServices, listServices } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
@@ -114,8 +114,11 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
       if (refusal !== undefined) problems.push(refusal)
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
-      const accepts = api.resizeService.accepts
-      return viewOf(await changeService(context, params, accepts, (row) => ({ ...resized(row, size), event })))
+      const row = await changeService(context, params, undefined, (row) => {
+        requireShapeStatus(row, api.resizeService.accepts, new Date())
+        return { ...resized(row, size), event }
+      })
+      return viewOf(row)
     },
   }
 }

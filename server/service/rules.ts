@@ -87,6 +87,12 @@ export function requireStatus(row: ServiceRow, accepts: readonly ServiceStatus[]
   throw new Fault('WRONG_STATE', `the service is ${status}; this is possible when it is ${accepts.join(', ')}`)
 }
 
+/** With a change of shape under way that something keeps from being made, another one is taken: people can go back. */
+export function requireShapeStatus(row: ServiceRow, accepts: readonly ServiceStatus[], now: Date): void {
+  const stuck = rowStatus(row, now) === 'CONFIGURING' && row.settled_generation > 0 && row.waiting_for !== null
+  if (!stuck) requireStatus(row, accepts, now)
+}
+
 // The changes that requests make. Each takes the row as it is and gives the columns that change.
 
 export function resized(row: ServiceRow, size: Size): WantedChange {

@@ -2,7 +2,7 @@
 // always the one of an undisturbed run, the primary serves all the time, and nothing is orphaned.
 // A change runs undisturbed once to learn its effects. Then it is begun three times, and each time everyone who goes on with
 // it is killed at every third of them, so that each gets somewhere before it dies too.
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
@@ -14,6 +14,8 @@ import { applyElsewhere } from './apply.ts'
 const { newWorld } = useWorlds()
 const rounds = 3
 const once = 'replication role: make'
+/** What is done only when processes end late, or were told something since their start; another run may not meet it. */
+const by_chance = ['leftover processes: kill', 'stale pid file: remove', 'reload marker: remove']
 /** Some 50 processes, on a machine that may be very busy. */
 const timeout = 600_000
 
@@ -41,12 +43,33 @@ test('replicas that are added and removed are so in the end, whoever is killed m
   }
 })
 
+test('a resize of a service with replicas is made in the end, whoever is killed meanwhile', { timeout }, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const small = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
+  await settle(provider, small)
+  await ask(provider, small, 'create table t as select 7 as n')
+  const large: WantedService = { ...small, generation: 2, size: { cpu_millis: 500, memory_gbs: 2 } }
+  const effects = [...new Set((await applyElsewhere(world, large)).effects)]
+  expect(effects).toEqual(expect.arrayContaining(['settings: rename into place', 'postmaster: SIGINT']))
+  await applyElsewhere(world, small)
+  await killAtEach(world, small, large, effects)
+  await expectInOrder(world, provider, large, ['node-1'], { node_1: 'streaming' })
+  expect(await ask(provider, large, 'show max_connections')).toBe('100')
+  for (const node of [0, 1]) {
+    expect(await readFile(join(homeOf(world, large), node === 0 ? '' : 'node-1', 'howdah.conf'), 'utf8')).toContain(
+      `max_connections = '100'`,
+    )
+  }
+})
+
 /** From one state to the other. Whoever comes to the end without meeting the effect begins anew from the first one. */
 async function killAtEach(world: World, from: WantedService, to: WantedService, effects: readonly string[]) {
   for (const effect of effects) {
     if ((await applyElsewhere(world, to, effect)).killed) continue
     await applyElsewhere(world, from)
-    expect(await applyElsewhere(world, to, effect), `killed at: ${effect}`).toMatchObject({ killed: true })
+    const { killed } = await applyElsewhere(world, to, effect)
+    expect(killed || by_chance.includes(effect), `killed at: ${effect}`).toBe(true)
   }
 }
 

@@ -4,6 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 
+const answer_ms_max = 5_000
+
 export type Nodes = ReturnType<typeof nodesOf>
 
 export function nodesOf(data_dir: string, service_id: string, port: number) {
@@ -43,7 +45,9 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
       ),
     /** How many that could take over stream from the primary right now. */
     streaming: async (): Promise<number> => {
-      const client = new pg.Client({ host: sockets, port, user: 'postgres', database: 'postgres' })
+      // A server that stands still answers nobody.
+      const timeouts = { connectionTimeoutMillis: answer_ms_max, query_timeout: answer_ms_max }
+      const client = new pg.Client({ host: sockets, port, user: 'postgres', database: 'postgres', ...timeouts })
       client.on('error', () => undefined)
       try {
         await client.connect()

@@ -17,22 +17,32 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-test.skipIf(!can_hide)('without PgBouncer a pooler is refused with a sentence that says how to get it', () => {
+test.skipIf(!can_hide)('a request for what needs them is refused with a sentence that says how to get them', () => {
   const { stdout } = runHidden(`
-    import { poolerRefusal } from '${repository}/providers/local/pooler/pooler.ts'
-    console.log(await poolerRefusal())`)
-  expect(stdout).toContain('needs PgBouncer, which this host does not have; install it with apt-get install pgbouncer')
+    import { startInstallation } from '${repository}/test/installation.ts'
+    const howdah = await startInstallation()
+    try {
+      const at = howdah.services + '/' + (await howdah.createService({ cpu_millis: 'shared' })).service_id
+      const set = (nodes) => howdah.call('POST', at + '/replicaSets', { name: 'a set', nodes, cpu_millis: 500, memory_gbs: 2 })
+      const answers = [await howdah.call('POST', at + '/enablePooler'), await set(2), await set(1)]
+      console.log(JSON.stringify(answers.map(({ status, body }) => ({ status, code: body.code, message: body.message }))))
+    } finally {
+      await howdah.stop()
+    }`)
+  const refused = (program: string, name: string) => ({
+    status: 400,
+    code: 'INVALID_REQUEST',
+    message: expect.stringContaining(
+      `needs ${name}, which this host does not have; install it with apt-get install ${program}`,
+    ),
+  })
+  // One node needs no balancer.
+  expect(JSON.parse(stdout)).toEqual([
+    refused('pgbouncer', 'PgBouncer'),
+    refused('haproxy', 'HAProxy'),
+    { status: 202 },
+  ])
 })
-
-test.skipIf(!can_hide)(
-  'without HAProxy a set of several nodes is refused with a sentence that says how to get it',
-  () => {
-    const { stdout } = runHidden(`
-    import { balancerRefusal } from '${repository}/providers/local/replica-set/balancer.ts'
-    console.log(await balancerRefusal())`)
-    expect(stdout).toContain('needs HAProxy, which this host does not have; install it with apt-get install haproxy')
-  },
-)
 
 test.skipIf(!can_hide)('the first start as root installs what is missing once, and leaves no daemon of it', () => {
   // At first it has no lists of packages, as in an image.

@@ -1,5 +1,6 @@
 // Copying, settling and removing trees on the real file system.
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -42,6 +43,17 @@ test('a copy has the same entries, the same contents and the same links', async 
   expect(readFileSync(join(to, 'base/1/42'), 'utf8')).toBe('content of 42')
   expect(lstatSync(join(to, 'base/link')).isSymbolicLink()).toBe(true)
   expect(readFileSync(join(to, 'base/link'), 'utf8')).toBe('18\n')
+})
+
+test('others have their turn while a copy of many small files goes on', async () => {
+  for (let number = 100; number < 1_000; number++) writeFileSync(join(from, 'base/1', `${number}`), '')
+  const copied = () => readdirSync(join(to, 'base', '1')).length
+  const seen = new Set<number>()
+  const timer = setInterval(() => existsSync(join(to, 'base', '1')) && seen.add(copied()), 5)
+  await copyTree(from, to, { tolerate_missing: true })
+  clearInterval(timer)
+  // Whether files can be shared is found out of the first ones, elsewhere.
+  expect([...seen].filter((count) => count > 100 && count < copied() - 100)).not.toEqual([])
 })
 
 test('a copy is private whatever the source was', async () => {

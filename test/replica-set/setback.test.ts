@@ -82,6 +82,32 @@ balancedTest('a balancer that is killed comes back, and new settings cost no con
   expect(await balancerPids(world, set)).toHaveLength(1)
 })
 
+test('a first copy that fails is told as such, tried again, and can be given up', async () => {
+  let full = true
+  const effect = (name: string) => {
+    if (full && name === 'standby: make durable') throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+  }
+  const family = await newFamily(await newWorld(), { effect })
+  const { provider, world } = family
+  const set = await newSet(family)
+  const failed = { state: 'absent', settled: false, failed: true, waiting_for: expect.stringContaining('space') }
+  expect(await provider.applyReplicaSet(set)).toMatchObject(failed)
+  expect(await provider.applyReplicaSet(set)).toMatchObject(failed)
+  expect(await readdir(homeOf(world, set))).not.toContain('data.new')
+  full = false
+  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving' })
+
+  const alone = family.service
+  const replicated = { ...alone, generation: 2, ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 } }
+  full = true
+  const seen = await provider.applyService(replicated)
+  expect(seen).toMatchObject({ state: 'serving', settled: false, waiting_for: expect.stringContaining('space') })
+  expect(await provider.applyService({ ...alone, generation: 3 })).toMatchObject({ state: 'serving', settled: true })
+  expect(
+    (await readdir(join(world.directory, 'services', alone.service_id))).filter((name) => name.startsWith('node')),
+  ).toEqual([])
+})
+
 test('a node that hangs is noticed, ended and started again', async () => {
   const family = await newFamily(await newWorld())
   const { provider, world } = family

@@ -138,9 +138,18 @@ async function handOver(
   // Whoever waits for a planned change has got one.
   const switchovers = Math.max(primary.switchovers, wanted.ha?.switchovers ?? 0)
   await savePrimary(effect, base, primary, { node, term: primary.term + 1, switchovers })
-  // Commits may be waiting for it: it need not wait until the other one serves.
-  if (is_there) host.jobs.begin(`${rejoinJobOf(base)}/${lost.node}`, () => startAsReplica(host, lost, place, wanted))
+  // Where commits wait for it, it need not wait until the other one serves; elsewhere it would only take its time away.
+  if (is_there && (await isWaitedFor(base, place, lost)))
+    host.jobs.begin(`${rejoinJobOf(base)}/${lost.node}`, () => startAsReplica(host, lost, place, wanted))
   return place
+}
+
+/** Whether fewer of the others run than commits wait for. */
+async function isWaitedFor(base: Place, next: Place, lost: Place): Promise<boolean> {
+  const { members = [], sync_count = 0 } = parseLists((await readIfThere(base.synchronous)) ?? '').at(-1) ?? {}
+  const others = members.filter((node) => node !== next.node && node !== lost.node)
+  const running = await Promise.all(others.map((node) => isRunning(nodeOf(base, node, 'standby'))))
+  return running.filter(Boolean).length < sync_count
 }
 
 async function elect({ host, base, wanted, primary, standbys }: Switch, { data_is_there }: Trouble): Promise<Election> {

@@ -1,10 +1,11 @@
 // Ends a node of a service for good, before another one takes its place: every process that works on its data, also the
 // ones that do not notice the death of their postmaster, also when they are stopped or their directory was moved away.
 // Returns only when they have been seen gone, because one that lived on could still acknowledge a commit.
+import { statSync } from 'node:fs'
 import { readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOf, endProcesses } from '../daemon.ts'
-import { statIfThere, type Effect } from '../effect.ts'
+import type { Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
 
 const patience_ms = 8_000
@@ -15,7 +16,8 @@ export async function ensureFenced(effect: Effect, place: Place): Promise<void> 
 }
 
 async function isOf(place: Place, pid: number): Promise<boolean> {
-  const uid = place.owner && (await statIfThere(`/proc/${pid}`))?.uid
+  // At once: most processes of a host are other people's, and a detour through other threads for each would take longer.
+  const uid = place.owner && statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
   const words = uid === place.owner?.uid || uid === 0 ? await commandOf(pid) : []
   const at = words.indexOf('-D')
   // Also one that is still on its way to its own user and its program.

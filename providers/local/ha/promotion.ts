@@ -10,7 +10,7 @@ import { shellPath } from '../wal/archive.ts'
 import { signalIfThere } from '../daemon.ts'
 import { ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import { ensureFenced } from './fence.ts'
-import type { Place } from '../layout.ts'
+import { nodeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { listNodeFolders } from './nodes.ts'
 import { ensureSlot } from './replication.ts'
@@ -88,10 +88,23 @@ async function promote(effect: Effect, place: Place): Promise<boolean> {
     // Without waiting: its own waiting looks only every tenth of a second.
     await client.query('select pg_promote(false)')
     for (const deadline = Date.now() + promotion_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
-      if (!(await inRecovery())) return true
+      if (await inRecovery()) continue
+      await callOthers(effect, place)
+      return true
     }
     return false
   })
+}
+
+/** Replicas that have lost their primary look for it now and then; told to read their files, they do so at once. */
+async function callOthers(effect: Effect, place: Place): Promise<void> {
+  for (const node of await listNodeFolders(place)) {
+    if (node === place.node) continue
+    const { postmaster } = await findPostmaster(nodeOf(place, node, 'standby'))
+    if (!postmaster?.ready) continue
+    await effect('replica: call')
+    signalIfThere(postmaster.pid, 'SIGHUP')
+  }
 }
 
 /**

@@ -78,8 +78,8 @@ async function make(host: LocalHost, place: Place, primary: Place, signal: Abort
       await rename(aside, place.data)
       await syncFolder(place.node_home)
     } finally {
-      // Nothing when it was renamed into place; what was cut off gives its space back.
-      await ensureRemoved(effect, 'unfinished data directory', aside)
+      // Nothing when it was renamed into place; what was cut off gives its space back. Whoever breaks it off is in a hurry.
+      if (!signal.aborted) await ensureRemoved(effect, 'unfinished data directory', aside)
     }
   })
 }

@@ -52,6 +52,8 @@ export type StandbySeen = {
   pid?: number
   waiting_for?: string
   look_again_seconds?: number
+  /** Its data could not be copied. */
+  failed?: boolean
   happenings: readonly Happening[]
 }
 
@@ -78,7 +80,8 @@ export async function ensureStandby(host: LocalHost, wish: StandbyWish): Promise
       return seenAs('copying', 'the data of a replica is being copied')
     }
   } catch (error) {
-    return { ...seenAs('absent', copySentence(host, error)), look_again_seconds: look_again_after_setback_seconds }
+    const look_again_seconds = look_again_after_setback_seconds
+    return { ...seenAs('absent', copySentence(host, error)), failed: true, look_again_seconds }
   }
   const running = await ensureStandbyRunning(host, wish)
   if (typeof running === 'string') return await judgeStart(host, place, wish.primary, running)

@@ -33,6 +33,7 @@ export type NodesSeen = {
   running: number
   waiting_for?: string
   look_again_seconds?: number
+  failed: boolean
   happenings: readonly Happening[]
 }
 
@@ -70,6 +71,7 @@ export async function ensureNodes(
     running,
     ...(waiting_for !== undefined && { waiting_for }),
     ...(paces.length > 0 && { look_again_seconds: Math.min(...paces) }),
+    failed: seen.some(({ failed }) => failed),
     happenings: seen.flatMap(({ happenings }) => happenings),
   }
 }

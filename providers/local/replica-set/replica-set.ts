@@ -31,7 +31,7 @@ export async function applyReplicaSet(host: LocalHost, wanted: WantedReplicaSet)
   if (wanted.service.power === 'off') return await ensureOff(host, set.place)
   return await ensureServing(host, set).catch(async (error: unknown) => {
     if (!isDiskFull(error)) throw error
-    return setback(await stateOf(set.place), noSpaceSentence(host.directory))
+    return { ...setback(await stateOf(set.place), noSpaceSentence(host.directory)), failed: true }
   })
 }
 
@@ -86,8 +86,8 @@ async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<Observed
   const early = (await hasBalancer(place)) ? await ensureFront(host, set) : undefined
   const nodes = await ensureNodes(host, set, installation)
   if (nodes.running === 0) {
-    const { waiting_for = 'none of its nodes runs yet', look_again_seconds, happenings } = nodes
-    return { ...setback(await stateOf(place), waiting_for, look_again_seconds), happenings }
+    const { waiting_for = 'none of its nodes runs yet', look_again_seconds, failed, happenings } = nodes
+    return { ...setback(await stateOf(place), waiting_for, look_again_seconds), failed, happenings }
   }
   const front = early && early.waiting_for === undefined ? early : await ensureFront(host, set)
   if (front.waiting_for === undefined) await ensureSurplusGone(host, place, wanted.nodes)

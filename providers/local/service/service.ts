@@ -3,7 +3,7 @@
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import { join } from 'node:path'
 import type { Happening, ObservedService, WantedService } from '../../provider.ts'
-import { archiveTrouble, ensureArchiveWhole } from '../wal/archive.ts'
+import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../effect.ts'
 import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
@@ -135,7 +135,8 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   try {
     watch(host, place, wanted, postmaster)
     await ensureReplayForgotten(host.effect, place)
-    await beginSnapshot(host, place, wanted)
+    // After a failover commits may be waiting for replicas, and those come first.
+    if (!promoted) await beginSnapshot(host, place, wanted)
     const leader = { place, postmaster, installation: start.installation }
     const [login, standbys] = await together(
       ensureLogin(host, place, wanted, postmaster),
@@ -184,7 +185,10 @@ async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService,
   let login = known ? await probed() : undefined
   if (login?.result !== 'ok') {
     await ensureMasterRole(host.effect, place, wanted)
-    if ((await findPrimary(place)).term > 1) await ensureArchiveWhole(host.effect, place)
+    if ((await findPrimary(place)).term > 1) {
+      await ensureArchiveWhole(host.effect, place)
+      await ensureEndedPassed(host.effect, place)
+    }
     host.roles_seen.set(place.service_id, seen)
     login = await probed()
   }

@@ -18,6 +18,7 @@ import {
   unlink,
 } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Cloning, copyLiveFile } from './live-file.ts'
 import { requireRoom } from './room.ts'
@@ -43,7 +44,9 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   for (const { path } of directories) await mkdir(join(to, path), { mode: 0o700 })
   const live = options.tolerate_missing ? { root: await realpath(from), cloning: { possible: true } } : undefined
   let bytes = 0
+  const breathe = newBreath()
   await inLanes(others, async (entry) => {
+    await breathe()
     options.signal?.throwIfAborted()
     if (options.leave_room) requireRoom(to)
     const size = await copyEntry(from, to, entry, options, live)
@@ -60,7 +63,9 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
 /** Hands a whole tree to a user, the root last: until then nobody else can enter it. */
 export async function chownTree(path: string, owner: { uid: number; gid: number }): Promise<void> {
   const { directories, others } = await listTree(path, {})
+  const breathe = newBreath()
   for (const entry of [...others, ...directories.toReversed(), { path: '' }]) {
+    await breathe()
     lchownSync(join(path, entry.path), owner.uid, owner.gid)
   }
 }
@@ -86,6 +91,24 @@ export async function removeTree(path: string): Promise<void> {
 
 /** Each lane has one file under way. The four threads behind Node's file calls are busy from here on; more lanes gain nothing. */
 const lanes = 16
+
+/** Small things are done at once, without other threads: so long, until everybody else has a turn. */
+const at_a_stretch_ms = 4
+
+/** Awaited before each small thing of many, in whichever lane. */
+function newBreath(): () => Promise<void> {
+  let since = performance.now()
+  let pausing: Promise<void> | undefined
+  return async () => {
+    if (performance.now() - since > at_a_stretch_ms) {
+      pausing ??= nextTurn().then(() => {
+        pausing = undefined
+        since = performance.now()
+      })
+    }
+    await pausing
+  }
+}
 
 type Live = { root: string; cloning: Cloning }
 

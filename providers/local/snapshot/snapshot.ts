@@ -34,8 +34,11 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     const found = await findSnapshot(place, id)
     if (found) facts.set(id, found)
   }
-  await prune(host, place, [...facts.values()])
-  await ensureArchiveSparse(host.effect, place)
+  // Whoever is to take the place of one that died meanwhile does not wait for what has time.
+  if (!(await findPostmaster(place)).died) {
+    await prune(host, place, [...facts.values()])
+    await ensureArchiveSparse(host.effect, place)
+  }
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
     const found = facts.get(snapshot_id)
     if (found && !deleted) {
@@ -169,8 +172,10 @@ async function take(host: LocalHost, place: Place, id: string, signal: AbortSign
       await effect('snapshot: rename into place')
       await rename(aside, join(place.snapshots, id))
     } finally {
-      // A copy that a full disk or a stopping server cut off gives its space back at once.
-      await ensureRemoved(effect, 'unfinished snapshot', aside)
+      // A copy that a full disk cut off gives its space back at once; of one that was broken off, or whose server died, the
+      // next look removes what is left: somebody may be waiting for another primary.
+      const hurried = signal.aborted || (await findPostmaster(place)).died
+      if (!hurried) await ensureRemoved(effect, 'unfinished snapshot', aside)
     }
   })
 }

@@ -64,10 +64,17 @@ test('the last file of an ended timeline that another node has archived is passe
   const place = placeOf(directory, 'abc', 20_001, false)
   const status = join(place.data, 'pg_wal', 'archive_status')
   for (const folder of [status, place.archive]) mkdirSync(folder, { recursive: true })
-  const [ended, waiting, current] = ['000000010000000000000003', '000000010000000000000002', '000000020000000000000003']
+  const [forgotten, waiting, ended] = [
+    '000000010000000000000001',
+    '000000010000000000000002',
+    '000000010000000000000003',
+  ]
+  const current = '000000020000000000000003'
+  for (const name of [forgotten, ended, waiting, current]) writeFileSync(join(place.data, 'pg_wal', name), '')
   for (const name of [ended, waiting, current]) writeFileSync(join(status, `${name}.ready`), '')
-  for (const name of [ended, current]) writeFileSync(join(place.archive, name), '')
-  expect(await ensureEndedPassed(async () => undefined, place, '000000020000000000000004')).toBe(true)
-  expect(readdirSync(status).toSorted()).toEqual([`${waiting}.ready`, `${ended}.done`, `${current}.ready`])
-  expect(await ensureEndedPassed(async () => undefined, place, '000000020000000000000004')).toBe(false)
+  for (const name of [forgotten, ended, current]) writeFileSync(join(place.archive, name), '')
+  expect(await ensureEndedPassed(async () => undefined, place)).toBe(true)
+  const after = [`${forgotten}.done`, `${waiting}.ready`, `${ended}.done`, `${current}.ready`]
+  expect(readdirSync(status).toSorted()).toEqual(after)
+  expect(await ensureEndedPassed(async () => undefined, place)).toBe(false)
 })

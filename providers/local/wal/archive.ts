@@ -2,7 +2,7 @@
 // the settings that make it so, a look at whether it keeps up, and the pruning.
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
 // 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
-import { readdir, rename, stat } from 'node:fs/promises'
+import { lchown, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensureFolder, ensureRemoved, statIfThere, type Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
@@ -46,8 +46,8 @@ export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<
     return undefined
   }
   return await withSuperuser(place, {}, async (client) => {
-    const { rows } = await client.query<{ failing: boolean; failed: string | null; current: string }>(
-      `select last_failed_wal as failed, pg_walfile_name(pg_current_wal_lsn()) as current,
+    const { rows } = await client.query<{ failing: boolean; failed: string | null }>(
+      `select last_failed_wal as failed,
          last_failed_time is not null and last_failed_time > coalesce(last_archived_time, '-infinity') as failing
        from pg_stat_archiver`,
     )
@@ -56,7 +56,7 @@ export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<
     await removeHalves(effect, place)
     // By itself it would try again within a minute; woken, it tries now.
     await effect('archive: try again')
-    const passed = await ensureEndedPassed(effect, place, rows[0].current)
+    const passed = await ensureEndedPassed(effect, place)
     await client.query('select pg_reload_conf()')
     if (passed) return undefined
     return (
@@ -99,21 +99,41 @@ export async function ensureArchiveWhole(effect: Effect, place: Place): Promise<
 
 /**
  * The last file of a timeline that has ended is each node's own beyond its end. One of them was archived; PostgreSQL would
- * stop at the next for ever. What it holds is in the first file of the timeline that followed. True when there were such.
+ * stop at the next for ever, and a shutdown would wait for seconds. What it holds is in the first file of the timeline that
+ * followed. True when there were such that it has tried, or was about to.
  */
-export async function ensureEndedPassed(effect: Effect, place: Place, current_wal_file: string): Promise<boolean> {
-  const folder = join(place.data, 'pg_wal', 'archive_status')
-  const timeline = current_wal_file.slice(0, 8)
+export async function ensureEndedPassed(effect: Effect, place: Place): Promise<boolean> {
+  const pg_wal = join(place.data, 'pg_wal')
+  const segments = (await readdir(pg_wal)).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const timeline =
+    segments
+      .map((name) => name.slice(0, 8))
+      .toSorted()
+      .at(-1) ?? ''
+  const known = new Set(await readdir(join(pg_wal, 'archive_status')))
+  const archived = new Set(await readdir(place.archive))
   let passed = false
-  for (const name of await readdir(folder)) {
-    const segment = /^([0-9A-F]{24})\.ready$/.exec(name)?.[1]
-    if (segment === undefined || segment.slice(0, 8) >= timeline) continue
-    if (!(await statIfThere(join(place.archive, segment)))) continue
+  for (const name of segments) {
+    if (name.slice(0, 8) === timeline || !archived.has(name) || known.has(`${name}.done`)) continue
+    const status = join(pg_wal, 'archive_status', name)
     await effect('archive: pass over')
-    await rename(join(folder, name), join(folder, `${segment}.done`))
-    passed = true
+    if (known.has(`${name}.ready`)) {
+      await rename(`${status}.ready`, `${status}.done`)
+      passed = true
+    } else {
+      // Its next checkpoint would find that nobody knows of it, and hand it in.
+      await saveDone(status, place)
+    }
   }
   return passed
+}
+
+async function saveDone(status: string, { owner }: Place): Promise<void> {
+  const aside = `${status}.new`
+  await rm(aside, { force: true })
+  await writeFile(aside, '', { mode: 0o600, flag: 'wx' })
+  if (owner) await lchown(aside, owner.uid, owner.gid)
+  await rename(aside, `${status}.done`)
 }
 
 /** Removes what lies before this WAL file. */
