@@ -65,7 +65,8 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Servic
     // A look that came meanwhile may have found a killed server's work finished.
     if (await statIfThere(place.data)) return
     try {
-      if (source.target_time) return await makeOfMoment(host, place, parent, { ...source, signal })
+      const target_time = source.target_time ?? (await momentOfLeft(parent, source))
+      if (target_time) return await makeOfMoment(host, place, parent, { ...source, target_time, signal })
       const made = source.private
         ? await moveSnapshot(host, place, parent, source)
         : await copySnapshot(host, place, parent, source.snapshot_id, signal)
@@ -78,12 +79,25 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Servic
   })
 }
 
-type Moment = { snapshot_id: string; target_time?: string; signal: AbortSignal }
+/**
+ * Of a snapshot that a failover has left behind, because its primary had commits that were lost: its moment, at which the
+ * service's own history leads somewhere else. Undefined when the snapshot is of that history, or the history is not there.
+ */
+async function momentOfLeft(parent: Place, source: ServiceSource): Promise<string | undefined> {
+  if (source.private) return undefined
+  const path = await pathOf(parent).catch(() => undefined)
+  if (path === undefined || (await findStart(parent, path, source.snapshot_id)) === source.snapshot_id) return undefined
+  return (await findSnapshot(parent, source.snapshot_id))?.taken_at.toISOString()
+}
+
+const pathOf = (parent: Place) => findPath(parent.data, [join(parent.data, 'pg_wal'), parent.archive])
+
+type Moment = { snapshot_id: string; target_time: string; signal: AbortSignal }
 
 /** A copy of a snapshot, with what leads PostgreSQL from there to the moment. */
 async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment: Moment): Promise<void> {
-  const { target_time = '', signal } = moment
-  const path = await findPath(parent.data, [join(parent.data, 'pg_wal'), parent.archive])
+  const { target_time, signal } = moment
+  const path = await pathOf(parent)
   const snapshot_id = await findStart(parent, path, moment.snapshot_id)
   const snapshot = snapshot_id === undefined ? undefined : await findSnapshot(parent, snapshot_id)
   if (snapshot_id === undefined || snapshot === undefined) {
