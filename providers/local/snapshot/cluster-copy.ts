@@ -4,7 +4,7 @@
 //    label is written before anybody else can see the copy.
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
@@ -15,7 +15,7 @@ import { copyLiveFile } from './live-file.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, findWal, listWal } from '../wal/wal-copy.ts'
 import { findPath, firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, listSegments, placeInWal, segmentNameOf, type Segment } from '../wal/wal.ts'
+import { isHistory, listSegments, placeInWal, segmentNameOf, timelineOf, type Segment } from '../wal/wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
 export type ClusterCopy = {
@@ -27,6 +27,9 @@ export type ClusterCopy = {
   /** There is a commit of this millisecond or later in this WAL file, or before it. */
   commit?: { ms: number; wal_file: string }
 }
+
+/** One to begin with, and one for the first snapshot of what is made of the copy. */
+const next_files = 2
 
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
@@ -100,7 +103,22 @@ async function copyWal(effect: Effect, place: Place, to: string, first: string, 
   await mkdir(join(pg_wal, 'summaries'), { mode: 0o700 })
   await mkdir(join(pg_wal, 'archive_status'), { mode: 0o700 })
   await saveArchived(pg_wal, needed)
+  if (cloning.possible) await saveNext(pg_wal, needed.at(-1))
   return needed.reduce((sum, segment) => sum + segment.bytes, 0)
+}
+
+/**
+ * The files that come next, as PostgreSQL keeps some for later use, but empty: else its first act would be to fill one with
+ * zeros. Where blocks are shared no file has its space for itself anyway.
+ */
+async function saveNext(pg_wal: string, last: Segment | undefined): Promise<void> {
+  if (last === undefined) return
+  for (let next = 1; next <= next_files; next += 1) {
+    const position = BigInt(last.number + next) * BigInt(last.bytes)
+    const path = join(pg_wal, segmentNameOf(timelineOf(last.name), position, last.bytes))
+    await writeFile(path, '', { mode: 0o600 })
+    await truncate(path, last.bytes)
+  }
 }
 
 /** The source has archived them, or will: a fork does not do it again. It goes on writing the last one itself. */

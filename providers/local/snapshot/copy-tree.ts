@@ -18,8 +18,9 @@ import {
   unlink,
 } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type Cloning, copyLiveFile } from './live-file.ts'
+import { type Cloning, type Copied, copyLiveFile, own_mode } from './live-file.ts'
 import { requireRoom } from './room.ts'
 
 export type CopyOptions = {
@@ -42,8 +43,9 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   const { directories, others } = await listTree(from, options)
   for (const { path } of directories) await mkdir(join(to, path), { mode: 0o700 })
   const live = options.tolerate_missing ? { root: await realpath(from), cloning: { possible: true } } : undefined
-  let bytes = 0
+  let [bytes, copied] = [0, 0]
   await inLanes(others, async (entry) => {
+    if (++copied % turn_files === 0) await nextTurn()
     options.signal?.throwIfAborted()
     if (options.leave_room) requireRoom(to)
     const size = await copyEntry(from, to, entry, options, live)
@@ -87,6 +89,9 @@ export async function removeTree(path: string): Promise<void> {
 /** Each lane has one file under way. The four threads behind Node's file calls are busy from here on; more lanes gain nothing. */
 const lanes = 16
 
+/** Small files are copied without a detour, which takes a millisecond for so many; then others have their turn. */
+const turn_files = 32
+
 type Live = { root: string; cloning: Cloning }
 
 type Entry = { path: string; kind: 'directory' | 'file' | 'symlink' | 'other' }
@@ -125,9 +130,11 @@ async function listDirectory(root: string, path: string, options: CopyOptions): 
 
 async function copyEntry(from: string, to: string, entry: Entry, options: CopyOptions, live: Live | undefined) {
   const target = join(to, entry.path)
+  let copied: Copied | undefined
   try {
     if (entry.kind === 'symlink') await symlink(await readlink(join(from, entry.path)), target)
-    else if (entry.kind === 'file' && live) await copyLiveFile(join(live.root, entry.path), target, live.cloning)
+    else if (entry.kind === 'file' && live)
+      copied = await copyLiveFile(join(live.root, entry.path), target, live.cloning)
     else if (entry.kind === 'file') await copyFile(join(from, entry.path), target, constants.COPYFILE_FICLONE)
     // Sockets and pipes belong to the process that made them.
     else return 0
@@ -136,8 +143,9 @@ async function copyEntry(from: string, to: string, entry: Entry, options: CopyOp
     throw error
   }
   // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
-  const { size, mode } = lstatSync(target)
-  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(mode) : 0o600)
+  const { size, mode } = copied ?? lstatSync(target)
+  const wanted_mode = options.public ? publicMode(mode) : own_mode
+  if (entry.kind === 'file' && (mode & 0o777) !== wanted_mode) chmodSync(target, wanted_mode)
   if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
   return size
 }

@@ -21,6 +21,8 @@ export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: strin
 
 const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 10
+/** By then the WAL of a snapshot is in the archive, and whoever waited for the snapshot has it. */
+const fresh_seconds = 5
 /** A look answers within seconds, however many snapshots are wanted. */
 const look_ms_max = 4_000
 
@@ -35,7 +37,8 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     if (found) facts.set(id, found)
   }
   await prune(host, place, [...facts.values()])
-  await ensureArchiveSparse(host.effect, place)
+  const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
+  if (!fresh) await ensureArchiveSparse(host.effect, place)
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
     const found = facts.get(snapshot_id)
     if (found && !deleted) {
@@ -43,7 +46,7 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     }
     return { snapshot_id, state: deleted ? 'absent' : 'taking' }
   })
-  return { ...outcome, snapshots }
+  return { ...(fresh && { look_again_seconds: fresh_seconds + 1 }), ...outcome, snapshots }
 }
 
 /** Begins what the rest of the look need not wait for: somebody may be waiting for a fork. The server must be ready. */
