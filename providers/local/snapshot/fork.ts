@@ -16,7 +16,7 @@ import { placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { findService } from '../ha/nodes.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from '../wal/replay.ts'
-import { findSnapshot, findStart, lastWalFileFor, snapshotData } from './snapshot.ts'
+import { findSnapshot, findStart, lastWalFileFor, snapshotData, snapshotJob } from './snapshot.ts'
 import { gatherWal } from '../wal/source-wal.ts'
 import { findPath } from '../wal/timeline.ts'
 
@@ -35,6 +35,7 @@ export async function ensureForked(
   const failure = await failureOf(place)
   if (failure !== undefined) return failedFor(failure)
   const parent = await parentPlace(host, source.service_id)
+  await host.jobs.wait(snapshotJob(parent, source.snapshot_id))
   if (!(await findSnapshot(parent, source.snapshot_id)) && !(await statIfThere(place.data_moved))) {
     return { waiting_for: 'the snapshot of its parent is being taken', look_again_seconds: look_again_soon_seconds }
   }
@@ -71,7 +72,9 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Servic
         ? await moveSnapshot(host, place, parent, source)
         : await copySnapshot(host, place, parent, source.snapshot_id, signal)
       await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
-      await finish(host, place, made)
+      // A snapshot that was moved is durable; who owns it becomes so when PostgreSQL begins, unless it finds nothing to recover.
+      const durable = source.private === true && (await statIfThere(join(made, 'backup_label'))) !== undefined
+      await finish(host, place, made, durable)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back.
       await ensureRemoved(host.effect, 'unfinished data directory', place.data_aside)
@@ -109,7 +112,7 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   await savePlan(host.effect, place, { ...gathered, target_time })
   await writeOwned(place, join(made, 'recovery.signal'), '')
   await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
-  await finish(host, place, made)
+  await finish(host, place, made, false)
 }
 
 /** Nobody else needs it: on a plain file system this halves the cost of a fork. */
@@ -139,9 +142,11 @@ async function copySnapshot(
   return place.data_aside
 }
 
-async function finish({ effect }: LocalHost, place: Place, made: string): Promise<void> {
-  await effect('fork: make durable')
-  await syncTree(made)
+async function finish({ effect }: LocalHost, place: Place, made: string, durable: boolean): Promise<void> {
+  if (!durable) {
+    await effect('fork: make durable')
+    await syncTree(made)
+  }
   await effect('fork: rename into place')
   await rename(made, place.data)
   await syncFolder(place.home)

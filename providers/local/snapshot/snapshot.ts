@@ -54,10 +54,13 @@ export async function beginSnapshot(host: LocalHost, place: Place, wanted: Wante
   for (const { snapshot_id, deleted } of wanted.snapshots) {
     if (deleted || (await findSnapshot(place, snapshot_id))) continue
     await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
-    host.jobs.begin(jobName(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal))
+    host.jobs.begin(snapshotJob(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal))
     return
   }
 }
+
+/** Under which a snapshot is taken. */
+export const snapshotJob = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
 
 export const snapshotData = (place: Place, snapshot_id: string) => join(place.snapshots, snapshot_id, 'data')
 
@@ -103,8 +106,6 @@ export async function lastWalFileFor(place: Place, path: Path, target_time: stri
   return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
 
-const jobName = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
-
 const facts_name = 'snapshot.json'
 
 async function removeOthers({ effect }: LocalHost, place: Place, kept: readonly string[]): Promise<void> {
@@ -133,7 +134,7 @@ async function takeMissing(
     if (await findSnapshot(place, id)) continue
     if (Date.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {
-      const end = await host.jobs.ensure(jobName(place, id), (signal) => take(host, place, id, signal))
+      const end = await host.jobs.ensure(snapshotJob(place, id), (signal) => take(host, place, id, signal))
       if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }
     } catch (error) {
       return { waiting_for: sentenceOf(host, error), look_again_seconds: look_again_after_setback_seconds }
