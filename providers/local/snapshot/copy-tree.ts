@@ -20,7 +20,7 @@ import {
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type Cloning, type Copied, copyLiveFile, own_mode } from './live-file.ts'
+import { type Cloning, copyLiveFile } from './live-file.ts'
 import { requireRoom } from './room.ts'
 
 export type CopyOptions = {
@@ -130,11 +130,11 @@ async function listDirectory(root: string, path: string, options: CopyOptions): 
 
 async function copyEntry(from: string, to: string, entry: Entry, options: CopyOptions, live: Live | undefined) {
   const target = join(to, entry.path)
-  let copied: Copied | undefined
+  let live_size: number | undefined
   try {
     if (entry.kind === 'symlink') await symlink(await readlink(join(from, entry.path)), target)
     else if (entry.kind === 'file' && live)
-      copied = await copyLiveFile(join(live.root, entry.path), target, live.cloning)
+      live_size = await copyLiveFile(join(live.root, entry.path), target, live.cloning)
     else if (entry.kind === 'file') await copyFile(join(from, entry.path), target, constants.COPYFILE_FICLONE)
     // Sockets and pipes belong to the process that made them.
     else return 0
@@ -143,11 +143,10 @@ async function copyEntry(from: string, to: string, entry: Entry, options: CopyOp
     throw error
   }
   // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
-  const { size, mode } = copied ?? lstatSync(target)
-  const wanted_mode = options.public ? publicMode(mode) : own_mode
-  if (entry.kind === 'file' && (mode & 0o777) !== wanted_mode) chmodSync(target, wanted_mode)
+  const seen = live_size === undefined ? lstatSync(target) : { size: live_size, mode: 0o600 }
+  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(seen.mode) : 0o600)
   if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
-  return size
+  return seen.size
 }
 
 function publicMode(mode: number): number {

@@ -17,18 +17,15 @@ import { copyFile, open } from 'node:fs/promises'
 /** Remembered over one tree, so that a file system without cloning is asked once. */
 export type Cloning = { possible: boolean }
 
-export type Copied = { size: number; mode: number }
-
-export const own_mode = 0o600
 /** Up to here a file is copied at one go: the detour through other threads would cost more. */
 const small_bytes_max = 128 * 1024
 const chunk_bytes = 1024 * 1024
 
 /**
  * `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was.
- * Returns the size and mode of the copy.
+ * Returns the size of the copy, whose mode may be that of the file.
  */
-export async function copyLiveFile(real_path: string, target: string, cloning: Cloning): Promise<Copied> {
+export async function copyLiveFile(real_path: string, target: string, cloning: Cloning): Promise<number> {
   const source = openSync(real_path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     // A file whose last name was removed a moment ago shows as such, which is the same to us as gone.
@@ -36,10 +33,10 @@ export async function copyLiveFile(real_path: string, target: string, cloning: C
     if (readlinkSync(`/proc/self/fd/${source}`) !== real_path || !seen.isFile()) throw gone(real_path)
     const small = seen.size <= small_bytes_max
     if (cloning.possible) cloning.possible = await cloned(source, target, small)
-    if (cloning.possible) return seen
-    if (small) writeFileSync(target, readFileSync(source), { mode: own_mode })
+    if (cloning.possible) return seen.size
+    if (small) writeFileSync(target, readFileSync(source), { mode: 0o600 })
     else await copyInChunks(source, target)
-    return { size: seen.size, mode: own_mode }
+    return seen.size
   } finally {
     closeSync(source)
   }
@@ -60,7 +57,7 @@ async function cloned(source: number, target: string, small: boolean): Promise<b
 
 async function copyInChunks(source: number, target: string): Promise<void> {
   const from = await open(`/proc/self/fd/${source}`, 'r')
-  const to = await open(target, 'w', own_mode)
+  const to = await open(target, 'w', 0o600)
   try {
     const buffer = Buffer.allocUnsafe(chunk_bytes)
     for (let at = 0; ;) {
