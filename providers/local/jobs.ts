@@ -7,6 +7,8 @@ export type Jobs = {
   begin(name: string, work: (signal: AbortSignal) => Promise<void>): void
   /** Begins the work unless it is under way, and waits a little for its end. Its failure is thrown, to one caller. */
   ensure(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<'done' | 'under way'>
+  /** Waits a little for the end of work that is under way. How it ended is for those to hear who ensure it. */
+  wait(name: string): Promise<void>
   /** Called with the service's id when work ends that somebody was told is under way: there is something new to see. */
   onEnd(listen: (service_id: string) => void): void
   /** Breaks off every job of a service and waits until nothing of it goes on. */
@@ -71,6 +73,10 @@ export function newJobs(): Jobs {
       jobs.delete(name)
       if ('error' in outcome) throw outcome.error
       return 'done'
+    },
+    async wait(name) {
+      const job = jobs.get(name)
+      if (job) await withinWait(job.ended)
     },
     onEnd: (listen) => void listeners.push(listen),
     end: (service_id) => endAll((name) => name.startsWith(`${service_id}/`)),

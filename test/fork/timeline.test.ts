@@ -48,9 +48,13 @@ test('a moment is found on the timeline that the service went on with, and what 
 
   const after_2 = await commit(2)
   await commit(3)
-  const rows = async (snapshot_id: string, target_time: Date) =>
-    rowsOfFork(provider, { service_id: wanted.service_id, snapshot_id, target_time: target_time.toISOString() })
+  const rows = async (snapshot_id: string, target_time?: Date) => {
+    const moment = target_time && { target_time: target_time.toISOString() }
+    return await rowsOfFork(provider, { service_id: wanted.service_id, snapshot_id, ...moment })
+  }
   expect(await Promise.all([rows('before', after_1), rows('lost', after_2)])).toEqual(['1', '1,2'])
+  // As a snapshot itself: the service as it was at that moment, without what was lost.
+  expect(await rows('lost')).toBe('1')
 
   await takeSnapshot('after')
   const after_4 = await commit(4)

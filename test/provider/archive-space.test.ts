@@ -36,13 +36,14 @@ test('files that were ended early give back their rest; full, old and foreign on
   for (const [name, bytes] of Object.entries(files)) expect(readFileSync(join(archive, name)).equals(bytes)).toBe(true)
 })
 
-test('the archive of an idle service takes next to nothing, and still leads to a moment', async () => {
+test('the WAL that is kept of an idle service takes next to nothing, and still leads to a moment', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const wanted = await newWanted(provider, { snapshots: [{ snapshot_id: 'first', deleted: false }] })
   await settle(provider, wanted)
   await ask(provider, wanted, 'create table t as select 7 as n')
-  const archive = join(world.directory, 'services', wanted.service_id, 'archive')
+  const home = join(world.directory, 'services', wanted.service_id)
+  const archive = join(home, 'archive')
   const source = { service_id: wanted.service_id, snapshot_id: 'first', target_time: new Date().toISOString() }
   const more = { ...wanted, snapshots: [...wanted.snapshots, { snapshot_id: 'second', deleted: false }] }
   const sparse = () => listSegments(archive).filter((path) => takenBy(path) < statSync(path).size / 2)
@@ -50,6 +51,9 @@ test('the archive of an idle service takes next to nothing, and still leads to a
     const { snapshots } = await provider.applyService(more)
     return snapshots.every(({ state }) => state === 'complete') && sparse().length >= 2
   })
+  const copied = listSegments(join(home, 'snapshots', 'second', 'data', 'pg_wal')).map(takenBy)
+  expect(copied.length).toBeGreaterThan(0)
+  expect(Math.max(...copied)).toBeLessThan(2_000_000)
   const before = sparse().map(hashOf)
   await provider.applyService(more)
   expect(sparse().map(hashOf).slice(0, before.length)).toEqual(before)

@@ -46,6 +46,7 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
   // Whoever lost its primary knows already that it did not serve.
   if (happenings.length > 0) host.deaths_told.add(wanted.service_id)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), happenings, snapshots: [] }
+  await beginEarly(host, place, wanted)
   const looked = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(place), noSpaceSentence(host.directory))
@@ -62,6 +63,12 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
 async function findLeader(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
   if (wanted.power === 'on') return await ensurePrimary(host, base, wanted)
   return { place: nodeOf(base, (await findPrimary(base)).node, 'primary'), happenings: [] }
+}
+
+/** Of a service that is as it was when it was last looked at, a snapshot need not wait for the rest of the look. */
+async function beginEarly(host: LocalHost, place: Place, wanted: WantedService): Promise<void> {
+  const { postmaster } = await findPostmaster(place)
+  if (postmaster?.ready && isKnown(host, wanted, postmaster)) await beginSnapshot(host, place, wanted)
 }
 
 async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
@@ -175,21 +182,24 @@ async function ensureFiles(
 }
 
 /** The master role can log in with the wanted password, as seen from outside. */
-async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): Promise<Seen> {
+async function ensureLogin(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  postmaster: Postmaster,
+): Promise<Seen> {
   const { network, password_verifier } = wanted
   const endpoint = listenOf(wanted)
-  const seen = `${pid}/${wanted.generation}`
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
   const probed = () => probeAt(host, network, wish)
-  const known = host.roles_seen.get(place.service_id) === seen
-  let login = known ? await probed() : undefined
+  let login = isKnown(host, wanted, postmaster) ? await probed() : undefined
   if (login?.result !== 'ok') {
     await ensureMasterRole(host.effect, place, wanted)
     if ((await findPrimary(place)).term > 1) {
       await ensureArchiveWhole(host.effect, place)
       await ensureEndedPassed(host.effect, place)
     }
-    host.roles_seen.set(place.service_id, seen)
+    host.roles_seen.set(place.service_id, seenOf(wanted, postmaster))
     login = await probed()
   }
   if (login.result === 'ok') {
@@ -200,6 +210,12 @@ async function ensureLogin(host: LocalHost, place: Place, wanted: WantedService,
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return setback('not_serving', `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`)
 }
+
+/** Whether this postmaster was seen to have all that this generation wants. */
+const isKnown = ({ roles_seen }: LocalHost, wanted: WantedService, postmaster: Postmaster) =>
+  roles_seen.get(wanted.service_id) === seenOf(wanted, postmaster)
+
+const seenOf = ({ generation }: WantedService, { pid }: Postmaster) => `${pid}/${generation}`
 
 /** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
 async function findInstallation(host: LocalHost, place: Place, { extensions }: WantedService) {

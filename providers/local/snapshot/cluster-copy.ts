@@ -4,7 +4,7 @@
 //    label is written before anybody else can see the copy.
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
@@ -15,7 +15,7 @@ import { copyLiveFile } from './live-file.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, findWal, listWal } from '../wal/wal-copy.ts'
 import { findPath, firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, listSegments, placeInWal, segmentNameOf, type Segment } from '../wal/wal.ts'
+import { isHistory, listSegments, placeInWal, segmentNameOf, timelineOf, type Segment } from '../wal/wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
 export type ClusterCopy = {
@@ -27,6 +27,13 @@ export type ClusterCopy = {
   /** There is a commit of this millisecond or later in this WAL file, or before it. */
   commit?: { ms: number; wal_file: string }
 }
+
+/** One to begin with, and two for the first snapshot of what is made of the copy: it leaves each of them early. */
+const next_files = 3
+const page_bytes = 8_192
+
+/** Where the WAL of a copy ends. */
+type Stop = { last: string; position: number }
 
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
@@ -44,14 +51,14 @@ export async function copyRunning(effect: Effect, place: Place, to: string, sign
     await copyControl(place.data, to)
     const commit = await commitNow(effect, client)
     await effect('copy: end backup')
-    const { rows } = await client.query<{ label: string; last: string; position: number }>(
+    const { rows } = await client.query<Stop & { label: string }>(
       `select labelfile as label, pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position
        from pg_backup_stop(false)`,
     )
     const [stop] = rows
     const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
-    const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop.last)
+    const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop)
     await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
     const size_bytes = bytes + wal_bytes
     return { taken_at: await clockOf(client), start_wal_file, size_bytes, end_position: stop.position, commit }
@@ -83,11 +90,11 @@ function isLeftOut(path: string): boolean {
 }
 
 /** No slot keeps the WAL of the copy: nothing leaves the WAL folder before it is archived, and there it is found as well. */
-async function copyWal(effect: Effect, place: Place, to: string, first: string, last: string | undefined) {
+async function copyWal(effect: Effect, place: Place, to: string, first: string, stop: Stop | undefined) {
   const [from, pg_wal] = [await findWal(place), join(to, 'pg_wal')]
   const path = await findPath(place.data, [from.pg_wal, from.archive])
   const needed = onPath(await listWal(from, first), path).filter(
-    ({ name }) => last === undefined || placeInWal(name) <= placeInWal(last),
+    ({ name }) => stop === undefined || placeInWal(name) <= placeInWal(stop.last),
   )
   const gap = firstGap(needed, first, path)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
@@ -100,7 +107,32 @@ async function copyWal(effect: Effect, place: Place, to: string, first: string, 
   await mkdir(join(pg_wal, 'summaries'), { mode: 0o700 })
   await mkdir(join(pg_wal, 'archive_status'), { mode: 0o700 })
   await saveArchived(pg_wal, needed)
+  const last = needed.at(-1)
+  if (last && stop) await cutAfter(join(pg_wal, last.name), stop.position - last.number * last.bytes, last.bytes)
+  if (cloning.possible) await saveNext(pg_wal, last)
   return needed.reduce((sum, segment) => sum + segment.bytes, 0)
+}
+
+/** Beyond its end there are the zeros with which PostgreSQL fills up a file that it leaves early: a hole reads the same. */
+async function cutAfter(path: string, end: number, segment_bytes: number): Promise<void> {
+  const used = Math.ceil(end / page_bytes) * page_bytes
+  if (used <= 0 || used >= segment_bytes) return
+  await truncate(path, used)
+  await truncate(path, segment_bytes)
+}
+
+/**
+ * The files that come next, as PostgreSQL keeps some for later use, but empty: else its first act would be to fill one with
+ * zeros. Where blocks are shared no file has its space for itself anyway.
+ */
+async function saveNext(pg_wal: string, last: Segment | undefined): Promise<void> {
+  if (last === undefined) return
+  for (let next = 1; next <= next_files; next += 1) {
+    const position = BigInt(last.number + next) * BigInt(last.bytes)
+    const path = join(pg_wal, segmentNameOf(timelineOf(last.name), position, last.bytes))
+    await writeFile(path, '', { mode: 0o600 })
+    await truncate(path, last.bytes)
+  }
 }
 
 /** The source has archived them, or will: a fork does not do it again. It goes on writing the last one itself. */

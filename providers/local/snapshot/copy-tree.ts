@@ -148,9 +148,11 @@ async function listDirectory(root: string, path: string, options: CopyOptions): 
 
 async function copyEntry(from: string, to: string, entry: Entry, options: CopyOptions, live: Live | undefined) {
   const target = join(to, entry.path)
+  let live_size: number | undefined
   try {
     if (entry.kind === 'symlink') await symlink(await readlink(join(from, entry.path)), target)
-    else if (entry.kind === 'file' && live) await copyLiveFile(join(live.root, entry.path), target, live.cloning)
+    else if (entry.kind === 'file' && live)
+      live_size = await copyLiveFile(join(live.root, entry.path), target, live.cloning)
     else if (entry.kind === 'file') await copyFile(join(from, entry.path), target, constants.COPYFILE_FICLONE)
     // Sockets and pipes belong to the process that made them.
     else return 0
@@ -159,10 +161,10 @@ async function copyEntry(from: string, to: string, entry: Entry, options: CopyOp
     throw error
   }
   // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
-  const { size, mode } = lstatSync(target)
-  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(mode) : 0o600)
+  const seen = live_size === undefined ? lstatSync(target) : { size: live_size, mode: 0o600 }
+  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(seen.mode) : 0o600)
   if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
-  return size
+  return seen.size
 }
 
 function publicMode(mode: number): number {

@@ -16,7 +16,7 @@ import { placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { findService } from '../ha/nodes.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from '../wal/replay.ts'
-import { findSnapshot, findStart, lastWalFileFor, snapshotData } from './snapshot.ts'
+import { findSnapshot, findStart, lastWalFileFor, snapshotData, snapshotJob } from './snapshot.ts'
 import { gatherWal } from '../wal/source-wal.ts'
 import { findPath } from '../wal/timeline.ts'
 
@@ -35,6 +35,7 @@ export async function ensureForked(
   const failure = await failureOf(place)
   if (failure !== undefined) return failedFor(failure)
   const parent = await parentPlace(host, source.service_id)
+  await host.jobs.wait(snapshotJob(parent, source.snapshot_id))
   if (!(await findSnapshot(parent, source.snapshot_id)) && !(await statIfThere(place.data_moved))) {
     return { waiting_for: 'the snapshot of its parent is being taken', look_again_seconds: look_again_soon_seconds }
   }
@@ -65,12 +66,15 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Servic
     // A look that came meanwhile may have found a killed server's work finished.
     if (await statIfThere(place.data)) return
     try {
-      if (source.target_time) return await makeOfMoment(host, place, parent, { ...source, signal })
+      const target_time = source.target_time ?? (await momentOfLeft(parent, source))
+      if (target_time) return await makeOfMoment(host, place, parent, { ...source, target_time, signal })
       const made = source.private
         ? await moveSnapshot(host, place, parent, source)
         : await copySnapshot(host, place, parent, source.snapshot_id, signal)
       await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
-      await finish(host, place, made)
+      // A snapshot that was moved is durable; who owns it becomes so when PostgreSQL begins, unless it finds nothing to recover.
+      const durable = source.private === true && (await statIfThere(join(made, 'backup_label'))) !== undefined
+      await finish(host, place, made, durable)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back.
       await ensureRemoved(host.effect, 'unfinished data directory', place.data_aside)
@@ -78,12 +82,25 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Servic
   })
 }
 
-type Moment = { snapshot_id: string; target_time?: string; signal: AbortSignal }
+/**
+ * Of a snapshot that a failover has left behind, because its primary had commits that were lost: its moment, at which the
+ * service's own history leads somewhere else. Undefined when the snapshot is of that history, or the history is not there.
+ */
+async function momentOfLeft(parent: Place, source: ServiceSource): Promise<string | undefined> {
+  if (source.private) return undefined
+  const path = await pathOf(parent).catch(() => undefined)
+  if (path === undefined || (await findStart(parent, path, source.snapshot_id)) === source.snapshot_id) return undefined
+  return (await findSnapshot(parent, source.snapshot_id))?.taken_at.toISOString()
+}
+
+const pathOf = (parent: Place) => findPath(parent.data, [join(parent.data, 'pg_wal'), parent.archive])
+
+type Moment = { snapshot_id: string; target_time: string; signal: AbortSignal }
 
 /** A copy of a snapshot, with what leads PostgreSQL from there to the moment. */
 async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment: Moment): Promise<void> {
-  const { target_time = '', signal } = moment
-  const path = await findPath(parent.data, [join(parent.data, 'pg_wal'), parent.archive])
+  const { target_time, signal } = moment
+  const path = await pathOf(parent)
   const snapshot_id = await findStart(parent, path, moment.snapshot_id)
   const snapshot = snapshot_id === undefined ? undefined : await findSnapshot(parent, snapshot_id)
   if (snapshot_id === undefined || snapshot === undefined) {
@@ -95,7 +112,7 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   await savePlan(host.effect, place, { ...gathered, target_time })
   await writeOwned(place, join(made, 'recovery.signal'), '')
   await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
-  await finish(host, place, made)
+  await finish(host, place, made, false)
 }
 
 /** Nobody else needs it: on a plain file system this halves the cost of a fork. */
@@ -125,9 +142,11 @@ async function copySnapshot(
   return place.data_aside
 }
 
-async function finish({ effect }: LocalHost, place: Place, made: string): Promise<void> {
-  await effect('fork: make durable')
-  await syncTree(made)
+async function finish({ effect }: LocalHost, place: Place, made: string, durable: boolean): Promise<void> {
+  if (!durable) {
+    await effect('fork: make durable')
+    await syncTree(made)
+  }
   await effect('fork: rename into place')
   await rename(made, place.data)
   await syncFolder(place.home)

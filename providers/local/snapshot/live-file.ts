@@ -2,7 +2,16 @@
 // PostgreSQL. Blocks are shared where the file system can.
 // 1. It ends: Node's own copyFile goes round for ever when its source shrinks under it.
 // 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
-import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 
 /** Remembered over one tree, so that a file system without cloning is asked once. */
@@ -12,24 +21,32 @@ export type Cloning = { possible: boolean }
 const small_bytes_max = 128 * 1024
 const chunk_bytes = 1024 * 1024
 
-/** `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was. */
-export async function copyLiveFile(real_path: string, target: string, cloning: Cloning): Promise<void> {
+/**
+ * `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was.
+ * Returns the size of the copy, whose mode may be that of the file.
+ */
+export async function copyLiveFile(real_path: string, target: string, cloning: Cloning): Promise<number> {
   const source = openSync(real_path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     // A file whose last name was removed a moment ago shows as such, which is the same to us as gone.
-    if (readlinkSync(`/proc/self/fd/${source}`) !== real_path || !fstatSync(source).isFile()) throw gone(real_path)
-    if (cloning.possible) cloning.possible = await cloned(source, target)
-    if (cloning.possible) return
-    if (fstatSync(source).size <= small_bytes_max) writeFileSync(target, readFileSync(source), { mode: 0o600 })
+    const seen = fstatSync(source)
+    if (readlinkSync(`/proc/self/fd/${source}`) !== real_path || !seen.isFile()) throw gone(real_path)
+    const small = seen.size <= small_bytes_max
+    if (cloning.possible) cloning.possible = await cloned(source, target, small)
+    if (cloning.possible) return seen.size
+    if (small) writeFileSync(target, readFileSync(source), { mode: 0o600 })
     else await copyInChunks(source, target)
+    return seen.size
   } finally {
     closeSync(source)
   }
 }
 
-async function cloned(source: number, target: string): Promise<boolean> {
+async function cloned(source: number, target: string, small: boolean): Promise<boolean> {
+  const path = `/proc/self/fd/${source}`
   try {
-    await copyFile(`/proc/self/fd/${source}`, target, constants.COPYFILE_FICLONE_FORCE)
+    if (small) copyFileSync(path, target, constants.COPYFILE_FICLONE_FORCE)
+    else await copyFile(path, target, constants.COPYFILE_FICLONE_FORCE)
     return true
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined

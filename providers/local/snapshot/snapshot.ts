@@ -21,6 +21,8 @@ export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: strin
 
 const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 10
+/** By then the WAL of a snapshot is in the archive, and whoever waited for the snapshot has it. */
+const fresh_seconds = 5
 /** A look answers within seconds, however many snapshots are wanted. */
 const look_ms_max = 4_000
 
@@ -37,7 +39,8 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
   // Whoever is to take the place of one that died meanwhile does not wait for what has time.
   if (!(await findPostmaster(place)).died) {
     await prune(host, place, [...facts.values()])
-    await ensureArchiveSparse(host.effect, place)
+    const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
+    if (!fresh) await ensureArchiveSparse(host.effect, place)
   }
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
     const found = facts.get(snapshot_id)
@@ -46,7 +49,7 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     }
     return { snapshot_id, state: deleted ? 'absent' : 'taking' }
   })
-  return { ...outcome, snapshots }
+  return { ...(fresh && { look_again_seconds: fresh_seconds + 1 }), ...outcome, snapshots }
 }
 
 /** Begins what the rest of the look need not wait for: somebody may be waiting for a fork. The server must be ready. */
@@ -54,10 +57,13 @@ export async function beginSnapshot(host: LocalHost, place: Place, wanted: Wante
   for (const { snapshot_id, deleted } of wanted.snapshots) {
     if (deleted || (await findSnapshot(place, snapshot_id))) continue
     await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
-    host.jobs.begin(jobName(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal))
+    host.jobs.begin(snapshotJob(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal))
     return
   }
 }
+
+/** Under which a snapshot is taken. */
+export const snapshotJob = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
 
 export const snapshotData = (place: Place, snapshot_id: string) => join(place.snapshots, snapshot_id, 'data')
 
@@ -103,8 +109,6 @@ export async function lastWalFileFor(place: Place, path: Path, target_time: stri
   return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
 
-const jobName = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
-
 const facts_name = 'snapshot.json'
 
 async function removeOthers({ effect }: LocalHost, place: Place, kept: readonly string[]): Promise<void> {
@@ -133,7 +137,7 @@ async function takeMissing(
     if (await findSnapshot(place, id)) continue
     if (Date.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {
-      const end = await host.jobs.ensure(jobName(place, id), (signal) => take(host, place, id, signal))
+      const end = await host.jobs.ensure(snapshotJob(place, id), (signal) => take(host, place, id, signal))
       if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }
     } catch (error) {
       return { waiting_for: sentenceOf(host, error), look_again_seconds: look_again_after_setback_seconds }

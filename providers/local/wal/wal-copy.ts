@@ -28,12 +28,11 @@ export async function listWal({ pg_wal, archive }: Wal, first: string): Promise<
 export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, cloning: Cloning) {
   const archived = join(archive, name)
   if (!(await statIfThere(archived))) {
-    const missing = await copyLiveFile(join(pg_wal, name), target, cloning).catch((error: unknown) => {
+    const copied = await copyLiveFile(join(pg_wal, name), target, cloning).catch((error: unknown) => {
       if (errorCode(error) !== 'ENOENT') throw error
-      return error
     })
     if (!(await statIfThere(archived))) {
-      if (missing) throw missing
+      if (copied === undefined) throw new Error(`the WAL file ${name} vanished while it was copied`)
       return
     }
   }
