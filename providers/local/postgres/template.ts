@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chown, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { syncTree } from '../snapshot/copy-tree.ts'
 import { ensureFolder, ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import type { PostgresInstallation } from './installation.ts'
@@ -25,8 +25,8 @@ export async function ensureTemplate(
   const { templates } = foldersOf(directory)
   const template = join(templates, `${installation.version}-${template_format}`)
   if (await statIfThere(template)) return template
-  await removeUnfinished(effect, templates)
-  const aside = `${template}.making-${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
+  await removeUnfinished(effect, template)
+  const aside = await newAside(template)
   try {
     await build(effect, aside, installation, as_root)
     await effect('template: rename into place')
@@ -37,6 +37,21 @@ export async function ensureTemplate(
     if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
   }
   return template
+}
+
+/** Where this process makes what is to lie at the path. */
+export async function newAside(path: string): Promise<string> {
+  return `${path}.making-${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
+}
+
+/** What processes that are no more have begun to make beside the template. */
+export async function removeUnfinished(effect: Effect, template: string): Promise<void> {
+  const folder = dirname(template)
+  for (const name of await readdir(folder)) {
+    const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
+    if (pid === undefined || (await startOf(Number(pid))) === start) continue
+    await ensureRemoved(effect, 'unfinished template', join(folder, name))
+  }
 }
 
 async function build(effect: Effect, aside: string, installation: PostgresInstallation, as_root: boolean) {
@@ -112,13 +127,6 @@ function runToEnd(program: string, args: readonly string[], input: string, as_ro
   })
 }
 
-async function removeUnfinished(effect: Effect, templates: string): Promise<void> {
-  for (const name of await readdir(templates)) {
-    const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
-    if (pid === undefined || (await startOf(Number(pid))) === start) continue
-    await ensureRemoved(effect, 'unfinished template', join(templates, name))
-  }
-}
 
 /** When a process started, in ticks since boot: with its id, a name that no other process ever has. */
 async function startOf(pid: number): Promise<string | undefined> {

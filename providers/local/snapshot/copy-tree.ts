@@ -137,7 +137,8 @@ async function copyEntry(from: string, to: string, entry: Entry, options: CopyOp
   }
   // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
   const { size, mode } = lstatSync(target)
-  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(mode) : 0o600)
+  const wanted_mode = options.public ? publicMode(mode) : 0o600
+  if (entry.kind === 'file' && (mode & 0o7777) !== wanted_mode) chmodSync(target, wanted_mode)
   if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
   return size
 }
