@@ -12,7 +12,7 @@ import type { PostgresInstallation } from './installation.ts'
 import { foldersOf, master_database, master_role, nobody } from '../layout.ts'
 
 /** Raised when what the template holds changes, so that new services get it. */
-const template_format = 1
+const template_format = 2
 const build_timeout_ms = 120_000
 const output_chars_max = 2_000
 
@@ -65,6 +65,8 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   await run('postgres', [...single, 'postgres'], clusterSql(installation.major))
   await effect('template: master database')
   await run('postgres', [...single, master_database], databaseSql)
+  await effect('template: remove spare WAL')
+  await removeSpareWal(join(aside, 'pg_wal'))
   // Counts of what building did would make autovacuum work through every fresh copy.
   await effect('template: forget activity')
   await rm(join(aside, 'pg_stat', 'pgstat.stat'), { force: true })
@@ -72,6 +74,12 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   if (as_root) await chown(aside, 0, 0)
   await effect('template: make durable')
   await syncTree(aside)
+}
+
+/** All but the file in use, which is the first: those after it are empty, and every copy would have to carry them. */
+async function removeSpareWal(folder: string): Promise<void> {
+  const files = (await readdir(folder)).filter((name) => /^[0-9A-F]{24}$/.test(name)).toSorted()
+  for (const name of files.slice(1)) await rm(join(folder, name))
 }
 
 function initdbOptions(major: number): string[] {
@@ -97,7 +105,8 @@ function clusterSql(major: number): string {
   ].join('\n')
 }
 
-const databaseSql = `alter schema public owner to ${master_role}\nvacuum (freeze, analyze)\n`
+/** A server that starts late in a WAL file makes the next one first, and whoever creates a service waits for it. */
+const databaseSql = `alter schema public owner to ${master_role}\nvacuum (freeze, analyze)\nselect pg_switch_wal()\n`
 
 /** Runs a program of PostgreSQL, as `nobody` where we are root, and throws with the end of its output unless it succeeds. */
 function runToEnd(program: string, args: readonly string[], input: string, as_root: boolean): Promise<void> {
@@ -126,7 +135,6 @@ function runToEnd(program: string, args: readonly string[], input: string, as_ro
     child.stdin.end(input)
   })
 }
-
 
 /** When a process started, in ticks since boot: with its id, a name that no other process ever has. */
 async function startOf(pid: number): Promise<string | undefined> {
