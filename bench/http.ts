@@ -1,10 +1,14 @@
 // Bench: GET service throughput against a bare Fastify route, flatness to 100,000 services, and create throughput.
-// Two servers (a small and a big store), the floor and the load are processes of their own and take turns, each warmed up
-// before. Services are asked for at random, by many clients at once and by a lone one; what is claimed is the median of
-// the ratios of single runs, in which all have met the same machine.
+// The server, the floor and the load are processes of their own and take turns, each warmed up before. How much a big store
+// costs is seen within one process, which serves a small and a big one: two processes of the same code differ by a quarter.
+// Services are asked for at random, by many clients at once and by a lone one; what is claimed is the median of the ratios
+// of single runs, in which all have met the same machine.
 import { join } from 'node:path'
 import pg from 'pg'
 import { base_path } from '#contract/api.ts'
+import { openDb } from '#server/db.ts'
+import { migrate } from '#server/migrate.ts'
+import { ensureRegistration } from '#server/registration.ts'
 import { atLeast, type Figure, medianOf, printFigures, spread } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
 import { load, load_seconds, withServer } from './load.ts'
@@ -19,33 +23,45 @@ const creates_at_once = 4
 
 /** Who is asked, and for what. */
 type Asked = { url: string; token: string; paths: readonly string[] }
-type Turns = { floor: number[]; few: number[]; many: number[] }
+/** What a store holds for those who ask. */
+type Filled = { token: string; project_id: string; service_ids: readonly string[] }
+const names = ['floor', 'ours', 'few', 'many'] as const
+type Turns = Record<(typeof names)[number], number[]>
 
 await inPlace(5, async ({ folder, description, runs }) => {
   await withPlainPostgres(join(folder, 'store'), async (store) => {
     await initdb(store)
     await startPlain(store)
-    await withFilled(folder, store, 'small', small, (few_bench, few_ids) =>
-      withFilled(folder, store, 'big', big, async (many_bench, many_ids) => {
-        await withServer('http-floor.ts', { DATABASE_URL: urlOf(store, 'small') }, async (floor_url) => {
-          const floor = { url: floor_url, token: '', paths: few_ids.map((id) => `/services/${id}`) }
-          const asked = { floor, few: askedOf(few_bench, few_ids), many: askedOf(many_bench, many_ids) }
+    const [few_url, many_url] = [await newStore(store, 'small'), await newStore(store, 'big')]
+    const many = await fill(many_url, big)
+    const use = async (bench: Bench) => {
+      const few = { ...bench, service_ids: await insertServices(few_url, bench.project_id, small) }
+      const of_both = { STORES: `${few_url} ${many_url}` }
+      await withServer('http-floor.ts', { DATABASE_URL: few_url }, (floor_url) =>
+        withServer('http-stores.ts', of_both, async (urls) => {
+          const [url_of_few = '', url_of_many = ''] = urls.split(' ')
+          const asked = {
+            floor: { url: floor_url, token: '', paths: few.service_ids.map((id) => `/services/${id}`) },
+            ours: askedOf(new URL(bench.url).origin, few),
+            few: askedOf(url_of_few, few),
+            many: askedOf(url_of_many, many),
+          }
           const figures: Figure[] = []
           for (const clients of [32, 1]) figures.push(...figuresOf(clients, await takeTurns(asked, clients, runs)))
           printFigures(`http, ${runs} runs of ${load_seconds} s`, figures)
-        })
-        const per_second = await createThroughput(few_bench)
-        printFigures(`create, ${creates} services, ${creates_at_once} at once, on ${description}`, [
-          { what: 'POST → READY', ours: `${per_second.toFixed(1)} services/s` },
-        ])
-      }),
-    )
+        }),
+      )
+      const per_second = await createThroughput(bench)
+      printFigures(`create, ${creates} services, ${creates_at_once} at once, on ${description}`, [
+        { what: 'POST → READY', ours: `${per_second.toFixed(1)} services/s` },
+      ])
+    }
+    await withHowdah(join(folder, 'howdah'), use, { DATABASE_URL: few_url })
   })
 })
 
 async function takeTurns(asked: Record<keyof Turns, Asked>, clients: number, runs: number): Promise<Turns> {
-  const turns: Turns = { floor: [], few: [], many: [] }
-  const names = ['floor', 'few', 'many'] as const
+  const turns: Turns = { floor: [], ours: [], few: [], many: [] }
   for (let run = -1; run < runs; run += 1) {
     // Every other run the other way round, so that a machine that warms up or tires favours nobody.
     for (const name of run % 2 === 0 ? names : names.toReversed()) {
@@ -58,21 +74,21 @@ async function takeTurns(asked: Record<keyof Turns, Asked>, clients: number, run
   return turns
 }
 
-function figuresOf(clients: number, { floor, few, many }: Turns): Figure[] {
+function figuresOf(clients: number, { floor, ours, few, many }: Turns): Figure[] {
   const who = clients === 1 ? 'a lone client' : `${clients} clients`
-  const ratio = medianOf(few.map((value, run) => value / (floor[run] ?? Number.NaN)))
+  const ratio = medianOf(ours.map((value, run) => value / (floor[run] ?? Number.NaN)))
   const flatness = medianOf(many.map((value, run) => value / (few[run] ?? Number.NaN)))
   return [
     {
       what: `GET service, ${who}, ${small} stored`,
       floor: spread(floor, '/s'),
-      ours: spread(few, '/s'),
+      ours: spread(ours, '/s'),
       ratio,
       goal: atLeast(0.8, ratio),
     },
     {
       what: `GET service, ${who}, ${big} stored`,
-      floor: `${medianOf(few).toFixed(0)} /s with ${small}`,
+      floor: `${spread(few, '/s')} with ${small}`,
       ours: spread(many, '/s'),
       ratio: flatness,
       goal: atLeast(0.9, flatness),
@@ -80,29 +96,30 @@ function figuresOf(clients: number, { floor, few, many }: Turns): Figure[] {
   ]
 }
 
-async function withFilled(
-  folder: string,
-  store: PlainPostgres,
-  name: string,
-  count: number,
-  work: (bench: Bench, service_ids: readonly string[]) => Promise<void>,
-): Promise<void> {
-  const client = new pg.Client({ connectionString: urlOf(store, 'postgres') })
+async function newStore(store: PlainPostgres, name: string): Promise<string> {
+  const urlOf = (database: string) =>
+    `postgres://postgres@localhost:${store.port}/${database}?host=${encodeURIComponent(store.folder)}`
+  const client = new pg.Client({ connectionString: urlOf('postgres') })
   await client.connect()
   await client.query(`create database ${name}`)
   await client.end()
-  const url = urlOf(store, name)
-  const use = async (bench: Bench) => await work(bench, await insertServices(url, bench.project_id, count))
-  await withHowdah(join(folder, name), use, { DATABASE_URL: url })
+  return urlOf(name)
 }
 
-function urlOf(store: PlainPostgres, database: string): string {
-  return `postgres://postgres@localhost:${store.port}/${database}?host=${encodeURIComponent(store.folder)}`
+/** Without a server, which would look after them all. */
+async function fill(url: string, count: number): Promise<Filled> {
+  const db = openDb(url)
+  try {
+    await migrate(db)
+    const { first_token = '', project_id = '' } = await ensureRegistration(db)
+    return { token: first_token, project_id, service_ids: await insertServices(url, project_id, count) }
+  } finally {
+    await db.close()
+  }
 }
 
-function askedOf({ url, token, project_id }: Bench, service_ids: readonly string[]): Asked {
-  const paths = service_ids.map((id) => `${base_path}/projects/${project_id}/services/${id}`)
-  return { url: new URL(url).origin, token, paths }
+function askedOf(url: string, { token, project_id, service_ids }: Filled): Asked {
+  return { url, token, paths: service_ids.map((id) => `${base_path}/projects/${project_id}/services/${id}`) }
 }
 
 /** Real services, from the request to READY, a few at a time; removed again afterwards. */

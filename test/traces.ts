@@ -87,8 +87,14 @@ function orphanProcesses(local: string, service_ids: readonly string[]): string[
 
 function listUnfinished(folder: string): string[] {
   return namesIn(folder)
-    .filter((name) => name === 'data.new' || name.includes('.making-') || name.endsWith('.gone'))
+    .filter((name) => name === 'data.new' || isGivenUp(name) || name.endsWith('.gone'))
     .map((name) => join(folder, name))
+}
+
+/** What is made beside the template names its maker; as long as that one lives, it is under way. */
+function isGivenUp(name: string): boolean {
+  const maker = /\.making-(\d+)-/.exec(name)?.[1]
+  return maker !== undefined && !listPids().includes(Number(maker))
 }
 
 function listControlGroups(data_dir: string): string[] {

@@ -121,6 +121,11 @@ export function controlsOf(
 
 /** The kernel's own default: short enough that a throttled query pauses for a tenth of a second at most. */
 const period_us = 100_000
+/**
+ * Where the shell, which has one thread, writes itself in. Version 1 lets a thread move alone, for which the kernel stops
+ * nobody; a move of whole processes waits until all processors have paused, ten milliseconds and more for each group.
+ */
+const joining = { 1: 'tasks', 2: 'cgroup.procs' } as const
 /** How long a group may still hold processes that were told to end. */
 const leave_timeout_ms = 5000
 const ensure_attempts = 10
@@ -136,9 +141,9 @@ function limitsIn(hierarchy: Hierarchy): Limits {
     enforced: true,
     hierarchy,
     wrap(service_id, command, run_as) {
-      const files = groups(service_id).map((group) => quote(join(group, 'cgroup.procs')))
+      const files = groups(service_id).map((group) => quote(join(group, joining[hierarchy.version])))
       const drop = run_as ? `setpriv --reuid ${run_as.uid} --regid ${run_as.gid} --clear-groups -- ` : ''
-      const script = `for f in ${files.join(' ')}; do echo $$ > "$f" || exit 125; done; exec ${drop}"$@"`
+      const script = `for f in ${files.join(' ')}; do echo 0 > "$f" || exit 125; done; exec ${drop}"$@"`
       return { command: ['/bin/sh', '-c', script, 'sh', ...command] }
     },
     async ensure(service_id, size) {

@@ -24,6 +24,8 @@ export type LocalHost = {
   limits: Limits
   installations: readonly PostgresInstallation[]
   template(installation: PostgresInstallation): Promise<string>
+  /** Sees to it that a copy of the template lies ready for the next service. Never fails: none depends on it. */
+  spare(): Promise<void>
   log_retention: LogRetention
   watch: Watch
   archive_watch: ArchiveWatch

@@ -8,7 +8,7 @@ import { newArchiveWatch } from './wal/archive-watch.ts'
 import { newBalanceWatch } from './replica-set/balance-watch.ts'
 import { balancerRefusal, ensureBalancerGone } from './replica-set/balancer.ts'
 import { ensureAuthority } from './certificate.ts'
-import { ensureFolder, newEffect, statIfThere, type Effect } from './effect.ts'
+import { ensureFolder, isDiskFull, newEffect, statIfThere, type Effect } from './effect.ts'
 import {
   findInstallations,
   installationFor,
@@ -29,6 +29,7 @@ import { ensurePoolerGone, poolerRefusal } from './pooler/pooler.ts'
 import { freePort } from './postgres/port.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
+import { ensureSpare } from './postgres/spare.ts'
 import { ensureTemplate } from './postgres/template.ts'
 import { newNetworksHolder } from './vpc/holder.ts'
 import { listVpcs } from './vpc/network.ts'
@@ -140,6 +141,8 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
       uid: as_root ? nobody.uid : undefined,
     }),
   ])
+  const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
+  const spare = onceEach(async (installation) => ensureSpare(effect, await template(installation)))
   return {
     directory,
     installation_id: options.installation_id,
@@ -150,7 +153,14 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     installations,
     control_plane_user: userInfo().username,
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
-    template: onceEach((installation) => ensureTemplate(effect, directory, installation, as_root)),
+    template,
+    spare: async () => {
+      if (!installations[0]) return
+      await spare(installations[0]).catch((error: unknown) => {
+        // Somebody else will need the space more.
+        if (!isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
+      })
+    },
     log_retention: options.log_retention ?? log_retention_default,
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
@@ -190,8 +200,10 @@ async function ensureFolders(effect: Effect, directory: string, as_root: boolean
 }
 
 /** One build at a time for each version in this process; a failed one is tried again by the next who asks. */
-function onceEach(build: (installation: PostgresInstallation) => Promise<string>): LocalHost['template'] {
-  const under_way = new Map<string, Promise<string>>()
+function onceEach<Built>(
+  build: (installation: PostgresInstallation) => Promise<Built>,
+): (installation: PostgresInstallation) => Promise<Built> {
+  const under_way = new Map<string, Promise<Built>>()
   return (installation) => {
     const { version } = installation
     const one = under_way.get(version) ?? build(installation).finally(() => under_way.delete(version))

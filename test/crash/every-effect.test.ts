@@ -152,7 +152,11 @@ async function killAtEffect({ request, check }: Verb, effects: readonly string[]
   }
   // The answer may be lost with the server; the intent is not.
   await Promise.allSettled([request()])
-  if (effect !== undefined && (await isKilled(effect))) await revive()
+  if (effect !== undefined && (await isKilled(effect))) {
+    await revive()
+    // Also what nobody waits for is finished then.
+    await untilQuiet()
+  }
   await check().catch((error: unknown) => {
     throw new Error(`after a kill at: ${effect} (${nth})`, { cause: error })
   })

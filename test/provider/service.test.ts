@@ -1,5 +1,5 @@
 // The life of a service by provider calls alone, on real PostgreSQL.
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
@@ -80,6 +80,8 @@ test('looking again at what holds changes nothing', async () => {
   const provider = await world.open({ effect: (name) => void effects.push(name) })
   const wanted = await newWanted(provider)
   await settle(provider, wanted)
+  // The look that follows makes what the next service may need.
+  await provider.applyService(wanted)
   const pid = await postmasterPid(world, wanted)
   effects.length = 0
   expect(await provider.applyService(wanted)).toMatchObject({
@@ -160,6 +162,34 @@ test('two servers that start at once make one template', async () => {
   const [provider] = both
   expect(await readdir(join(world.directory, 'templates'))).toHaveLength(1)
   expect((await settle(provider, await newWanted(provider))).state).toBe('serving')
+})
+
+test('a copy of the template lies ready for the next service, which takes it', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const [template = ''] = await readdir(join(world.directory, 'templates'))
+  const spare = join(world.directory, 'templates', `${template}.spare`)
+  const first = await newWanted(provider)
+  await settle(provider, first)
+  // Who waits for a new service does not wait for the spare; the next look makes it.
+  await provider.applyService(first)
+  const { ino } = await stat(spare)
+  const second = await newWanted(provider)
+  expect((await settle(provider, second)).state).toBe('serving')
+  expect((await stat(join(world.directory, 'services', second.service_id, 'data'))).ino).toBe(ino)
+  const identifier = `select system_identifier::text from pg_control_system()`
+  expect(await ask(provider, second, identifier)).not.toBe(await ask(provider, first, identifier))
+  await provider.applyService(second)
+  expect((await readdir(join(world.directory, 'templates'))).toSorted()).toEqual([template, `${template}.spare`])
+})
+
+test('a new service has its whole first WAL file before it, so that its start makes no other', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  const files = await readdir(join(world.directory, 'services', wanted.service_id, 'data', 'pg_wal'))
+  expect(files.filter((name) => /^[0-9A-F]{24}$/.test(name))).toHaveLength(1)
 })
 
 test('a directory whose path is too long for sockets is refused', async () => {

@@ -4,9 +4,10 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ensureArchive } from '../wal/archive.ts'
-import { copyTree, syncTree } from '../snapshot/copy-tree.ts'
+import { chownTree, copyTree, syncTree } from '../snapshot/copy-tree.ts'
 import { ensureFolder, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
+import { takeSpare } from './spare.ts'
 import { newSystemIdentifier, saveSystemIdentifier } from './system-identifier.ts'
 
 /** The folders around the data: ours, but for what PostgreSQL itself writes. */
@@ -60,7 +61,8 @@ async function clone(effect: Effect, place: Place, template: string): Promise<vo
   const aside = place.data_aside
   await ensureRemoved(effect, 'unfinished data directory', aside)
   await effect('data directory: copy template')
-  await copyTree(template, aside, place.owner ? { owner: place.owner } : {})
+  if (!(await takeSpare(template, aside))) await copyTree(template, aside)
+  if (place.owner) await chownTree(aside, place.owner)
   await effect('data directory: own identifier')
   const identifier = newSystemIdentifier(Math.floor(Date.now() / 1000), randomInt(2 ** 32))
   await saveSystemIdentifier(aside, identifier, randomBytes(32))

@@ -5,14 +5,14 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chown, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { syncTree } from '../snapshot/copy-tree.ts'
 import { ensureFolder, ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { foldersOf, master_database, master_role, nobody } from '../layout.ts'
 
 /** Raised when what the template holds changes, so that new services get it. */
-const template_format = 1
+const template_format = 2
 const build_timeout_ms = 120_000
 const output_chars_max = 2_000
 
@@ -25,8 +25,8 @@ export async function ensureTemplate(
   const { templates } = foldersOf(directory)
   const template = join(templates, `${installation.version}-${template_format}`)
   if (await statIfThere(template)) return template
-  await removeUnfinished(effect, templates)
-  const aside = `${template}.making-${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
+  await removeUnfinished(effect, template)
+  const aside = await newAside(template)
   try {
     await build(effect, aside, installation, as_root)
     await effect('template: rename into place')
@@ -37,6 +37,21 @@ export async function ensureTemplate(
     if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
   }
   return template
+}
+
+/** Where this process makes what is to lie at the path. */
+export async function newAside(path: string): Promise<string> {
+  return `${path}.making-${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
+}
+
+/** What processes that are no more have begun to make beside the template. */
+export async function removeUnfinished(effect: Effect, template: string): Promise<void> {
+  const folder = dirname(template)
+  for (const name of await readdir(folder)) {
+    const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
+    if (pid === undefined || (await startOf(Number(pid))) === start) continue
+    await ensureRemoved(effect, 'unfinished template', join(folder, name))
+  }
 }
 
 async function build(effect: Effect, aside: string, installation: PostgresInstallation, as_root: boolean) {
@@ -50,6 +65,8 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   await run('postgres', [...single, 'postgres'], clusterSql(installation.major))
   await effect('template: master database')
   await run('postgres', [...single, master_database], databaseSql)
+  await effect('template: remove spare WAL')
+  await removeSpareWal(join(aside, 'pg_wal'))
   // Counts of what building did would make autovacuum work through every fresh copy.
   await effect('template: forget activity')
   await rm(join(aside, 'pg_stat', 'pgstat.stat'), { force: true })
@@ -57,6 +74,12 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   if (as_root) await chown(aside, 0, 0)
   await effect('template: make durable')
   await syncTree(aside)
+}
+
+/** All but the file in use, which is the first: those after it are empty, and every copy would have to carry them. */
+async function removeSpareWal(folder: string): Promise<void> {
+  const files = (await readdir(folder)).filter((name) => /^[0-9A-F]{24}$/.test(name)).toSorted()
+  for (const name of files.slice(1)) await rm(join(folder, name))
 }
 
 function initdbOptions(major: number): string[] {
@@ -82,7 +105,8 @@ function clusterSql(major: number): string {
   ].join('\n')
 }
 
-const databaseSql = `alter schema public owner to ${master_role}\nvacuum (freeze, analyze)\n`
+/** A server that starts late in a WAL file makes the next one first, and whoever creates a service waits for it. */
+const databaseSql = `alter schema public owner to ${master_role}\nvacuum (freeze, analyze)\nselect pg_switch_wal()\n`
 
 /** Runs a program of PostgreSQL, as `nobody` where we are root, and throws with the end of its output unless it succeeds. */
 function runToEnd(program: string, args: readonly string[], input: string, as_root: boolean): Promise<void> {
@@ -110,14 +134,6 @@ function runToEnd(program: string, args: readonly string[], input: string, as_ro
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
   })
-}
-
-async function removeUnfinished(effect: Effect, templates: string): Promise<void> {
-  for (const name of await readdir(templates)) {
-    const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
-    if (pid === undefined || (await startOf(Number(pid))) === start) continue
-    await ensureRemoved(effect, 'unfinished template', join(templates, name))
-  }
 }
 
 /** When a process started, in ticks since boot: with its id, a name that no other process ever has. */

@@ -40,6 +40,14 @@ const look_again_when_hopeless_seconds = 60
 
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
   const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  const known = await statIfThere(own.home)
+  const observed = await observe(host, own, wanted)
+  // Whoever waits for a new service does not wait for what the next one may need.
+  if (known) await host.spare()
+  return observed
+}
+
+async function observe(host: LocalHost, own: Place, wanted: WantedService): Promise<ObservedService> {
   const base = listeningAt(own, listenOf(wanted).port)
   if (wanted.deleted) return { ...(await ensureGone(host, base)), snapshots: [] }
   const { place, happenings, waiting_for } = await findLeader(host, base, wanted)

@@ -161,8 +161,9 @@ async function copyEntry(from: string, to: string, entry: Entry, options: CopyOp
     throw error
   }
   // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
-  const seen = live_size === undefined ? lstatSync(target) : { size: live_size, mode: 0o600 }
-  if (entry.kind === 'file') chmodSync(target, options.public ? publicMode(seen.mode) : 0o600)
+  const seen = live_size === undefined ? lstatSync(target) : { size: live_size, mode: undefined }
+  const wanted_mode = options.public ? publicMode(seen.mode ?? 0o600) : 0o600
+  if (entry.kind === 'file' && seen.mode !== (constants.S_IFREG | wanted_mode)) chmodSync(target, wanted_mode)
   if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
   return seen.size
 }

@@ -36,10 +36,10 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     const found = await findSnapshot(place, id)
     if (found) facts.set(id, found)
   }
+  const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
   // Whoever is to take the place of one that died meanwhile does not wait for what has time.
   if (!(await findPostmaster(place)).died) {
     await prune(host, place, [...facts.values()])
-    const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
     if (!fresh) await ensureArchiveSparse(host.effect, place)
   }
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {

@@ -1,0 +1,35 @@
+// The HTTP side of the server for benches that compare two of them within one process, because two processes of the same
+// code differ by a quarter. Only getService is asked for; nothing is looked after.
+import type { Db } from '#server/db.ts'
+import type { Handlers } from '#server/handler.ts'
+import { newHttp } from '#server/http.ts'
+import type { Callers } from '#server/identity/callers.ts'
+import { newLog } from '#server/log.ts'
+import type { RateLimits } from '#server/rate-limit.ts'
+import { serviceHandlers } from '#server/service/routes.ts'
+
+type Side = { db: Db; callers: Callers; rate_limits: RateLimits | undefined }
+
+const log = newLog('info')
+
+/** Its address. */
+export async function listen({ db, ...identity }: Side): Promise<string> {
+  return await newHttp({
+    // The others would need more of the server than there is here.
+    handlers: serviceHandlers({
+      db,
+      log,
+      providers: new Map(),
+      snapshot_policy: { interval_seconds: 1, kept: 1 },
+      settled: { wait: async () => undefined },
+      sampler: { latest: () => undefined },
+    }) as Handlers,
+    ...identity,
+    recordOutcome: async () => undefined,
+    trusted_proxies: [],
+    ready: async () => undefined,
+    ca_pem: '',
+    log,
+    version: 'bench',
+  }).listen({ host: '127.0.0.1', port: 0 })
+}
