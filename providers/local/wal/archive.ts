@@ -111,7 +111,8 @@ export async function ensureEndedPassed(effect: Effect, place: Place): Promise<b
       .toSorted()
       .at(-1) ?? ''
   const known = new Set(await readdir(join(pg_wal, 'archive_status')))
-  const archived = new Set(await readdir(place.archive))
+  // An archive that cannot be read has nothing that could be in the way.
+  const archived = new Set(await readdir(place.archive).catch(() => []))
   let passed = false
   for (const name of segments) {
     if (name.slice(0, 8) === timeline || !archived.has(name) || known.has(`${name}.done`)) continue
