@@ -105,6 +105,10 @@ const fixed = {
   wal_sender_timeout: '5s',
   // Recovery begins with making everything durable: at once, instead of file by file.
   recovery_init_sync_method: 'syncfs',
+  // A client that vanished, or whose network was cut, holds its locks for two minutes, not for hours.
+  tcp_keepalives_idle: 60,
+  tcp_keepalives_interval: 10,
+  tcp_keepalives_count: 6,
   jit: 'off',
   // Idle services cost next to nothing: fewer wake-ups, no worker processes that wait for work.
   wal_writer_delay: '2s',
