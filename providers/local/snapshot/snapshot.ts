@@ -30,7 +30,9 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
   await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
   const kept = wanted.snapshots.filter((snapshot) => !snapshot.deleted).map(({ snapshot_id }) => snapshot_id)
   await removeOthers(host, place, kept)
-  const outcome = await takeMissing(host, place, kept)
+  // Where another node can take over from one that died meanwhile, that comes first, and the snapshot is taken of the next.
+  const replaceable = wanted.power === 'on' && (wanted.ha?.replica_count ?? 0) > 0
+  const outcome = replaceable && (await findPostmaster(place)).died ? {} : await takeMissing(host, place, kept)
   const facts = new Map<string, ClusterCopy>()
   for (const id of kept) {
     const found = await findSnapshot(place, id)
