@@ -44,8 +44,11 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   for (const { path } of directories) await mkdir(join(to, path), { mode: 0o700 })
   const live = options.tolerate_missing ? { root: await realpath(from), cloning: { possible: true } } : undefined
   let [bytes, copied] = [0, 0]
+  let turn: Promise<void> | undefined
   await inLanes(others, async (entry) => {
-    if (++copied % turn_files === 0) await nextTurn()
+    // All lanes wait for the same one: nobody else has a turn while one of them goes on.
+    if (++copied % turn_files === 0) turn = nextTurn()
+    await turn
     options.signal?.throwIfAborted()
     if (options.leave_room) requireRoom(to)
     const size = await copyEntry(from, to, entry, options, live)
