@@ -6,6 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Place } from '../layout.ts'
+import { endSession } from '../postgres/superuser.ts'
 import { parseLsn, type Position } from './quorum.ts'
 
 /** replayed: the end of the last record that it has read whole. */
@@ -40,7 +41,7 @@ export async function findPosition(place: Place, replayed_beyond = 0n): Promise<
   } catch {
     return undefined
   } finally {
-    await client.end().catch(() => undefined)
+    await endSession(client)
   }
 }
 

@@ -7,6 +7,7 @@ type Options = { database?: string; statement_timeout_ms?: number; connect_timeo
 
 const connect_timeout_ms_default = 5_000
 const statement_timeout_ms_default = 8_000
+const goodbye_ms_max = 500
 
 export async function withSuperuser<T>(
   place: Place,
@@ -46,6 +47,13 @@ export async function withSuperuser<T>(
     await client.connect()
     return await work(client)
   } finally {
-    await client.end().catch(() => undefined)
+    await endSession(client)
   }
+}
+
+/** A server that stands still never takes leave. Nobody waits for it: least of all a look that may have to replace it. */
+export async function endSession(client: pg.Client): Promise<void> {
+  const leave = setTimeout(() => client.connection.stream.destroy(), goodbye_ms_max)
+  await client.end().catch(() => undefined)
+  clearTimeout(leave)
 }
