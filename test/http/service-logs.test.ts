@@ -114,10 +114,10 @@ describe('by cursor', () => {
     const { status, body } = await read()
     expect(status).toBe(200)
     expect(body.entries).toHaveLength(500)
-    // PostgreSQL's next line is glued to the half one; from then on all is well again.
+    // PostgreSQL's next line, of whichever process, is glued to the half one; from then on all is well again.
     await client.query(`do $$ begin raise log 'glued'; raise log 'well again'; end $$`)
     await logged('well again')
-    expect((await read('search=glued')).body.logs.filter((message) => message.startsWith('glued'))).toEqual([])
+    expect((await read('search=garbage')).body.logs).toEqual([])
   })
 })
 
