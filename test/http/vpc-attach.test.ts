@@ -1,8 +1,6 @@
 // Attaching services to VPCs by the API: what is refused, which addresses are given, and a real service that moves in, is
 // reached there and nowhere else, and moves out again.
-import { execFile } from 'node:child_process'
 import { chownSync } from 'node:fs'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
 import type { Peering } from '#contract/peering.ts'
@@ -13,6 +11,7 @@ import { ask } from '../database.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '../data-dir.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
+import { whoInside } from '../network/who-inside.ts'
 import { nobody, without_user_namespaces } from '../privileges.ts'
 import { startServerProcess } from '../server-process.ts'
 import { until } from '../until.ts'
@@ -235,19 +234,8 @@ test.skipIf(why)(
   },
 )
 
-/** As a program inside the VPC would: over TLS, verified by the address. */
 async function askInside(vpc_id: string, host: string, password: string): Promise<string> {
-  const script = `
-    import pg from 'pg'
-    const { HOST: host, CA: ca, PASSWORD: password } = process.env
-    const client = new pg.Client({ host, port: 5432, user: 'tsdbadmin', database: 'tsdb', password, ssl: { ca } })
-    await client.connect()
-    console.log((await client.query('select current_user as who')).rows[0].who)
-    await client.end()`
   const { installation_id, local_directory } = await openInstallation(howdah.config.data_dir)
   const { enter } = namespaceAt({ installation_id, directory: local_directory }, vpc_id)
-  const [program, ...words] = [...enter, process.execPath, '--input-type=module', '--eval', script]
-  const ca = await (await fetch(`${howdah.server.api_url}/ca.pem`)).text()
-  const env = { PATH: process.env['PATH'], HOST: host, CA: ca, PASSWORD: password }
-  return (await promisify(execFile)(program, words, { env, cwd: import.meta.dirname })).stdout.trim()
+  return await whoInside(enter, { api_url: howdah.server.api_url, host, password })
 }

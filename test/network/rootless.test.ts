@@ -1,8 +1,6 @@
 // VPCs of a server that an ordinary user runs: the same networks, inside a user namespace, without any privilege.
-import { execFile } from 'node:child_process'
 import { chownSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Peering } from '#contract/peering.ts'
 import type { Service } from '#contract/service.ts'
@@ -14,6 +12,7 @@ import { as_ordinary_user, nobody } from '#test/privileges.ts'
 import { startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
 import { why_no_networks as why } from './vpc-fixture.ts'
+import { whoInside } from './who-inside.ts'
 
 test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also after a reboot${why}`, async () => {
   const data_dir = newDataDir()
@@ -30,7 +29,11 @@ test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also aft
   const at = `${project}/services/${service.service_id}`
   const untilReady = () => until(async () => (await call<Service>('GET', at)).body.status === 'READY')
   const password = service.initial_password ?? ''
-  const askInside = (vpc_id: string, host: string) => askBy(server.api_url, data_dir, { vpc_id, host, password })
+  // As a person would: with a program that howdah runs inside.
+  const askInside = (vpc_id: string, host: string) => {
+    const exec = [join(repository, 'bin/howdah'), 'vpc', 'exec', vpc_id, '--data-dir', data_dir, '--']
+    return whoInside([...as_ordinary_user, ...exec], { api_url: server.api_url, host, password })
+  }
 
   await untilReady()
   expect((await call('POST', `${at}/enablePooler`)).status).toBe(200)
@@ -59,19 +62,3 @@ test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also aft
   expect(await ask(server.api_url, service, password, 'select current_user')).toEqual(['tsdbadmin'])
   await server.end('SIGTERM')
 })
-
-/** As a person would: over TLS, verified by the address, with a program that howdah runs inside. */
-async function askBy(api_url: string, data_dir: string, at: { vpc_id: string; host: string; password: string }) {
-  const script = `
-    import pg from 'pg'
-    const { HOST: host, CA: ca, PASSWORD: password } = process.env
-    const client = new pg.Client({ host, port: 5432, user: 'tsdbadmin', database: 'tsdb', password, ssl: { ca } })
-    await client.connect()
-    console.log((await client.query('select current_user as who')).rows[0].who)
-    await client.end()`
-  const exec = [join(repository, 'bin/howdah'), 'vpc', 'exec', at.vpc_id, '--data-dir', data_dir, '--']
-  const [program, ...words] = [...as_ordinary_user, ...exec, process.execPath, '--input-type=module', '-e', script]
-  const ca = await (await fetch(`${api_url}/ca.pem`)).text()
-  const env = { PATH: process.env['PATH'], HOST: at.host, CA: ca, PASSWORD: at.password }
-  return (await promisify(execFile)(program, words, { env, cwd: repository })).stdout.trim()
-}
