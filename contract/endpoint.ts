@@ -2,7 +2,7 @@
 // are all derived from such rows (see api.ts), so a path, a role or a success code is written exactly once.
 import type { Static, TSchema } from 'typebox'
 import type { FaultCode } from './fault.ts'
-import type { ServiceStatus } from './service-status.ts'
+import type { Acceptable } from './service-status.ts'
 
 export const roles = ['viewer', 'developer', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
@@ -21,7 +21,7 @@ export type Endpoint = {
   tag: string
   access: Access
   /** Statuses of the service in the path that accept this; absent where the status does not matter. */
-  accepts?: readonly ServiceStatus[]
+  accepts?: readonly Acceptable[]
   /** A repeated request with the same Idempotency-Key answers like the first one. */
   idempotent?: true
   query?: TSchema

@@ -30,7 +30,7 @@ export const ha_endpoints = {
     description: 'Asynchronous. Nothing that was committed is lost; the old primary becomes a replica.',
     tag,
     access: 'developer',
-    accepts: accepted_statuses.set_ha,
+    accepts: accepted_statuses.switchover,
     success: 202,
     output: Service,
   }),

@@ -48,16 +48,20 @@ export function statusOf(it: StatusInput): ServiceStatus {
   return it.state === 'serving' ? 'READY' : 'UNSTABLE'
 }
 
+/** `stuck`: CONFIGURING after it was READY, while something keeps the change from being made. People can go back. */
+export type Acceptable = ServiceStatus | 'stuck'
+
 export const accepted_statuses = {
   stop: ['READY', 'UNSTABLE'],
   start: ['PAUSED'],
-  resize: ['READY'],
+  resize: ['READY', 'stuck'],
   attach: ['READY'],
   fork: ['READY', 'PAUSED', 'UNSTABLE'],
   update_password: ['READY'],
-  set_ha: ['READY'],
+  set_ha: ['READY', 'stuck'],
+  switchover: ['READY'],
   pooler: ['READY'],
   replica_set: ['READY'],
   snapshot: ['READY', 'PAUSED', 'UNSTABLE'],
   describe: service_statuses.filter((status) => status !== 'DELETING'),
-} as const satisfies Record<string, readonly ServiceStatus[]>
+} as const satisfies Record<string, readonly Acceptable[]>

@@ -2,7 +2,7 @@
 // tell, nudge; all or nothing. In this order everybody takes the rows.
 import { notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { ReplicaSetStatus } from '#contract/replica-set-status.ts'
-import type { ServiceStatus } from '#contract/service-status.ts'
+import type { Acceptable } from '#contract/service-status.ts'
 import type { Sql } from '../db.ts'
 import { type At, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
@@ -15,7 +15,7 @@ import { lockReplicaSet, type ReplicaSetChange, type ReplicaSetRow, saveWantedSe
 
 export type SetAt = At & { replica_set_id: string }
 
-type Accepts = { service: readonly ServiceStatus[]; set?: readonly ReplicaSetStatus[] }
+type Accepts = { service: readonly Acceptable[]; set?: readonly ReplicaSetStatus[] }
 type Change = ReplicaSetChange & { event: string }
 type ChangeOf = (row: ReplicaSetRow, service: ServiceRow, tx: Sql) => Change | Promise<Change>
 

@@ -1,6 +1,6 @@
 // The one way in which a request changes a service: lock its row, check the status, write, tell, nudge; all or nothing.
 import { Fault, notFound, unknown_service } from '#contract/fault.ts'
-import type { ServiceStatus } from '#contract/service-status.ts'
+import type { Acceptable } from '#contract/service-status.ts'
 import type { Sql } from '../db.ts'
 import { findServiceIdOfSet } from '../replica-set/store.ts'
 import { nudge, nudgeAll } from '../work.ts'
@@ -21,7 +21,7 @@ export async function getService(sql: Sql, { project_id, service_id }: At): Prom
 export async function lockService(
   tx: Sql,
   { project_id, service_id }: At,
-  accepts: readonly ServiceStatus[] | undefined,
+  accepts: readonly Acceptable[] | undefined,
 ): Promise<ServiceRow> {
   const row = await lockServiceOfProject(tx, project_id, service_id)
   if (row === undefined) throw await unknown(tx, { project_id, service_id })
@@ -34,7 +34,7 @@ type Change = WantedChange & { event: string }
 export async function changeService(
   { db }: ServiceContext,
   at: At,
-  accepts: readonly ServiceStatus[] | undefined,
+  accepts: readonly Acceptable[] | undefined,
   changeOf: (row: ServiceRow, tx: Sql) => Change | Promise<Change>,
 ): Promise<ServiceRow> {
   return db.transaction(async (tx) => {

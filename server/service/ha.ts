@@ -6,7 +6,7 @@ import { invalidRequest } from '#contract/problem.ts'
 import type { Handlers } from '../handler.ts'
 import { changeService } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { replicated, replicaProblem, requireShapeStatus, switchedOver } from './rules.ts'
+import { replicated, replicaProblem, switchedOver } from './rules.ts'
 import type { ServiceView } from './view.ts'
 
 export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, keyof typeof ha_endpoints> {
@@ -15,8 +15,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
       if (body.replica_count === undefined && body.sync_replica_count === undefined) {
         throw invalidRequest(['/replica_count, /sync_replica_count: one of them is required'])
       }
-      const row = await changeService(context, params, undefined, (row) => {
-        requireShapeStatus(row, api.setHA.accepts, new Date())
+      const row = await changeService(context, params, api.setHA.accepts, (row) => {
         const counts = {
           replica_count: body.replica_count ?? row.replica_count,
           sync_replica_count: body.sync_replica_count ?? row.sync_replica_count,

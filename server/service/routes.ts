@@ -2,7 +2,7 @@
 import { api } from '#contract/api.ts'
 import { notFound, unknown_service } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
-import type { ServiceStatus } from '#contract/service-status.ts'
+import type { Acceptable } from '#contract/service-status.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
 import type { service_endpoints } from '#contract/service.ts'
@@ -19,7 +19,7 @@ import { listEvents } from './events.ts'
 import { haHandlers } from './ha.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
-import { deleted, parseName, parseSizeInput, powered, requireShapeStatus, resized, withVerifier } from './rules.ts'
+import { deleted, parseName, parseSizeInput, powered, resized, withVerifier } from './rules.ts'
 import { findService, findServiceOfProject, findServices, listServices } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
@@ -99,7 +99,7 @@ type PowerAndSize = 'startService' | 'stopService' | 'resizeService'
 
 function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, PowerAndSize> {
   const { db, providers } = context
-  const turn = async (at: At, power: 'on' | 'off', accepts: readonly ServiceStatus[], event: string) =>
+  const turn = async (at: At, power: 'on' | 'off', accepts: readonly Acceptable[], event: string) =>
     viewOf(await changeService(context, at, accepts, (row) => ({ ...powered(row, power), event })))
   return {
     startService: ({ params }) => turn(params, 'on', api.startService.accepts, 'start requested'),
@@ -114,11 +114,8 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
       if (refusal !== undefined) problems.push(refusal)
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
-      const row = await changeService(context, params, undefined, (row) => {
-        requireShapeStatus(row, api.resizeService.accepts, new Date())
-        return { ...resized(row, size), event }
-      })
-      return viewOf(row)
+      const accepts = api.resizeService.accepts
+      return viewOf(await changeService(context, params, accepts, (row) => ({ ...resized(row, size), event })))
     },
   }
 }

@@ -3,7 +3,7 @@
 import { Fault } from '#contract/fault.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Addon, Service } from '#contract/service.ts'
-import { creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
+import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizesInWords } from '#contract/size.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from '../replica-set/rules.ts'
@@ -81,16 +81,12 @@ export function rowStatus(row: ServiceRow, now: Date): ServiceStatus {
   })
 }
 
-export function requireStatus(row: ServiceRow, accepts: readonly ServiceStatus[], now: Date): void {
+export function requireStatus(row: ServiceRow, accepts: readonly Acceptable[], now: Date): void {
   const status = rowStatus(row, now)
-  if (accepts.includes(status)) return
-  throw new Fault('WRONG_STATE', `the service is ${status}; this is possible when it is ${accepts.join(', ')}`)
-}
-
-/** With a change of shape under way that something keeps from being made, another one is taken: people can go back. */
-export function requireShapeStatus(row: ServiceRow, accepts: readonly ServiceStatus[], now: Date): void {
-  const stuck = rowStatus(row, now) === 'CONFIGURING' && row.settled_generation > 0 && row.waiting_for !== null
-  if (!stuck) requireStatus(row, accepts, now)
+  const is_stuck = status === 'CONFIGURING' && row.settled_generation > 0 && row.waiting_for !== null
+  if (accepts.includes(status) || (is_stuck && accepts.includes('stuck'))) return
+  const words = accepts.map((one) => (one === 'stuck' ? 'CONFIGURING with a setback' : one))
+  throw new Fault('WRONG_STATE', `the service is ${status}; this is possible when it is ${words.join(', ')}`)
 }
 
 // The changes that requests make. Each takes the row as it is and gives the columns that change.

@@ -41,9 +41,9 @@ describe('the status decides what is possible', () => {
   const verbs: [verb: string, body: unknown, accepts: readonly string[]][] = [
     ['stop', undefined, ['READY', 'UNSTABLE']],
     ['start', undefined, ['PAUSED']],
-    ['resize', small, ['READY']],
+    ['resize', small, ['READY', 'CONFIGURING with a setback']],
     ['updatePassword', { password: 'long enough' }, ['READY']],
-    ['setHA', { replica_count: 1 }, ['READY']],
+    ['setHA', { replica_count: 1 }, ['READY', 'CONFIGURING with a setback']],
     ['switchover', undefined, ['READY']],
     ['enablePooler', undefined, ['READY']],
     ['disablePooler', undefined, ['READY']],

@@ -72,9 +72,7 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Servic
         ? await moveSnapshot(host, place, parent, source)
         : await copySnapshot(host, place, parent, source.snapshot_id, signal)
       await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
-      // A snapshot that was moved is durable; who owns it becomes so when PostgreSQL begins, unless it finds nothing to recover.
-      const durable = source.private === true && (await statIfThere(join(made, 'backup_label'))) !== undefined
-      await finish(host, place, made, durable)
+      await finish(host, place, made)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back.
       await ensureRemoved(host.effect, 'unfinished data directory', place.data_aside)
@@ -112,7 +110,7 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   await savePlan(host.effect, place, { ...gathered, target_time })
   await writeOwned(place, join(made, 'recovery.signal'), '')
   await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
-  await finish(host, place, made, false)
+  await finish(host, place, made)
 }
 
 /** Nobody else needs it: on a plain file system this halves the cost of a fork. */
@@ -142,11 +140,9 @@ async function copySnapshot(
   return place.data_aside
 }
 
-async function finish({ effect }: LocalHost, place: Place, made: string, durable: boolean): Promise<void> {
-  if (!durable) {
-    await effect('fork: make durable')
-    await syncTree(made)
-  }
+async function finish({ effect }: LocalHost, place: Place, made: string): Promise<void> {
+  await effect('fork: make durable')
+  await syncTree(made)
   await effect('fork: rename into place')
   await rename(made, place.data)
   await syncFolder(place.home)

@@ -30,17 +30,17 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
   await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
   const kept = wanted.snapshots.filter((snapshot) => !snapshot.deleted).map(({ snapshot_id }) => snapshot_id)
   await removeOthers(host, place, kept)
-  // Where another node can take over from one that died meanwhile, that comes first, and the snapshot is taken of the next.
+  // Where another node can take over from one that died meanwhile, that comes first; whatever has time is done by its look.
   const replaceable = wanted.power === 'on' && (wanted.ha?.replica_count ?? 0) > 0
-  const outcome = replaceable && (await findPostmaster(place)).died ? {} : await takeMissing(host, place, kept)
+  const isLost = async () => replaceable && (await findPostmaster(place)).died
+  const outcome = (await isLost()) ? {} : await takeMissing(host, place, kept)
   const facts = new Map<string, ClusterCopy>()
   for (const id of kept) {
     const found = await findSnapshot(place, id)
     if (found) facts.set(id, found)
   }
   const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
-  // Whoever is to take the place of one that died meanwhile does not wait for what has time.
-  if (!(await findPostmaster(place)).died) {
+  if (!(await isLost())) {
     await prune(host, place, [...facts.values()])
     if (!fresh) await ensureArchiveSparse(host.effect, place)
   }
