@@ -6,9 +6,8 @@ import type { Endpoint } from '../../provider.ts'
 
 export type Relay = {
   connection: Duplex
-  /** What the shell said, such as why it could not connect. */
-  said(): string
-  close(): void
+  /** Ends it and gives what the shell said, such as why it could not connect. */
+  close(): Promise<string>
 }
 
 /** Both directions, until either side ends. */
@@ -25,17 +24,20 @@ export function openRelay(prefix: readonly string[], { host, port }: Endpoint): 
   // Whoever reads is told by the end of the stream.
   connection.on('error', () => undefined)
   child.on('error', (error) => connection.destroy(error))
+  // Its last words may be read only after its end was noticed: they are complete when nobody can add to them.
+  const silent = new Promise((resolve) => child.stderr.once('close', resolve))
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, said_chars_max)
   })
   return {
     connection,
-    // Which address it was, the caller knows.
-    said: () => (said.trim().split('\n').at(-1) ?? '').replace(/^bash: .*\/dev\/tcp\/[^:]+: /, ''),
-    close: () => {
+    close: async () => {
       connection.destroy()
       if (child.pid !== undefined) endGroup(child.pid)
+      await silent
+      // Which address it was, the caller knows.
+      return (said.trim().split('\n').at(-1) ?? '').replace(/^bash: .*\/dev\/tcp\/[^:]+: /, '')
     },
   }
 }

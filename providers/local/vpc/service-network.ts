@@ -83,10 +83,7 @@ export async function probeAt(host: NetworkPlace, network: WantedNetwork | undef
 /** The probe from inside: an address of a VPC is never dialled from the host. */
 async function probeInside(host: NetworkPlace, network: WantedNetwork, wish: ProbeWish): Promise<Probe> {
   const relay = openRelay(networkPrefix(host, network), wish.endpoint)
-  try {
-    const seen = await probe(wish, () => relay.connection)
-    return seen.result === 'failed' && relay.said() !== '' ? { ...seen, reason: relay.said() } : seen
-  } finally {
-    relay.close()
-  }
+  const seen = await probe(wish, () => relay.connection)
+  const said = await relay.close()
+  return seen.result === 'failed' && said !== '' ? { ...seen, reason: said } : seen
 }
