@@ -61,6 +61,8 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     not_streaming: join(home, 'not-streaming'),
     /** For which standbys commits wait, as PostgreSQL reads it. */
     synchronous: join(home, 'synchronous.conf'),
+    /** Whether it takes writes, as PostgreSQL reads it. */
+    writes: join(home, 'writes.conf'),
     log: join(home, 'log'),
     settings: join(home, 'howdah.conf'),
     hba: join(home, 'pg_hba.conf'),

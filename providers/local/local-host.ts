@@ -9,6 +9,7 @@ import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { LogRetention } from './log/retention.ts'
 import type { NetworksHolder } from './vpc/holder.ts'
+import type { RoomWatch } from './room.ts'
 import type { VpcWatch } from './vpc/watch.ts'
 import type { Watch } from './watch.ts'
 
@@ -30,6 +31,7 @@ export type LocalHost = {
   watch: Watch
   archive_watch: ArchiveWatch
   balance_watch: BalanceWatch
+  room_watch: RoomWatch
   vpc_watch: VpcWatch
   networks_holder: NetworksHolder
   /** Why there are no networks here. */

@@ -29,6 +29,7 @@ import { ensurePoolerGone, poolerRefusal } from './pooler/pooler.ts'
 import { freePort } from './postgres/port.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
+import { newRoomWatch } from './room.ts'
 import { ensureSpare } from './postgres/spare.ts'
 import { ensureTemplate } from './postgres/template.ts'
 import { newNetworksHolder } from './vpc/holder.ts'
@@ -89,6 +90,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.archive_watch.onStall(onChange)
       host.jobs.onEnd(onChange)
       host.balance_watch.onMissing(onChange)
+      host.room_watch.onChange(onChange)
       host.vpc_watch.onServiceChange(onChange)
     },
     networkRefusal: () => host.networkRefusal(),
@@ -101,6 +103,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.watch.close()
       host.archive_watch.close()
       host.balance_watch.close()
+      host.room_watch.close()
       host.vpc_watch.close()
       await host.jobs.close()
       await scanners.close()
@@ -165,6 +168,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
     balance_watch: newBalanceWatch(effect),
+    room_watch: newRoomWatch(directory),
     vpc_watch: newVpcWatch(),
     networks_holder: newNetworksHolder({ directory, effect }),
     networkRefusal: newNetworkRefusal(),

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
-import { ask } from '#test/database.ts'
+import { ask, loginTo } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
@@ -53,13 +53,44 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
     expect(setback.message).toBe(`no space left on the disk of ${disk}; it goes on when there is space`)
     expect((await howdah.call('GET', at(service))).body.status).toBe('CONFIGURING')
     expect((await howdah.call('GET', howdah.services)).status).toBe(200)
-    expect((await howdah.call('GET', at(other))).body.status).toBe('READY')
     expect(await query(other, 'select 1')).toEqual(['1'])
+    const refusal = () => query(other, 'create table if not exists t ()').catch(String)
+    await until(async () => /read-only transaction/.test(String(await refusal())), { what: 'writes are refused' })
 
     await rm(ballast)
+    await until(async () => /^$/.test(String(await refusal())), { what: 'writes are taken' })
+    await howdah.untilStatus(other.service_id, 'READY')
     await howdah.untilStatus(service.service_id, 'READY')
     expect(await query(service, 'select 1')).toEqual(['1'])
     expect(orphansOf(data_dir, [other.service_id, service.service_id])).toEqual([])
+  })
+
+  test('whoever fills the disk is interrupted before it is full: it serves on, reads only, until there is space', async () => {
+    const service = await howdah.createService({ name: 'greedy', cpu_millis: 'shared' })
+    const query = (sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
+    const lives_since = () => query('select pg_postmaster_start_time()')
+    await query('create table hoard (line text)')
+    const before = await lives_since()
+    // One statement, which is given some 40 MB a second and so cannot be faster than the looks at the disk.
+    const hoard = `do $$ begin loop
+      insert into hoard select repeat(md5(n::text), 32) from generate_series(1, 4000) n;
+      perform pg_sleep(0.2);
+    end loop; end $$`
+    await expect(query(hoard)).rejects.toThrow(/canceling statement due to user request/)
+    await howdah.untilStatus(service.service_id, 'UNSTABLE')
+    const { body } = await howdah.call<{ message: string }[]>('GET', at(service, '/events'))
+    expect(body.map(({ message }) => message).join('\n')).toContain('it serves reads only until there is more space')
+    await expect(query('insert into hoard values (1)')).rejects.toThrow(/read-only transaction/)
+    expect(await query('select count(*) from hoard')).toEqual(['0'])
+    // Who means to make room is let.
+    const session = await loginTo(howdah.server.api_url, service, service.initial_password)
+    await session.query('begin read write; truncate hoard; commit')
+    await session.end()
+    await howdah.untilStatus(service.service_id, 'READY')
+    await query('insert into hoard values (1)')
+    expect(await lives_since()).toEqual(before)
+    await howdah.call('DELETE', at(service))
+    await howdah.untilStatus(service.service_id, 'gone')
   })
 
   test('a log that finds no space is read as far as it goes, and goes on when there is space', async () => {
@@ -104,7 +135,7 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
 function mountDisk(): boolean {
   mkdirSync(disk)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=500m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=800m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
     return true
   } catch {
     // Where every test is skipped nothing is cleaned up after them.

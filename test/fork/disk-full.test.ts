@@ -65,7 +65,7 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
     await until(() => waiting(home).length === 0)
     await asSuperuser('checkpoint')
     fill(ballast, 8 * mib)
-    await session.query('insert into t values (2)')
+    await session.query('begin read write; insert into t values (2); commit')
     await switchWal()
     await until(async () => (await asSuperuser('select failed_count from pg_stat_archiver')) !== '0')
     // As if it had been waiting for a minute already.
@@ -73,7 +73,7 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
     for (const file of waiting(home)) await utimes(file, minute_ago, minute_ago)
     await installation.untilStatus(parent.service_id, 'UNSTABLE')
     await servesOn()
-    await session.query('insert into t values (3)')
+    await session.query('begin read write; insert into t values (3); commit')
     await untilTold(parent, 'its WAL cannot be archived')
     await rm(ballast)
     await installation.untilStatus(parent.service_id, 'READY')
@@ -85,7 +85,7 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
   test('a snapshot waits for space while its service serves on, and leaves nothing half', async () => {
     const known = (await family.snapshots(parent)).map(({ id }) => id)
     // Enough to begin with.
-    fill(ballast, 72 * mib)
+    fill(ballast, 264 * mib)
     await installation.call('POST', at(parent, '/snapshots'))
     await untilTold(parent, `a snapshot is waiting: ${no_space}`)
     await servesOn()
@@ -97,7 +97,7 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
 
   test('a fork waits for space while its data is copied, and comes when there is some', async () => {
     // Enough to begin with.
-    fill(ballast, 72 * mib)
+    fill(ballast, 264 * mib)
     const child = await family.requestFork(parent, { fork_strategy: 'LAST_SNAPSHOT' })
     await untilTold(child, no_space)
     await servesOn()
@@ -155,7 +155,7 @@ function waiting(home: string): string[] {
 function mountDisk(): boolean {
   mkdirSync(disk)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=700m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1000m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
     return true
   } catch {
     // Where every test is skipped nothing is cleaned up after them.

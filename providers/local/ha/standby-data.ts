@@ -9,7 +9,7 @@ import { ensureRemoved, statIfThere, type Effect } from '../effect.ts'
 import { withHold } from '../snapshot/hold.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { requireRoom } from '../snapshot/room.ts'
+import { requireRoom } from '../room.ts'
 import { ensureKilled } from '../postgres/process.ts'
 
 /** Its failure, such as a full disk, is thrown. */

@@ -7,6 +7,7 @@ import { ensureFile, readIfThere, statIfThere } from '../effect.ts'
 import type { PostgresInstallation } from './installation.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
+import { ensureWritesSetting } from '../service/writes.ts'
 import { rotationMbOf } from '../log/retention.ts'
 import type { Hashes } from './process.ts'
 import { hashOf, hbaOf, identOf, settingsOf, type SettingsWish } from './settings.ts'
@@ -37,15 +38,16 @@ export async function ensureServerFiles(
   if (!(await statIfThere(place.synchronous))) {
     await ensureFile(effect, 'synchronous replicas', place.synchronous, nobody_waited_for, place.owner)
   }
+  await ensureWritesSetting(host, place)
   return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place, !wish.following) }
 }
 
 /** Of what the files say right now. Whom commits wait for matters to a primary only: whoever takes over starts anew. */
 export async function findFilesHash(place: Place, is_primary: boolean): Promise<string> {
-  const [hba = '', ident = '', pem = '', synchronous = ''] = await Promise.all(
-    [place.hba, place.ident, place.certificate, place.synchronous].map(readIfThere),
+  const [hba = '', ident = '', pem = '', synchronous = '', writes = ''] = await Promise.all(
+    [place.hba, place.ident, place.certificate, place.synchronous, place.writes].map(readIfThere),
   )
   // What is remarked in the file changes nothing.
   const lines = synchronous.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, ...(is_primary ? lines : [])])
+  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, ...(is_primary ? [...lines, writes] : [])])
 }

@@ -46,8 +46,8 @@ export function settingsOf(wish: SettingsWish): string {
   const values: Values = { ...fixed, ...placed(wish), ...sized(wish.size, wish.host_memory_mb) }
   const raised = Object.entries(wish.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
   const lines = Object.entries({ ...values, ...followed(wish.following), ...Object.fromEntries(raised) })
-  // Who is waited for changes while servers run.
-  lines.push(['include_if_exists', wish.place.synchronous])
+  // Who is waited for, and whether there is space to write, changes while servers run.
+  lines.push(['include_if_exists', wish.place.synchronous], ['include_if_exists', wish.place.writes])
   return `# Written by Howdah; changes made here are undone at the next look.\n${lines.map(lineOf).join('\n')}\n`
 }
 

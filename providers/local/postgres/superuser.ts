@@ -28,6 +28,8 @@ export async function withSuperuser<T>(
     statement_timeout: statement_timeout_ms,
     // What we do must not wait for a standby that we may be about to make. What is lost with a primary is done again.
     synchronous_commit: 'local',
+    // Also where customers are refused for lack of space.
+    default_transaction_read_only: 'off',
   }
   const client = new pg.Client({
     host: place.sockets,

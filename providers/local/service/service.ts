@@ -25,6 +25,8 @@ import { ensureServerFiles } from '../postgres/files.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { ensureInNetwork, hostsOf, listenOf, probeAt } from '../vpc/service-network.ts'
 import { look_again_soon_seconds, setback, withMore, type Seen } from './seen.ts'
+import { ensureWritersStopped } from './writes.ts'
+import { low_sentence } from '../room.ts'
 import { withPooler } from '../pooler/service-pooler.ts'
 import { ensureLimits, ensureRunning, type Start } from './server.ts'
 import { floorOf } from '../postgres/control-file.ts'
@@ -104,6 +106,7 @@ async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
   const { service_id } = base
   host.watch.forget(service_id)
   host.archive_watch.forget(service_id)
+  host.room_watch.forget(service_id)
   host.roles_seen.delete(service_id)
   host.deaths_told.delete(service_id)
   host.stalls_told.delete(service_id)
@@ -124,6 +127,7 @@ async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
 async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
   host.archive_watch.forget(place.service_id)
+  host.room_watch.forget(place.service_id)
   await ensurePoolerGone(host, place)
   const waiting_for = await ensureNodesStopped(host.effect, place)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
@@ -149,6 +153,8 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   host.deaths_told.delete(place.service_id)
   try {
     watch(host, place, wanted, postmaster)
+    const low_since = host.room_watch.lowSince()
+    if (low_since) await ensureWritersStopped(host.effect, place, low_since)
     await ensureReplayForgotten(host.effect, place)
     // After a failover commits may be waiting for replicas, and those come first.
     if (!promoted) await beginSnapshot(host, place, wanted)
@@ -173,6 +179,7 @@ function watch(host: LocalHost, place: Place, { ha }: WantedService, { pid }: Po
   )
   host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
   host.archive_watch.track(place)
+  host.room_watch.track(place.service_id)
 }
 
 async function ensureFiles(
@@ -211,8 +218,9 @@ async function ensureLogin(
     login = await probed()
   }
   if (login.result === 'ok') {
-    const waiting_for = await archiveTrouble(host.effect, place, host.stalls_told)
-    if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), settled: true }
+    const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
+    const troubles = [host.room_watch.lowSince() && low_sentence, stalled].filter((one) => one !== undefined)
+    if (troubles.length > 0) return { ...setback('not_serving', troubles.join('; ')), settled: true }
     return { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings: [] }
   }
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'

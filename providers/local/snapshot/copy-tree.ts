@@ -21,7 +21,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Cloning, copyLiveFile } from './live-file.ts'
-import { requireRoom } from './room.ts'
+import { requireRoom } from '../room.ts'
 
 export type CopyOptions = {
   owner?: { uid: number; gid: number }

@@ -12,7 +12,7 @@ import { ensureFolder, ensureRemoved, isDiskFull, readIfThere, statIfThere } fro
 import { findHold, withHold } from './hold.ts'
 import { noSpaceSentence, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { requireRoom } from './room.ts'
+import { requireRoom } from '../room.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { fileIsOnPath, isOnPath, type Path } from '../wal/timeline.ts'
 import { own_segment_bytes, placeInWal, segmentNumberOf, timelineOf } from '../wal/wal.ts'

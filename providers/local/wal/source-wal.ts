@@ -7,7 +7,7 @@ import { ensureFolder, ensureRemoved, readIfThere, statIfThere, type Effect } fr
 import type { Place } from '../layout.ts'
 import { copyLiveFile } from '../snapshot/live-file.ts'
 import { SourceDamaged, type Plan } from './replay.ts'
-import { requireRoom } from '../snapshot/room.ts'
+import { requireRoom } from '../room.ts'
 import { findPostmaster, readyPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findPath, firstGap, onPath, type Path } from './timeline.ts'

@@ -1,0 +1,62 @@
+// The last space of a disk belongs to the databases that run on it: PostgreSQL ends at once when it cannot begin its next WAL
+// file. So copies stop first, as if the disk were full; and when less is left than they leave, services serve reads only
+// until there is space again.
+import { statfsSync } from 'node:fs'
+
+const mib = 1024 ** 2
+/** What is left for a few seconds of writes, until they are refused, and for what logins and statistics write after that. */
+const low_bytes = 128 * mib
+/** Else a copy alone could make services refuse writes. */
+const kept_bytes = 2 * low_bytes
+/** Not to go to and fro. */
+const enough_bytes = low_bytes + 32 * mib
+/** Where so much is left, nobody fills the disk before the next look. */
+const plenty_bytes = 2048 * mib
+const look_every_ms = { plenty: 1_000, scarce: 100 }
+
+export const low_sentence = `the disk has less than ${low_bytes / mib} MB left: it serves reads only until there is more space`
+
+/** Asked before every file of a copy, which costs microseconds. Fails as a write to a full disk would. */
+export function requireRoom(folder: string): void {
+  if (freeBytes(folder) >= kept_bytes) return
+  throw Object.assign(new Error(`too little space is left on the disk of ${folder}`), { code: 'ENOSPC' })
+}
+
+export type RoomWatch = {
+  /** Since when too little space is left to write. */
+  lowSince(): Date | undefined
+  /** Whom to tell of a change. */
+  track(service_id: string): void
+  forget(service_id: string): void
+  onChange(callback: (service_id: string) => void): void
+  close(): void
+}
+
+export function newRoomWatch(folder: string): RoomWatch {
+  const tracked = new Set<string>()
+  const callbacks: ((service_id: string) => void)[] = []
+  let low_since: Date | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const look = () => {
+    const free = freeBytes(folder)
+    const low = free < (low_since ? enough_bytes : low_bytes)
+    timer = setTimeout(look, free < plenty_bytes ? look_every_ms.scarce : look_every_ms.plenty).unref()
+    if (low === (low_since !== undefined)) return
+    low_since = low ? new Date() : undefined
+    for (const service_id of tracked) for (const callback of callbacks) callback(service_id)
+  }
+  look()
+  return {
+    lowSince: () => low_since,
+    track: (service_id) => void tracked.add(service_id),
+    forget: (service_id) => void tracked.delete(service_id),
+    onChange: (callback) => void callbacks.push(callback),
+    close: () => clearTimeout(timer),
+  }
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
