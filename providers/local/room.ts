@@ -39,7 +39,7 @@ export function newRoomWatch(folder: string): RoomWatch {
   let timer: NodeJS.Timeout | undefined
 
   const look = () => {
-    const free = freeBytes(folder)
+    const free = freeIfThere(folder)
     const low = free < (low_since ? enough_bytes : low_bytes)
     timer = setTimeout(look, free < plenty_bytes ? look_every_ms.scarce : look_every_ms.plenty).unref()
     if (low === (low_since !== undefined)) return
@@ -53,6 +53,15 @@ export function newRoomWatch(folder: string): RoomWatch {
     forget: (service_id) => void tracked.delete(service_id),
     onChange: (callback) => void callbacks.push(callback),
     close: () => clearTimeout(timer),
+  }
+}
+
+/** On a disk that is not there nothing can be written either way. */
+function freeIfThere(folder: string): number {
+  try {
+    return freeBytes(folder)
+  } catch {
+    return Infinity
   }
 }
 
