@@ -61,6 +61,8 @@ test('a moment is found on the timeline that the service went on with, and what 
   await commit(5)
   const archive = await readdir(join(world.directory, 'services', wanted.service_id, 'archive'))
   expect(archive).toContain('00000002.history')
+  const { snapshots } = await provider.applyService(wanted)
+  expect(snapshots.filter((one) => 'left_behind' in one).map((one) => one.snapshot_id)).toEqual(['lost'])
   expect(await Promise.all([rows('before', after_2), rows('after', after_4)])).toEqual(['1,2', '1,2,3,4'])
   await change({ power: 'off' })
   expect(await rows('after', await momentNow())).toBe('1,2,3,4,5')
