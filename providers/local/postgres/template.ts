@@ -14,10 +14,10 @@ import { foldersOf, master_database, master_role, nobody } from '../layout.ts'
 /** Raised when what the template holds changes, so that new services get it. */
 const template_format = 3
 /**
- * A quarter of PostgreSQL's own. Every snapshot and every fork leaves files early and begins new ones: of a small database
- * those would be most of what a fork takes.
+ * Half of PostgreSQL's own. Every snapshot and every fork leaves files early and begins new ones: of a small database those
+ * are most of what a fork takes. Still smaller ones cost commits, because each is flushed three times when it is archived.
  */
-export const wal_segment_mb = 4
+export const wal_segment_mb = 8
 const build_timeout_ms = 120_000
 const output_chars_max = 2_000
 

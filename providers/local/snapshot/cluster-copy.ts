@@ -38,21 +38,27 @@ type Stop = { last: string; position: number }
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
 
-/** The copy of a service that replays to moments of it may pass: with a commit. Its owner: absent, it stays ours. */
-type CopyWish = { passable?: boolean; owner?: Owner | undefined }
+type CopyWish = {
+  /** There is to be a commit near its end, by which replays know that an earlier moment has passed. */
+  passable?: boolean
+  /** To whom the copy is given, before anybody runs as that user; absent: it stays ours. */
+  owner?: Owner | undefined
+  /** What there is time for while the server makes its checkpoint. */
+  meanwhile?: () => Promise<unknown>
+}
 
 export async function copyRunning(
   effect: Effect,
   place: Place,
   to: string,
   signal: AbortSignal,
-  { passable = false, owner }: CopyWish = {},
+  { passable = false, owner, meanwhile }: CopyWish = {},
 ): Promise<ClusterCopy> {
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
     await effect('copy: begin backup')
-    await client.query(`select pg_backup_start('howdah', true)`)
+    await Promise.all([client.query(`select pg_backup_start('howdah', true)`), meanwhile?.()])
     await effect('copy: files')
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'

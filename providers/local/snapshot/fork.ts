@@ -35,6 +35,7 @@ export async function ensureForked(
   host: LocalHost,
   place: Place,
   source: ServiceSource,
+  meanwhile: () => Promise<unknown>,
 ): Promise<ForkSeen | undefined> {
   if (await statIfThere(place.data)) return undefined
   const failure = await failureOf(place)
@@ -46,7 +47,9 @@ export async function ensureForked(
     return { waiting_for: 'the snapshot of its parent is being taken', look_again_seconds: look_again_soon_seconds }
   }
   try {
-    await host.jobs.ensure(`${place.service_id}/data`, (signal) => make(host, place, parent, source, signal))
+    await host.jobs.ensure(`${place.service_id}/data`, (signal) =>
+      make(host, place, parent, { ...source, signal, meanwhile }),
+    )
   } catch (error) {
     if (error instanceof CutOff) return { waiting_for: error.message, look_again_seconds: look_again_soon_seconds }
     if (!(error instanceof SourceDamaged)) throw error
@@ -76,18 +79,21 @@ async function parentPlace({ directory, as_root }: LocalHost, service_id: string
   return (await findService(directory, service_id, as_root)) ?? placeOf(directory, service_id, 0, as_root)
 }
 
-async function make(host: LocalHost, place: Place, parent: Place, source: ServiceSource, signal: AbortSignal) {
+type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<unknown> }
+
+async function make(host: LocalHost, place: Place, parent: Place, source: Making) {
+  const { signal } = source
   await withHold(host.effect, place, 'making its data', async () => {
     // A look that came meanwhile may have found a killed server's work finished.
     if (await statIfThere(place.data)) return
     try {
       const target_time = source.target_time ?? (await momentOfLeft(parent, source))
-      if (target_time) return await makeOfMoment(host, place, parent, { ...source, target_time, signal })
+      if (target_time) return await makeOfMoment(host, place, parent, { ...source, target_time })
       const made = !source.private
         ? await copySnapshot(host, place, parent, source.snapshot_id, signal)
         : (await hasSnapshot(place, parent, source))
           ? await moveSnapshot(host, place, parent, source)
-          : await copyParent(host, place, parent, signal)
+          : await copyParent(host, place, parent, source)
       await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
       await finish(host, place, made)
     } finally {
@@ -130,11 +136,11 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   await finish(host, place, made)
 }
 
-async function copyParent({ effect }: LocalHost, place: Place, parent: Place, signal: AbortSignal): Promise<string> {
+async function copyParent({ effect }: LocalHost, place: Place, parent: Place, { signal, meanwhile }: Making) {
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   requireRoom(place.home)
   try {
-    await copyRunning(effect, await inForce(parent), place.data_aside, signal, { owner: place.owner })
+    await copyRunning(effect, await inForce(parent), place.data_aside, signal, { owner: place.owner, meanwhile })
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
     const reason = error instanceof Error ? error.message : String(error)
