@@ -1,17 +1,20 @@
-// What archiving costs: commits a second of a plain PostgreSQL with the archive settings that every service has, against
-// the same without. Both take turns on one data directory.
+// What archiving costs: commits a second of a plain PostgreSQL with the archive settings and the size of WAL files that every
+// service has, against the same without. Both take many short turns on one data directory, and each is compared with its
+// neighbour: a disk that is slow for a while is slow for both.
 import { chownSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { wal_segment_mb } from '#providers/local/postgres/template.ts'
 import { atLeast, type Figure, medianOf, spread } from './figures.ts'
 import { initdb, type PlainPostgres, startPlain, stopPlain, withPlainPostgres } from './plain-postgres.ts'
 
 const clients = 4
-const seconds = 4
+const seconds = 2
+const pairs_per_run = 3
 
 export async function archiveCost(folder: string, runs: number): Promise<Figure> {
   return await withPlainPostgres(join(folder, 'archiving'), async (it) => {
-    await initdb(it)
+    await initdb(it, [`--wal-segsize=${wal_segment_mb}`])
     const archive = join(it.folder, 'archive')
     const { uid, gid } = statSync(it.folder)
     mkdirSync(archive, { mode: 0o700 })
@@ -19,15 +22,15 @@ export async function archiveCost(folder: string, runs: number): Promise<Figure>
     const on = `-c archive_mode=on -c archive_library=basic_archive -c basic_archive.archive_directory=${archive}`
     const [without, with_archive]: [number[], number[]] = [[], []]
     await perSecond(it, '')
-    for (let run = 0; run < runs; run += 1) {
+    for (let pair = 0; pair < runs * pairs_per_run; pair += 1) {
       // In turn the one and the other first, so that a machine that becomes slower favours neither.
       const turns = [
         async () => without.push(await perSecond(it, '')),
         async () => with_archive.push(await perSecond(it, on)),
       ]
-      for (const turn of run % 2 === 0 ? turns : turns.toReversed()) await turn()
+      for (const turn of pair % 2 === 0 ? turns : turns.toReversed()) await turn()
     }
-    const ratio = medianOf(with_archive) / medianOf(without)
+    const ratio = medianOf(with_archive.map((commits, pair) => commits / (without[pair] ?? Number.NaN)))
     return {
       what: 'commits with archiving',
       floor: spread(without, '/s'),

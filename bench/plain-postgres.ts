@@ -36,8 +36,8 @@ export async function withPlainPostgres<T>(folder: string, work: (it: PlainPostg
   return await withCleanup(undo, () => work(it))
 }
 
-export async function initdb({ data }: PlainPostgres): Promise<void> {
-  await execute(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], options)
+export async function initdb({ data }: PlainPostgres, more: readonly string[] = []): Promise<void> {
+  await execute(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', ...more], options)
 }
 
 export async function startPlain({ folder, data, port }: PlainPostgres, more_options = ''): Promise<void> {

@@ -89,15 +89,17 @@ export type ServiceSource = {
   snapshot_id: string
   /** In UTC, to the microsecond, as PostgreSQL notes commits: `2026-03-01T12:00:00.123456Z`. */
   target_time?: string
-  /** The snapshot was taken for this one service: it may be used up. */
+  /** Of this moment: the service itself while it runs, else the snapshot, which is for this one fork and may be used up. */
   private?: boolean
 }
 
-export type WantedSnapshot = { snapshot_id: string; deleted: boolean }
+/** `private`: for one fork, which copies a service that runs by itself. So it is only taken of one that stands still. */
+export type WantedSnapshot = { snapshot_id: string; deleted: boolean; private?: boolean }
 
+/** `left_behind`: a failover has led away from what it holds, so no later moment can be reached from it. */
 export type ObservedSnapshot =
   | { snapshot_id: string; state: 'absent' | 'taking' }
-  | { snapshot_id: string; state: 'complete'; taken_at: Date; size_bytes: number }
+  | { snapshot_id: string; state: 'complete'; taken_at: Date; size_bytes: number; left_behind?: boolean }
 
 /** Something that happened and that people want to read about later. It decides nothing. */
 export type Happening = { kind: string; message: string }

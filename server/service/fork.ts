@@ -79,8 +79,10 @@ async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: strin
     source_strategy: input.fork_strategy,
   }
   await insertEvent(tx, service_id, 'forked', `a fork was requested (${input.fork_strategy})`)
-  // The parent has something to do for every strategy: take a snapshot, finish one, or bring its WAL to the target.
-  await nudge(tx, 'service', service_id)
+  // The parent may have something to do: take a snapshot, or finish one. One that serves is copied by the fork itself.
+  if (!(input.fork_strategy === 'NOW' && parent.power === 'on' && parent.state === 'serving')) {
+    await nudge(tx, 'service', service_id)
+  }
   if (input.fork_strategy === 'NOW') {
     const { snapshot_id } = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'fork' })
     return { ...source, source_snapshot_id: snapshot_id, source_time: now.toISOString() }

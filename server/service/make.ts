@@ -39,7 +39,8 @@ export async function makeService({ db }: ServiceContext, making: Making): Promi
   const service_id = newId()
   const salt = randomBytes(16)
   const password = idempotency_key === undefined ? newPassword() : passwordOf(idempotency_key, salt)
-  const identity = { service_id, password_verifier: await newVerifier(password) }
+  // Computed by another thread, while the store is busy with the rest.
+  const identity = { service_id, password_verifier: newVerifier(password) }
   if (idempotency_key === undefined) {
     return viewOf(making, await db.transaction((tx) => insertMade(tx, making, identity)), password)
   }
@@ -58,15 +59,19 @@ function viewOf({ provider }: Making, row: ServiceRow, initial_password: string)
   return { ...serviceView(row, { now: new Date(), volume_type: provider.volume_type }), initial_password }
 }
 
-async function insertMade(tx: Sql, making: Making, identity: Pick<NewService, 'service_id' | 'password_verifier'>) {
+type Identity = { service_id: string; password_verifier: Promise<string> }
+
+async function insertMade(tx: Sql, making: Making, { service_id, ...identity }: Identity) {
   const { project_id, described } = making
   if ((await countServices(tx, project_id, services_per_project_max)) >= services_per_project_max) {
     const limit = `a project holds at most ${services_per_project_max} services`
     throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create another project`)
   }
   const source = await making.sourceOf?.(tx)
-  const endpoint = await takeEndpoint(tx, { provider: making.provider, holder_id: identity.service_id })
-  const row = await insertService(tx, { ...described, ...identity, ...source, ...endpoint, project_id })
+  const endpoint = await takeEndpoint(tx, { provider: making.provider, holder_id: service_id })
+  const password_verifier = await identity.password_verifier
+  const own = { service_id, password_verifier, project_id }
+  const row = await insertService(tx, { ...described, ...own, ...source, ...endpoint })
   await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
   await insertEvent(tx, row.service_id, 'created', making.event)
   await nudge(tx, 'service', row.service_id)

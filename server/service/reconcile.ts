@@ -45,7 +45,6 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
     const [row, snapshots] = await Promise.all([findService(db, service_id), listSnapshots(db, service_id)])
     if (row === undefined) return { again: 'never', save: async () => {} }
     const subject = { row, snapshots }
-    if (row.state === 'unknown' && row.deleted_at === null) await saveFirstLook(db, service_id)
     const provider = providers.get(row.region_code)
     if (provider === undefined) {
       return reconciledOf(context, subject, setback(row, `region ${row.region_code} is not configured on this server`))
@@ -53,7 +52,10 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
     try {
       const wanted = wantedOf(row, subject.snapshots)
       const needed = wanted.deleted ? await needOf(db, row) : undefined
+      // Nobody waits for it but those who watch. What fails here fails again when the look is written down.
+      const noted = wanted.deleted ? undefined : saveFirstLook(db, service_id).catch(() => undefined)
       const seen = await provider.applyService(needed === undefined ? wanted : { ...wanted, deleted: false })
+      await noted
       return reconciledOf(context, subject, { ...seen, ...needed })
     } catch (error) {
       log.error({ err: error, service_id, generation: row.generation }, 'a provider failed')

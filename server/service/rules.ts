@@ -138,7 +138,11 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
     snapshots:
       row.settled_generation === 0
         ? []
-        : snapshots.map(({ snapshot_id, deleted_at }) => ({ snapshot_id, deleted: deleted_at !== null })),
+        : snapshots.map(({ snapshot_id, deleted_at, kind }) => ({
+            snapshot_id,
+            deleted: deleted_at !== null,
+            ...(kind === 'fork' && { private: true }),
+          })),
   }
   const { replica_count, sync_replica_count, switchovers } = row
   if (replica_count > 0) wanted.ha = { replica_count, sync_replica_count, switchovers }

@@ -39,16 +39,21 @@ export async function saveSnapshots(tx: Sql, { row, snapshots, seen, policy, now
     }
     if (snapshot.state === 'absent' && known.deleted_at !== null) await removeSnapshots(tx, [known.snapshot_id])
   }
-  if (row.deleted_at === null && row.settled_generation > 0) await saveSchedule(tx, row, policy, now)
+  const left_behind = seen.snapshots.flatMap((one) =>
+    'left_behind' in one && one.left_behind ? [one.snapshot_id] : [],
+  )
+  if (row.deleted_at === null && row.settled_generation > 0) await saveSchedule(tx, row, { left_behind, policy, now })
   return progress
 }
 
-async function saveSchedule(tx: Sql, { service_id, power }: ServiceRow, policy: SnapshotPolicy, now: Date) {
+type Schedule = { left_behind: readonly string[]; policy: SnapshotPolicy; now: Date }
+
+async function saveSchedule(tx: Sql, { service_id, power }: ServiceRow, schedule: Schedule) {
   const rows = await listSnapshots(tx, service_id)
   // A stopped service does not change: its last snapshot stays as good as it is.
-  const due = power === 'on' && snapshotIsDue(rows, policy, now)
+  const due = power === 'on' && snapshotIsDue(rows, schedule)
   if (due) await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'scheduled' })
-  const expired = expiredSnapshots(rows, await listSnapshotsInUse(tx, service_id), policy)
+  const expired = expiredSnapshots(rows, { in_use: await listSnapshotsInUse(tx, service_id), ...schedule })
   if (expired.length > 0) await saveSnapshotDeleted(tx, expired)
   if (due || expired.length > 0) await nudge(tx, 'service', service_id)
 }

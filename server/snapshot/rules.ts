@@ -6,24 +6,33 @@ import type { SnapshotRow } from './store.ts'
 export type SnapshotPolicy = { interval_seconds: number; kept: number }
 
 /** True when the newest snapshot that the schedule counts (taken or under way) is older than the interval. */
-export function snapshotIsDue(rows: readonly SnapshotRow[], policy: SnapshotPolicy, now: Date): boolean {
-  const counted = rows.filter((row) => row.kind === 'initial' || row.kind === 'scheduled')
+export function snapshotIsDue(
+  rows: readonly SnapshotRow[],
+  { left_behind, policy, now }: { left_behind: readonly string[]; policy: SnapshotPolicy; now: Date },
+): boolean {
+  const counted = rows.filter((row) => isRegular(row) && !left_behind.includes(row.snapshot_id))
   const newest = Math.max(0, ...counted.map((row) => row.requested_at.getTime()))
   return now.getTime() - newest >= policy.interval_seconds * 1000
 }
 
 /**
  * Which snapshots have served their time: scheduled ones beyond the number kept, and the private ones of forks that
- * are made. Never one in use, never the newest complete one: the window of recovery stays whole.
+ * are made. Never one in use, never the newest complete one: the window of recovery stays whole. So one from which a
+ * failover has led away does not count among those kept: nothing after it can be reached from it.
  */
 export function expiredSnapshots(
   rows: readonly SnapshotRow[],
-  in_use: readonly string[],
-  policy: SnapshotPolicy,
+  {
+    in_use,
+    left_behind,
+    policy,
+  }: { in_use: readonly string[]; left_behind: readonly string[]; policy: SnapshotPolicy },
 ): string[] {
+  const leads = (row: SnapshotRow) => !left_behind.includes(row.snapshot_id)
   const complete = byAge(rows).filter((row) => row.taken_at !== null && row.deleted_at === null)
-  const newest_lasting = complete.find((row) => row.kind !== 'fork')
-  const beyond = complete.filter((row) => row.kind === 'initial' || row.kind === 'scheduled').slice(policy.kept)
+  const newest_lasting = complete.find((row) => row.kind !== 'fork' && leads(row))
+  const regular = complete.filter(isRegular)
+  const beyond = regular.filter((_, at) => regular.slice(0, at).filter(leads).length >= policy.kept)
   const private_ones = rows.filter((row) => row.kind === 'fork' && row.deleted_at === null)
   return [...beyond, ...private_ones]
     .filter((row) => row !== newest_lasting && !in_use.includes(row.snapshot_id))
@@ -62,6 +71,9 @@ export function snapshotView(row: SnapshotRow): Static<typeof Snapshot> {
   if (row.size_bytes !== null) view.size_mb = Math.ceil(row.size_bytes / 1e6)
   return view
 }
+
+/** By the schedule, not because somebody asked. */
+const isRegular = ({ kind }: SnapshotRow) => kind === 'initial' || kind === 'scheduled'
 
 /** Those that recovery may stand on: not on their way out, and not the private ones of a fork. */
 function lasting(rows: readonly SnapshotRow[]): SnapshotRow[] {

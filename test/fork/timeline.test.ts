@@ -1,9 +1,10 @@
 // Recovery to moments before and after a change of the timeline, as a failover makes it: the new primary goes on from an
 // earlier place than the old one had reached, whose last commits are lost, while its WAL and a snapshot are still there.
-import { chown, readdir, rename, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
@@ -12,9 +13,15 @@ import { until } from '#test/until.ts'
 
 const { newWorld } = useWorlds()
 
-test('a moment is found on the timeline that the service went on with, and what a failover lost is not', async () => {
+const what = 'a moment is found on the timeline that the service went on with, and what a failover lost is not'
+const sizes = [
+  { wal: 'as services have it now', mb: 8, openIn: (world: World) => world.open() },
+  { wal: 'of a former template', mb: 16, openIn: openFormer },
+]
+
+test.each(sizes)(`${what}: WAL $wal`, async ({ mb, openIn }) => {
   const world = await newWorld()
-  const provider = await world.open()
+  const provider = await openIn(world)
   let wanted = await newWanted(provider)
   const change = async (parts: Partial<WantedService>) => {
     wanted = { ...wanted, ...parts, generation: wanted.generation + 1 }
@@ -61,11 +68,32 @@ test('a moment is found on the timeline that the service went on with, and what 
   await commit(5)
   const archive = await readdir(join(world.directory, 'services', wanted.service_id, 'archive'))
   expect(archive).toContain('00000002.history')
+  const [first = ''] = archive.filter((name) => name.length === 24)
+  expect((await stat(join(world.directory, 'services', wanted.service_id, 'archive', first))).size).toBe(mb * 1024 ** 2)
+  const { snapshots } = await provider.applyService(wanted)
+  expect(snapshots.filter((one) => 'left_behind' in one).map((one) => one.snapshot_id)).toEqual(['lost'])
   expect(await Promise.all([rows('before', after_2), rows('after', after_4)])).toEqual(['1,2', '1,2,3,4'])
   await change({ power: 'off' })
   expect(await rows('after', await momentNow())).toBe('1,2,3,4,5')
   await provider.close()
 })
+
+/** A provider whose template has WAL files of PostgreSQL's own size, as all had once. */
+async function openFormer(world: World): Promise<LocalProvider> {
+  const provider = await world.open()
+  await provider.close()
+  await rm(join(world.directory, 'templates'), { recursive: true })
+  const bin = provider.installations[0]?.bin ?? ''
+  const former = await mkdtemp(join(tmpdir(), 'howdah-former-'))
+  onTestFinished(() => rm(former, { recursive: true }))
+  await chmod(former, 0o755)
+  await mkdir(join(former, 'bin'), { mode: 0o755 })
+  for (const name of ['lib', 'share', 'bin/postgres']) await symlink(join(bin, '..', name), join(former, name))
+  await writeFile(join(former, 'bin/initdb'), `#!/bin/sh\nexec '${bin}/initdb' "$@" --wal-segsize=16\n`, {
+    mode: 0o755,
+  })
+  return await world.open({ postgres_directories: [former] })
+}
 
 async function momentNow(): Promise<Date> {
   const moment = Date.now() + 1

@@ -70,6 +70,41 @@ test('what a primary wrote and had sent to nobody is not lost with it either, wh
   expect(await wordsOf(ha)).toBe('sent to nobody')
 })
 
+test('a primary that dies between two snapshots is replaced before the next one is taken', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  let dieAtSnapshot: (() => Promise<void>) | undefined
+  const provider = await world.open({
+    effect: async (name) => {
+      effects.push(name)
+      if (name === 'snapshot: rename into place') await dieAtSnapshot?.()
+    },
+  })
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
+  await settle(provider, wanted)
+  const primary = await nodePid(world, wanted, 0)
+  dieAtSnapshot = async () => {
+    dieAtSnapshot = undefined
+    // The last thing that a look does to a service itself: from here on it is about snapshots only.
+    await until(() => effects.includes('limits: set'))
+    process.kill(primary, 'SIGKILL')
+    await until(async () => !(await isAlive(primary)))
+    effects.length = 0
+  }
+  effects.length = 0
+  const snapshots = ['first', 'second'].map((snapshot_id) => ({ snapshot_id, deleted: false }))
+  const seen = await provider.applyService({ ...wanted, snapshots })
+  expect(dieAtSnapshot).toBeUndefined()
+  expect(effects).not.toContain('copy: files')
+  const kinds: string[] = seen.happenings.map(({ kind }) => kind)
+  await until(async () => {
+    const { happenings, snapshots: taken } = await provider.applyService({ ...wanted, snapshots })
+    kinds.push(...happenings.map(({ kind }) => kind))
+    return taken.length === 2 && taken.every(({ state }) => state === 'complete')
+  })
+  expect(kinds).toContain('elected')
+})
+
 test('a busy session of a lost primary is ended before another one takes over', async () => {
   const ha = await newHa(1, 1)
   const { world, provider, wanted } = ha

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Floor } from './settings.ts'
 import { checksumOffsetOf } from './system-identifier.ts'
 
-export type ControlFile = { clean: boolean; redo: bigint; timeline: number }
+export type ControlFile = { clean: boolean; redo: bigint; timeline: number; segment_bytes: number }
 
 const control_path = join('global', 'pg_control')
 const state_shut_down = 1
@@ -19,6 +19,7 @@ export async function readControl(data: string): Promise<ControlFile> {
     clean: bytes.readUInt32LE(16) === state_shut_down,
     redo: bytes.readBigUInt64LE(40),
     timeline: bytes.readUInt32LE(48),
+    segment_bytes: bytes.readUInt32LE(228),
   }
 }
 

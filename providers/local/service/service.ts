@@ -84,9 +84,9 @@ async function beginEarly(host: LocalHost, place: Place, wanted: WantedService):
 async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
   if (wanted.source && !(await statIfThere(place.data))) {
     await ensureHome(host.effect, place)
-    // Costs some computing, for which there is time while the parent is being copied.
-    await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
-    const waiting = await ensureForked(host, place, wanted.source)
+    // Costs some computing, for which there is time while the parent's server works.
+    const meanwhile = () => ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
+    const waiting = await ensureForked(host, place, wanted.source, meanwhile)
     if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
   }
   const installation = await findInstallation(host, place, wanted)

@@ -4,18 +4,18 @@
 //    label is written before anybody else can see the copy.
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
-import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
-import { copyTree } from './copy-tree.ts'
+import { chownTree, copyTree } from './copy-tree.ts'
 import type { Effect } from '../effect.ts'
-import type { Place } from '../layout.ts'
+import type { Owner, Place } from '../layout.ts'
 import { copyLiveFile } from './live-file.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, findWal, listWal } from '../wal/wal-copy.ts'
 import { findPath, firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, listSegments, placeInWal, segmentNameOf, timelineOf, type Segment } from '../wal/wal.ts'
+import { isHistory, listSegments, segmentNameOf, timelineOf, type Segment } from '../wal/wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
 export type ClusterCopy = {
@@ -38,18 +38,34 @@ type Stop = { last: string; position: number }
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
 
-export async function copyRunning(effect: Effect, place: Place, to: string, signal: AbortSignal): Promise<ClusterCopy> {
+type CopyWish = {
+  /** There is to be a commit near its end, by which replays know that an earlier moment has passed. */
+  passable?: boolean
+  /** To whom the copy is given, before anybody runs as that user; absent: it stays ours. */
+  owner?: Owner | undefined
+  /** What there is time for while the server makes its checkpoint. */
+  meanwhile?: () => Promise<unknown>
+}
+
+export async function copyRunning(
+  effect: Effect,
+  place: Place,
+  to: string,
+  signal: AbortSignal,
+  { passable = false, owner, meanwhile }: CopyWish = {},
+): Promise<ClusterCopy> {
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
     await effect('copy: begin backup')
-    await client.query(`select pg_backup_start('howdah', true)`)
+    await Promise.all([client.query(`select pg_backup_start('howdah', true)`), meanwhile?.()])
     await effect('copy: files')
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
-    const bytes = await copyTree(place.data, to, { skip, tolerate_missing: true, leave_room: true, signal: either })
+    const wary = { tolerate_missing: true, leave_room: true, signal: either }
+    const bytes = await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
     await copyControl(place.data, to)
-    const commit = await commitNow(effect, client)
+    const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')
     const { rows } = await client.query<Stop & { label: string }>(
       `select labelfile as label, pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position
@@ -60,9 +76,22 @@ export async function copyRunning(effect: Effect, place: Place, to: string, sign
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
     const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop)
     await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
+    if (owner) await giveAdded(to, owner)
     const size_bytes = bytes + wal_bytes
-    return { taken_at: await clockOf(client), start_wal_file, size_bytes, end_position: stop.position, commit }
+    return {
+      taken_at: await clockOf(client),
+      start_wal_file,
+      size_bytes,
+      end_position: stop.position,
+      ...(commit && { commit }),
+    }
   })
+}
+
+/** What came into the copy beside the files that were there. */
+async function giveAdded(to: string, owner: Owner): Promise<void> {
+  await chownTree(join(to, 'pg_wal'), owner)
+  for (const name of ['backup_label', 'global/pg_control']) await chown(join(to, name), owner.uid, owner.gid)
 }
 
 /** Nobody may start it meanwhile. After a crash the copy recovers as the service itself would. */
@@ -93,9 +122,7 @@ function isLeftOut(path: string): boolean {
 async function copyWal(effect: Effect, place: Place, to: string, first: string, stop: Stop | undefined) {
   const [from, pg_wal] = [await findWal(place), join(to, 'pg_wal')]
   const path = await findPath(place.data, [from.pg_wal, from.archive])
-  const needed = onPath(await listWal(from, first), path).filter(
-    ({ name }) => stop === undefined || placeInWal(name) <= placeInWal(stop.last),
-  )
+  const needed = onPath(await listWal(from, first, stop?.last), path)
   const gap = firstGap(needed, first, path)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
   await effect('copy: WAL')

@@ -20,7 +20,7 @@ import {
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type Cloning, copyLiveFile } from './live-file.ts'
+import { type Cloning, copyLiveFile, type Seen } from './live-file.ts'
 import { requireRoom } from '../room.ts'
 
 export type CopyOptions = {
@@ -43,14 +43,17 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   const { directories, others } = await listTree(from, options)
   for (const { path } of directories) await mkdir(join(to, path), { mode: 0o700 })
   const live = options.tolerate_missing ? { root: await realpath(from), cloning: { possible: true } } : undefined
-  let bytes = 0
+  let [bytes, room_seen_at] = [0, Number.NEGATIVE_INFINITY]
   const breathe = newBreath()
-  await inLanes(others, async (entry) => {
-    await breathe()
+  await inLanes(others, breathe, (entry) => {
     options.signal?.throwIfAborted()
-    if (options.leave_room) requireRoom(to)
-    const size = await copyEntry(from, to, entry, options, live)
-    bytes += size
+    if (options.leave_room && bytes - room_seen_at >= room_every_bytes) {
+      requireRoom(to)
+      room_seen_at = bytes
+    }
+    const add = (size: number) => void (bytes += size)
+    const size = copyEntry(from, to, entry, options, live)
+    return size instanceof Promise ? size.then(add) : add(size)
   })
   // A directory is handed over after its contents, so that its new owner cannot swap entries under a running copy.
   for (const { path } of directories.toReversed().concat({ path: '', kind: 'directory' })) {
@@ -78,13 +81,13 @@ export async function syncTree(path: string): Promise<void> {
     if (!isCode(error, 'ENOENT')) throw error
     const { directories, others } = await listTree(path, {})
     const files = others.filter((entry) => entry.kind === 'file')
-    await inLanes([...files, ...directories, { path: '' }], (entry) => syncEntry(join(path, entry.path)))
+    await inLanes([...files, ...directories, { path: '' }], newBreath(), (entry) => syncEntry(join(path, entry.path)))
   }
 }
 
 export async function removeTree(path: string): Promise<void> {
   const { directories, others } = await listTree(path, { tolerate_missing: true })
-  await inLanes(others, (entry) => unlessMissing(unlink(join(path, entry.path))))
+  await inLanes(others, newBreath(), (entry) => unlessMissing(unlink(join(path, entry.path))))
   for (const entry of directories.toReversed()) await unlessMissing(rmdir(join(path, entry.path)))
   await unlessMissing(rmdir(path))
 }
@@ -92,21 +95,24 @@ export async function removeTree(path: string): Promise<void> {
 /** Each lane has one file under way. The four threads behind Node's file calls are busy from here on; more lanes gain nothing. */
 const lanes = 16
 
+/** A small part of the space that is left to others: most files have less, and need not be asked about one by one. */
+const room_every_bytes = 1024 ** 2
+
 /** Small things are done at once, without other threads: so long, until everybody else has a turn. */
 const at_a_stretch_ms = 4
 
-/** Awaited before each small thing of many, in whichever lane. */
-function newBreath(): () => Promise<void> {
+/** What is to be awaited before each small thing of many, in whichever lane; undefined: it may go on. */
+function newBreath(): () => Promise<void> | undefined {
   let since = performance.now()
   let pausing: Promise<void> | undefined
-  return async () => {
+  return () => {
     if (performance.now() - since > at_a_stretch_ms) {
       pausing ??= nextTurn().then(() => {
         pausing = undefined
         since = performance.now()
       })
     }
-    await pausing
+    return pausing
   }
 }
 
@@ -146,23 +152,35 @@ async function listDirectory(root: string, path: string, options: CopyOptions): 
   return options.skip ? entries.filter((entry) => !options.skip?.(entry.path)) : entries
 }
 
-async function copyEntry(from: string, to: string, entry: Entry, options: CopyOptions, live: Live | undefined) {
-  const target = join(to, entry.path)
-  let live_size: number | undefined
-  try {
-    if (entry.kind === 'symlink') await symlink(await readlink(join(from, entry.path)), target)
-    else if (entry.kind === 'file' && live)
-      live_size = await copyLiveFile(join(live.root, entry.path), target, live.cloning)
-    else if (entry.kind === 'file') await copyFile(join(from, entry.path), target, constants.COPYFILE_FICLONE)
-    // Sockets and pipes belong to the process that made them.
-    else return 0
-  } catch (error) {
+/** The size of the copy; at once where that is quicker than waiting for other threads. */
+function copyEntry(from: string, to: string, entry: Entry, options: CopyOptions, live: Live | undefined) {
+  const [source, target] = [join(live?.root ?? from, entry.path), join(to, entry.path)]
+  const settled = (seen: Seen | undefined) => settleEntry(target, entry, options, seen)
+  const forgiven = (error: unknown) => {
     if (options.tolerate_missing && isCode(error, 'ENOENT')) return 0
     throw error
   }
+  // Sockets and pipes belong to the process that made them.
+  if (entry.kind === 'other') return 0
+  let seen: Seen | Promise<Seen | undefined>
+  try {
+    seen =
+      live && entry.kind === 'file' ? copyLiveFile(source, target, live.cloning) : copyQuietly(source, target, entry)
+  } catch (error) {
+    return forgiven(error)
+  }
+  return seen instanceof Promise ? seen.then(settled, forgiven) : settled(seen)
+}
+
+async function copyQuietly(source: string, target: string, { kind }: Entry): Promise<undefined> {
+  if (kind === 'symlink') await symlink(await readlink(source), target)
+  else await copyFile(source, target, constants.COPYFILE_FICLONE)
+}
+
+function settleEntry(target: string, entry: Entry, options: CopyOptions, copied: Seen | undefined): number {
   // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
-  const seen = live_size === undefined ? lstatSync(target) : { size: live_size, mode: undefined }
-  const wanted_mode = options.public ? publicMode(seen.mode ?? 0o600) : 0o600
+  const seen = copied ?? lstatSync(target)
+  const wanted_mode = options.public ? publicMode(seen.mode) : 0o600
   if (entry.kind === 'file' && seen.mode !== (constants.S_IFREG | wanted_mode)) chmodSync(target, wanted_mode)
   if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
   return seen.size
@@ -181,15 +199,28 @@ async function syncEntry(path: string): Promise<void> {
   }
 }
 
-/** On the first failure the lanes stop, and it is thrown when all of them have: nothing goes on behind the caller's back. */
-async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+/**
+ * On the first failure the lanes stop, and it is thrown when all of them have: nothing goes on behind the caller's back.
+ * A lane awaits only what there is to await: of many small things most of the time would be that.
+ */
+async function inLanes<Item>(
+  items: readonly Item[],
+  breathe: () => Promise<void> | undefined,
+  work: (item: Item) => Promise<unknown> | void,
+): Promise<void> {
   let next = 0
   let failed = false
   const lane = async () => {
     while (!failed && next < items.length) {
-      const item = items[next++] as Item // within bounds: checked in the line above
+      const pause = breathe()
+      if (pause) {
+        await pause
+        continue
+      }
+      const item = items[next++] as Item // within bounds: checked above, without a pause since
       try {
-        await work(item)
+        const working = work(item)
+        if (working) await working
       } catch (error) {
         failed = true
         throw error

@@ -1,5 +1,6 @@
-// The data directory of a fork: a snapshot of another service, and with a target time the WAL that leads there. It is made
-// aside and renamed into place; from then on nothing of the parent is read again.
+// The data directory of a fork: a snapshot of another service, and with a target time the WAL that leads there; or a copy
+// of this moment, made right here of a parent that runs. It is made aside and renamed into place; from then on nothing of
+// the parent is read again.
 //
 // A fork keeps its parent's system identifier: it may only be changed on data that needs no recovery, and stopping every
 // fork once more for it would double the time to make one. Sharing it is harmless here, because what the identifier guards
@@ -8,13 +9,17 @@
 import { chown, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServiceSource } from '../../provider.ts'
+import { copyRunning } from './cluster-copy.ts'
 import { chownTree, copyTree, syncTree } from './copy-tree.ts'
 import { syncFolder } from '../postgres/data-directory.ts'
-import { ensureRemoved, statIfThere } from '../effect.ts'
+import { ensureRemoved, isDiskFull, statIfThere } from '../effect.ts'
 import { withHold } from './hold.ts'
 import { placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { findService } from '../ha/nodes.ts'
+import { inForce } from '../postgres/port-in-force.ts'
+import { findPostmaster } from '../postgres/process.ts'
+import { requireRoom } from '../room.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from '../wal/replay.ts'
 import { findSnapshot, findStart, lastWalFileFor, snapshotData, snapshotJob } from './snapshot.ts'
 import { gatherWal } from '../wal/source-wal.ts'
@@ -30,18 +35,23 @@ export async function ensureForked(
   host: LocalHost,
   place: Place,
   source: ServiceSource,
+  meanwhile: () => Promise<unknown>,
 ): Promise<ForkSeen | undefined> {
   if (await statIfThere(place.data)) return undefined
   const failure = await failureOf(place)
   if (failure !== undefined) return failedFor(failure)
   const parent = await parentPlace(host, source.service_id)
   await host.jobs.wait(snapshotJob(parent, source.snapshot_id))
-  if (!(await findSnapshot(parent, source.snapshot_id)) && !(await statIfThere(place.data_moved))) {
+  const runs = source.private === true && (await findPostmaster(parent)).postmaster?.ready === true
+  if (!runs && !(await hasSnapshot(place, parent, source))) {
     return { waiting_for: 'the snapshot of its parent is being taken', look_again_seconds: look_again_soon_seconds }
   }
   try {
-    await host.jobs.ensure(`${place.service_id}/data`, (signal) => make(host, place, parent, source, signal))
+    await host.jobs.ensure(`${place.service_id}/data`, (signal) =>
+      make(host, place, parent, { ...source, signal, meanwhile }),
+    )
   } catch (error) {
+    if (error instanceof CutOff) return { waiting_for: error.message, look_again_seconds: look_again_soon_seconds }
     if (!(error instanceof SourceDamaged)) throw error
     await saveFailure(host.effect, place, error.message)
     return failedFor(error.message)
@@ -49,6 +59,14 @@ export async function ensureForked(
   if (await statIfThere(place.data)) return undefined
   return { waiting_for: 'the data of its parent is being copied', look_again_seconds: look_again_soon_seconds }
 }
+
+/** The parent ended, or could not answer, while it was copied: the next look finds it as it is then. */
+class CutOff extends Error {
+  override readonly name = 'CutOff'
+}
+
+const hasSnapshot = async (place: Place, parent: Place, { snapshot_id }: ServiceSource) =>
+  (await statIfThere(place.data_moved)) !== undefined || (await findSnapshot(parent, snapshot_id)) !== undefined
 
 const failedFor = (waiting_for: string): ForkSeen => ({
   waiting_for,
@@ -61,16 +79,21 @@ async function parentPlace({ directory, as_root }: LocalHost, service_id: string
   return (await findService(directory, service_id, as_root)) ?? placeOf(directory, service_id, 0, as_root)
 }
 
-async function make(host: LocalHost, place: Place, parent: Place, source: ServiceSource, signal: AbortSignal) {
+type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<unknown> }
+
+async function make(host: LocalHost, place: Place, parent: Place, source: Making) {
+  const { signal } = source
   await withHold(host.effect, place, 'making its data', async () => {
     // A look that came meanwhile may have found a killed server's work finished.
     if (await statIfThere(place.data)) return
     try {
       const target_time = source.target_time ?? (await momentOfLeft(parent, source))
-      if (target_time) return await makeOfMoment(host, place, parent, { ...source, target_time, signal })
-      const made = source.private
-        ? await moveSnapshot(host, place, parent, source)
-        : await copySnapshot(host, place, parent, source.snapshot_id, signal)
+      if (target_time) return await makeOfMoment(host, place, parent, { ...source, target_time })
+      const made = !source.private
+        ? await copySnapshot(host, place, parent, source.snapshot_id, signal)
+        : (await hasSnapshot(place, parent, source))
+          ? await moveSnapshot(host, place, parent, source)
+          : await copyParent(host, place, parent, source)
       await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
       await finish(host, place, made)
     } finally {
@@ -113,7 +136,20 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   await finish(host, place, made)
 }
 
-/** Nobody else needs it: on a plain file system this halves the cost of a fork. */
+async function copyParent({ effect }: LocalHost, place: Place, parent: Place, { signal, meanwhile }: Making) {
+  await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
+  requireRoom(place.home)
+  try {
+    await copyRunning(effect, await inForce(parent), place.data_aside, signal, { owner: place.owner, meanwhile })
+  } catch (error) {
+    if (isDiskFull(error) || signal.aborted) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CutOff(`its parent could not be copied and is tried again: ${reason}`, { cause: error })
+  }
+  return place.data_aside
+}
+
+/** Taken while the parent stood still. Nobody else needs it: on a plain file system this halves the cost of a fork. */
 async function moveSnapshot({ effect }: LocalHost, place: Place, parent: Place, source: ServiceSource) {
   if (!(await statIfThere(place.data_moved))) {
     await effect('fork: take over snapshot')

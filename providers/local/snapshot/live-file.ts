@@ -21,42 +21,65 @@ export type Cloning = { possible: boolean }
 const small_bytes_max = 128 * 1024
 const chunk_bytes = 1024 * 1024
 
+/** What was seen of the file before it was copied. */
+export type Seen = { size: number; mode: number }
+
 /**
  * `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was.
- * Returns the size of the copy, whose mode may be that of the file.
+ * The copy may have the file's mode. A small file is copied when this returns.
  */
-export async function copyLiveFile(real_path: string, target: string, cloning: Cloning): Promise<number> {
+export function copyLiveFile(real_path: string, target: string, cloning: Cloning): Seen | Promise<Seen> {
   const source = openSync(real_path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  let copying: Promise<Seen> | undefined
   try {
     // A file whose last name was removed a moment ago shows as such, which is the same to us as gone.
     const seen = fstatSync(source)
-    if (readlinkSync(`/proc/self/fd/${source}`) !== real_path || !seen.isFile()) throw gone(real_path)
-    const small = seen.size <= small_bytes_max
-    if (cloning.possible) cloning.possible = await cloned(source, target, small)
-    if (cloning.possible) return seen.size
-    if (small) writeFileSync(target, readFileSync(source), { mode: 0o600 })
-    else await copyInChunks(source, target)
-    return seen.size
+    if (readlinkSync(pathOf(source)) !== real_path || !seen.isFile()) throw gone(real_path)
+    if (seen.size <= small_bytes_max) {
+      copySmall(source, target, cloning)
+      return seen
+    }
+    copying = copyLarge(source, target, cloning).then(() => seen)
+    return copying.finally(() => closeSync(source))
   } finally {
-    closeSync(source)
+    if (!copying) closeSync(source)
   }
 }
 
-async function cloned(source: number, target: string, small: boolean): Promise<boolean> {
-  const path = `/proc/self/fd/${source}`
-  try {
-    if (small) copyFileSync(path, target, constants.COPYFILE_FICLONE_FORCE)
-    else await copyFile(path, target, constants.COPYFILE_FICLONE_FORCE)
-    return true
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw error
-    return false
+const pathOf = (file: number) => `/proc/self/fd/${file}`
+
+function copySmall(source: number, target: string, cloning: Cloning): void {
+  if (cloning.possible) {
+    try {
+      copyFileSync(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
+      return
+    } catch (error) {
+      giveUpCloning(cloning, error)
+    }
   }
+  writeFileSync(target, readFileSync(source), { mode: 0o600 })
+}
+
+async function copyLarge(source: number, target: string, cloning: Cloning): Promise<void> {
+  if (cloning.possible) {
+    try {
+      await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
+      return
+    } catch (error) {
+      giveUpCloning(cloning, error)
+    }
+  }
+  await copyInChunks(source, target)
+}
+
+function giveUpCloning(cloning: Cloning, error: unknown): void {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ENOSPC' || code === 'EDQUOT') throw error
+  cloning.possible = false
 }
 
 async function copyInChunks(source: number, target: string): Promise<void> {
-  const from = await open(`/proc/self/fd/${source}`, 'r')
+  const from = await open(pathOf(source), 'r')
   const to = await open(target, 'w', 0o600)
   try {
     const buffer = Buffer.allocUnsafe(chunk_bytes)

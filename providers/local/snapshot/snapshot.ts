@@ -3,7 +3,7 @@
 // Taking one never stops, starts or fails the service it is taken of.
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ObservedSnapshot, WantedService } from '../../provider.ts'
+import type { ObservedSnapshot, WantedService, WantedSnapshot } from '../../provider.ts'
 import { ensureArchiveSparse } from '../wal/archive-space.ts'
 import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
@@ -13,9 +13,10 @@ import { findHold, withHold } from './hold.ts'
 import { noSpaceSentence, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { requireRoom } from '../room.ts'
+import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
-import { fileIsOnPath, isOnPath, type Path } from '../wal/timeline.ts'
-import { own_segment_bytes, placeInWal, segmentNumberOf, timelineOf } from '../wal/wal.ts'
+import { fileIsOnPath, findPath, isOnPath, type Path } from '../wal/timeline.ts'
+import { placeInWal, segmentNumberOf, timelineOf } from '../wal/wal.ts'
 
 export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
 
@@ -28,12 +29,13 @@ const look_ms_max = 4_000
 
 export async function ensureSnapshots(host: LocalHost, place: Place, wanted: WantedService): Promise<SnapshotsSeen> {
   await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
-  const kept = wanted.snapshots.filter((snapshot) => !snapshot.deleted).map(({ snapshot_id }) => snapshot_id)
+  const lasting = wanted.snapshots.filter((snapshot) => !snapshot.deleted)
+  const kept = lasting.map(({ snapshot_id }) => snapshot_id)
   await removeOthers(host, place, kept)
   // Where another node can take over from one that died meanwhile, that comes first; whatever has time is done by its look.
   const replaceable = wanted.power === 'on' && (wanted.ha?.replica_count ?? 0) > 0
   const isLost = async () => replaceable && (await findPostmaster(place)).died
-  const outcome = (await isLost()) ? {} : await takeMissing(host, place, kept)
+  const outcome = await takeMissing(host, place, lasting, isLost)
   const facts = new Map<string, ClusterCopy>()
   for (const id of kept) {
     const found = await findSnapshot(place, id)
@@ -44,20 +46,29 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     await prune(host, place, [...facts.values()])
     if (!fresh) await ensureArchiveSparse(host.effect, place)
   }
+  const isLeft = await newLeft(place).catch(() => () => false)
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
     const found = facts.get(snapshot_id)
     if (found && !deleted) {
-      return { snapshot_id, state: 'complete', taken_at: found.taken_at, size_bytes: found.size_bytes }
+      const { taken_at, size_bytes } = found
+      return { snapshot_id, state: 'complete', taken_at, size_bytes, ...(isLeft(found) && { left_behind: true }) }
     }
     return { snapshot_id, state: deleted ? 'absent' : 'taking' }
   })
   return { ...(fresh && { look_again_seconds: fresh_seconds + 1 }), ...outcome, snapshots }
 }
 
+/** Tells of a snapshot whether a failover has left it behind, for which the data must be readable. */
+async function newLeft(place: Place): Promise<(facts: ClusterCopy) => boolean> {
+  const path = await findPath(place.data, [join(place.data, 'pg_wal'), place.archive])
+  const { segment_bytes } = await readControl(place.data)
+  return (facts) => !leadsOn(facts, path, segment_bytes)
+}
+
 /** Begins what the rest of the look need not wait for: somebody may be waiting for a fork. The server must be ready. */
 export async function beginSnapshot(host: LocalHost, place: Place, wanted: WantedService): Promise<void> {
-  for (const { snapshot_id, deleted } of wanted.snapshots) {
-    if (deleted || (await findSnapshot(place, snapshot_id))) continue
+  for (const { snapshot_id, deleted, private: for_fork } of wanted.snapshots) {
+    if (deleted || for_fork || (await findSnapshot(place, snapshot_id))) continue
     await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
     host.jobs.begin(snapshotJob(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal))
     return
@@ -91,23 +102,30 @@ async function listComplete(place: Place): Promise<(ClusterCopy & { snapshot_id:
  * the WAL that it was taken from. Undefined when there is none.
  */
 export async function findStart(place: Place, path: Path, snapshot_id: string): Promise<string | undefined> {
+  const { segment_bytes } = await readControl(place.data)
   const complete = await listComplete(place)
   const upTo = complete.slice(0, 1 + complete.findIndex((snapshot) => snapshot.snapshot_id === snapshot_id))
-  for (const { snapshot_id: id, start_wal_file, end_position } of upTo.toReversed()) {
-    const end = end_position ?? segmentNumberOf(start_wal_file, own_segment_bytes) * own_segment_bytes
+  for (const one of upTo.toReversed()) {
     // Of one that became a fork only the facts are left.
-    const whole = await statIfThere(snapshotData(place, id))
-    if (whole && isOnPath(path, timelineOf(start_wal_file), end)) return id
+    const whole = await statIfThere(snapshotData(place, one.snapshot_id))
+    if (whole && leadsOn(one, path, segment_bytes)) return one.snapshot_id
   }
   return undefined
 }
 
+/** Whether this path goes through the end of the snapshot. */
+function leadsOn({ start_wal_file, end_position }: ClusterCopy, path: Path, segment_bytes: number): boolean {
+  const end = end_position ?? segmentNumberOf(start_wal_file, segment_bytes) * segment_bytes
+  return isOnPath(path, timelineOf(start_wal_file), end)
+}
+
 /** The WAL file up to which a replay to this moment needs the service's WAL; undefined when no snapshot can tell. */
 export async function lastWalFileFor(place: Place, path: Path, target_time: string): Promise<string | undefined> {
+  const { segment_bytes } = await readControl(place.data)
   const commits = (await listComplete(place)).flatMap(({ commit }) => commit ?? [])
   const later = commits.filter(({ ms }) => Date.parse(target_time) < ms)
   // One that a failover has left behind tells nothing of the way that the service went.
-  const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, own_segment_bytes))
+  const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, segment_bytes))
   return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
 
@@ -132,11 +150,14 @@ async function removeOthers({ effect }: LocalHost, place: Place, kept: readonly 
 async function takeMissing(
   host: LocalHost,
   place: Place,
-  ids: readonly string[],
+  lasting: readonly WantedSnapshot[],
+  isLost: () => Promise<boolean>,
 ): Promise<Omit<SnapshotsSeen, 'snapshots'>> {
   const deadline = Date.now() + look_ms_max
-  for (const id of ids) {
+  for (const { snapshot_id: id, private: for_fork } of lasting) {
     if (await findSnapshot(place, id)) continue
+    if (for_fork && (await findPostmaster(place)).postmaster) continue
+    if (await isLost()) return {}
     if (Date.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {
       const end = await host.jobs.ensure(snapshotJob(place, id), (signal) => take(host, place, id, signal))
@@ -170,7 +191,7 @@ async function take(host: LocalHost, place: Place, id: string, signal: AbortSign
       if (!postmaster && (await ensureStopped(effect, place)) !== undefined) return
       const to = join(aside, 'data')
       const facts = postmaster
-        ? await copyRunning(effect, place, to, signal)
+        ? await copyRunning(effect, place, to, signal, { passable: true })
         : await copyStopped(effect, place, to, signal)
       await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
       await effect('snapshot: make durable')

@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { shellPath } from './archive.ts'
 import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
+import { readControl } from '../postgres/control-file.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { logSince } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { fileAt, type Path } from './timeline.ts'
-import { own_segment_bytes, placeInWal } from './wal.ts'
+import { placeInWal } from './wal.ts'
 
 export type Plan = {
   target_time: string
@@ -102,7 +103,7 @@ async function judge(effect: Effect, place: Place, plan: Plan, started_at: numbe
   if (said(/No space left on device/)) return undefined
   const reach = plan.reach.replace('{until}', lastCommitOf(messages))
   if (said(/^recovery ended before configured recovery target was reached/)) {
-    const end = endOf(messages, plan)
+    const end = endOf(messages, plan, (await readControl(place.data)).segment_bytes)
     // The parent did nothing more before it stopped: the end of its WAL is the state at the target.
     if (!plan.source_ran && placeInWal(end) >= placeInWal(plan.last_wal_file)) {
       await effect('replay: to the end')
@@ -123,12 +124,12 @@ async function judge(effect: Effect, place: Place, plan: Plan, started_at: numbe
 }
 
 /** The WAL file in which the replay ended. */
-function endOf(messages: readonly string[], plan: Plan): string {
+function endOf(messages: readonly string[], plan: Plan, segment_bytes: number): string {
   const [, high, low] =
     messages.map((text) => /^redo done at ([0-9A-F]+)\/([0-9A-F]+)/.exec(text)).findLast(Boolean) ?? []
   if (high === undefined || low === undefined) return plan.last_wal_file
   const position = Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)
-  return fileAt(plan.path, position, own_segment_bytes)
+  return fileAt(plan.path, position, segment_bytes)
 }
 
 function lastCommitOf(messages: readonly string[]): string {

@@ -81,9 +81,8 @@ async function copyAll(place: Place, parent: Place, { first, last, path, signal 
   const [archive, data] = await Promise.all([realpath(parent.archive), realpath(parent.data)])
   const pg_wal = join(data, 'pg_wal')
   // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
-  const needed = ({ name }: { name: string }) => last === undefined || placeInWal(name) <= placeInWal(last)
-  const recent = onPath(await listSegments(pg_wal, first), path).filter(needed)
-  const archived = onPath(await listSegments(archive, first), path).filter(needed)
+  const recent = onPath(await listSegments(pg_wal, first, last), path)
+  const archived = onPath(await listSegments(archive, first, last), path)
   const histories = [...(await readdir(pg_wal)), ...(await readdir(archive))].filter(isHistory)
   const cloning = { possible: true }
   const take = async (folder: string, name: string) => {

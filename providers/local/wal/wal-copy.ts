@@ -15,12 +15,12 @@ export async function findWal(place: Place): Promise<Wal> {
   return { pg_wal: join(data, 'pg_wal'), archive }
 }
 
-/** From this place on, oldest first, of every timeline. */
-export async function listWal({ pg_wal, archive }: Wal, first: string): Promise<Segment[]> {
+/** From the first place on, to the last when it is given; oldest first, of every timeline. */
+export async function listWal({ pg_wal, archive }: Wal, first: string, last: string | undefined): Promise<Segment[]> {
   // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
-  const recent = await listSegments(pg_wal, first)
+  const recent = await listSegments(pg_wal, first, last)
   const known = new Set(recent.map(({ name }) => name))
-  const archived = await listSegments(archive, first)
+  const archived = await listSegments(archive, first, last)
   return [...recent, ...archived.filter(({ name }) => !known.has(name))].toSorted((a, b) => a.number - b.number)
 }
 
@@ -28,13 +28,22 @@ export async function listWal({ pg_wal, archive }: Wal, first: string): Promise<
 export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, cloning: Cloning) {
   const archived = join(archive, name)
   if (!(await statIfThere(archived))) {
-    const copied = await copyLiveFile(join(pg_wal, name), target, cloning).catch((error: unknown) => {
-      if (errorCode(error) !== 'ENOENT') throw error
-    })
+    const copied = await isCopied(join(pg_wal, name), target, cloning)
     if (!(await statIfThere(archived))) {
-      if (copied === undefined) throw new Error(`the WAL file ${name} vanished while it was copied`)
+      if (!copied) throw new Error(`the WAL file ${name} vanished while it was copied`)
       return
     }
   }
   await copyLiveFile(archived, target, cloning)
+}
+
+/** False when the file is not there any more. */
+async function isCopied(path: string, target: string, cloning: Cloning): Promise<boolean> {
+  try {
+    await copyLiveFile(path, target, cloning)
+    return true
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error
+    return false
+  }
 }

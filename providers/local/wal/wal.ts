@@ -6,8 +6,6 @@ import { errorCode } from '../effect.ts'
 
 export type Segment = { name: string; path: string; number: number; bytes: number }
 
-/** Of the data directories that we make; what others made tells its own size. */
-export const own_segment_bytes = 16 * 1024 * 1024
 const segment_name = /^[0-9A-F]{24}$/
 export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
 
@@ -28,11 +26,14 @@ export function segmentNameOf(timeline: number, position: bigint, segment_bytes:
 const opened_at_once = 16
 
 /**
- * The segments of a folder from this place on, oldest first, without those that PostgreSQL keeps only to reuse them.
+ * The segments of a folder from this place on, oldest first, without those that PostgreSQL keeps only to reuse them; up to
+ * that place when one is given.
  */
-export async function listSegments(folder: string, first_name?: string): Promise<Segment[]> {
+export async function listSegments(folder: string, first_name?: string, last_name?: string): Promise<Segment[]> {
   const from = first_name === undefined ? '' : placeInWal(first_name)
-  const names = (await readdir(folder)).filter((name) => segment_name.test(name) && placeInWal(name) >= from)
+  const isAsked = (name: string) =>
+    placeInWal(name) >= from && (last_name === undefined || placeInWal(name) <= placeInWal(last_name))
+  const names = (await readdir(folder)).filter((name) => segment_name.test(name) && isAsked(name))
   const found: Segment[] = []
   for (let at = 0; at < names.length; at += opened_at_once) {
     const some = names.slice(at, at + opened_at_once).map((name) => findSegment(folder, name))
