@@ -170,9 +170,15 @@ export type ServiceMetrics = {
   cache_hit_ratio?: number
   /** How far the standby that is furthest behind has yet to replay; absent: it has none. */
   replication_lag_bytes?: number
+  /** Of every standby that its primary knows right now. */
+  replica_lags?: readonly ReplicaLag[]
 }
 
-export type MeasuredService = { service_id: string; endpoint: Endpoint }
+/** replica_set_id absent: it can take over. `seconds`: how old the commit was that it replayed last; 0 when it has all. */
+export type ReplicaLag = { replica_set_id?: string; node: number; bytes: number; seconds: number }
+
+/** has_standbys: of its own or in replica sets; only then it is asked how far those are behind. */
+export type MeasuredService = { service_id: string; endpoint: Endpoint; has_standbys?: boolean }
 
 export type Provider = {
   region_code: string

@@ -1,6 +1,7 @@
 // What all daemons here have in common (PostgreSQL, PgBouncer, HAProxy): they are started so that they outlive us, found by
 // what /proc says of them, and ended for certain. Nothing about them is remembered.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode, readIfThere, type Effect } from './effect.ts'
@@ -31,6 +32,19 @@ export async function spawnDaemon(
 /** The words with which a process was started, or by which it calls itself; none when it is not there. */
 export async function commandOf(pid: number): Promise<string[]> {
   return (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
+}
+
+/**
+ * Whether somebody has stopped the process, as SIGSTOP does: however busy the machine is, it cannot answer. One that a
+ * debugger holds for a moment is not meant. At once, because it is asked often.
+ */
+export function isStopped(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return stat.startsWith(' T', stat.lastIndexOf(')') + 1)
+  } catch {
+    return false
+  }
 }
 
 /** Kills until none is left for which this holds, and has seen that none is. `what`: the effect, and whose they are. */

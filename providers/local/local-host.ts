@@ -7,6 +7,7 @@ import type { Effect } from './effect.ts'
 import type { PostgresInstallation } from './postgres/installation.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
+import type { LagReader } from './metric/lag-reader.ts'
 import type { LogRetention } from './log/retention.ts'
 import type { NetworksHolder } from './vpc/holder.ts'
 import type { RoomWatch } from './room.ts'
@@ -32,6 +33,7 @@ export type LocalHost = {
   archive_watch: ArchiveWatch
   balance_watch: BalanceWatch
   room_watch: RoomWatch
+  lag_reader: LagReader
   vpc_watch: VpcWatch
   networks_holder: NetworksHolder
   /** Why there are no networks here. */

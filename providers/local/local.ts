@@ -22,6 +22,7 @@ import type { LocalHost } from './local-host.ts'
 import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './log/logs.ts'
+import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
 import { newNetworkRefusal, vpcRefusal } from './vpc/refusal.ts'
 import { ensureNodesStopped, findService, removeLimits } from './ha/nodes.ts'
@@ -104,6 +105,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.archive_watch.close()
       host.balance_watch.close()
       host.room_watch.close()
+      await host.lag_reader.close()
       host.vpc_watch.close()
       await host.jobs.close()
       await scanners.close()
@@ -145,6 +147,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     }),
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
+  const lag_reader = newLagReader()
   const spare = onceEach(async (installation) => ensureSpare(effect, await template(installation)))
   return {
     directory,
@@ -167,8 +170,9 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     log_retention: options.log_retention ?? log_retention_default,
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
-    balance_watch: newBalanceWatch(effect),
     room_watch: newRoomWatch(directory),
+    balance_watch: newBalanceWatch(effect, lag_reader),
+    lag_reader,
     vpc_watch: newVpcWatch(),
     networks_holder: newNetworksHolder({ directory, effect }),
     networkRefusal: newNetworkRefusal(),

@@ -1,10 +1,11 @@
 // Notices when a process of a service is gone, also one that is not our child: within half a second, or at once where
-// others wait to take its place. Of those it also notices that they live but no longer answer, or have lost their data.
+// others wait to take its place. Of those it also notices that they were stopped, no longer answer, or have lost their data.
 // Promises: one call back per death, no mistaking of a reused process id, next to no cost while nothing happens.
 // It only looks; what a death means is for the caller to find out.
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
+import { isStopped } from './daemon.ts'
 import { findLine } from './ha/liveness.ts'
 
 export type Watch = {
@@ -29,12 +30,18 @@ export type WatchOptions = {
   data?: string
 }
 
-type Tracked = WatchOptions & { pid: number; fd: number | undefined; line?: Socket | undefined }
+type Tracked = WatchOptions & {
+  pid: number
+  fd: number | undefined
+  line?: Socket | undefined
+  /** Of those that are urgent, when somebody last looked. */
+  stopped?: boolean
+}
 
 const look_every_ms = 500
 const look_urgently_every_ms = 100
 const ask_every_ms = 2_000
-const answer_within_ms = 2_000
+const answer_within_ms = 1_000
 
 export function newWatch(): Watch {
   const tracked = new Map<string, Tracked>()
@@ -57,13 +64,24 @@ export function newWatch(): Watch {
     if (gone.length > 0) setTimers()
     for (const key of gone) tell(key)
   }
+  const lookForStopped = () => {
+    for (const [key, one] of tracked) {
+      if (!isUrgent(one)) continue
+      const before = one.stopped
+      one.stopped = isStopped(one.pid)
+      if (one.stopped && !before) tell(key)
+    }
+  }
   const ask = (key: string, one: Tracked) => {
     const isTracked = () => tracked.get(key) === one
     // A death is told once, by whoever sees it first.
     void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : look((other) => other === one)))
   }
   const timers = [
-    newTimer(() => look(() => true), look_every_ms),
+    newTimer(() => {
+      look(() => true)
+      lookForStopped()
+    }, look_every_ms),
     newTimer(() => look(isUrgent), look_urgently_every_ms),
     newTimer(() => tracked.forEach((one, key) => ask(key, one)), ask_every_ms),
   ]

@@ -42,6 +42,7 @@ export function newTelemetry(): Telemetry {
         family('howdah_work_due', 'gauge', 'Subjects that wait to be looked at.', backlog.map(read('due'))),
         family('howdah_work_failing', 'gauge', 'Subjects whose last look failed.', backlog.map(read('failing'))),
         ...serviceFamilies(sampler),
+        ...replicaFamilies(sampler),
         ...processFamilies(),
       ].join('')
     },
@@ -77,6 +78,25 @@ function serviceFamilies(sampler: Sampler): string[] {
     })
     return family(`howdah_service_${name}`, 'gauge', help, readings)
   })
+}
+
+/** Only of services that this server measures itself; other regions are told by theirs. */
+function replicaFamilies(sampler: Sampler): string[] {
+  const lags = [...sampler.all()].flatMap(({ service_id, project_id, metrics }) =>
+    (metrics.replica_lags ?? []).map(({ replica_set_id, node, bytes, seconds }) => {
+      const set = replica_set_id === undefined ? { role: 'replica' } : { role: 'replica_set', replica_set_id }
+      return { labels: { service_id, project_id, ...set, node: String(node) }, bytes, seconds }
+    }),
+  )
+  const readings = (of: 'bytes' | 'seconds') => lags.map(({ labels, ...lag }) => ({ labels, value: lag[of] }))
+  const [bytes_help, seconds_help] = [
+    'Write-ahead log that this node has yet to replay.',
+    'Age of the last commit that this node has replayed, while there are more.',
+  ]
+  return [
+    family('howdah_replica_lag_bytes', 'gauge', bytes_help, readings('bytes')),
+    family('howdah_replica_lag_seconds', 'gauge', seconds_help, readings('seconds')),
+  ]
 }
 
 function processFamilies(): string[] {

@@ -173,7 +173,12 @@ async function effectsOf(request: Verb['request']): Promise<string[]> {
 }
 
 /** What is done only when processes end, or archive, at a certain moment; another run may not meet it. */
-const by_chance = ['leftover processes: kill', 'stale pid file: remove', 'archive: give back space']
+const by_chance = [
+  'leftover processes: kill',
+  'stale pid file: remove',
+  'stale socket lock: remove',
+  'archive: give back space',
+]
 
 async function isKilled(effect: string): Promise<boolean> {
   if (!by_chance.includes(effect)) {

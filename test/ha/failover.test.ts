@@ -2,7 +2,8 @@
 import { mkdir, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { LocalProvider } from '#providers/local/local.ts'
+import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
+import type { Primary } from '#providers/local/ha/primary.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
@@ -12,9 +13,9 @@ const { newWorld } = useWorlds()
 
 type Ha = { world: World; provider: LocalProvider; wanted: WantedService }
 
-async function newHa(replicas: number, sync: number): Promise<Ha> {
+async function newHa(replicas: number, sync: number, options: Partial<LocalOptions> = {}): Promise<Ha> {
   const world = await newWorld()
-  const provider = await world.open()
+  const provider = await world.open(options)
   const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, replicas, sync)
   await settle(provider, wanted)
   await ask(provider, wanted, 'create table kept (word text)')
@@ -22,7 +23,7 @@ async function newHa(replicas: number, sync: number): Promise<Ha> {
 }
 
 const primaryOf = async ({ world, wanted }: Ha) =>
-  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8').catch(() => '{}')) as unknown // compared whole
+  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8').catch(() => '{}')) as Primary // written by providers/local/ha/primary.ts
 
 const wordsOf = ({ provider, wanted }: Ha) =>
   ask(provider, wanted, `select string_agg(word, ',' order by word) from kept`)
@@ -53,6 +54,31 @@ test('a killed primary is replaced with every commit, the lost one follows as it
     expect(await standbysOf(provider, wanted)).toEqual({ [`node_${lost}`]: 'streaming' })
   }
   expect(await wordsOf(ha)).toBe('round 0,round 1,round 2')
+})
+
+test('a node that was lost on its way to be the primary follows the next one as it lies there', async () => {
+  let lose: (() => Promise<void>) | undefined
+  const effect = async (name: string) => {
+    if (name === 'replica: promote') await lose?.()
+  }
+  const ha = await newHa(2, 1, { effect })
+  const { world, provider, wanted } = ha
+  await ask(provider, wanted, `insert into kept values ('before')`)
+  let lost = 0
+  lose = async () => {
+    lose = undefined
+    lost = (await primaryOf(ha)).node
+    process.kill(await nodePid(world, wanted, lost), 'SIGKILL')
+  }
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  await provider.applyService(wanted).catch(() => undefined)
+  expect(lost).not.toBe(0)
+  const kinds = await happeningsUntilSettled(ha)
+  expect(kinds).toContain('elected')
+  expect(kinds).not.toContain('replica')
+  expect((await primaryOf(ha)).node).not.toBe(lost)
+  expect(await standbysOf(provider, wanted)).toMatchObject({ [`node_${lost}`]: 'streaming' })
+  expect(await wordsOf(ha)).toBe('before')
 })
 
 test('what a primary wrote and had sent to nobody is not lost with it either, when its data is still there', async () => {

@@ -17,7 +17,8 @@ const once = 'replication role: make'
 /** Made after whichever look comes first, for a service that is still to come. */
 const ofNoChange = (effect: string) => effect.startsWith('spare: ')
 /** What is done only when processes end or begin late, or were told something since their start; another run may not meet it. */
-const by_chance = /^(leftover processes: kill|stale pid file: remove|reload marker: remove|sign of not streaming: .*)$/
+const by_chance =
+  /^(leftover processes: kill|stale pid file: remove|stale socket lock: remove|reload marker: remove|sign of not streaming: .*)$/
 /** Some 50 processes, on a machine that may be very busy. */
 const timeout = 600_000
 

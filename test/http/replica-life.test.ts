@@ -92,14 +92,18 @@ test('the log of each node is read by its number, and there is no other', async 
   expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST', details: message } })
 })
 
-test('how far its replicas and sets are behind is a metric of the service', async () => {
-  // Sessions for metrics are rare; a server that has just started has them at once.
-  await howdah.restart()
-  const labels = `{service_id="${service.service_id}",project_id="${howdah.project_id}",role="replica"}`
+test('how far its replicas and sets are behind is a metric of the service, and of each node', async () => {
+  const whose = `service_id="${service.service_id}",project_id="${howdah.project_id}"`
+  const of_set = `${whose},role="replica_set",replica_set_id="${set.id}"`
   const text = await until(async () => {
     const answer = await (await fetch(`${howdah.server.url}/metrics`)).text()
-    return answer.includes(`howdah_service_replication_lag_bytes${labels} `) && answer
+    return answer.includes(`howdah_replica_lag_bytes{${of_set},node="1"} `) && answer
   })
+  expect(text).toContain(`howdah_service_replication_lag_bytes{${whose},role="replica"} `)
+  for (const labels of [`${whose},role="replica",node="1"`, `${of_set},node="0"`]) {
+    expect(text).toContain(`howdah_replica_lag_bytes{${labels}} `)
+    expect(text).toContain(`howdah_replica_lag_seconds{${labels}} `)
+  }
   if (!promtool_is_missing) expect(objectionsTo(text)).toBe('')
   const name = 'replication_lag_bytes'
   const [from, to] = [-60_000, 60_000].map((ms) => new Date(Date.now() + ms).toISOString())

@@ -1,4 +1,5 @@
 // What a provider says and does when the world is not ready: a crash, a port in use, a full disk, a slow stop.
+import { spawn } from 'node:child_process'
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -70,6 +71,25 @@ test('a pid file that names a stranger, or nobody, does not keep a service from 
     await settle(provider, { ...wanted, power: 'off' })
     await writeFile(pid_file, content)
     expect((await settle(provider, wanted)).state).toBe('serving')
+  }
+})
+
+test('a lock of its socket that names a stranger, or nobody, does not keep a service from starting', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  const { port } = wanted.endpoint
+  await settle(provider, wanted)
+  // PostgreSQL fears only processes of its own user.
+  const user = as_root ? { uid: 70_000 + port, gid: 70_000 + port } : {}
+  const stranger = spawn('/bin/sleep', ['600'], { stdio: 'ignore', ...user })
+  onTestFinished(() => void stranger.kill('SIGKILL'))
+  const data = join(world.directory, 'services', wanted.service_id, 'data')
+  const lock = join(world.directory, 'run', wanted.service_id, `.s.PGSQL.${port}.lock`)
+  for (const content of [`${stranger.pid}\n${data}\n`, '']) {
+    await settle(provider, { ...wanted, power: 'off' })
+    await writeFile(lock, content)
+    expect(await provider.applyService(wanted)).toMatchObject({ state: 'serving', settled: true })
   }
 })
 

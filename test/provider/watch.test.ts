@@ -108,6 +108,24 @@ test('each process of a service is watched by itself, tells the service’s name
   expect(changed).toEqual(['service', 'service', 'marker'])
 })
 
+test('a process that was stopped is called back once for each time, where others wait to take its place', async () => {
+  const [urgent, other] = [start('exec sleep 600'), start('exec sleep 600')]
+  watch.track('urgent', urgent.pid, { urgent: true })
+  watch.track('other', other.pid)
+  other.kill('SIGSTOP')
+  for (const round of [1, 2]) {
+    urgent.kill('SIGSTOP')
+    await until(() => changed.length === round)
+    urgent.kill('SIGCONT')
+    const marker = start('exec sleep 600')
+    watch.track(`marker ${round}`, marker.pid)
+    await end(marker)
+    await until(() => changed.length === round + 1)
+    changed.pop()
+  }
+  expect(changed).toEqual(['urgent', 'urgent'])
+})
+
 test('a process that lives and does not answer at its socket is called back, one that answers is not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'howdah-watch-'))
   const lines: Socket[] = []

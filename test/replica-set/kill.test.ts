@@ -47,7 +47,7 @@ const chosen =
   /^(replication role|hold|copy|standby|settings|postmaster|limits|node home|balancer|home: rename|deleted|socket folder: remove)/
 
 /** What is done only when processes end late; another run may not meet it. */
-const by_chance = ['leftover processes: kill', 'stale pid file: remove']
+const by_chance = ['leftover processes: kill', 'stale pid file: remove', 'stale socket lock: remove']
 
 /** The effects that were never met. One that was passed by, because a slow machine changed the order, is met from the start. */
 async function killedAtEach(world: World, set: WantedReplicaSet, effects: readonly string[]): Promise<string[]> {

@@ -12,6 +12,7 @@ import { ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import { ensureFenced } from './fence.ts'
 import { findHold } from '../snapshot/hold.ts'
+import { isStopped } from '../daemon.ts'
 import { nodeOf, type Place } from '../layout.ts'
 import { answers } from './liveness.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -31,8 +32,10 @@ import { ensureTail } from './wal-tail.ts'
 /** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
 export type PrimarySeen = { place: Place; happenings: Happening[]; waiting_for?: string }
 
-/** Twice as much as the watch waits before it tells that a server is silent. */
+/** More than the watch waits before it tells that a server is silent: the machine may be very busy. */
 const answer_within_ms = 4_000
+/** One that was stopped cannot answer, however idle the machine is; but whoever did it may let it go on at once. */
+const answer_when_stopped_ms = 1_000
 const ask_again_ms = 20
 /** A few attempts at starting it. */
 const down_patience_ms = 15_000
@@ -73,7 +76,7 @@ type Trouble = { what: string; data_is_there: boolean }
 async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble | undefined> {
   const name = `the primary (node ${place.node})`
   // Turned away is not silent: one that has too many callers at a time may answer the next.
-  for (const deadline = Date.now() + answer_within_ms; ; await pause(ask_again_ms)) {
+  for (const began = Date.now(); ; await pause(ask_again_ms)) {
     if (!(await hasData(place))) return { what: `${name} has lost its data directory`, data_is_there: false }
     const { postmaster, died } = await findPostmaster(place)
     if (died) return { what: `${name} has ended by itself`, data_is_there: true }
@@ -82,7 +85,8 @@ async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble |
     }
     await ensureRemoved(effect, 'sign of being down', downOf(place))
     if (!postmaster.ready || !(await listensAsPrimary(place))) return undefined
-    const left_ms = deadline - Date.now()
+    const patience_ms = isStopped(postmaster.pid) ? answer_when_stopped_ms : answer_within_ms
+    const left_ms = began + patience_ms - Date.now()
     if (left_ms <= 0) return { what: `${name} does not answer`, data_is_there: true }
     // One that is about to move into a VPC, or out of one, still listens where it was.
     const { port } = await inForce(place)

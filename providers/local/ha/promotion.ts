@@ -19,8 +19,11 @@ import { withSuperuser } from '../postgres/superuser.ts'
 import { nodeName } from './synchronous.ts'
 
 const look_every_ms = 3
-/** What has not ended by then is killed: it recovers the same way, and somebody waits. */
-const stop_wait_ms = 300
+/**
+ * What has not ended by then is killed: it recovers the same way, and somebody waits. Most take some 10 ms; one that runs a
+ * command of its recovery at that moment does not hear the signal at all.
+ */
+const stop_wait_ms = 100
 const promotion_wait_ms = 6_000
 
 /** The replica that is about to be the primary learns which timeline is its own, and which are taken. */
@@ -32,6 +35,13 @@ export async function saveTimeline(effect: Effect, place: Place, others: readonl
   }
   await effect('timeline: save')
   await replaceFile(place, ownSettingsOf(place), lines.join(''))
+}
+
+/** What it was told for its start as the primary would keep it from following another one that went on from there. */
+export async function ensureTimelineForgotten(effect: Effect, place: Place): Promise<void> {
+  if (!(await readIfThere(ownSettingsOf(place)))?.startsWith(head)) return
+  await effect('timeline: forget')
+  await replaceFile(place, ownSettingsOf(place), '')
 }
 
 /** A node that is to be the primary and still runs as a replica ends at once; it is started where the primary listens. */
@@ -61,10 +71,7 @@ export async function ensurePromoted({ effect, jobs }: LocalHost, place: Place):
   if (is_replica && !(await promote(effect, place))) {
     return { promoted: false, waiting_for: `node ${place.node} is becoming the primary` }
   }
-  if ((await readIfThere(ownSettingsOf(place)))?.startsWith(head)) {
-    await effect('timeline: forget')
-    await replaceFile(place, ownSettingsOf(place), '')
-  }
+  await ensureTimelineForgotten(effect, place)
   // From here on the node that was lost is a replica like the others.
   await jobs.end(rejoinJobOf(place))
   return { promoted: is_replica !== undefined }

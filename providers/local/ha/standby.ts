@@ -12,6 +12,7 @@ import { groupOf, listeningAt, noSpaceSentence, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensureLogRetention } from '../log/retention.ts'
 import { portIsFree } from '../postgres/port.ts'
+import { ensureTimelineForgotten } from './promotion.ts'
 import { ensureReplicationRole, ensureSlot, ensureSlotGone, listSenders, type Sender } from './replication.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
 import {
@@ -124,6 +125,7 @@ export async function ensureStandbyRunning(
   if (listen && !wish.network && !(await portIsFree(listen.host, listen.port))) {
     return `port ${listen.port} on ${listen.host} is in use by another program; a replica starts when the port is free`
   }
+  await ensureTimelineForgotten(effect, place)
   // A start is a burst of work; the limits of its size follow at once.
   await effect('limits: set')
   await limits.ensure(groupOf(place), 'starting')

@@ -1,10 +1,7 @@
-// How far the standbys of a service are behind its primary, in the primary's own words, and what follows for the nodes of
-// a replica set: one that is too far behind gets no new readers until it has caught up. Never all of them, because old
-// answers are better than none.
+// How far the standbys of a service are behind its primary, and what follows for the nodes of a replica set: one that is too
+// far behind gets no new readers until it has caught up. Never all of them, because old answers are better than none. Pure.
+import type { ReplicaLag } from '../../provider.ts'
 import type { NodeUse } from '../replica-set/balancer-control.ts'
-import type { Place } from '../layout.ts'
-import { standby_role } from '../postgres/settings.ts'
-import { withSuperuser } from '../postgres/superuser.ts'
 
 /** `bytes`: WAL that it has not replayed yet. `seconds`: how old the commit was that it replayed last, while there are any. */
 export type Lag = { bytes: number; seconds: number }
@@ -16,19 +13,13 @@ const mib = 1024 ** 2
 const too_far: Lag = { bytes: 64 * mib, seconds: 30 }
 /** Well below, so that a node at the bound does not come and go. */
 const near_again: Lag = { bytes: 16 * mib, seconds: 10 }
-const statement_timeout_ms = 2_000
 
-/** By the standbys' names. Throws when the primary cannot be asked. */
-export async function lagsOf(primary: Place): Promise<Map<string, Lag>> {
-  return await withSuperuser(primary, { statement_timeout_ms }, async (client) => {
-    const { rows } = await client.query<Lag & { name: string }>(
-      `select application_name as name,
-              coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn), 0)::float8 as bytes,
-              coalesce(extract(epoch from replay_lag), 0)::float8 as seconds
-       from pg_stat_replication where usename = $1`,
-      [standby_role],
-    )
-    return new Map(rows.map(({ name, bytes, seconds }) => [name, { bytes, seconds }]))
+/** As told outside: a name is `node_<number>` or `<replica_set_id>_<number>`. What has another name is no standby of ours. */
+export function replicaLagsOf(lags: ReadonlyMap<string, Lag>): ReplicaLag[] {
+  return [...lags].flatMap(([name, lag]) => {
+    const [, owner, number] = /^(\w+)_(\d+)$/.exec(name) ?? []
+    if (owner === undefined) return []
+    return [{ ...(owner !== 'node' && { replica_set_id: owner }), node: Number(number), ...lag }]
   })
 }
 

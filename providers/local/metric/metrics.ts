@@ -1,12 +1,15 @@
 // The meter of all services on this host. Processor and memory are read at every call, from a few small files a service.
 // What costs more, the walk over a service's files and the session in its database, happens at a slower pace, only for
 // services that did something meanwhile, and within a budget a call; between two of them the last value stands. No
-// process is started, and a service that sleeps is let sleep.
+// process is started, and a service that sleeps is let sleep. How far standbys are behind is asked at every call, of those
+// services only that have some, over a session that stays open.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as others } from 'node:timers/promises'
 import type { MeasuredService, ServiceMetrics } from '../../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
+import type { LagReader } from './lag-reader.ts'
+import { replicaLagsOf } from './lag.ts'
 import { groupOf, listeningAt, type Place, placeOf } from '../layout.ts'
 import { poolerGroupOf } from '../pooler/process.ts'
 import { poolerFilesOf } from '../pooler/settings.ts'
@@ -16,7 +19,7 @@ import { portOfPidFile } from '../postgres/port-in-force.ts'
 import { storageOf } from './storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from './usage.ts'
 
-export type MeterHost = { directory: string; as_root: boolean; limits: Limits }
+export type MeterHost = { directory: string; as_root: boolean; limits: Limits; lag_reader: LagReader }
 
 /** What is remembered of a service between two calls. Times are of the monotonic clock. */
 type Memory = {
@@ -30,7 +33,7 @@ type Memory = {
   activity?: { at_ms: number; cpu_ns: number; counted: Activity | undefined }
 }
 
-type Running = { memory: Memory; place: Place }
+type Running = { memory: Memory; place: Place; has_standbys: boolean }
 
 const pace_ms = 60_000
 /** So often also for a service that did nothing, as far as its processor time tells. */
@@ -50,19 +53,20 @@ export function newMeter(host: MeterHost) {
   return async (services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>> => {
     const running: Running[] = []
     const next = new Map<string, Memory>()
-    for (const [at, { service_id, endpoint }] of services.entries()) {
+    for (const [at, { service_id, endpoint, has_standbys = false }] of services.entries()) {
       const nodes = await listPlacesQuickly(placeOf(host.directory, service_id, endpoint.port, host.as_root))
       const [place] = nodes
       const memory = measure(host, nodes, memories.get(service_id))
       if (memory !== undefined) {
         next.set(service_id, memory)
-        running.push({ memory, place: listeningAt(place, memory.port) })
+        running.push({ memory, place: listeningAt(place, memory.port), has_standbys })
       }
       if (at % services_per_turn === services_per_turn - 1) await others()
     }
     memories = next
     await walkSome(running)
     await askSome(running)
+    await readLags(host.lag_reader, running)
     return new Map(running.map(({ memory, place }) => [place.service_id, { ...memory.metrics }]))
   }
 }
@@ -151,13 +155,29 @@ async function walkSome(running: readonly Running[]): Promise<void> {
 async function askSome(running: readonly Running[]): Promise<void> {
   const due = new Set(dueAmong(running, 'activity'))
   for (const one of running) if (!due.has(one)) rest(one.memory)
-  const asked = [...due].slice(0, sessions_per_call)
+  await inLanes([...due].slice(0, sessions_per_call), async ({ memory, place }) => {
+    // One that cannot be asked right now, such as while it starts, is asked again at its next turn.
+    noteActivity(memory, await activityOf(place).catch(() => undefined))
+  })
+}
+
+async function readLags(lag_reader: LagReader, running: readonly Running[]): Promise<void> {
+  for (const { memory } of running) {
+    delete memory.metrics.replication_lag_bytes
+    delete memory.metrics.replica_lags
+  }
+  const asked = running.filter(({ has_standbys }) => has_standbys)
+  await inLanes(asked, async ({ memory, place }) => {
+    const lags = replicaLagsOf(await lag_reader.read(place).catch(() => new Map()))
+    if (lags.length === 0) return
+    memory.metrics.replica_lags = lags
+    memory.metrics.replication_lag_bytes = Math.max(...lags.map(({ bytes }) => bytes))
+  })
+}
+
+async function inLanes(asked: Running[], ask: (one: Running) => Promise<void>): Promise<void> {
   const lane = async () => {
-    for (let one = asked.shift(); one !== undefined; one = asked.shift()) {
-      // One that cannot be asked right now, such as while it starts, is asked again at its next turn.
-      const counted = await activityOf(one.place).catch(() => undefined)
-      noteActivity(one.memory, counted)
-    }
+    for (let one = asked.shift(); one !== undefined; one = asked.shift()) await ask(one)
   }
   await Promise.all(Array.from({ length: sessions_at_once }, lane))
 }
@@ -174,8 +194,6 @@ function noteActivity(memory: Memory, counted: Activity | undefined): void {
   memory.activity = { at_ms: memory.at_ms, cpu_ns: memory.usage.cpu_ns, counted }
   if (counted === undefined) return
   memory.metrics.connections = counted.connections
-  if (counted.lag_bytes === undefined) delete memory.metrics.replication_lag_bytes
-  else memory.metrics.replication_lag_bytes = counted.lag_bytes
   if (before?.counted === undefined || counted.transactions < before.counted.transactions) return
   const seconds = (memory.at_ms - before.at_ms) / 1000
   // Our own session is one of them.

@@ -2,7 +2,7 @@
 // remembered: what runs is read from its own pid file and from /proc, and compared with what it should be.
 // Readiness is read from the pid file too; trying to log in would fill the customer's log with refusals.
 import type { ChildProcess } from 'node:child_process'
-import { readlink, rm, stat } from 'node:fs/promises'
+import { readdir, readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../daemon.ts'
@@ -54,6 +54,7 @@ export async function startPostmaster(
   { limits, died, ...start }: Start & { limits: Limits; died: boolean },
 ): Promise<Postmaster | string> {
   if (died) await endLeftovers(effect, place)
+  await removeStaleLocks(effect, place)
   await ensureRemoved(effect, 'stop marker', place.stopping)
   await ensureRemoved(effect, 'reload marker', place.reloaded)
   const started_at = Date.now()
@@ -156,6 +157,21 @@ async function endLeftovers(effect: Effect, place: Place): Promise<void> {
   // PostgreSQL clears away the pid file of a dead process, but neither an empty one nor one whose number is in use again.
   const pid = Number((await readIfThere(pidFileOf(place)))?.split('\n')[0])
   if (!pid || (await statIfThere(`/proc/${pid}`))) await ensureRemoved(effect, 'stale pid file', pidFileOf(place))
+}
+
+/**
+ * Of the socket, by a server that was killed: this one's, or another node's that served here. PostgreSQL takes it for alive
+ * while its number is in use, be it by somebody else or because nobody has collected the dead process yet.
+ */
+async function removeStaleLocks(effect: Effect, { sockets }: Place): Promise<void> {
+  const locks = (await readdir(sockets)).filter((name) => /^\.s\.PGSQL\.\d+\.lock$/.test(name))
+  for (const path of locks.map((name) => join(sockets, name))) {
+    const [number, data = ''] = (await readIfThere(path))?.split('\n') ?? []
+    const pid = Number(number)
+    const words = await commandOf(pid)
+    if (words.includes('-D') && words.includes(data)) continue
+    if (!pid || (await statIfThere(`/proc/${pid}`))) await ensureRemoved(effect, 'stale socket lock', path)
+  }
 }
 
 async function worksHere(place: Place, pid: number): Promise<boolean> {

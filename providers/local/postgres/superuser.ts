@@ -3,7 +3,7 @@
 import pg from 'pg'
 import type { Place } from '../layout.ts'
 
-type Options = { database?: string; statement_timeout_ms?: number; connect_timeout_ms?: number }
+export type SessionOptions = { database?: string; statement_timeout_ms?: number; connect_timeout_ms?: number }
 
 const connect_timeout_ms_default = 5_000
 const statement_timeout_ms_default = 8_000
@@ -11,13 +11,27 @@ const goodbye_ms_max = 500
 
 export async function withSuperuser<T>(
   place: Place,
+  options: SessionOptions,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = newSession(place, options)
+  try {
+    await client.connect()
+    return await work(client)
+  } finally {
+    await endSession(client)
+  }
+}
+
+/** Whoever takes it connects it and ends it. */
+export function newSession(
+  place: Place,
   {
     database = 'postgres',
     statement_timeout_ms = statement_timeout_ms_default,
     connect_timeout_ms = connect_timeout_ms_default,
-  }: Options,
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
+  }: SessionOptions,
+): pg.Client {
   // A failing or slow statement would be logged with its text.
   const quiet = {
     log_statement: 'none',
@@ -45,12 +59,7 @@ export async function withSuperuser<T>(
   })
   // A connection that breaks fails its query; the event alone must not end the process.
   client.on('error', () => undefined)
-  try {
-    await client.connect()
-    return await work(client)
-  } finally {
-    await endSession(client)
-  }
+  return client
 }
 
 /** A server that stands still never takes leave. Nobody waits for it: least of all a look that may have to replace it. */

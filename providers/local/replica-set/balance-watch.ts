@@ -3,7 +3,8 @@
 // several servers may do it at once; without any server everything stays as it is.
 import { ensureUses, findUses } from './balancer-control.ts'
 import type { Effect } from '../effect.ts'
-import { lagsOf, usesByLag } from '../metric/lag.ts'
+import type { LagReader } from '../metric/lag-reader.ts'
+import { usesByLag } from '../metric/lag.ts'
 import type { Place } from '../layout.ts'
 
 /** `service`: where its primary is found. */
@@ -17,10 +18,10 @@ export type BalanceWatch = {
   close(): void
 }
 
-/** A node that comes to a halt is a few seconds behind by then; one session in the primary a look is cheap. */
+/** A node that comes to a halt is a few seconds behind by then; one question to the primary a look is cheap. */
 const look_every_ms = 5_000
 
-export function newBalanceWatch(effect: Effect): BalanceWatch {
+export function newBalanceWatch(effect: Effect, lag_reader: LagReader): BalanceWatch {
   const tracked = new Map<string, Balanced>()
   const callbacks: ((replica_set_id: string) => void)[] = []
   let timer: NodeJS.Timeout | undefined
@@ -32,7 +33,7 @@ export function newBalanceWatch(effect: Effect): BalanceWatch {
     try {
       for (const [id, balanced] of tracked) {
         // One that cannot be asked now is asked again soon enough.
-        const complete = await ensureBalanced(effect, balanced).catch(() => true)
+        const complete = await ensureBalanced(effect, lag_reader, balanced).catch(() => true)
         if (!complete && tracked.has(id)) for (const callback of callbacks) callback(id)
       }
     } finally {
@@ -68,10 +69,10 @@ export function newBalanceWatch(effect: Effect): BalanceWatch {
  * False when the primary does not know one of the nodes, or one of them or the balancer does not answer. While the primary
  * cannot be asked nobody falls behind: this throws.
  */
-async function ensureBalanced(effect: Effect, { set, service }: Balanced): Promise<boolean> {
+async function ensureBalanced(effect: Effect, lag_reader: LagReader, { set, service }: Balanced): Promise<boolean> {
   const uses = await findUses(set.service_sockets)
   if (uses === undefined) return false
-  const lags = await lagsOf(service)
+  const lags = await lag_reader.read(service)
   const nodes = [...uses].map(([node, seen]) => ({ ...seen, node, lag: lags.get(nameOf(set, node)) }))
   // Only those: another one may be switched off at this moment, to be started anew.
   const changes = [...usesByLag(nodes)].filter(([node, use]) => uses.get(node)?.use !== use)

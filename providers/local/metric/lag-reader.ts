@@ -1,0 +1,65 @@
+// How far the standbys of a service are behind, in its primary's own words. Whoever asks every few seconds asks over one
+// session, which stays open while somebody does: a new one each time would cost the primary a process and a line in its log.
+import type pg from 'pg'
+import type { Place } from '../layout.ts'
+import { standby_role } from '../postgres/settings.ts'
+import { endSession, newSession } from '../postgres/superuser.ts'
+import type { Lag } from './lag.ts'
+
+export type LagReader = {
+  /** By the standbys' names. Throws when the primary cannot be asked. */
+  read(primary: Place): Promise<ReadonlyMap<string, Lag>>
+  close(): Promise<void>
+}
+
+type Session = { client: pg.Client; connected: Promise<void>; idle: NodeJS.Timeout }
+
+const answer_ms_max = 2_000
+/** Nobody asks any more: of a service without standbys, or because others do. */
+const idle_ms_max = 30_000
+
+export function newLagReader(): LagReader {
+  const sessions = new Map<string, Session>()
+  const end = async (key: string, session: Session) => {
+    if (sessions.get(key) === session) sessions.delete(key)
+    clearTimeout(session.idle)
+    await endSession(session.client)
+  }
+  const open = (key: string, primary: Place): Session => {
+    const client = newSession(primary, { statement_timeout_ms: answer_ms_max, connect_timeout_ms: answer_ms_max })
+    const idle = setTimeout(() => void end(key, session), idle_ms_max).unref()
+    const session: Session = { client, connected: client.connect(), idle }
+    client.once('end', () => void end(key, session))
+    sessions.set(key, session)
+    return session
+  }
+  return {
+    async read(primary) {
+      const key = `${primary.service_sockets}/${primary.port}`
+      const session = sessions.get(key) ?? open(key, primary)
+      session.idle.refresh()
+      try {
+        await session.connected
+        return await ask(session.client)
+      } catch (error) {
+        await end(key, session)
+        throw error
+      }
+    },
+    close: async () => {
+      await Promise.all([...sessions].map(([key, session]) => end(key, session)))
+    },
+  }
+}
+
+async function ask(client: pg.Client): Promise<ReadonlyMap<string, Lag>> {
+  const { rows } = await client.query<Lag & { name: string }>({
+    name: 'lags',
+    text: `select application_name as name,
+                  coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn), 0)::float8 as bytes,
+                  coalesce(extract(epoch from replay_lag), 0)::float8 as seconds
+           from pg_stat_replication where usename = $1`,
+    values: [standby_role],
+  })
+  return new Map(rows.map(({ name, bytes, seconds }) => [name, { bytes, seconds }]))
+}

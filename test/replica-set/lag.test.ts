@@ -1,0 +1,57 @@
+// How far the nodes of a set are behind, as it is measured: of each node, at every call, over one session.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { nodeOf, placeOf, listeningAt } from '#providers/local/layout.ts'
+import { withSuperuser } from '#providers/local/postgres/superuser.ts'
+import { as_root, ask, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+import { newFamily, newSet, settleSet } from './set-fixture.ts'
+
+const { newWorld } = useWorlds()
+
+test('a node that stands still is behind at the next call, and no call has a session of its own', async () => {
+  const family = await newFamily(await newWorld())
+  const { provider, service, world } = family
+  const set = await newSet(family)
+  await settleSet(provider, set)
+  const measure = async (has_standbys = true) =>
+    (await provider.metrics([{ ...service, has_standbys }])).get(service.service_id)
+  const lag = async () => (await measure())?.replica_lags?.[0]?.bytes
+  const placed = (id: string, port: number) =>
+    listeningAt(placeOf(world.directory, id, service.endpoint.port, as_root), port)
+  const primary = nodeOf(placed(service.service_id, service.endpoint.port), 0, 'primary')
+  const node = nodeOf(placed(set.replica_set_id, set.endpoint.port), 0, 'standby')
+  const askers = () =>
+    withSuperuser(primary, {}, async (client) => {
+      const { rows } = await client.query<{ pid: number }>(
+        `select pid from pg_stat_activity where query like '%pg_stat_replication%' and pid <> pg_backend_pid()`,
+      )
+      return rows.map(({ pid }) => pid)
+    })
+
+  expect(await measure(false)).not.toHaveProperty('replica_lags')
+  expect(await askers()).toEqual([])
+  await until(async () => (await lag()) === 0)
+  const [asker, ...others] = await askers()
+  expect(others).toEqual([])
+
+  await withSuperuser(node, {}, (client) => client.query('select pg_wal_replay_pause()'))
+  await ask(provider, service, 'insert into t select generate_series(1, 10000)')
+  const behind = await measure()
+  const { replica_set_id } = set
+  expect(behind?.replica_lags).toEqual([
+    { replica_set_id, node: 0, bytes: expect.any(Number), seconds: expect.any(Number) },
+  ])
+  expect(behind?.replica_lags?.[0]?.bytes).toBeGreaterThan(100_000)
+  expect(behind?.replication_lag_bytes).toBe(behind?.replica_lags?.[0]?.bytes)
+  await withSuperuser(node, {}, (client) => client.query('select pg_wal_replay_resume()'))
+  await until(async () => (await lag()) === 0)
+  expect(await askers()).toEqual([asker])
+
+  process.kill(Number((await readFile(join(primary.data, 'postmaster.pid'), 'utf8')).split('\n')[0]), 'SIGKILL')
+  await until(async () => (await lag()) === undefined)
+  await settle(provider, service)
+  await until(async () => (await lag()) === 0)
+  expect(await askers()).toHaveLength(1)
+})
