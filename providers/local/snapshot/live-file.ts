@@ -8,8 +8,8 @@ import {
   copyFileSync,
   fstatSync,
   openSync,
-  readFileSync,
   readlinkSync,
+  readSync,
   writeFileSync,
 } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
@@ -19,7 +19,10 @@ export type Cloning = { possible: boolean }
 
 /** Up to here a file is copied at one go: the detour through other threads would cost more. */
 const small_bytes_max = 128 * 1024
-const chunk_bytes = 1024 * 1024
+/** Larger ones are no faster, and what a copy leaves behind for the garbage collector stays with the process as holes. */
+const chunk_bytes = 256 * 1024
+/** For small files: what is read into it is written at once. */
+const scratch = Buffer.allocUnsafeSlow(small_bytes_max)
 
 /**
  * `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was.
@@ -34,7 +37,7 @@ export async function copyLiveFile(real_path: string, target: string, cloning: C
     const small = seen.size <= small_bytes_max
     if (cloning.possible) cloning.possible = await cloned(source, target, small)
     if (cloning.possible) return seen.size
-    if (small) writeFileSync(target, readFileSync(source), { mode: 0o600 })
+    if (small) writeFileSync(target, scratch.subarray(0, readSync(source, scratch)), { mode: 0o600 })
     else await copyInChunks(source, target)
     return seen.size
   } finally {
