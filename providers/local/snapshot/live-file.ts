@@ -2,16 +2,7 @@
 // PostgreSQL. Blocks are shared where the file system can.
 // 1. It ends: Node's own copyFile goes round for ever when its source shrinks under it.
 // 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  fstatSync,
-  openSync,
-  readlinkSync,
-  readSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, constants, copyFileSync, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 
 /** Remembered over one tree, so that a file system without cloning is asked once. */
