@@ -1,6 +1,6 @@
 // The sizes: what names one, what names none.
 import { expect, test } from 'vitest'
-import { default_size, parseSize, sizesInWords } from './size.ts'
+import { default_size, parseSize, sizeProblem } from './size.ts'
 
 test.each([
   [{}, default_size],
@@ -27,6 +27,12 @@ test('a service that exists cannot become shared', () => {
   expect(parseSize({ cpu_millis: 'shared', memory_gbs: 'shared' }, default_size, false)).toBeUndefined()
 })
 
-test('the message lists every pair', () => {
-  expect(sizesInWords(true)).toBe('500/2, 1000/4, 2000/8, 4000/16, 8000/32, 16000/64, 32000/128, shared/shared')
+test('the message names the members that were given, and every pair', () => {
+  const pairs = '500/2, 1000/4, 2000/8, 4000/16, 8000/32, 16000/64, 32000/128'
+  expect(sizeProblem({ memory_gbs: '3' }, true)).toBe(
+    `/memory_gbs: (none)/3 is not a size; the sizes are ${pairs}, shared/shared`,
+  )
+  expect(sizeProblem({ cpu_millis: '500', memory_gbs: '3' }, false)).toBe(
+    `/cpu_millis, /memory_gbs: 500/3 is not a size; the sizes are ${pairs}`,
+  )
 })

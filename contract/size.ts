@@ -31,8 +31,17 @@ export function parseSize(input: SizeInput, otherwise: Size, allow_shared: boole
   )
 }
 
+/** Of an input that names no size. */
+export function sizeProblem(input: SizeInput, allow_shared: boolean): string {
+  const { cpu_millis, memory_gbs } = input
+  const members = Object.entries({ cpu_millis, memory_gbs }).filter(([, value]) => value !== undefined)
+  const given = `${cpu_millis ?? '(none)'}/${memory_gbs ?? '(none)'}`
+  const where = members.map(([name]) => `/${name}`).join(', ')
+  return `${where}: ${given} is not a size; the sizes are ${sizesInWords(allow_shared)}`
+}
+
 /** For messages: `500/2, 1000/4, …`. */
-export function sizesInWords(allow_shared: boolean): string {
+function sizesInWords(allow_shared: boolean): string {
   const pairs = sizes.map((size) => `${size.cpu_millis}/${size.memory_gbs}`)
   return (allow_shared ? [...pairs, 'shared/shared'] : pairs).join(', ')
 }

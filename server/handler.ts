@@ -43,9 +43,16 @@ export type HandlerRequest<Name extends EndpointName> = {
 export type Handler<Name extends EndpointName> = (request: HandlerRequest<Name>) => Promise<OutputOf<Api[Name]>>
 
 /**
- * What a body breaks beyond its schema, of those members that the schema accepts: asked when it refuses others, so that
- * one answer tells of everything.
+ * What a request breaks beyond its schemas, of those members that they accept: asked when they refuse others, so that one
+ * answer tells of everything. A problem names every member that it depends on, such as `/to: must be later than /from`.
  */
-export type Checks = { [Name in EndpointName]?: (body: Partial<BodyOf<Api[Name]>>) => Promise<string[]> }
+export type Check<Name extends EndpointName> = (request: Checked<Name>) => string[] | Promise<string[]>
+
+type Checked<Name extends EndpointName> = Pick<HandlerRequest<Name>, 'params' | 'caller'> & {
+  body: Partial<BodyOf<Api[Name]>>
+  query: Partial<QueryOf<Api[Name]>>
+}
+
+export type Checks = { [Name in EndpointName]?: Check<Name> }
 
 export type Handlers = { [Name in EndpointName]: Handler<Name> }

@@ -2,22 +2,13 @@
 // rate (429), credential (401), path and method (404, 405), project (404), role (403), ids (404), body (413, 415, 400).
 // What passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
 // any content, and one that wanted to change something leaves an entry in the audit log.
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import { fullFormats } from 'ajv-formats/dist/formats.js'
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type onSendAsyncHookHandler,
-} from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type onSendAsyncHookHandler } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { TSchema } from 'typebox'
 import { api, base_path, type EndpointName } from '#contract/api.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { Fault, type FaultCode, notFound } from '#contract/fault.ts'
-import { objectOf, plainSchema } from '#contract/openapi.ts'
-import { invalidRequest, nameProblem, problemsOf } from '#contract/problem.ts'
+import { plainSchema } from '#contract/openapi.ts'
 import { addressOf, type Admission, newAdmission, paramsOf } from './admission.ts'
 import type { RecordOutcome } from './audit/record.ts'
 import { serveDocumentation } from './documentation.ts'
@@ -27,6 +18,7 @@ import { answerMalformed, faultOf, sendFault, url_too_long } from './http-errors
 import type { Callers } from './identity/callers.ts'
 import type { Log } from './log.ts'
 import type { RateLimits } from './rate-limit.ts'
+import { newParser } from './request.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -64,7 +56,6 @@ const receive_timeout_ms = 60_000
 const request_id_form = /^[\x21-\x7e]{1,128}$/
 const health_paths = new Set(['/healthz', '/readyz'])
 const public_paths = new Set([`${base_path}/openapi.json`, `${base_path}/ca.pem`])
-const idempotency_key_form = /^[\x21-\x7e]{1,255}$/
 
 export function newHttp(parts: Parts): FastifyInstance {
   const { log } = parts
@@ -148,8 +139,7 @@ function serveEndpoints(
 ): void {
   for (const name of Object.keys(api) as EndpointName[]) {
     const endpoint: Endpoint = api[name]
-    // As with the handlers: the row's own types, in a loop over all rows.
-    const parse = newParser(endpoint, checks[name] as Check | undefined)
+    const parse = newParser(endpoint, checks[name])
     // The table types each handler by its row; inside this loop the row is any of them.
     const handler = handlers[name] as Handler<EndpointName>
     app.route({
@@ -185,61 +175,6 @@ function newAuditHook(name: EndpointName, endpoint: Endpoint, recordOutcome: Rec
       request_id: request.id,
     })
   }
-}
-
-/** Turns a request into what its handler gets, or throws a fault that lists every invalid field. */
-function newParser(endpoint: Endpoint, check: Check | undefined) {
-  const body_check = endpoint.body && newCheck(endpoint.body, body_validator)
-  const query_check = endpoint.query && newCheck(endpoint.query, query_validator)
-  return async (request: FastifyRequest) => {
-    const idempotency_key = endpoint.idempotent ? request.headers['idempotency-key'] : undefined
-    const problems: string[] = []
-    if (idempotency_key !== undefined && !idempotency_key_form.test(String(idempotency_key))) {
-      problems.push('the header Idempotency-Key: must be 1 to 255 visible ASCII characters')
-    }
-    if (query_check !== undefined) problems.push(...query_check(request.query, 'query'))
-    if (body_check !== undefined && request.body === undefined && !endpoint.body_optional)
-      problems.push('/: a JSON body is required')
-    else if (body_check !== undefined) problems.push(...body_check(request.body === undefined ? {} : request.body, ''))
-    if (problems.length > 0)
-      throw invalidRequest([...problems, ...(await moreProblems(endpoint, check, request, problems))])
-    return {
-      caller: request.caller,
-      role: request.role,
-      params: request.params,
-      query: endpoint.query && request.query,
-      body: endpoint.body && declaredOf(endpoint.body, request.body),
-      idempotency_key,
-      request_id: request.id,
-    }
-  }
-}
-
-type Check = (body: unknown) => Promise<string[]>
-
-/** The rules' problems beside the schema's, of the members that have none yet. */
-async function moreProblems(endpoint: Endpoint, check: Check | undefined, { body }: FastifyRequest, known: string[]) {
-  if (check === undefined || endpoint.body === undefined || known.some((problem) => problem.startsWith('/:'))) return []
-  const wrong = new Set(known.map((problem) => /^\/(\w+)/.exec(problem)?.[1]))
-  const members = Object.entries(declaredOf(endpoint.body, body)).filter(([name]) => !wrong.has(name))
-  return check(Object.fromEntries(members))
-}
-
-/** The members that the schema names: what is ignored is gone before anybody can stumble over it. */
-function declaredOf(schema: TSchema, body: unknown): object {
-  const names = Object.keys(objectOf(schema).properties ?? {})
-  const members = Object.entries(body ?? {}).filter(([name]) => names.includes(name))
-  return Object.fromEntries(members)
-}
-
-const formats = { 'date-time': fullFormats['date-time'], name: (name: string) => nameProblem(name) === undefined }
-// Bodies are taken as they are. A query is text by nature, so numbers and lists are read out of it.
-const body_validator = new Ajv2020({ allErrors: true, allowUnionTypes: true, formats: { ...formats, password: true } })
-const query_validator = new Ajv2020({ allErrors: true, formats, coerceTypes: 'array' })
-
-function newCheck(schema: TSchema, validator: Ajv2020) {
-  const validate = validator.compile(plainSchema(schema))
-  return (value: unknown, where: string): string[] => (validate(value) ? [] : problemsOf(validate.errors ?? [], where))
 }
 
 function answerUnknownPaths(app: FastifyInstance, admission: Admission): void {

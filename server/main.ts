@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { nudgeEverything } from './adoption.ts'
 import { newAuditRecord } from './audit/record.ts'
 import { auditHandlers } from './audit/routes.ts'
+import { newChecks } from './checks.ts'
 import { type Config, shutdown_grace_seconds } from './config.ts'
 import type { Db } from './db.ts'
 import { newHttp } from './http.ts'
@@ -30,10 +31,8 @@ import { newRateLimits } from './rate-limit.ts'
 import { startReconciler } from './reconciler.ts'
 import { newReplicaSetReconcile } from './replica-set/reconcile.ts'
 import { replicaSetHandlers } from './replica-set/routes.ts'
-import { setProblems } from './replica-set/create.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import type { ServiceContext } from './service/context.ts'
-import { creationProblems } from './service/create.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
 import { serviceLogHandlers } from './service-log/routes.ts'
@@ -213,10 +212,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...serviceLogHandlers(context),
       ...metricHandlers(context),
     },
-    checks: {
-      createService: (input) => creationProblems(context, input),
-      createReplicaSet: async (input) => setProblems(input),
-    },
+    checks: newChecks(context),
     callers,
     rate_limits: newRateLimits(config.rate_limit),
     recordOutcome: newAuditRecord(db, log),

@@ -2,6 +2,7 @@
 // a line: every effect of the provider, and the facts once it serves. KILL_AT_EFFECT: the number or name of the effect
 // right before which it dies. On standard input, the same for a server that runs: a name and its how-manieth from now.
 import { writeSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
 import { loadConfig } from '#server/config.ts'
 import { startServer } from '#server/main.ts'
@@ -20,6 +21,8 @@ const server = await startServer(loadConfig(process.argv.slice(2), process.env),
 })
 const { url, api_url, first_token, project_id } = server
 say({ facts: { pid: process.pid, url, api_url, first_token, project_id } })
+// Compiled code is kept when a process ends by itself, which these seldom do: the next one need not compile again.
+flushCompileCache()
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   doom = JSON.parse(line)

@@ -32,7 +32,7 @@ import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
 import { newRoomWatch } from './room.ts'
 import { ensureSpare } from './postgres/spare.ts'
-import { ensureTemplate } from './postgres/template.ts'
+import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
 import { newNetworksHolder } from './vpc/holder.ts'
 import { listVpcs } from './vpc/network.ts'
 import { newVpcWatch } from './vpc/watch.ts'
@@ -66,11 +66,10 @@ const gib = 1024 ** 3
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
   const host = await openHost(options)
   const scanners = newScannerPool()
-  const preferred = host.installations[0]
   // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
-  const prepared = preferred
-    ? host.template(preferred).catch((error: unknown) => options.log({ err: error }, 'template not prepared'))
-    : undefined
+  const prepared = prepareTemplates(host).catch((error: unknown) =>
+    options.log({ err: error }, 'template not prepared'),
+  )
   return {
     region_code: options.region_code,
     volume_type: 'local',
@@ -112,6 +111,12 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       await prepared
     },
   }
+}
+
+async function prepareTemplates(host: LocalHost): Promise<void> {
+  const { effect, directory, installations } = host
+  await removeOldTemplates(effect, directory, installations)
+  if (installations[0]) await host.template(installations[0])
 }
 
 /** What this host can never make. A host sold with 2 GB has a little less: a begun gibibyte counts as whole. */

@@ -10,7 +10,9 @@ export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof a
   return {
     listAudit: async ({ params, query }) => {
       const limit = query.limit ?? audit_entries_default
-      const before = query.cursor === undefined ? null : parseCursor(query.cursor)
+      const problems = cursorProblems(query.cursor)
+      if (problems.length > 0) throw invalidRequest(problems)
+      const before = placeOf(query.cursor) ?? null
       // One more than asked tells whether there is a next page.
       const rows = await listAudit(db, params.project_id, { before, limit: limit + 1 })
       const shown = rows.slice(0, limit)
@@ -45,8 +47,12 @@ function newCursor(id: number): string {
   return Buffer.from(`before:${id}`).toString('base64url')
 }
 
-function parseCursor(cursor: string): number {
+export function cursorProblems(cursor: string | undefined): string[] {
+  if (cursor === undefined || placeOf(cursor) !== undefined) return []
+  return ['query/cursor: must be a last_cursor of an earlier answer']
+}
+
+function placeOf(cursor = ''): number | undefined {
   const id = /^before:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1]
-  if (id === undefined) throw invalidRequest(['query/cursor: must be a last_cursor of an earlier answer'])
-  return Number(id)
+  return id === undefined ? undefined : Number(id)
 }

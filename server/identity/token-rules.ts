@@ -18,18 +18,24 @@ export function newTokenRole(asked: Role | undefined, own: Role, caller: Caller)
 
 /** When a new token ends; null: never. One that a token makes ends with it at the latest. */
 export function newTokenExpiry(asked: string | undefined, caller: Caller, now: Date): Date | null {
-  const latest = caller.type === 'apiKey' ? caller.expires_at : null
-  if (asked === undefined) return latest
+  const problems = expiryProblems(asked, caller, now)
+  if (problems.length > 0) throw invalidRequest(problems)
+  return asked === undefined ? latestOf(caller) : new Date(asked)
+}
+
+export function expiryProblems(asked: string | undefined, caller: Caller, now: Date): string[] {
+  if (asked === undefined) return []
   const expires_at = new Date(asked)
   const left_ms = expires_at.getTime() - now.getTime()
   if (!(left_ms > 0 && left_ms <= days_max * day_ms)) {
-    throw invalidRequest([`/expires_at: must be a moment in the future, at most ${days_max} days from now`])
+    return [`/expires_at: must be a moment in the future, at most ${days_max} days from now`]
   }
-  if (latest !== null && expires_at > latest) {
-    throw invalidRequest([`/expires_at: must not be later than the calling token’s own end, ${latest.toISOString()}`])
-  }
-  return expires_at
+  const latest = latestOf(caller)
+  if (latest === null || expires_at <= latest) return []
+  return [`/expires_at: must not be later than the calling token’s own end, ${latest.toISOString()}`]
 }
+
+const latestOf = (caller: Caller) => (caller.type === 'apiKey' ? caller.expires_at : null)
 
 export function tokenView(caller: Extract<Caller, { type: 'apiKey' }>, last_used_at: Date | null): Token {
   return {

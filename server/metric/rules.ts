@@ -18,8 +18,8 @@ const mib = 1024 ** 2
 /** A sample that is older is not shown as the present. */
 const sample_age_ms_max = 15_000
 
-export function parseSeriesInput(input: SeriesInput, now_ms: number, problems: string[]): SeriesPlan {
-  const [from_ms, to_ms] = [Date.parse(input.from), Date.parse(input.to)]
+export function parseSeriesInput(input: Partial<SeriesInput>, now_ms: number, problems: string[]): SeriesPlan {
+  const [from_ms, to_ms] = [Date.parse(input.from ?? ''), Date.parse(input.to ?? '')]
   if (!(from_ms < to_ms)) problems.push('/to: must be later than /from')
   const bucket_seconds = input.bucket_seconds ?? bucketFor(from_ms, to_ms, now_ms)
   const points = (to_ms - from_ms) / 1000 / bucket_seconds

@@ -10,7 +10,15 @@ import { number_form } from '../path-id.ts'
 import { findProject } from '../project/store.ts'
 import { lockVpcs, raiseGenerations, type VpcRow } from '../vpc/store.ts'
 import { nudge } from '../work.ts'
-import { ambiguityOf, linkProblem, no_driver, peerings_per_vpc_max, peerNotFound, regionProblem } from './rules.ts'
+import {
+  ambiguityOf,
+  linkProblem,
+  no_driver,
+  ownPeerProblems,
+  peerings_per_vpc_max,
+  peerNotFound,
+  regionProblem,
+} from './rules.ts'
 import {
   findMirror,
   findPeering,
@@ -28,7 +36,8 @@ type Request = { at: { project_id: string; vpc_id: string }; input: Input; calle
 
 export async function createPeering(tx: Sql, { at, input, caller, role }: Request): Promise<PeeringRow> {
   const { own, peer } = await lockBoth(tx, at, input)
-  if (peer === own) throw invalidRequest(['/peer_vpc_id: a VPC cannot be its own peer'])
+  const problems = ownPeerProblems(at, input)
+  if (problems.length > 0) throw invalidRequest(problems)
   const id = await insertOwn(tx, own, input)
   const role_there = input.peer_account_id === own.project_id ? role : await roleIn(tx, caller, input.peer_account_id)
   const failure =

@@ -21,6 +21,14 @@ export function peerNotFound(named: { peer_account_id: string; peer_vpc_id: stri
   return `the peer was not found: project ${named.peer_account_id} has no VPC ${named.peer_vpc_id}`
 }
 
+export function ownPeerProblems(
+  at: { project_id: string; vpc_id: string },
+  { peer_account_id, peer_vpc_id }: { peer_account_id?: string; peer_vpc_id?: string },
+): string[] {
+  const is_own = peer_account_id === at.project_id && peer_vpc_id === at.vpc_id
+  return is_own ? ['/peer_vpc_id: a VPC cannot be its own peer'] : []
+}
+
 /** Why these two can never be linked, whoever asks; undefined when they can. */
 export function linkProblem(one: Side, other: Side): string | undefined {
   if (one.region_code !== other.region_code) {

@@ -4,7 +4,7 @@ import { Fault } from '#contract/fault.ts'
 import { nodes_max, type ReadReplicaSet } from '#contract/replica-set.ts'
 import { replicaSetStatusOf, type ReplicaSetStatus, statusAsService } from '#contract/replica-set-status.ts'
 import type { Service } from '#contract/service.ts'
-import { parseSize, sizes, sizesInWords } from '#contract/size.ts'
+import { parseSize, sizeProblem, sizes } from '#contract/size.ts'
 import type { WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { endpointOf, networkOf, poolerOf, type Placed } from '../vpc/rules.ts'
 import type { ReplicaSetChange, ReplicaSetRow } from './store.ts'
@@ -27,8 +27,7 @@ export function parseSetSize(
   const [cpu_millis, memory_gbs] = [input.cpu_millis?.toString(), input.memory_gbs?.toString()]
   const size = parseSize({ cpu_millis, memory_gbs }, sizes[0], false)
   if (size !== undefined && size !== 'shared') return size
-  const given = `${cpu_millis ?? '(none)'}/${memory_gbs ?? '(none)'}`
-  problems.push(`/cpu_millis, /memory_gbs: ${given} is not a size; the sizes are ${sizesInWords(false)}`)
+  problems.push(sizeProblem({ cpu_millis, memory_gbs }, false))
   return sizes[0]
 }
 

@@ -23,10 +23,10 @@ type Request = { at: At; input: Input; idempotency_key: string | undefined }
 export async function forkService(context: ServiceContext, { at, input, idempotency_key }: Request): Promise<Service> {
   const parent = await getService(context.db, at)
   requireStatus(parent, api.forkService.accepts, new Date())
-  const problems: string[] = []
-  const name = parseName(input.name ?? forkName(parent.name), problems)
-  const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, problems)
-  const target_time = parseTarget(input, problems)
+  const problems = forkProblems(input)
+  const name = parseName(input.name ?? forkName(parent.name), [])
+  const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, [])
+  const target_time = parseTarget(input, [])
   const provider = context.providers.get(parent.region_code)
   if (provider === undefined) problems.push(`region ${parent.region_code} is not configured on this server`)
   const refusal = await provider?.refusalOf({ size, extensions: parent.extensions })
@@ -56,13 +56,22 @@ function forkName(name: string): string {
   return `${Array.from(name).slice(0, 123).join('')}-fork`
 }
 
-function parseTarget(input: Input, problems: string[]): string | undefined {
+/** What is wrong with the members that are there, beyond their schema. */
+export function forkProblems(input: Partial<Input>): string[] {
+  const problems: string[] = []
+  if (input.name !== undefined) parseName(input.name, problems)
+  parseSizeInput(input, { shared: true }, problems)
+  parseTarget(input, problems)
+  return problems
+}
+
+function parseTarget(input: Partial<Input>, problems: string[]): string | undefined {
   if (input.fork_strategy !== 'PITR') {
-    if (input.target_time !== undefined) problems.push('/target_time: only goes with fork_strategy PITR')
+    if (input.target_time !== undefined) problems.push('/target_time: only goes with /fork_strategy PITR')
     return undefined
   }
   if (input.target_time === undefined) {
-    problems.push('/target_time: is required with fork_strategy PITR')
+    problems.push('/target_time: is required with /fork_strategy PITR')
     return undefined
   }
   const target = parseMoment(input.target_time)

@@ -4,7 +4,7 @@ import { Fault } from '#contract/fault.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Addon, Service } from '#contract/service.ts'
 import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
-import { default_size, parseSize, type Size, type SizeInput, sizesInWords } from '#contract/size.ts'
+import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from '../replica-set/rules.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
@@ -26,10 +26,7 @@ export function parseSizeInput(
   problems: string[],
 ): Size {
   const size = parseSize(input, allowed.otherwise ?? default_size, allowed.shared)
-  if (size === undefined) {
-    const given = `${input.cpu_millis ?? '(none)'}/${input.memory_gbs ?? '(none)'}`
-    problems.push(`/cpu_millis, /memory_gbs: ${given} is not a size; the sizes are ${sizesInWords(allowed.shared)}`)
-  }
+  if (size === undefined) problems.push(sizeProblem(input, allowed.shared))
   return size ?? default_size
 }
 
@@ -45,7 +42,7 @@ export type Replicas = Pick<ServiceRow, 'replica_count' | 'sync_replica_count'>
 
 export function replicaProblem({ replica_count, sync_replica_count }: Replicas): string | undefined {
   if (sync_replica_count <= replica_count) return undefined
-  return `/sync_replica_count: must be at most replica_count; they are ${sync_replica_count} and ${replica_count}`
+  return `/sync_replica_count: must be at most /replica_count; they are ${sync_replica_count} and ${replica_count}`
 }
 
 const extension_of_addon = { 'time-series': 'timescaledb', ai: 'vector' } as const satisfies Record<Addon, string>

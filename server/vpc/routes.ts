@@ -1,8 +1,9 @@
 // The handlers of VPCs themselves. A deleted one is gone for every caller at once, and its network goes after that.
+import type { Static } from 'typebox'
 import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
 import { cidrProblem } from '#contract/cidr.ts'
 import { invalidRequest } from '#contract/problem.ts'
-import type { vpc_endpoints } from '#contract/vpc.ts'
+import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
 import { listPeerings } from '../peering/store.ts'
@@ -24,25 +25,22 @@ import {
 } from './store.ts'
 
 type At = { project_id: string; vpc_id: string }
+type Input = Static<typeof CreateVpcInput>
 type Described = Pick<VpcRow, 'project_id' | 'region_code' | 'name' | 'cidr'>
 
 const named_max = 10
 
 export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeof vpc_endpoints> {
-  const { db, providers } = context
+  const { db } = context
   return {
     listVpcs: async ({ params }) => (await listVpcs(db, params.project_id)).map(vpcView),
 
     getVpc: async ({ params }) => vpcView(found(await findVpcOfProject(db, params.project_id, Number(params.vpc_id)))),
 
-    createVpc: async ({ params: { project_id }, body: { cidr, ...body } }) => {
-      const problems: string[] = []
-      const name = parseName(body.name, problems)
-      const region_code = parseRegion(body.region_code, [...providers.keys()], problems)
-      const problem = cidrProblem(cidr) ?? (await providers.get(region_code)?.vpcRefusal(cidr))
-      if (problem !== undefined) problems.push(`/cidr: ${problem}`)
+    createVpc: async ({ params: { project_id }, body }) => {
+      const problems = await vpcProblems(context, body)
       if (problems.length > 0) throw invalidRequest(problems)
-      return vpcView(await createVpc(db, { project_id, region_code, name, cidr }))
+      return vpcView(await createVpc(db, { ...body, project_id, name: body.name.trim() }))
     },
 
     renameVpc: async ({ params, body }) => {
@@ -62,6 +60,16 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
 
     ...attachmentHandlers(context),
   }
+}
+
+/** What is wrong with the members that are there, beyond their schema. */
+export async function vpcProblems({ providers }: ServiceContext, input: Partial<Input>): Promise<string[]> {
+  const problems: string[] = []
+  if (input.name !== undefined) parseName(input.name, problems)
+  const region_code = parseRegion(input.region_code, [...providers.keys()], problems)
+  if (input.cidr === undefined) return problems
+  const problem = cidrProblem(input.cidr) ?? (await providers.get(region_code)?.vpcRefusal(input.cidr))
+  return problem === undefined ? problems : [...problems, `/cidr: ${problem}`]
 }
 
 /** The row, locked until the transaction ends. */

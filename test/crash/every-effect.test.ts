@@ -4,7 +4,7 @@
 // One data directory serves all: only the server dies.
 import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -52,6 +52,29 @@ test('a first start that is killed anywhere ends with one whole template', { tim
   expectInOrder([], { running: false })
   await remove(await newService())
 })
+
+test(
+  'the template of an earlier version goes, wherever the server that removes it is killed',
+  { timeout },
+  async () => {
+    const templates = join(data_dir, 'local', 'templates')
+    const old = '18.0-1'
+    const isThere = () => readdirSync(templates).some((name) => name.startsWith(old))
+    await server.end()
+    const others = readdirSync(templates)
+    for (const effect of ['old template: rename away', 'old template: remove']) {
+      await mkdir(join(templates, old, 'base'), { recursive: true })
+      const doomed = await startServerProcess({ data_dir, service_ports, kill_at_effect: effect }).catch(
+        () => undefined,
+      )
+      if (doomed !== undefined) await untilEnded(doomed, effect)
+      expect(isThere()).toBe(true)
+    }
+    await revive()
+    await until(() => !isThere(), { what: 'the old template is gone' })
+    expect(readdirSync(templates)).toEqual(others)
+  },
+)
 
 test(
   'a create that is killed anywhere ends with one service that serves, and a delete leaves nothing',

@@ -56,17 +56,6 @@ test.each([
   expect((await howdah.call('GET', `${howdah.services}/${service_id}`)).body.read_replica_sets).toEqual(body)
 })
 
-test('everything that is wrong with a new set is told at once', async () => {
-  const body = { name: ' ', nodes: '11', cpu_millis: 500, memory_gbs: '3' }
-  const answer = await howdah.call('POST', sets(await rows.newService()), body)
-  expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
-  expect(answer.body.details?.split('\n').map((line) => line.split(':')[0])).toEqual([
-    '/name',
-    '/nodes',
-    '/cpu_millis, /memory_gbs',
-  ])
-})
-
 test('a service that has as many sets as it may refuses one more', async () => {
   const service_id = await rows.newService(`region_code = 'local'`)
   for (let count = 0; count < 4; count += 1) await rows.newSet(service_id)

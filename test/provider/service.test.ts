@@ -1,5 +1,5 @@
 // The life of a service by provider calls alone, on real PostgreSQL.
-import { readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
@@ -181,6 +181,24 @@ test('a copy of the template lies ready for the next service, which takes it', a
   expect(await ask(provider, second, identifier)).not.toBe(await ask(provider, first, identifier))
   await provider.applyService(second)
   expect((await readdir(join(world.directory, 'templates'))).toSorted()).toEqual([template, `${template}.spare`])
+})
+
+test('whoever opens the provider removes templates that nobody uses any more, and unfinished ones of the dead', async () => {
+  const world = await newWorld()
+  const templates = join(world.directory, 'templates')
+  const [template = ''] = await readdir(templates)
+  const dead = 'making-4194305-1-0a1b2c3d'
+  for (const name of [
+    '18.0-1',
+    '18.0-1.spare',
+    `${template}.spare`,
+    `${template}.${dead}`,
+    `${template}.spare.${dead}`,
+  ]) {
+    await mkdir(join(templates, name, 'base'), { recursive: true })
+  }
+  await (await world.open()).close()
+  expect((await readdir(templates)).toSorted()).toEqual([template, `${template}.spare`])
 })
 
 test('a new service has its whole first WAL file before it, so that its start makes no other', async () => {

@@ -110,9 +110,10 @@ const fixed = {
   tcp_keepalives_interval: 10,
   tcp_keepalives_count: 6,
   jit: 'off',
-  // Idle services cost next to nothing: fewer wake-ups, no worker processes that wait for work.
+  // Idle services cost next to nothing: fewer wake-ups, no worker processes that wait for work. The rare writer writes more.
   wal_writer_delay: '2s',
-  bgwriter_delay: '500ms',
+  bgwriter_delay: '2s',
+  bgwriter_lru_maxpages: 400,
   logging_collector: 'on',
   log_destination: 'jsonlog',
   log_filename: 'postgresql-%Y%m%d-%H%M%S.log',

@@ -4,6 +4,7 @@
 // 2. It is made aside and renamed into place whole and durable, and taken by one rename: nobody gets half of one, and no
 //    two get the same.
 import { rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { ensureRemoved, errorCode, statIfThere, type Effect } from '../effect.ts'
 import { copyTree, syncTree } from '../snapshot/copy-tree.ts'
 import { newAside, removeUnfinished } from './template.ts'
@@ -11,7 +12,7 @@ import { newAside, removeUnfinished } from './template.ts'
 export async function ensureSpare(effect: Effect, template: string): Promise<void> {
   const spare = spareOf(template)
   if (await statIfThere(spare)) return
-  await removeUnfinished(effect, template)
+  await removeUnfinished(effect, dirname(template))
   const aside = await newAside(spare)
   try {
     await effect('spare: copy template')

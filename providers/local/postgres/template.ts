@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chown, readdir, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { syncTree } from '../snapshot/copy-tree.ts'
 import { ensureFolder, ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import type { PostgresInstallation } from './installation.ts'
@@ -28,9 +28,9 @@ export async function ensureTemplate(
   as_root: boolean,
 ): Promise<string> {
   const { templates } = foldersOf(directory)
-  const template = join(templates, `${installation.version}-${template_format}`)
+  const template = join(templates, nameOf(installation))
   if (await statIfThere(template)) return template
-  await removeUnfinished(effect, template)
+  await removeUnfinished(effect, templates)
   const aside = await newAside(template)
   try {
     await build(effect, aside, installation, as_root)
@@ -44,14 +44,37 @@ export async function ensureTemplate(
   return template
 }
 
+const nameOf = ({ version }: PostgresInstallation) => `${version}-${template_format}`
+
+/** Those of an earlier format or of a PostgreSQL that is gone, with their spares, and what the dead have left unfinished. */
+export async function removeOldTemplates(
+  effect: Effect,
+  directory: string,
+  installations: readonly PostgresInstallation[],
+): Promise<void> {
+  const { templates } = foldersOf(directory)
+  const in_use = installations.map(nameOf)
+  await removeUnfinished(effect, templates)
+  for (const name of await readdir(templates)) {
+    if (name.includes('.making-') || in_use.includes(name.replace(/\.spare$/, ''))) continue
+    // In one move, so that nobody takes half of one for a whole.
+    const aside = await newAside(join(templates, name))
+    await effect('old template: rename away')
+    await rename(join(templates, name), aside).catch((error: unknown) => {
+      // Another server was faster.
+      if (errorCode(error) !== 'ENOENT') throw error
+    })
+    await ensureRemoved(effect, 'old template', aside)
+  }
+}
+
 /** Where this process makes what is to lie at the path. */
 export async function newAside(path: string): Promise<string> {
   return `${path}.making-${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
 }
 
-/** What processes that are no more have begun to make beside the template. */
-export async function removeUnfinished(effect: Effect, template: string): Promise<void> {
-  const folder = dirname(template)
+/** What processes that are no more have begun to make or to remove in this folder. */
+export async function removeUnfinished(effect: Effect, folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
     if (pid === undefined || (await startOf(Number(pid))) === start) continue

@@ -2,16 +2,7 @@
 // PostgreSQL. Blocks are shared where the file system can.
 // 1. It ends: Node's own copyFile goes round for ever when its source shrinks under it.
 // 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, constants, copyFileSync, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 
 /** Remembered over one tree, so that a file system without cloning is asked once. */
@@ -19,7 +10,10 @@ export type Cloning = { possible: boolean }
 
 /** Up to here a file is copied at one go: the detour through other threads would cost more. */
 const small_bytes_max = 128 * 1024
-const chunk_bytes = 1024 * 1024
+/** Larger ones are no faster, and what a copy leaves behind for the garbage collector stays with the process as holes. */
+const chunk_bytes = 256 * 1024
+/** For small files: what is read into it is written at once. */
+const scratch = Buffer.allocUnsafeSlow(small_bytes_max)
 
 /** What was seen of the file before it was copied. */
 export type Seen = { size: number; mode: number }
@@ -57,7 +51,7 @@ function copySmall(source: number, target: string, cloning: Cloning): void {
       giveUpCloning(cloning, error)
     }
   }
-  writeFileSync(target, readFileSync(source), { mode: 0o600 })
+  writeFileSync(target, scratch.subarray(0, readSync(source, scratch)), { mode: 0o600 })
 }
 
 async function copyLarge(source: number, target: string, cloning: Cloning): Promise<void> {

@@ -1,0 +1,33 @@
+// The rules that a request can break beside its schemas, for one answer that tells of both. Endpoints are missing here
+// whose rules are about members that the schema has refused by then.
+import { cursorProblems } from './audit/routes.ts'
+import type { Checks } from './handler.ts'
+import { expiryProblems } from './identity/token-rules.ts'
+import { parseSeriesInput } from './metric/rules.ts'
+import { ownPeerProblems } from './peering/rules.ts'
+import { setProblems } from './replica-set/create.ts'
+import type { ServiceContext } from './service/context.ts'
+import { creationProblems } from './service/create.ts'
+import { forkProblems } from './service/fork.ts'
+import { parseLogRequest } from './service-log/rules.ts'
+import { vpcProblems } from './vpc/routes.ts'
+
+export function newChecks(context: ServiceContext): Checks {
+  return {
+    createService: ({ body }) => creationProblems(context, body),
+    forkService: ({ body }) => forkProblems(body),
+    createReplicaSet: ({ body }) => setProblems(body),
+    createVpc: ({ body }) => vpcProblems(context, body),
+    createPeering: ({ params, body }) => ownPeerProblems(params, body),
+    createToken: ({ body, caller }) => expiryProblems(body.expires_at, caller, new Date()),
+    getMetricSeries: ({ body }) => collected((problems) => parseSeriesInput(body, Date.now(), problems)),
+    getServiceLogs: ({ query }) => collected((problems) => parseLogRequest(query, problems)),
+    listAudit: ({ query }) => cursorProblems(query.cursor),
+  }
+}
+
+function collected(parse: (problems: string[]) => unknown): string[] {
+  const problems: string[] = []
+  parse(problems)
+  return problems
+}

@@ -1,0 +1,83 @@
+// A request becomes what its handler gets: its members as the contract's schemas type them, without those that no schema
+// names; or a fault that lists every invalid field, of the schemas and of the rules behind them.
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
+import type { FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
+import type { EndpointName } from '#contract/api.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { objectOf, plainSchema } from '#contract/openapi.ts'
+import { invalidRequest, nameProblem, problemsOf } from '#contract/problem.ts'
+import type { Check } from './handler.ts'
+
+const idempotency_key_form = /^[\x21-\x7e]{1,255}$/
+
+export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undefined) {
+  const body_check = endpoint.body && newCheck(endpoint.body, body_validator)
+  const query_check = endpoint.query && newCheck(endpoint.query, query_validator)
+  return async (request: FastifyRequest) => {
+    const idempotency_key = endpoint.idempotent ? request.headers['idempotency-key'] : undefined
+    const problems: string[] = []
+    if (idempotency_key !== undefined && !idempotency_key_form.test(String(idempotency_key))) {
+      problems.push('the header Idempotency-Key: must be 1 to 255 visible ASCII characters')
+    }
+    if (query_check !== undefined) problems.push(...query_check(request.query, 'query'))
+    if (body_check !== undefined && request.body === undefined && !endpoint.body_optional)
+      problems.push('/: a JSON body is required')
+    else if (body_check !== undefined) problems.push(...body_check(request.body === undefined ? {} : request.body, ''))
+    if (problems.length > 0)
+      throw invalidRequest([...problems, ...(await moreProblems(endpoint, check, request, problems))])
+    return {
+      caller: request.caller,
+      role: request.role,
+      params: request.params,
+      query: endpoint.query && request.query,
+      body: endpoint.body && declaredOf(endpoint.body, request.body),
+      idempotency_key,
+      request_id: request.id,
+    }
+  }
+}
+
+const member_form = /(?:query)?\/\w+/g
+
+/** The rules' problems beside the schemas', which do not merely follow from those. */
+async function moreProblems(
+  endpoint: Endpoint,
+  check: Check<EndpointName> | undefined,
+  request: FastifyRequest,
+  known: string[],
+): Promise<string[]> {
+  if (check === undefined || known.some((problem) => problem.startsWith('/:'))) return []
+  const wrong = new Set(known.map((problem) => problem.match(member_form)?.[0]))
+  const right = (schema: TSchema | undefined, members: unknown, where: string) => {
+    const declared = Object.entries(schema ? declaredOf(schema, members) : {})
+    return Object.fromEntries(declared.filter(([name]) => !wrong.has(`${where}/${name}`)))
+  }
+  const checked: object = {
+    params: request.params,
+    caller: request.caller,
+    body: right(endpoint.body, request.body, ''),
+    query: right(endpoint.query, request.query, 'query'),
+  }
+  // As with the handlers: what the schemas have not refused has the row's types.
+  const more = await check(checked as Parameters<typeof check>[0])
+  return more.filter((problem) => !problem.match(member_form)?.some((name) => wrong.has(name)))
+}
+
+/** The members that the schema names: what is ignored is gone before anybody can stumble over it. */
+function declaredOf(schema: TSchema, body: unknown): object {
+  const names = Object.keys(objectOf(schema).properties ?? {})
+  const members = Object.entries(body ?? {}).filter(([name]) => names.includes(name))
+  return Object.fromEntries(members)
+}
+
+const formats = { 'date-time': fullFormats['date-time'], name: (name: string) => nameProblem(name) === undefined }
+// Bodies are taken as they are. A query is text by nature, so numbers and lists are read out of it.
+const body_validator = new Ajv2020({ allErrors: true, allowUnionTypes: true, formats: { ...formats, password: true } })
+const query_validator = new Ajv2020({ allErrors: true, formats, coerceTypes: 'array' })
+
+function newCheck(schema: TSchema, validator: Ajv2020) {
+  const validate = validator.compile(plainSchema(schema))
+  return (value: unknown, where: string): string[] => (validate(value) ? [] : problemsOf(validate.errors ?? [], where))
+}

@@ -1,0 +1,88 @@
+// A request can be wrong in its form, which the contract's schemas say, and in what only the rules of its resource know.
+// One answer tells of both, and does not complain about what merely follows from a member that is wrong already.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startInstallation, type TestInstallation } from '../installation.ts'
+
+let howdah: TestInstallation
+
+beforeAll(async () => {
+  howdah = await startInstallation()
+})
+
+afterAll(() => howdah?.stop())
+
+const any_service = 'nosuchid00'
+const past = '2020-01-01T00:00:00Z'
+
+test.each<[string, string, object, string[]]>([
+  [
+    'a create',
+    'services',
+    { name: ' ', environment_tag: 'TEST', cpu_millis: '1', region_code: 'moon', sync_replica_count: 2 },
+    ['/name', '/environment_tag', '/cpu_millis', '/region_code', '/sync_replica_count'],
+  ],
+  [
+    'a create with rules that the form of one member leaves open',
+    'services',
+    { name: 'x', cpu_millis: 500, memory_gbs: '3', replica_count: '1', sync_replica_count: 1 },
+    ['/cpu_millis', '/replica_count', '/memory_gbs'],
+  ],
+  [
+    'a fork',
+    `services/${any_service}/forkService`,
+    { fork_strategy: 'PITR', name: ' ', memory_gbs: '3' },
+    ['/name', '/memory_gbs', '/target_time'],
+  ],
+  [
+    'a fork to a moment, by no known strategy',
+    `services/${any_service}/forkService`,
+    { fork_strategy: 'THEN', target_time: past },
+    ['/fork_strategy'],
+  ],
+  [
+    'a replica set',
+    `services/${any_service}/replicaSets`,
+    { name: ' ', nodes: '11', cpu_millis: 500, memory_gbs: '3' },
+    ['/name', '/nodes', '/cpu_millis, /memory_gbs'],
+  ],
+  ['a VPC', 'vpcs', { name: ' ', cidr: '8.8.8.0/24', region_code: 'moon' }, ['/name', '/region_code', '/cidr']],
+  [
+    'a peering',
+    'vpcs/7/peerings',
+    { peer_account_id: '(own)', peer_region_code: '', peer_vpc_id: '7' },
+    ['/peer_region_code', '/peer_vpc_id'],
+  ],
+  ['a token', 'tokens', { name: ' ', expires_at: past }, ['/name', '/expires_at']],
+  [
+    'a series',
+    `services/${any_service}/metrics/series`,
+    { name: 'luck', from: '2026-01-02T00:00:00Z', to: past },
+    ['/name', '/to'],
+  ],
+  [
+    'a series from no time',
+    `services/${any_service}/metrics/series`,
+    { name: 'luck', from: 'yesterday', to: past },
+    ['/name', '/from'],
+  ],
+])('of %s one answer tells all that is wrong', async (_what, path, body, wrong) => {
+  const own = JSON.parse(JSON.stringify(body).replace('(own)', howdah.project_id))
+  expect(await problemsOf('POST', path, own)).toEqual(wrong)
+})
+
+test.each<[string, string, string[]]>([
+  [
+    'logs',
+    `services/${any_service}/logs?node=x&severities=LOUD&since=soon`,
+    ['query/node', 'query/since', 'query/severities'],
+  ],
+  ['the audit log', 'audit?limit=0&cursor=x', ['query/limit', 'query/cursor']],
+])('of a query for %s one answer tells all that is wrong', async (_what, path, wrong) => {
+  expect(await problemsOf('GET', path)).toEqual(wrong)
+})
+
+async function problemsOf(method: string, path: string, body?: object): Promise<string[] | undefined> {
+  const answer = await howdah.call(method, `/projects/${howdah.project_id}/${path}`, body)
+  expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+  return answer.body.details?.split('\n').map((line) => line.split(':')[0] ?? line)
+}
