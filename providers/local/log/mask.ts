@@ -18,7 +18,7 @@ export type LoggedTexts = {
 /** The same texts without passwords. */
 export function withoutPasswords(texts: LoggedTexts): LoggedTexts {
   const all = [texts.message, texts.detail, texts.context, texts.internal_query, texts.statement]
-  if (!all.some((text) => suspicious.test(text)) && texts.state_code !== syntax_error) return texts
+  if (!all.some((text) => text !== '' && suspicious.test(text)) && texts.state_code !== syntax_error) return texts
   const about_roles = [texts.statement, texts.internal_query].some((text) => sensitive.test(text))
   return {
     ...texts,
