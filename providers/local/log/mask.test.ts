@@ -68,6 +68,11 @@ test.each([
 test.each([
   [{ detail: `Parameters: $1 = 'bob', $2 = '${secret}'` }],
   [{ context: `PL/pgSQL function f() line 3 at PERFORM\nunnamed portal with parameters: $1 = '${secret}'` }],
+  [
+    {
+      context: `SQL statement "SELECT 1/0"\nPL/pgSQL function f() line 1\nportal "p" with parameters: $1 = '${secret}'`,
+    },
+  ],
   [{ context: `portal "p" parameter $2 = '${secret}'` }],
   [{ context: `SQL statement "alter role bob password '${secret}'"\nportal "p" with parameters: $1 = '${secret}'` }],
 ])('values bound to a statement are not shown: %j', (texts) => {

@@ -75,6 +75,9 @@ function maskStatement(statement: string, state_code: string): string {
 
 /** Sentences around which a statement may be quoted, such as a context: `SQL statement "alter role …"`. */
 function maskProse(text: string): string {
+  // Values bound to a statement are logged for who asks for it; any of them may be a password.
+  const parameters_at = text.search(/parameters?:? \$\d+ = /i)
+  if (parameters_at >= 0) return `${maskProse(text.slice(0, parameters_at))}${masked}`
   const statement_at = /\b(?:create|alter)\s+(?:role|user|group)\b|passw\w{0,64}\s*(?:=\s*)?(?:'|\$\w{0,64}\$)/i.exec(
     text,
   )?.index
@@ -86,9 +89,7 @@ function maskProse(text: string): string {
     const at = announcement.index + announcement[0].length
     return text.slice(0, at) + maskStatement(text.slice(at), '')
   }
-  // Values bound to a statement are logged for who asks for it; any of them may be a password.
-  const parameters_at = text.search(/parameters?:? \$\d+ = /i)
-  return maskConnections(parameters_at < 0 ? text : cutAt(text, parameters_at))
+  return maskConnections(text)
 }
 
 /** Connection strings, in both of their forms. */
