@@ -8,6 +8,7 @@ import type { PostgresInstallation } from './postgres/installation.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { LagReader } from './metric/lag-reader.ts'
+import type { LogWatch } from './log/log-watch.ts'
 import type { LogRetention } from './log/retention.ts'
 import type { NetworksHolder } from './vpc/holder.ts'
 import type { RoomWatch } from './room.ts'
@@ -29,6 +30,7 @@ export type LocalHost = {
   /** Sees to it that a copy of the template lies ready for the next service. Never fails: none depends on it. */
   spare(): Promise<void>
   log_retention: LogRetention
+  log_watch: LogWatch
   watch: Watch
   archive_watch: ArchiveWatch
   balance_watch: BalanceWatch

@@ -19,6 +19,7 @@ import { newJobs } from './jobs.ts'
 import { foldersOf, nobody, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
 import type { LocalHost } from './local-host.ts'
+import { newLogWatch } from './log/log-watch.ts'
 import { log_retention_default, type LogRetention } from './log/retention.ts'
 import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './log/logs.ts'
@@ -102,6 +103,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     close: async () => {
       host.watch.close()
       host.archive_watch.close()
+      host.log_watch.close()
       host.balance_watch.close()
       host.room_watch.close()
       await host.lag_reader.close()
@@ -140,6 +142,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
   const too_long = tooLongSentence(directory)
   if (too_long !== undefined) throw new Error(too_long)
   const effect = newEffect(options.effect)
+  const log_retention = options.log_retention ?? log_retention_default
   const as_root = process.getuid?.() === 0
   const folders = foldersOf(directory)
   await ensureFolders(effect, directory, as_root)
@@ -172,7 +175,8 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
         if (!isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
       })
     },
-    log_retention: options.log_retention ?? log_retention_default,
+    log_retention,
+    log_watch: newLogWatch(effect, log_retention),
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
     room_watch: newRoomWatch(directory),

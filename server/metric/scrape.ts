@@ -13,7 +13,7 @@ export function serveMetrics(app: FastifyInstance, token: string | undefined, te
 
 function refuseStranger(request: FastifyRequest, token: string | undefined): void {
   if (token === undefined) {
-    const forwarded = 'forwarded' in request.headers || 'x-forwarded-for' in request.headers
+    const forwarded = proxy_headers.some((name) => name in request.headers)
     if (isLoopback(request.raw.socket.remoteAddress) && !forwarded) return
     throw new Fault('FORBIDDEN', 'metrics are for this machine only; set --metrics-token to read them from elsewhere')
   }
@@ -21,6 +21,16 @@ function refuseStranger(request: FastifyRequest, token: string | undefined): voi
   if (given !== undefined && timingSafeEqual(hashOf(given), hashOf(token))) return
   throw new Fault('UNAUTHORIZED', 'send the metrics token in the header Authorization: Bearer <token>')
 }
+
+/** One that adds none of them cannot be told from a caller here. */
+const proxy_headers = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+] as const
 
 function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address)

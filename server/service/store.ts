@@ -153,10 +153,11 @@ export async function findService(sql: Sql, service_id: string): Promise<Service
 }
 
 export async function findServiceOfProject(sql: Sql, project_id: string, service_id: string) {
-  const rows = await sql.query<StoredRow>(`select ${columns} from services where service_id = $1 and project_id = $2`, [
-    service_id,
-    project_id,
-  ])
+  const rows = await sql.query<StoredRow>(
+    `select ${columns} from services where service_id = $1 and project_id = $2`,
+    [service_id, project_id],
+    'find service of project',
+  )
   return (await withSets(sql, rows))[0]
 }
 

@@ -192,9 +192,14 @@ test('no password appears, whoever sets it and however it fails', async () => {
     `alter role bob pasword '${secret}'`,
     `alter role bob password "${secret}"`,
     `alter role bob password '${secret}`,
+    `alter role bob pasword ${secret}`,
     `do $$ begin execute format('alter role bob password %L', '${secret}'); perform 1/0; end $$`,
+    `create function f(secret text) returns void language plpgsql as
+     $$ begin execute format('alter role bob password %L', secret); perform 1/0; end $$`,
+    `set log_parameter_max_length_on_error = -1`,
   ]
   for (const statement of statements) await client.query(statement).catch(() => undefined)
+  await client.query('select f($1)', [secret]).catch(() => undefined)
   await client.query(`select pg_sleep(1.1), 'password', $1::text`, [secret])
   await howdah.call('POST', `${howdah.services}/${service.service_id}/updatePassword`, { password: secret })
   await client.query(`do $$ begin raise log 'all has been said'; end $$`)
@@ -204,6 +209,7 @@ test('no password appears, whoever sets it and however it fails', async () => {
   // It cannot be guessed by searching either.
   expect((await read(`search=${secret.slice(0, 6)}`)).body.logs).toEqual([])
   expect(body.logs).toContain('statement: create role bob login password [masked]')
+  expect(body.logs.filter((message) => message.includes('portal with [masked]'))).toHaveLength(1)
   expect(body.logs.filter((message) => message.startsWith('duration: '))).toHaveLength(1)
 })
 

@@ -4,7 +4,9 @@ import { readdir, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { newLogWatch } from '#providers/local/log/log-watch.ts'
 import { ensureLogRetention, rotationMbOf } from '#providers/local/log/retention.ts'
+import { until } from '#test/until.ts'
 
 const mib = 1024 ** 2
 const effects: string[] = []
@@ -31,6 +33,17 @@ async function writeLog(at: number, mb: number, age_days = 0): Promise<void> {
 }
 
 const left = async () => (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted()
+
+test('what becomes too much between two looks goes too', async () => {
+  const watch = newLogWatch(effect, { days: 7, mb: 25 }, 10)
+  onTestFinished(() => watch.close())
+  for (const at of [1, 2]) await writeLog(at, 10)
+  await watch.ensureKept(folder)
+  expect(await left()).toHaveLength(2)
+  for (const at of [3, 4]) await writeLog(at, 10)
+  await until(async () => (await left()).length === 2)
+  expect(await left()).toEqual([`${nameOf(3)}.json`, `${nameOf(4)}.json`])
+})
 
 test('nothing goes while both limits are kept', async () => {
   for (const at of [1, 2, 3]) await writeLog(at, 10)

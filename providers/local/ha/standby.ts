@@ -10,7 +10,6 @@ import { ensureFile, ensureRemoved, isDiskFull, readIfThere } from '../effect.ts
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, listeningAt, noSpaceSentence, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { ensureLogRetention } from '../log/retention.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { ensureTimelineForgotten } from './promotion.ts'
 import { ensureReplicationRole, ensureSlot, ensureSlotGone, listSenders, type Sender } from './replication.ts'
@@ -73,7 +72,7 @@ const answer_ms_max = 1_000
 export async function ensureStandby(host: LocalHost, wish: StandbyWish): Promise<StandbySeen> {
   const place = listenedAt(wish)
   await ensureNodeHome(host.effect, place)
-  await ensureLogRetention(host.effect, place.log, host.log_retention)
+  await host.log_watch.ensureKept(place.log)
   const sender = await preparePrimary(host, wish)
   if (sender === 'unreachable') return seenAs('not_streaming', 'a replica waits until its primary serves')
   try {

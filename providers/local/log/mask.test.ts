@@ -1,5 +1,6 @@
 // No password gets through, in whatever part of an entry and however misspelt its statement; what is useful stays.
 import { describe, expect, test } from 'vitest'
+import { line_bytes_max } from './blocks.ts'
 import { type LoggedTexts, withoutPasswords } from './mask.ts'
 
 const secret = 'S3cr3t-Pa55'
@@ -57,9 +58,50 @@ test.each([
   [`ALTER ROLE bob PASSWORD ${secret}`, `syntax error at or near "${secret}"`],
   [`ALTER ROLE bob PASSWORD "${secret}"`, `syntax error at or near ""${secret}""`],
   [`ALTR ROLE bob PASWRD '${secret}'`, 'syntax error at or near "ALTR"'],
+  [`ALTER ROLE bob PASWORD ${secret}`, 'syntax error at or near "PASWORD"'],
+  [`create user "bob" LOGIN PASWORD "${secret}"`, 'syntax error at or near "PASWORD"'],
   [`ALTER RLE bob PASWRD '${secret}`, `unterminated quoted string at or near "'${secret}"`],
 ])('a syntax error in %s shows no part of it', (statement, message) => {
   expect(shown({ statement, message, state_code: '42601' })).not.toContain(secret)
+})
+
+test.each([
+  [{ detail: `Parameters: $1 = 'bob', $2 = '${secret}'` }],
+  [{ context: `PL/pgSQL function f() line 3 at PERFORM\nunnamed portal with parameters: $1 = '${secret}'` }],
+  [
+    {
+      context: `SQL statement "SELECT 1/0"\nPL/pgSQL function f() line 1\nportal "p" with parameters: $1 = '${secret}'`,
+    },
+  ],
+  [{ context: `portal "p" parameter $2 = '${secret}'` }],
+  [{ context: `SQL statement "alter role bob password '${secret}'"\nportal "p" with parameters: $1 = '${secret}'` }],
+])('values bound to a statement are not shown: %j', (texts) => {
+  expect(shown({ statement: 'select f($1, $2)', ...texts })).not.toContain(secret)
+})
+
+test.each([
+  `could not connect: postgres://bob:${secret}@h/db`,
+  `could not connect: postgres://bob:p@${secret}@h/db`,
+  `could not connect: postgres://h/db?user=bob&password=${secret}&x=y`,
+  `invalid option in "host=h sslpassword=${secret}"`,
+  `invalid option in "host=h password = '${secret} it\\'s'"`,
+])('%s has no password any more', (message) => {
+  expect(shown({ message })).not.toContain(secret)
+  expect(shown({ detail: message })).not.toContain(secret)
+})
+
+describe('no text is slow to look through', () => {
+  // As long as a line may be; some patterns would need minutes for it if they looked at a part of it again and again.
+  const pieces = ['://', '://a:', '://a:b@', 'passw', 'passwd ', `passwd='`, 'passwd$', 'at or near "', 'at or near "E']
+  const more = ['create role ', 'alter ', ' ', '$a', 'SQL statement "', 'statement: ', 'identified ', '\\', `'`]
+  test.each([...pieces, ...more])('%j again and again', (piece) => {
+    const text = `user ${piece.repeat(line_bytes_max / piece.length)}`
+    for (const state_code of ['', '42601']) {
+      for (const field of ['message', 'context', 'statement']) {
+        expect(shown({ [field]: text, state_code })).toMatch(/^user|^an error/)
+      }
+    }
+  })
 })
 
 test('a role statement is still seen to be one', () => {

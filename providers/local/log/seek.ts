@@ -1,5 +1,5 @@
 // Finds the place of a moment in a log file by halving: entries lie in the order of their times, or nearly so. It reads
-// a few kilobytes at some twenty places, whatever the size of the file.
+// a few kilobytes at some twenty places, whatever the size of the file; and where a line is very long, none of it twice.
 import { readSync } from 'node:fs'
 import { timeAt } from './entry.ts'
 
@@ -17,7 +17,8 @@ export function seekTime(fd: number, size: number, time_ms: number): { offset: n
   let found_at = size
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const found = firstEntryFrom(fd, buffer, middle, size)
+    // What starts at or after `high` has been looked at.
+    const found = firstEntryBetween(fd, buffer, middle, high, size)
     if (found !== undefined && found.time_ms < time_ms) {
       low = found.start + 1
     } else {
@@ -28,17 +29,18 @@ export function seekTime(fd: number, size: number, time_ms: number): { offset: n
   return { offset: found_at, earlier: low > 0 }
 }
 
-/** The first line that starts at or after this byte and has a time. */
-function firstEntryFrom(fd: number, buffer: Buffer, offset: number, size: number) {
+/** The first line with a time that starts at or after the first byte and before the second. */
+function firstEntryBetween(fd: number, buffer: Buffer, first: number, before: number, size: number) {
   // A line starts at 0 and after every line break.
-  let at = Math.max(0, offset - 1)
-  let at_line_start = offset === 0
-  while (at < size) {
+  let at = Math.max(0, first - 1)
+  let at_line_start = first === 0
+  while (at < before) {
     const bytesRead = readSync(fd, buffer, 0, buffer.length, at)
     if (bytesRead === 0) return undefined
     const bytes = buffer.subarray(0, bytesRead)
     let line = at_line_start ? 0 : bytes.indexOf(line_break) + 1
     while (at_line_start || line > 0) {
+      if (at + line >= before) return undefined
       // Too close to the end of what was read: look again from there.
       if (line + time_bytes > bytes.length && at + bytes.length < size) break
       at_line_start = false

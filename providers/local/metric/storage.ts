@@ -25,6 +25,16 @@ export async function storageOf(data: string): Promise<number> {
   return bytes
 }
 
+/** When the newest part of the WAL was written: whatever changes the data, but for unlogged tables, goes there first. */
+export function lastWrittenOf(data: string): number {
+  const folder = join(data, 'pg_wal')
+  let written_ms = 0
+  for (const { name } of entriesOf(folder)) {
+    written_ms = Math.max(written_ms, lstatSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
+  }
+  return written_ms
+}
+
 /** What vanishes meanwhile takes nothing. */
 function entriesOf(folder: string) {
   try {

@@ -1,6 +1,6 @@
 // What the processes of a service use: from its control groups where it has them, else summed over its processes. Only
 // reads small files of the kernel, synchronously: each is there in microseconds, and a thread for each would cost more.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Hierarchy } from '../limits.ts'
 
@@ -11,8 +11,9 @@ export type Usage = { cpu_ns: number; memory_bytes: number }
 export function usageOfGroup(hierarchy: Hierarchy, service_id: string): Usage | undefined {
   const read = (directory: string, file: string) => readOrNothing(join(directory, service_id, file))
   const { cpu, memory } = hierarchy.directories
+  // Most services lack some of the groups that are asked for, and a failed read is dear.
+  if (!existsSync(join(cpu, service_id))) return undefined
   if (hierarchy.version === 2) {
-    // First, because most services lack some of the groups that are asked for: then nothing else is read.
     const used = read(cpu, 'cpu.stat')
     if (used === '') return undefined
     const inactive = fieldOf(read(memory, 'memory.stat'), 'inactive_file')

@@ -12,7 +12,6 @@ import { findHold } from '../snapshot/hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { ensureLogRetention } from '../log/retention.ts'
 import { ensureMasterRole } from '../postgres/master-role.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade, listPlaces } from '../ha/nodes.ts'
 import { ensurePoolerGone, ensureResumed } from '../pooler/pooler.ts'
@@ -92,7 +91,7 @@ async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedServi
   const installation = await findInstallation(host, place, wanted)
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
   await ensureHome(host.effect, place)
-  await ensureLogRetention(host.effect, place.log, host.log_retention)
+  await host.log_watch.ensureKept(place.log)
   const [hashes] = await together(
     ensureFiles(host, place, wanted, installation),
     ensureDataDirectory(host.effect, place, () => host.template(installation)),

@@ -1,0 +1,48 @@
+// Keeps the logs of this host within their bounds between two looks, which are minutes apart: a service that logs as fast as
+// it can would fill the disk meanwhile. A folder is listed only when a file in it has begun or gone, so what does not
+// rotate costs next to nothing. A folder that is gone is forgotten.
+import { statSync } from 'node:fs'
+import type { Effect } from '../effect.ts'
+import { ensureLogRetention, type LogRetention } from './retention.ts'
+
+export type LogWatch = {
+  /** Removes what is too old or too much, now and from now on. */
+  ensureKept(folder: string): Promise<void>
+  close(): void
+}
+
+const look_every_ms_default = 10_000
+/** Times of files are as coarse as that, with a margin. */
+const clock_tick_ms_max = 1_000
+
+export function newLogWatch(effect: Effect, retention: LogRetention, look_every_ms = look_every_ms_default): LogWatch {
+  const changed_ms = new Map<string, number>()
+
+  const ensureKept = async (folder: string) => {
+    const now_ms = changedAt(folder) ?? 0
+    // Before the listing, so that what changes after it is seen next time; another change at the same tick of the clock too.
+    changed_ms.set(folder, now_ms < Date.now() - clock_tick_ms_max ? now_ms : 0)
+    await ensureLogRetention(effect, folder, retention)
+  }
+  const look = async () => {
+    for (const [folder, before_ms] of changed_ms) {
+      const now_ms = changedAt(folder)
+      if (now_ms === undefined) changed_ms.delete(folder)
+      // One that fails here fails again in the next look at its service, and is told then.
+      else if (now_ms !== before_ms) await ensureKept(folder).catch(() => undefined)
+    }
+  }
+  const timer = setInterval(() => void look(), look_every_ms).unref()
+
+  return {
+    ensureKept,
+    close() {
+      clearInterval(timer)
+      changed_ms.clear()
+    },
+  }
+}
+
+function changedAt(folder: string): number | undefined {
+  return statSync(folder, { throwIfNoEntry: false })?.mtimeMs
+}
