@@ -33,14 +33,38 @@ export type Limits = {
   remove(service_id: string): Promise<void>
 }
 
-/** Finds out by doing: makes a group, limits it, runs a process in it and removes it. */
+/**
+ * Finds out by doing: makes a group, limits it, runs a process in it and removes it. At the top of the hierarchy, which is
+ * root's, or else at the uppermost of the groups around this process that was delegated to its user.
+ */
 export async function openLimits(installation_id: string): Promise<Limits> {
   assertId(installation_id)
-  const mounts = parseCgroupMounts(await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''))
-  const controllers = mounts.v2 ? await readFile(join(mounts.v2, 'cgroup.controllers'), 'utf8').catch(() => '') : ''
-  const hierarchy = hierarchyOf(mounts, controllers, `howdah-${installation_id}`)
-  if (!hierarchy) return noLimits('this host has no cpu and memory control groups mounted')
-  const limits = limitsIn(hierarchy)
+  const mounted = parseCgroupMounts(await readOrNothing('/proc/self/mountinfo'))
+  const around = mounted.v2 === undefined ? [] : groupsAround(mounted.v2, await readOrNothing('/proc/self/cgroup'))
+  let reason = 'this host has no cpu and memory control groups mounted'
+  for (const mounts of around.length === 0 ? [mounted] : around.map((v2) => ({ ...mounted, v2 }))) {
+    const controllers = mounts.v2 ? await readOrNothing(join(mounts.v2, 'cgroup.controllers')) : ''
+    const hierarchy = hierarchyOf(mounts, controllers, `howdah-${installation_id}`)
+    if (!hierarchy) continue
+    const limits = limitsIn(hierarchy)
+    const failure = await tryOut(limits, hierarchy)
+    if (failure === undefined) return limits
+    reason = `control groups cannot be used (${failure})`
+    if (hierarchy.version === 1) break
+  }
+  return noLimits(reason)
+}
+
+/** From the top down: where version 2 is mounted, and each group of it that /proc/self/cgroup says this process is in. */
+export function groupsAround(mount: string, memberships: string): string[] {
+  const names = /^0::\/(.*)$/m.exec(memberships)?.[1]?.split('/').filter(Boolean) ?? []
+  // A process that was moved out of its cgroup namespace is in none of the groups that it sees.
+  if (names.includes('..')) return [mount]
+  return [mount, ...names.map((_, index) => join(mount, ...names.slice(0, index + 1)))]
+}
+
+/** Why not, or undefined. */
+async function tryOut(limits: Limits, hierarchy: Hierarchy): Promise<string | undefined> {
   const probe_id = `probe-${process.pid}-${randomBytes(4).toString('hex')}`
   try {
     await removeOldProbes(hierarchy)
@@ -48,11 +72,10 @@ export async function openLimits(installation_id: string): Promise<Limits> {
     const run_as = process.getuid?.() === 0 ? nobody : undefined
     const [program = '', ...args] = limits.wrap(probe_id, ['/bin/true'], run_as).command
     await promisify(execFile)(program, args, { env: {} })
-    await limits.remove(probe_id)
-    return limits
+    return await limits.remove(probe_id).then(() => undefined)
   } catch (error) {
     await limits.remove(probe_id).catch(() => undefined)
-    return noLimits(`control groups cannot be used (${firstLine(error)})`)
+    return firstLine(error)
   }
 }
 
@@ -169,7 +192,7 @@ function limitsIn(hierarchy: Hierarchy): Limits {
 
 function noLimits(reason: string): Limits {
   return {
-    description: `CPU and memory limits are not enforced, because ${reason}; run the server as root on a host with writable control groups to have them enforced.`,
+    description: `CPU and memory limits are not enforced, because ${reason}; to have them enforced run the server as root on a host with writable control groups, or as a unit of the user's own systemd.`,
     enforced: false,
     wrap: (_, command, run_as) => ({ command: [...command], ...run_as }),
     ensure: async () => undefined,
@@ -243,6 +266,10 @@ function quote(word: string): string {
 
 function firstLine(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+}
+
+async function readOrNothing(path: string): Promise<string> {
+  return await readFile(path, 'utf8').catch(() => '')
 }
 
 function isCode(error: unknown, code: string): boolean {

@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
-import { controlsOf, hierarchyOf, openLimits, parseCgroupMounts } from '#providers/local/limits.ts'
+import { controlsOf, groupsAround, hierarchyOf, openLimits, parseCgroupMounts } from '#providers/local/limits.ts'
 import { until } from '#test/until.ts'
 
 const v1_only = `23 1 0:5 / / rw - ext4 /dev/vda rw
@@ -43,6 +43,19 @@ describe('where groups are made', () => {
 })
 
 test.each([
+  ['at the top', '0::/\n', ['/cg']],
+  [
+    'in a unit',
+    '5:memory:/x\n0::/user.slice/howdah.service\n',
+    ['/cg', '/cg/user.slice', '/cg/user.slice/howdah.service'],
+  ],
+  ['outside of what it sees', '0::/../../init.scope\n', ['/cg']],
+  ['in no group of version 2', '5:memory:/x\n', ['/cg']],
+])('the groups around a process that is %s, from the top down', (_, memberships, groups) => {
+  expect(groupsAround('/cg', memberships)).toEqual(groups)
+})
+
+test.each([
   [2, { cpu_millis: 500, memory_gbs: 2 }, 'cpu.weight=100 cpu.max=50000 100000 memory.max=2147483648'],
   [2, { cpu_millis: 32_000, memory_gbs: 128 }, 'cpu.weight=100 cpu.max=3200000 100000 memory.max=137438953472'],
   [2, 'starting', 'cpu.weight=100 cpu.max=max 100000 memory.max=max'],
@@ -66,9 +79,7 @@ const installation_id = `test-${randomBytes(6).toString('hex')}`
 const service_id = 'a1b2c3d4e5'
 const limits = await openLimits(installation_id)
 const why = limits.enforced ? '' : ` (skipped: ${limits.description})`
-const mounts = parseCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
-const controllers = mounts.v2 ? readFileSync(`${mounts.v2}/cgroup.controllers`, 'utf8') : ''
-const hierarchy = hierarchyOf(mounts, controllers, `howdah-${installation_id}`)
+const { hierarchy } = limits
 const children: ChildProcess[] = []
 
 afterEach(async () => {
@@ -133,6 +144,14 @@ test.skipIf(why)(`limits follow the size while a process runs, up, down and away
   expect(controls().join(' ')).not.toContain(`${8 * 1024 ** 3}`)
   await limits.ensure(service_id, { cpu_millis: 500, memory_gbs: 2 })
   expect(controls()).toEqual(small)
+})
+
+test.skipIf(why)(`a process that wants more CPU than its size has is held back${why}`, async () => {
+  await limits.ensure(service_id, { cpu_millis: 50, memory_gbs: 2 })
+  const [program = '', ...args] = limits.wrap(service_id, ['/bin/sh', '-c', 'while :; do :; done'], undefined).command
+  children.push(spawn(program, args))
+  const file = `${hierarchy?.directories.cpu}/${service_id}/cpu.stat`
+  await until(() => /^nr_throttled [1-9]/m.test(readFileSync(file, 'utf8')))
 })
 
 test.skipIf(why)(
