@@ -53,7 +53,8 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       const wanted = wantedOf(row, subject.snapshots)
       const needed = wanted.deleted ? await needOf(db, row) : undefined
       // Nobody waits for it but those who watch. What fails here fails again when the look is written down.
-      const noted = wanted.deleted ? undefined : saveFirstLook(db, service_id).catch(() => undefined)
+      const first = row.state === 'unknown' && !wanted.deleted
+      const noted = first ? saveFirstLook(db, service_id).catch(() => undefined) : undefined
       const seen = await provider.applyService(needed === undefined ? wanted : { ...wanted, deleted: false })
       await noted
       return reconciledOf(context, subject, { ...seen, ...needed })
