@@ -2,10 +2,12 @@
 import { mkdir, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { placeOf } from '#providers/local/layout.ts'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import type { Primary } from '#providers/local/ha/primary.ts'
+import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { as_root, ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -77,8 +79,13 @@ test('a node that was lost on its way to be the primary follows the next one as 
   expect(kinds).toContain('elected')
   expect(kinds).not.toContain('replica')
   expect((await primaryOf(ha)).node).not.toBe(lost)
-  expect(await standbysOf(provider, wanted)).toMatchObject({ [`node_${lost}`]: 'streaming' })
   expect(await wordsOf(ha)).toBe('before')
+  const written = await ask(provider, wanted, `insert into kept values ('after') returning pg_current_wal_insert_lsn()`)
+  const following = `select count(*) from pg_stat_replication
+    where application_name = 'node_${lost}' and replay_lsn >= '${written}'`
+  await until(async () => (await ask(provider, wanted, following)) === '1', {
+    what: `node ${lost} replays what is written`,
+  })
 })
 
 test('what a primary wrote and had sent to nobody is not lost with it either, when its data is still there', async () => {
@@ -183,6 +190,25 @@ test('when everything ended at once, as by a reboot, the primary stays the one t
   expect(await happeningsUntilSettled(ha)).not.toContain('elected')
   expect(await primaryOf(ha)).toEqual({})
   expect(await wordsOf(ha)).toBe('kept')
+})
+
+test('the archive goes on at a node that is the primary again, past what others have archived meanwhile', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  for (const lost of [0, 1]) {
+    await ask(provider, wanted, `insert into kept values ('kept')`)
+    process.kill(await nodePid(world, wanted, lost), 'SIGKILL')
+    await happeningsUntilSettled(ha)
+  }
+  const { service_id, endpoint } = wanted
+  const place = placeOf(world.directory, service_id, endpoint.port, as_root)
+  const last = await withSuperuser(place, {}, async (client) => {
+    const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_switch_wal()) as name')
+    // It hands in what nobody seems to know of.
+    await client.query('checkpoint')
+    return rows[0]?.name ?? ''
+  })
+  await until(async () => (await readdir(place.archive)).includes(last), { what: `${last} is archived` })
 })
 
 /** Whoever forgot to collect it: a process without a command line has ended. */
