@@ -2,12 +2,10 @@
 import { mkdir, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeOf } from '#providers/local/layout.ts'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import type { Primary } from '#providers/local/ha/primary.ts'
-import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { as_root, ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -190,25 +188,6 @@ test('when everything ended at once, as by a reboot, the primary stays the one t
   expect(await happeningsUntilSettled(ha)).not.toContain('elected')
   expect(await primaryOf(ha)).toEqual({})
   expect(await wordsOf(ha)).toBe('kept')
-})
-
-test('the archive goes on at a node that is the primary again, past what others have archived meanwhile', async () => {
-  const ha = await newHa(1, 1)
-  const { world, provider, wanted } = ha
-  for (const lost of [0, 1]) {
-    await ask(provider, wanted, `insert into kept values ('kept')`)
-    process.kill(await nodePid(world, wanted, lost), 'SIGKILL')
-    await happeningsUntilSettled(ha)
-  }
-  const { service_id, endpoint } = wanted
-  const place = placeOf(world.directory, service_id, endpoint.port, as_root)
-  const last = await withSuperuser(place, {}, async (client) => {
-    const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_switch_wal()) as name')
-    // It hands in what nobody seems to know of.
-    await client.query('checkpoint')
-    return rows[0]?.name ?? ''
-  })
-  await until(async () => (await readdir(place.archive)).includes(last), { what: `${last} is archived` })
 })
 
 /** Whoever forgot to collect it: a process without a command line has ended. */

@@ -12,7 +12,7 @@ export type LagReader = {
   close(): Promise<void>
 }
 
-type Session = { client: pg.Client; connected: Promise<void>; idle: NodeJS.Timeout }
+type Session = { client: pg.Client; connected: Promise<unknown>; idle: NodeJS.Timeout }
 
 const answer_ms_max = 2_000
 /** Nobody asks any more: of a service without standbys, or because others do. */
