@@ -64,14 +64,6 @@ export function newWatch(): Watch {
     if (gone.length > 0) setTimers()
     for (const key of gone) tell(key)
   }
-  const lookForStopped = () => {
-    for (const [key, one] of tracked) {
-      if (!isUrgent(one)) continue
-      const before = one.stopped
-      one.stopped = isStopped(one.pid)
-      if (one.stopped && !before) tell(key)
-    }
-  }
   const ask = (key: string, one: Tracked) => {
     const isTracked = () => tracked.get(key) === one
     // A death is told once, by whoever sees it first.
@@ -80,7 +72,7 @@ export function newWatch(): Watch {
   const timers = [
     newTimer(() => {
       look(() => true)
-      lookForStopped()
+      for (const key of newlyStopped(tracked)) tell(key)
     }, look_every_ms),
     newTimer(() => look(isUrgent), look_urgently_every_ms),
     newTimer(() => tracked.forEach((one, key) => ask(key, one)), ask_every_ms),
@@ -111,6 +103,18 @@ export function newWatch(): Watch {
       setTimers()
     },
   }
+}
+
+/** Of those whose place somebody can take: who was not stopped when this was last asked. */
+function newlyStopped(tracked: ReadonlyMap<string, Tracked>): string[] {
+  const keys: string[] = []
+  for (const [key, one] of tracked) {
+    if (!isUrgent(one)) continue
+    const before = one.stopped
+    one.stopped = isStopped(one.pid)
+    if (one.stopped && !before) keys.push(key)
+  }
+  return keys
 }
 
 /** Asks it, and keeps the connection by which it answered until it has answered by the next. */

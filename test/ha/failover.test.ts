@@ -77,8 +77,13 @@ test('a node that was lost on its way to be the primary follows the next one as 
   expect(kinds).toContain('elected')
   expect(kinds).not.toContain('replica')
   expect((await primaryOf(ha)).node).not.toBe(lost)
-  expect(await standbysOf(provider, wanted)).toMatchObject({ [`node_${lost}`]: 'streaming' })
   expect(await wordsOf(ha)).toBe('before')
+  const written = await ask(provider, wanted, `insert into kept values ('after') returning pg_current_wal_insert_lsn()`)
+  const following = `select count(*) from pg_stat_replication
+    where application_name = 'node_${lost}' and replay_lsn >= '${written}'`
+  await until(async () => (await ask(provider, wanted, following)) === '1', {
+    what: `node ${lost} replays what is written`,
+  })
 })
 
 test('what a primary wrote and had sent to nobody is not lost with it either, when its data is still there', async () => {

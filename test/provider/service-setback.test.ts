@@ -1,5 +1,5 @@
 // What a provider says and does when the world is not ready: a crash, a port in use, a full disk, a slow stop.
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -92,6 +92,36 @@ test('a lock of its socket that names a stranger, or nobody, does not keep a ser
     expect(await provider.applyService(wanted)).toMatchObject({ state: 'serving', settled: true })
   }
 })
+
+test('a server that is killed before it is ready is started again soon', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  await settle(provider, { ...wanted, power: 'off' })
+  const data = join(world.directory, 'services', wanted.service_id, 'data')
+  // A pipe into which nobody writes: whoever reads its settings from it comes no further.
+  const pipe = join(data, 'postgresql.auto.conf')
+  await rm(pipe)
+  execFileSync('mkfifo', ['-m', '666', pipe])
+  const looked = provider.applyService(wanted)
+  process.kill(await until(() => findByWord(data), { what: 'it is being started' }), 'SIGKILL')
+  const seen = await looked
+  expect(seen).toMatchObject({ state: 'not_serving', waiting_for: 'PostgreSQL was killed while it started' })
+  expect(seen.look_again_seconds).toBeLessThan(1)
+  await rm(pipe)
+  expect((await settle(provider, wanted)).state).toBe('serving')
+})
+
+/** The process with this word in its command line. */
+async function findByWord(word: string): Promise<number | undefined> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  for (const pid of pids) {
+    const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+    if (words.includes(word) && words[0]?.endsWith('/postgres')) return Number(pid)
+  }
+  return undefined
+}
 
 test('a damaged certificate and changed settings are made good', async () => {
   const world = await newWorld()

@@ -12,7 +12,7 @@ export type LagReader = {
   close(): Promise<void>
 }
 
-type Session = { client: pg.Client; connected: Promise<void>; idle: NodeJS.Timeout }
+type Session = { client: pg.Client; connected: Promise<unknown>; idle: NodeJS.Timeout }
 
 const answer_ms_max = 2_000
 /** Nobody asks any more: of a service without standbys, or because others do. */
@@ -20,6 +20,7 @@ const idle_ms_max = 30_000
 
 export function newLagReader(): LagReader {
   const sessions = new Map<string, Session>()
+  let closed = false
   const end = async (key: string, session: Session) => {
     if (sessions.get(key) === session) sessions.delete(key)
     clearTimeout(session.idle)
@@ -35,6 +36,7 @@ export function newLagReader(): LagReader {
   }
   return {
     async read(primary) {
+      if (closed) throw new Error('nobody asks any more')
       const key = `${primary.service_sockets}/${primary.port}`
       const session = sessions.get(key) ?? open(key, primary)
       session.idle.refresh()
@@ -47,6 +49,7 @@ export function newLagReader(): LagReader {
       }
     },
     close: async () => {
+      closed = true
       await Promise.all([...sessions].map(([key, session]) => end(key, session)))
     },
   }

@@ -24,6 +24,7 @@ export type Postmaster = {
 export type Found = { postmaster: Postmaster | undefined; died: boolean }
 
 export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
+export const killed_at_start = 'PostgreSQL was killed while it started'
 
 const look_every_ms = 3
 const start_wait_ms = 6_000
@@ -69,6 +70,7 @@ export async function startPostmaster(
   const postmaster = await readyPostmaster(place, ended)
   if (postmaster) return postmaster
   if (!ended()) return still_starting
+  if (child.signalCode === 'SIGKILL') return killed_at_start
   return `PostgreSQL did not start: ${broken?.message ?? (await startFailure(place, started_at))}`
 }
 

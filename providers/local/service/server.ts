@@ -11,6 +11,7 @@ import {
   ensureReloaded,
   ensureStopped,
   findPostmaster,
+  killed_at_start,
   readyPostmaster,
   startPostmaster,
   still_starting,
@@ -20,6 +21,9 @@ import {
 import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
 import { look_again_soon_seconds, setback, type Seen } from './seen.ts'
 import { ensureStandbysRisen } from '../ha/standbys.ts'
+
+/** Nobody has watched it yet, and nothing says that the next one does not start. */
+const look_again_when_killed_seconds = 0.2
 
 export type Start = Hashes & { installation: PostgresInstallation }
 
@@ -95,5 +99,6 @@ async function startHere(
   if (died && begun) {
     happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
   }
-  return typeof started === 'string' ? setback('not_serving', started) : started
+  if (typeof started !== 'string') return started
+  return setback('not_serving', started, started === killed_at_start ? look_again_when_killed_seconds : undefined)
 }
