@@ -1,8 +1,10 @@
 // What a service uses, by provider calls on real PostgreSQL: in its control groups where there are, and by its processes.
 import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { storageOf } from '#providers/local/metric/storage.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { lastWrittenOf, storageOf } from '#providers/local/metric/storage.ts'
 import { usageOfProcesses } from '#providers/local/metric/usage.ts'
 import { until } from '#test/until.ts'
 import { loginTo, newWanted, postmasterPid, settle, useWorlds } from './service-fixture.ts'
@@ -43,6 +45,25 @@ test('a service is measured from its start to its stop, and what it does shows',
 
   await settle(provider, { ...wanted, power: 'off' })
   expect((await provider.metrics([wanted])).size).toBe(0)
+})
+
+test('that something was written is seen by the WAL, and nothing else is', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'howdah-data-'))
+  onTestFinished(() => rmSync(data, { recursive: true, force: true }))
+  expect(lastWrittenOf(data)).toBe(0)
+  mkdirSync(join(data, 'pg_wal'))
+  for (const [name, second] of [
+    ['000000010000000000000001', 20],
+    ['000000010000000000000002', 10],
+  ] as const) {
+    writeFileSync(join(data, 'pg_wal', name), '')
+    utimesSync(join(data, 'pg_wal', name), second, second)
+  }
+  expect(lastWrittenOf(data)).toBe(20_000)
+  writeFileSync(join(data, 'elsewhere'), '')
+  expect(lastWrittenOf(data)).toBe(20_000)
+  utimesSync(join(data, 'pg_wal', '000000010000000000000002'), 30, 30)
+  expect(lastWrittenOf(data)).toBe(30_000)
 })
 
 test('storage is what du says', async () => {

@@ -25,13 +25,17 @@ export const text_labels = {
 export function timeAt(bytes: Buffer, start: number): number | undefined {
   if (start + time_start.length > bytes.length) return undefined
   for (let at = 0; at < time_start.length; at += 1) {
-    const [byte = 0, like = 0] = [bytes[start + at], time_start[at]]
-    if (like === digit_zero ? byte < digit_zero || byte > digit_zero + 9 : byte !== like) return undefined
+    const byte = bytes[start + at] ?? 0
+    if (time_start[at] === digit_zero ? byte < digit_zero || byte > digit_zero + 9 : byte !== time_start[at]) {
+      return undefined
+    }
   }
   const from = start + time_prefix.length
   const year = 100 * twoDigitsAt(bytes, from) + twoDigitsAt(bytes, from + 2)
-  const [month, day] = [twoDigitsAt(bytes, from + 5), twoDigitsAt(bytes, from + 8)]
-  const [hour, minute] = [twoDigitsAt(bytes, from + 11), twoDigitsAt(bytes, from + 14)]
+  const month = twoDigitsAt(bytes, from + 5)
+  const day = twoDigitsAt(bytes, from + 8)
+  const hour = twoDigitsAt(bytes, from + 11)
+  const minute = twoDigitsAt(bytes, from + 14)
   const second = twoDigitsAt(bytes, from + 17)
   if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59) return undefined
   const ms = 10 * twoDigitsAt(bytes, from + 20) + digitAt(bytes, from + 22)

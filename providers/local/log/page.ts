@@ -88,7 +88,8 @@ async function collectFile(part: Part, query: PageQuery, scan: Scan, pool: Scann
       continue
     }
     for (const [start, end] of scan.lines(block).toReversed()) {
-      const [at, length] = [block.base + start, end - start]
+      const at = block.base + start
+      const length = end - start
       if (length > line_bytes_max) {
         if (await collectLong(part, at, at + length, query, scan, harvest)) return true
         continue

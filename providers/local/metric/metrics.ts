@@ -73,13 +73,13 @@ export function newMeter(host: MeterHost) {
 
 /** Processor and memory now; undefined when the service does not run. */
 function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: Memory | undefined): Memory | undefined {
-  const [primary, ...others] = nodes
+  const [primary, ...standbys] = nodes
   const postmaster = postmasterOf(primary)
   if (postmaster === undefined) return undefined
   const { pid, port = primary.port } = postmaster
   const all = [
     usageOf(host, primary, pid),
-    ...others.map((place) => usageOf(host, place, postmasterOf(place)?.pid)),
+    ...standbys.map((place) => usageOf(host, place, postmasterOf(place)?.pid)),
     usageOfPooler(host, primary),
   ]
   const used = all.filter((one) => one !== undefined)
