@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync } from 
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { possibleParents } from './control-groups.ts'
 import { removeNetworks } from './networks.ts'
 import { until } from './until.ts'
 
@@ -78,9 +79,7 @@ function listProcesses(data_dir: string): Process[] {
 }
 
 function removeControlGroups(installation_id: string): void {
-  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
-  for (const line of mounts.filter((line) => / - cgroup2? /.test(line))) {
-    const parent = join(line.split(' ')[4] ?? '', `howdah-${installation_id}`)
+  for (const parent of possibleParents(installation_id)) {
     for (const entry of entriesOf(parent))
       if (entry.isDirectory()) unlessGone(() => removeFolder(join(parent, entry.name)))
     unlessGone(() => removeFolder(parent))

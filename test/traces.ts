@@ -2,6 +2,7 @@
 // without asking the server. The crash tests compare it with what should be there.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { possibleParents } from './control-groups.ts'
 
 /**
  * Everything that should not be there when exactly these services exist: traces of other services, unfinished
@@ -99,11 +100,7 @@ function isGivenUp(name: string): boolean {
 
 function listControlGroups(data_dir: string): string[] {
   const installation_id = readFileSync(join(data_dir, 'installation-id'), 'utf8').trim()
-  return readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .filter((line) => / - cgroup2? /.test(line))
-    .map((line) => join(line.split(' ')[4] ?? '', `howdah-${installation_id}`))
-    .flatMap((parent) => foldersIn(parent).map((name) => join(parent, name)))
+  return possibleParents(installation_id).flatMap((parent) => foldersIn(parent).map((name) => join(parent, name)))
 }
 
 const listPids = () => namesIn('/proc').map(Number).filter(Number.isInteger)

@@ -35,7 +35,9 @@ export type Limits = {
 
 /**
  * Finds out by doing: makes a group, limits it, runs a process in it and removes it. At the top of the hierarchy, which is
- * root's, or else at the uppermost of the groups around this process that was delegated to its user.
+ * root's, or else at the uppermost of the groups around this process that was delegated to its user. If that is the one with
+ * the process itself, the kernel refuses. The process does not step aside: systemd could not start it there again while
+ * databases run.
  */
 export async function openLimits(installation_id: string): Promise<Limits> {
   assertId(installation_id)
