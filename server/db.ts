@@ -37,6 +37,8 @@ export function openDb(url: string): Db {
   })
   // An idle connection that breaks is dropped by the pool; the next query opens another one.
   pool.on('error', () => undefined)
+  // One may break at any moment, also before it was asked anything: the event alone must not end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   const listeners: Listener[] = []
   return {
     query: (text, values, name) => run(pool, text, values, name),

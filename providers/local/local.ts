@@ -32,6 +32,7 @@ import { freePort } from './postgres/port.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
 import { newRoomWatch } from './room.ts'
+import { ensureWrites } from './service/writes.ts'
 import { ensureSpare } from './postgres/spare.ts'
 import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
 import { newNetworksHolder } from './vpc/holder.ts'
@@ -67,6 +68,8 @@ const gib = 1024 ** 3
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
   const host = await openHost(options)
   const scanners = newScannerPool()
+  // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
+  host.room_watch.onChange((place) => void ensureWrites(host, place).catch(() => undefined))
   // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
   const prepared = prepareTemplates(host).catch((error: unknown) =>
     options.log({ err: error }, 'template not prepared'),
@@ -91,7 +94,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.archive_watch.onStall(onChange)
       host.jobs.onEnd(onChange)
       host.balance_watch.onMissing(onChange)
-      host.room_watch.onChange(onChange)
+      host.room_watch.onChange(({ service_id }) => onChange(service_id))
       host.vpc_watch.onServiceChange(onChange)
     },
     networkRefusal: () => host.networkRefusal(),

@@ -2,6 +2,7 @@
 // file. So copies stop first, as if the disk were full; and when less is left than they leave, services serve reads only
 // until there is space again.
 import { statfsSync } from 'node:fs'
+import type { Place } from './layout.ts'
 
 const mib = 1024 ** 2
 /** What is left for a few seconds of writes, until they are refused, and for what logins and statistics write after that. */
@@ -25,16 +26,16 @@ export function requireRoom(folder: string): void {
 export type RoomWatch = {
   /** Since when too little space is left to write. */
   lowSince(): Date | undefined
-  /** Whom to tell of a change. */
-  track(service_id: string): void
+  /** A service whose primary runs there: changes are told of it. */
+  track(place: Place): void
   forget(service_id: string): void
-  onChange(callback: (service_id: string) => void): void
+  onChange(callback: (place: Place) => void): void
   close(): void
 }
 
 export function newRoomWatch(folder: string): RoomWatch {
-  const tracked = new Set<string>()
-  const callbacks: ((service_id: string) => void)[] = []
+  const tracked = new Map<string, Place>()
+  const callbacks: ((place: Place) => void)[] = []
   let low_since: Date | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -44,12 +45,12 @@ export function newRoomWatch(folder: string): RoomWatch {
     timer = setTimeout(look, free < plenty_bytes ? look_every_ms.scarce : look_every_ms.plenty).unref()
     if (low === (low_since !== undefined)) return
     low_since = low ? new Date() : undefined
-    for (const service_id of tracked) for (const callback of callbacks) callback(service_id)
+    for (const place of tracked.values()) for (const callback of callbacks) callback(place)
   }
   look()
   return {
     lowSince: () => low_since,
-    track: (service_id) => void tracked.add(service_id),
+    track: (place) => void tracked.set(place.service_id, place),
     forget: (service_id) => void tracked.delete(service_id),
     onChange: (callback) => void callbacks.push(callback),
     close: () => clearTimeout(timer),

@@ -2,12 +2,12 @@
 // Returned are hashes of all they say: a server that was started with other settings must be started anew, while the rest
 // it can read again as it runs.
 import { X509Certificate } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
 import { hasArchiveModule } from '../wal/archive.ts'
 import { ensureFile, readIfThere, statIfThere } from '../effect.ts'
 import type { PostgresInstallation } from './installation.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { ensureWritesSetting } from '../service/writes.ts'
 import { rotationMbOf } from '../log/retention.ts'
 import type { Hashes } from './process.ts'
 import { hashOf, hbaOf, identOf, settingsOf, type SettingsWish } from './settings.ts'
@@ -40,6 +40,17 @@ export async function ensureServerFiles(
   }
   await ensureWritesSetting(host, place)
   return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place, !wish.following) }
+}
+
+/** Whether there is space to write, as PostgreSQL reads it. */
+export async function ensureWritesSetting({ effect, room_watch }: LocalHost, place: Place): Promise<void> {
+  const text = `default_transaction_read_only = ${room_watch.lowSince() ? 'on ' : 'off'}\n`
+  const before = await readIfThere(place.writes)
+  if (before?.length !== text.length) return await ensureFile(effect, 'writes', place.writes, text, place.owner)
+  if (before === text) return
+  // In place, with as many bytes: a disk without space has none for a second file either.
+  await effect('writes: change')
+  await writeFile(place.writes, text, { flag: 'r+' })
 }
 
 /** Of what the files say right now. Whom commits wait for matters to a primary only: whoever takes over starts anew. */

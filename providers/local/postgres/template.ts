@@ -15,7 +15,7 @@ import { foldersOf, master_database, master_role, nobody } from '../layout.ts'
 const template_format = 3
 /**
  * Half of PostgreSQL's own. Every snapshot and every fork leaves files early and begins new ones: of a small database those
- * are most of what a fork takes. Still smaller ones cost commits, because each is flushed three times when it is archived.
+ * are most of what a fork takes. Still smaller ones are more to archive, each with flushes of its own.
  */
 export const wal_segment_mb = 8
 const build_timeout_ms = 120_000

@@ -152,8 +152,7 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   host.deaths_told.delete(place.service_id)
   try {
     watch(host, place, wanted, postmaster)
-    const low_since = host.room_watch.lowSince()
-    if (low_since) await ensureWritersStopped(host.effect, place, low_since)
+    await ensureWritersStopped(host, place)
     await ensureReplayForgotten(host.effect, place)
     // After a failover commits may be waiting for replicas, and those come first.
     if (!promoted) await beginSnapshot(host, place, wanted)
@@ -178,7 +177,7 @@ function watch(host: LocalHost, place: Place, { ha }: WantedService, { pid }: Po
   )
   host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
   host.archive_watch.track(place)
-  host.room_watch.track(place.service_id)
+  host.room_watch.track(place)
 }
 
 async function ensureFiles(

@@ -1,24 +1,24 @@
 // Where too little space is left, a service refuses writes: whoever begins a transaction finds it read-only, by a setting, and
 // who was writing already is interrupted. A transaction that asks to write by itself, to make room, is let.
-import { writeFile } from 'node:fs/promises'
-import { ensureFile, readIfThere, type Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
+import { ensureWritesSetting, findFilesHash } from '../postgres/files.ts'
+import { ensureReloaded, findPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 
-/** As PostgreSQL reads it. */
-export async function ensureWritesSetting({ effect, room_watch }: LocalHost, place: Place): Promise<void> {
-  const text = `default_transaction_read_only = ${room_watch.lowSince() ? 'on ' : 'off'}\n`
-  const before = await readIfThere(place.writes)
-  if (before?.length !== text.length) return await ensureFile(effect, 'writes', place.writes, text, place.owner)
-  if (before === text) return
-  // In place, with as many bytes: a disk without space has none for a second file either.
-  await effect('writes: change')
-  await writeFile(place.writes, text, { flag: 'r+' })
+/** At once for one that runs, whatever else is being done to it. */
+export async function ensureWrites(host: LocalHost, place: Place): Promise<void> {
+  await ensureWritesSetting(host, place)
+  const { postmaster } = await findPostmaster(place)
+  if (!postmaster?.ready) return
+  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place, true))
+  await ensureWritersStopped(host, place)
 }
 
 /** One statement can fill a disk. */
-export async function ensureWritersStopped(effect: Effect, place: Place, low_since: Date): Promise<void> {
+export async function ensureWritersStopped({ effect, room_watch }: LocalHost, place: Place): Promise<void> {
+  const low_since = room_watch.lowSince()
+  if (!low_since) return
   await effect('writers: interrupt')
   await withSuperuser(place, {}, (client) =>
     client.query(
