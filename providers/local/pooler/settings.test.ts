@@ -52,6 +52,7 @@ test('both databases are pools of the one database, each in its own way, and not
       'max_client_conn = 693',
       'auth_type = scram-sha-256',
       'client_tls_sslmode = require',
+      "client_tls_ca_file = /it's here/local/services/abcdefghij/server.pem",
       "auth_file = /it's here/local/services/abcdefghij/pooler.users",
     ]),
   )

@@ -94,6 +94,8 @@ function valuesOf({ listen, place, files, max_connections, version }: PoolerSett
     client_tls_sslmode: 'require',
     client_tls_cert_file: place.certificate,
     client_tls_key_file: place.certificate,
+    // Certificates of clients are not asked for; but without a file of its own it wants the host's, and not every host has one.
+    client_tls_ca_file: place.certificate,
     client_tls_protocols: 'secure',
     max_client_conn: session_clients + transaction_clients,
     // One role has no more than this in both databases together.

@@ -42,12 +42,16 @@ export async function ensureServerFiles(
   return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place, !wish.following) }
 }
 
-/** Whether there is space to write, as PostgreSQL reads it. */
+/**
+ * Whether there is space to write, as PostgreSQL reads it. With the time of the change, so that no two texts are the same: on a
+ * full disk nobody can note that the server has read one.
+ */
 export async function ensureWritesSetting({ effect, room_watch }: LocalHost, place: Place): Promise<void> {
-  const text = `default_transaction_read_only = ${room_watch.lowSince() ? 'on ' : 'off'}\n`
+  const setting = `default_transaction_read_only = ${room_watch.lowSince() ? 'on ' : 'off'}`
   const before = await readIfThere(place.writes)
+  if (before?.startsWith(setting)) return
+  const text = `${setting} # since ${new Date().toISOString()}\n`
   if (before?.length !== text.length) return await ensureFile(effect, 'writes', place.writes, text, place.owner)
-  if (before === text) return
   // In place, with as many bytes: a disk without space has none for a second file either.
   await effect('writes: change')
   await writeFile(place.writes, text, { flag: 'r+' })
