@@ -30,7 +30,7 @@ await inPlace(5, async ({ folder, description, runs, gb }) => {
   })
   if (sharesBlocks(folder) && idle.length > 1) figures.push(growthWithSize(gb, idle))
   say('archiving')
-  figures.push(await archiveCost(folder, runs))
+  figures.push(...(await archiveCost(folder, runs)))
   printFigures(`fork, ${runs} runs on ${description}`, figures)
 })
 

@@ -113,6 +113,7 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
       return body.logs
     }
     await raise('before', 10)
+    await familyOf(howdah).untilSnapshot(service)
     fill(ballast)
     await raise('lost', 1_000)
     expect(await logs('search=before')).toHaveLength(10)

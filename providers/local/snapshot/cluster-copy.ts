@@ -13,8 +13,8 @@ import type { Effect } from '../effect.ts'
 import type { Owner, Place } from '../layout.ts'
 import { copyLiveFile } from './live-file.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { copySegment, findWal, listWal } from '../wal/wal-copy.ts'
-import { findPath, firstGap, onPath } from '../wal/timeline.ts'
+import { copySegment, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
+import { firstGap, onPath } from '../wal/timeline.ts'
 import { isHistory, listSegments, segmentNameOf, timelineOf, type Segment } from '../wal/wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
@@ -43,7 +43,7 @@ type CopyWish = {
   passable?: boolean
   /** To whom the copy is given, before anybody runs as that user; absent: it stays ours. */
   owner?: Owner | undefined
-  /** What there is time for while the server makes its checkpoint. */
+  /** What there is time for while others work. */
   meanwhile?: () => Promise<unknown>
 }
 
@@ -57,24 +57,28 @@ export async function copyRunning(
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
-    await effect('copy: begin backup')
-    await Promise.all([client.query(`select pg_backup_start('howdah', true)`), meanwhile?.()])
-    await effect('copy: files')
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
     const wary = { tolerate_missing: true, leave_room: true, signal: either }
-    const bytes = await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
+    const copyFiles = async () => {
+      await client.query(`select pg_backup_start('howdah', true)`)
+      await effect('copy: files')
+      return await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
+    }
+    await effect('copy: begin backup')
+    const [bytes] = await Promise.all([copyFiles(), meanwhile?.()])
     await copyControl(place.data, to)
     const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')
-    const { rows } = await client.query<Stop & { label: string }>(
+    const stopping = client.query<Stop & { label: string }>(
       `select labelfile as label, pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position
        from pg_backup_stop(false)`,
     )
+    const [from, { rows }] = await Promise.all([findWal(place), stopping])
     const [stop] = rows
     const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
-    const wal_bytes = await copyWal(effect, place, to, start_wal_file, stop)
+    const wal_bytes = await copyWal(effect, from, to, start_wal_file, stop)
     await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
     if (owner) await giveAdded(to, owner)
     const size_bytes = bytes + wal_bytes
@@ -104,7 +108,7 @@ export async function copyStopped(effect: Effect, place: Place, to: string, sign
   await effect('copy: files')
   // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
   const bytes = await copyTree(place.data, to, { skip: isLeftOut, tolerate_missing: true, leave_room: true, signal })
-  const wal_bytes = await copyWal(effect, place, to, start_wal_file, undefined)
+  const wal_bytes = await copyWal(effect, await findWal(place), to, start_wal_file, undefined)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
 }
 
@@ -119,11 +123,10 @@ function isLeftOut(path: string): boolean {
 }
 
 /** No slot keeps the WAL of the copy: nothing leaves the WAL folder before it is archived, and there it is found as well. */
-async function copyWal(effect: Effect, place: Place, to: string, first: string, stop: Stop | undefined) {
-  const [from, pg_wal] = [await findWal(place), join(to, 'pg_wal')]
-  const path = await findPath(place.data, [from.pg_wal, from.archive])
-  const needed = onPath(await listWal(from, first, stop?.last), path)
-  const gap = firstGap(needed, first, path)
+async function copyWal(effect: Effect, from: Wal, to: string, first: string, stop: Stop | undefined) {
+  const pg_wal = join(to, 'pg_wal')
+  const needed = onPath(await listWal(from, first, stop?.last), from.path)
+  const gap = firstGap(needed, first, from.path)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
   await effect('copy: WAL')
   const cloning = { possible: true }

@@ -2,13 +2,13 @@
 // PostgreSQL. Blocks are shared where the file system can.
 // 1. It ends: Node's own copyFile goes round for ever when its source shrinks under it.
 // 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
-import { closeSync, constants, copyFileSync, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 
 /** Remembered over one tree, so that a file system without cloning is asked once. */
 export type Cloning = { possible: boolean }
 
-/** Up to here a file is copied at one go: the detour through other threads would cost more. */
+/** Up to here a file is read and written at one go: the detour through other threads would cost more. */
 const small_bytes_max = 128 * 1024
 /** Larger ones are no faster, and what a copy leaves behind for the garbage collector stays with the process as holes. */
 const chunk_bytes = 256 * 1024
@@ -20,7 +20,7 @@ export type Seen = { size: number; mode: number }
 
 /**
  * `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was.
- * The copy may have the file's mode. A small file is copied when this returns.
+ * The copy may have the file's mode. What costs next to nothing is done when this returns.
  */
 export function copyLiveFile(real_path: string, target: string, cloning: Cloning): Seen | Promise<Seen> {
   const source = openSync(real_path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -29,11 +29,11 @@ export function copyLiveFile(real_path: string, target: string, cloning: Cloning
     // A file whose last name was removed a moment ago shows as such, which is the same to us as gone.
     const seen = fstatSync(source)
     if (readlinkSync(pathOf(source)) !== real_path || !seen.isFile()) throw gone(real_path)
-    if (seen.size <= small_bytes_max) {
-      copySmall(source, target, cloning)
+    if (seen.size === 0 || (seen.size <= small_bytes_max && !cloning.possible)) {
+      copySmall(source, target, seen)
       return seen
     }
-    copying = copyLarge(source, target, cloning).then(() => seen)
+    copying = copyElsewhere(source, target, seen, cloning).then(() => seen)
     return copying.finally(() => closeSync(source))
   } finally {
     if (!copying) closeSync(source)
@@ -42,19 +42,13 @@ export function copyLiveFile(real_path: string, target: string, cloning: Cloning
 
 const pathOf = (file: number) => `/proc/self/fd/${file}`
 
-function copySmall(source: number, target: string, cloning: Cloning): void {
-  if (cloning.possible) {
-    try {
-      copyFileSync(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
-      return
-    } catch (error) {
-      giveUpCloning(cloning, error)
-    }
-  }
-  writeFileSync(target, scratch.subarray(0, readSync(source, scratch)), { mode: 0o600 })
+function copySmall(source: number, target: string, { size }: Seen): void {
+  const bytes = size === 0 ? 0 : readSync(source, scratch)
+  writeFileSync(target, scratch.subarray(0, bytes), { mode: 0o600 })
 }
 
-async function copyLarge(source: number, target: string, cloning: Cloning): Promise<void> {
+/** In other threads: to share the blocks of a file is work for the kernel, and cores are there to be used. */
+async function copyElsewhere(source: number, target: string, seen: Seen, cloning: Cloning): Promise<void> {
   if (cloning.possible) {
     try {
       await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
@@ -63,7 +57,8 @@ async function copyLarge(source: number, target: string, cloning: Cloning): Prom
       giveUpCloning(cloning, error)
     }
   }
-  await copyInChunks(source, target)
+  if (seen.size <= small_bytes_max) copySmall(source, target, seen)
+  else await copyInChunks(source, target)
 }
 
 function giveUpCloning(cloning: Cloning, error: unknown): void {

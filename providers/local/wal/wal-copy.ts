@@ -5,14 +5,16 @@ import { join } from 'node:path'
 import { errorCode, statIfThere } from '../effect.ts'
 import type { Place } from '../layout.ts'
 import { copyLiveFile, type Cloning } from '../snapshot/live-file.ts'
+import { findPath, type Path } from './timeline.ts'
 import { listSegments, type Segment } from './wal.ts'
 
-/** Both without links on the way. */
-export type Wal = { pg_wal: string; archive: string }
+/** Both without links on the way; `path`: which of what lies there counts. */
+export type Wal = { pg_wal: string; archive: string; path: Path }
 
 export async function findWal(place: Place): Promise<Wal> {
   const [data, archive] = await Promise.all([realpath(place.data), realpath(place.archive)])
-  return { pg_wal: join(data, 'pg_wal'), archive }
+  const pg_wal = join(data, 'pg_wal')
+  return { pg_wal, archive, path: await findPath(place.data, [pg_wal, archive]) }
 }
 
 /** From the first place on, to the last when it is given; oldest first, of every timeline. */
