@@ -24,7 +24,8 @@ export async function floorFork(parent: Parent, folder: string): Promise<number>
         await client.query(`select pg_backup_start('floor', true)`)
         await execute('cp', ['-a', '--reflink=auto', join(parent.home, 'data'), copy.data])
         const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
-        await execute('cp', ['-a', '--reflink=auto', join(parent.home, 'data', 'pg_wal'), copy.data])
+        // Where the archive stands is noted there too, by files that come and go.
+        await execute('sh', ['-c', `cp -a --reflink=auto ${join(parent.home, 'data', 'pg_wal')} ${copy.data} || true`])
         await execute('sh', ['-c', `rm -rf ${copy.data}/postmaster.* ${copy.data}/pg_replslot/*`])
         writeOwned(copy, 'backup_label', rows[0]?.labelfile ?? '')
         writeOwned(copy, 'postgresql.auto.conf', '')

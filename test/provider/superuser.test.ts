@@ -1,7 +1,10 @@
 // The control plane's own sessions at a service end, whatever the server does meanwhile: a look that waited for one would
 // never come to the point of replacing a primary that stands still.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { placeOf } from '#providers/local/layout.ts'
+import { StandsStill } from '#providers/local/postgres/standstill.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { as_root, newWanted, settle, useWorlds } from './service-fixture.ts'
 
@@ -26,3 +29,28 @@ test('a session whose server stands still is left, not waited for', async () => 
     process.kill(stopped, 'SIGCONT')
   }
 }, 30_000)
+
+test('whoever speaks with a server that was stopped is told so, also by a look, and it serves again when it goes on', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const postmaster = Number.parseInt(readFileSync(join(place.data, 'postmaster.pid'), 'utf8'))
+  const backends: number[] = []
+  const asking = withSuperuser(place, { statement_timeout_ms: 600_000 }, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    backends.push(...rows.map(({ pid }) => pid))
+    for (const pid of [postmaster, ...backends]) process.kill(pid, 'SIGSTOP')
+    await client.query('select 1')
+  })
+  try {
+    await expect(asking).rejects.toThrow(StandsStill)
+    await expect(withSuperuser(place, {}, (client) => client.query('select 1'))).rejects.toThrow(StandsStill)
+    const seen = await provider.applyService(wanted)
+    expect(seen).toMatchObject({ state: 'not_serving', settled: false, waiting_for: new StandsStill().message })
+  } finally {
+    for (const pid of [postmaster, ...backends]) process.kill(pid, 'SIGCONT')
+  }
+  await settle(provider, wanted)
+}, 60_000)

@@ -8,7 +8,13 @@ import { connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../../provider.ts'
 import { master_database, master_role } from '../layout.ts'
 
-export type ProbeWish = { endpoint: Endpoint; authority_pem: string; password_verifier: string }
+export type ProbeWish = {
+  endpoint: Endpoint
+  authority_pem: string
+  password_verifier: string
+  /** Aborted when nobody can expect an answer any more. */
+  given_up?: AbortSignal
+}
 
 /** `other_password`: it serves, but not with the verifier that is wanted. */
 export type Probe = { result: 'ok' } | { result: 'other_password' } | { result: 'failed'; reason: string }
@@ -22,12 +28,13 @@ const answer_bytes_max = 16_384
 /** `dial`: how the server is reached where it cannot be reached from here. */
 export async function probe(wish: ProbeWish, dial: (endpoint: Endpoint) => Duplex = connectPlain): Promise<Probe> {
   const sockets: Duplex[] = []
-  const expiry = AbortSignal.timeout(timeout_ms)
+  const late = AbortSignal.timeout(timeout_ms)
+  const expiry = wish.given_up ? AbortSignal.any([late, wish.given_up]) : late
   try {
     const first = await exchange(wish, dial, sockets, expiry)
     return first === firstMessageOf(wish.password_verifier) ? { result: 'ok' } : { result: 'other_password' }
   } catch (error) {
-    return { result: 'failed', reason: expiry.aborted ? `no answer within ${timeout_ms / 1000} s` : messageOf(error) }
+    return { result: 'failed', reason: late.aborted ? `no answer within ${timeout_ms / 1000} s` : messageOf(error) }
   } finally {
     for (const socket of sockets.toReversed()) socket.destroy()
   }

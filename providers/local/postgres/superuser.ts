@@ -2,6 +2,7 @@
 // operating-system user may be. Nothing it says reaches the server's log: a statement may hold a verifier.
 import pg from 'pg'
 import type { Place } from '../layout.ts'
+import { unlessStill } from './standstill.ts'
 
 export type SessionOptions = { database?: string; statement_timeout_ms?: number; connect_timeout_ms?: number }
 
@@ -16,8 +17,11 @@ export async function withSuperuser<T>(
 ): Promise<T> {
   const client = newSession(place, options)
   try {
-    await client.connect()
-    return await work(client)
+    return await unlessStill(place, async (still) => {
+      still.addEventListener('abort', () => client.connection.stream.destroy())
+      await client.connect()
+      return await work(client)
+    })
   } finally {
     // The server takes leave by itself, and nobody needs to see it.
     void endSession(client)

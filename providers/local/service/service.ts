@@ -31,6 +31,7 @@ import { ensureLimits, ensureRunning, type Start } from './server.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
+import { StandsStill, unlessStill } from '../postgres/standstill.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
 import { nodeName } from '../ha/synchronous.ts'
@@ -57,6 +58,9 @@ async function observe(host: LocalHost, own: Place, wanted: WantedService): Prom
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), happenings, snapshots: [] }
   await beginEarly(host, place, wanted)
   const looked = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
+    // Where another node can take its place, that is for the next look, which is next.
+    const replaceable = (wanted.ha?.replica_count ?? 0) > 0
+    if (error instanceof StandsStill) return setback('not_serving', error.message, replaceable ? 0 : undefined)
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(place), noSpaceSentence(host.directory))
   })
@@ -83,8 +87,11 @@ async function beginEarly(host: LocalHost, place: Place, wanted: WantedService):
 async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
   if (wanted.source && !(await statIfThere(place.data))) {
     await ensureHome(host.effect, place)
-    // Costs some computing, for which there is time while the parent's server works.
-    const meanwhile = () => ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
+    // There is time for it while the data is copied. Should that need another version, it is written once more.
+    const meanwhile = async () => {
+      const likely = await findInstallation(host, place, wanted)
+      if (typeof likely !== 'string') await ensureFiles(host, place, wanted, likely)
+    }
     const waiting = await ensureForked(host, place, wanted.source, meanwhile)
     if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
   }
@@ -204,7 +211,7 @@ async function ensureLogin(
   const { network, password_verifier } = wanted
   const endpoint = listenOf(wanted)
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const probed = () => probeAt(host, network, wish)
+  const probed = () => unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up }))
   let login = isKnown(host, wanted, postmaster) ? await probed() : undefined
   if (login?.result !== 'ok') {
     await ensureMasterRole(host.effect, place, wanted)
