@@ -13,6 +13,8 @@ const stretch_bytes_min = 256 * 1024
 const stretch_bytes_max = 8 * 1024 ** 2
 /** Where more is found, a page may be complete soon: then no further than needed. */
 const places_few = 100
+/** They do not end in the order in which they began, and no thread is to wait for us. */
+const stretches_per_thread = 4
 const window_bytes = 64 * 1024
 const line_break = 10
 
@@ -41,8 +43,7 @@ async function* placesBackwards({ fd, low, high }: Range, signs: readonly Sign[]
   let stretch_bytes = stretch_bytes_min
   try {
     for (;;) {
-      // One more than there are threads, so that none of them has to wait for us.
-      while (end > low && under_way.length <= pool.threads) {
+      while (end > low && under_way.length < stretches_per_thread * pool.threads) {
         // Towards the start ever less, so that all threads are done with the file at the same time.
         const share_bytes = Math.max(stretch_bytes_min, Math.ceil((end - low) / pool.threads))
         const from = Math.max(low, end - Math.min(stretch_bytes, share_bytes))
