@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import { line_bytes_max } from '#providers/local/log/blocks.ts'
 import { newScannerPool } from '#providers/local/log/scanner-pool.ts'
 import { exactSign, newSearch } from '#providers/local/log/search.ts'
-import { signedLines } from '#providers/local/log/signed-lines.ts'
+import { newPace, signedLines } from '#providers/local/log/signed-lines.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'howdah-signed-'))
 const pool = newScannerPool()
@@ -54,7 +54,7 @@ test('whoever stops early leaves nothing that reads a closed file', async () => 
 test('a file that cannot be read fails the search, and the next one works', async () => {
   writeFileSync(path, 'a sign\n')
   const fd = openSync(folder, 'r')
-  const lines = signedLines({ fd, low: 0, high: 1_000 }, newSearch(['sign']).signs, pool)
+  const lines = signedLines({ fd, low: 0, high: 1_000 }, newSearch(['sign']).signs, pool, newPace())
   await expect(lines.next()).rejects.toThrow('EISDIR')
   closeSync(fd)
   expect(await found()).toEqual(['a sign'])
@@ -75,7 +75,7 @@ async function found(count = Infinity): Promise<string[]> {
   const signs = [...newSearch(['sign']).signs, exactSign('mark')]
   const texts: string[] = []
   try {
-    for await (const line of signedLines({ fd, low: 0, high: whole.length }, signs, pool)) {
+    for await (const line of signedLines({ fd, low: 0, high: whole.length }, signs, pool, newPace())) {
       texts.push(
         line.kind === 'lines'
           ? line.bytes.toString('latin1', line.from, line.to - 1)

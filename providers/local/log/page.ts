@@ -12,7 +12,7 @@ import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './file
 import { newScan, type Scan } from './scan.ts'
 import type { ScannerPool } from './scanner-pool.ts'
 import { seekTime } from './seek.ts'
-import { signedLines } from './signed-lines.ts'
+import { newPace, type Pace, signedLines } from './signed-lines.ts'
 
 export type NodeLog = { folder: string; uid: number | undefined; node: number }
 
@@ -29,7 +29,7 @@ const head_bytes = 64 * 1024
 const disorder_ms = 1_000
 
 /** What has been found so far. `reached`: where the next page goes on, once that is known. */
-type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: Place | undefined }
+type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: Place | undefined; pace: Pace }
 type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; place: Place }
 
 export async function readPage(
@@ -39,7 +39,7 @@ export async function readPage(
   pool: ScannerPool,
 ): Promise<Page> {
   const scan = newScan(query)
-  const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
+  const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined, pace: newPace() }
   let newer = ''
   for (const name of listLogFiles(log.folder)) {
     if (after !== undefined && name > after.file) continue
@@ -81,7 +81,9 @@ type Part = { file: LogFile; name: string; node: number; low: number; high: numb
 /** True when the page is complete. */
 async function collectFile(part: Part, query: PageQuery, scan: Scan, pool: ScannerPool, harvest: Harvest) {
   const range = { fd: part.file.fd, low: part.low, high: part.high }
-  const blocks = scan.signs.length > 0 ? signedLines(range, scan.signs, pool) : blocksBackwards(range, page_block_bytes)
+  const { signs } = scan
+  const blocks =
+    signs.length > 0 ? signedLines(range, signs, pool, harvest.pace) : blocksBackwards(range, page_block_bytes)
   for await (const block of blocks) {
     if (block.kind === 'long line') {
       if (await collectLong(part, block.start, block.end, query, scan, harvest)) return true

@@ -7,6 +7,9 @@ import { readAt } from './files.ts'
 import type { ScannerPool } from './scanner-pool.ts'
 import type { Sign } from './search.ts'
 
+/** How far a thread looks at a time. It goes from file to file: what was rare in one is rare in the next. */
+export type Pace = { stretch_bytes: number }
+
 /** As much as a page has, in case that every line has a sign. */
 const stretch_bytes_min = 256 * 1024
 /** So much that asking a thread costs little beside what it does. */
@@ -18,14 +21,17 @@ const stretches_per_thread = 4
 const window_bytes = 64 * 1024
 const line_break = 10
 
+export const newPace = (): Pace => ({ stretch_bytes: stretch_bytes_min })
+
 export async function* signedLines(
   range: Range,
   signs: readonly Sign[],
   pool: ScannerPool,
+  pace: Pace,
 ): AsyncGenerator<Lines | LongLine> {
   const lineAround = newLineFinder(range)
   let line_start = Infinity
-  for await (const places of placesBackwards(range, signs, pool)) {
+  for await (const places of placesBackwards(range, signs, pool, pace)) {
     for (const place of places.toReversed()) {
       if (place >= line_start) continue
       const line = await lineAround(place)
@@ -36,17 +42,16 @@ export async function* signedLines(
 }
 
 /** Stretch by stretch; within one in the order of the file. */
-async function* placesBackwards({ fd, low, high }: Range, signs: readonly Sign[], pool: ScannerPool) {
+async function* placesBackwards({ fd, low, high }: Range, signs: readonly Sign[], pool: ScannerPool, pace: Pace) {
   const sign_bytes_max = Math.max(...signs.map(({ values }) => values.length))
   const under_way: Promise<number[]>[] = []
   let end = high
-  let stretch_bytes = stretch_bytes_min
   try {
     for (;;) {
       while (end > low && under_way.length < stretches_per_thread * pool.threads) {
         // Towards the start ever less, so that all threads are done with the file at the same time.
         const share_bytes = Math.max(stretch_bytes_min, Math.ceil((end - low) / pool.threads))
-        const from = Math.max(low, end - Math.min(stretch_bytes, share_bytes))
+        const from = Math.max(low, end - Math.min(pace.stretch_bytes, share_bytes))
         // A sign that starts before the end may reach beyond it.
         const found = pool.find({ fd, from, to: Math.min(high, end + sign_bytes_max - 1), signs })
         // Whoever stops early does not wait for the rest; a failure is met by whoever waits.
@@ -56,7 +61,8 @@ async function* placesBackwards({ fd, low, high }: Range, signs: readonly Sign[]
       }
       const places = await under_way.shift()
       if (places === undefined) return
-      stretch_bytes = places.length > places_few ? stretch_bytes_min : Math.min(2 * stretch_bytes, stretch_bytes_max)
+      const more_bytes = Math.min(2 * pace.stretch_bytes, stretch_bytes_max)
+      pace.stretch_bytes = places.length > places_few ? stretch_bytes_min : more_bytes
       yield places
     }
   } finally {
