@@ -12,6 +12,7 @@ import {
   listSnapshots,
   listSnapshotsInUse,
   removeSnapshots,
+  saveLeftBehind,
   saveSnapshotDeleted,
   saveTaken,
   type SnapshotRow,
@@ -37,16 +38,16 @@ export async function saveSnapshots(tx: Sql, { row, snapshots, seen, policy, now
         await insertEvent(tx, row.service_id, 'snapshot', `snapshot ${known.snapshot_id} taken`)
       progress = true
     }
+    if (snapshot.state === 'complete' && (snapshot.left_behind ?? false) !== known.left_behind) {
+      await saveLeftBehind(tx, known.snapshot_id, snapshot.left_behind ?? false)
+    }
     if (snapshot.state === 'absent' && known.deleted_at !== null) await removeSnapshots(tx, [known.snapshot_id])
   }
-  const left_behind = seen.snapshots.flatMap((one) =>
-    'left_behind' in one && one.left_behind ? [one.snapshot_id] : [],
-  )
-  if (row.deleted_at === null && row.settled_generation > 0) await saveSchedule(tx, row, { left_behind, policy, now })
+  if (row.deleted_at === null && row.settled_generation > 0) await saveSchedule(tx, row, { policy, now })
   return progress
 }
 
-type Schedule = { left_behind: readonly string[]; policy: SnapshotPolicy; now: Date }
+type Schedule = { policy: SnapshotPolicy; now: Date }
 
 async function saveSchedule(tx: Sql, { service_id, power }: ServiceRow, schedule: Schedule) {
   const rows = await listSnapshots(tx, service_id)

@@ -1,6 +1,6 @@
 // When a snapshot is due and which ones go, as a table: also after a failover that left some of them behind.
 import { expect, test } from 'vitest'
-import { expiredSnapshots, snapshotIsDue } from './rules.ts'
+import { expiredSnapshots, restorableOf, snapshotIsDue, sourceSnapshot } from './rules.ts'
 import type { SnapshotRow } from './store.ts'
 
 const day_ms = 86_400_000
@@ -8,7 +8,7 @@ const now = new Date('2026-03-10T12:00:00Z')
 const policy = { interval_seconds: 86_400, kept: 2 }
 
 /** Taken so many days ago, which is its name too. */
-const rowOf = (age_days: number, kind: SnapshotRow['kind'] = 'scheduled'): SnapshotRow => {
+const rowOf = (age_days: number, kind: SnapshotRow['kind'] = 'scheduled', left_behind = false): SnapshotRow => {
   const at = new Date(now.getTime() - age_days * day_ms)
   return {
     snapshot_id: `${age_days}`,
@@ -18,10 +18,13 @@ const rowOf = (age_days: number, kind: SnapshotRow['kind'] = 'scheduled'): Snaps
     deleted_at: null,
     taken_at: at,
     size_bytes: 1,
+    left_behind,
   }
 }
 
-test.each([
+type Case = { what: string; rows: number[]; left_behind: string[]; in_use: string[]; gone: string[] }
+
+test.each<Case>([
   { what: 'the oldest beyond the number kept', rows: [0, 1, 2, 3], left_behind: [], in_use: [], gone: ['2', '3'] },
   { what: 'none that is in use', rows: [0, 1, 2, 3], left_behind: [], in_use: ['2'], gone: ['3'] },
   { what: 'none for one that was left behind', rows: [0, 1, 2], left_behind: ['1'], in_use: [], gone: [] },
@@ -39,31 +42,42 @@ test.each([
     in_use: [],
     gone: [],
   },
-])('of the scheduled ones goes: $what', ({ rows, left_behind, in_use, gone }) => {
-  expect(
-    expiredSnapshots(
-      rows.map((age) => rowOf(age)),
-      { in_use, left_behind, policy },
-    ),
-  ).toEqual(gone)
-})
+] satisfies { what: string; rows: number[]; left_behind: string[]; in_use: string[]; gone: string[] }[])(
+  'of the scheduled ones goes: $what',
+  ({ rows, left_behind, in_use, gone }) => {
+    expect(
+      expiredSnapshots(
+        rows.map((age) => rowOf(age, 'scheduled', left_behind.includes(`${age}`))),
+        { in_use, policy },
+      ),
+    ).toEqual(gone)
+  },
+)
 
 test('one by hand neither goes nor counts, and the private one of a fork goes when the fork is made', () => {
   const rows = [rowOf(0), rowOf(1, 'manual'), rowOf(2), rowOf(3, 'fork'), rowOf(4, 'fork')]
-  expect(expiredSnapshots(rows, { in_use: ['4'], left_behind: [], policy })).toEqual(['3'])
+  expect(expiredSnapshots(rows, { in_use: ['4'], policy })).toEqual(['3'])
 })
 
 test('the newest complete one that leads somewhere stays, however few are kept', () => {
-  const rows = [rowOf(0), rowOf(1), rowOf(2)]
+  const rows = [rowOf(0, 'scheduled', true), rowOf(1), rowOf(2)]
   const none = { ...policy, kept: 0 }
-  expect(expiredSnapshots(rows, { in_use: [], left_behind: ['0'], policy: none })).toEqual(['0', '2'])
+  expect(expiredSnapshots(rows, { in_use: [], policy: none })).toEqual(['0', '2'])
 })
 
 test.each([
-  { what: 'older than the interval', rows: [rowOf(1)], left_behind: [], due: true },
-  { what: 'younger', rows: [rowOf(0.5), rowOf(2)], left_behind: [], due: false },
-  { what: 'younger, but left behind', rows: [rowOf(0.5), rowOf(2)], left_behind: ['0.5'], due: true },
-  { what: 'younger, but by hand', rows: [rowOf(0.5, 'manual')], left_behind: [], due: true },
-])('whether a snapshot is due when the newest is $what: $due', ({ rows, left_behind, due }) => {
-  expect(snapshotIsDue(rows, { left_behind, policy, now })).toBe(due)
+  { what: 'older than the interval', rows: [rowOf(1)], due: true },
+  { what: 'younger', rows: [rowOf(0.5), rowOf(2)], due: false },
+  { what: 'younger, but left behind', rows: [rowOf(0.5, 'scheduled', true), rowOf(2)], due: true },
+  { what: 'younger, but by hand', rows: [rowOf(0.5, 'manual')], due: true },
+])('whether a snapshot is due when the newest is $what: $due', ({ rows, due }) => {
+  expect(snapshotIsDue(rows, { policy, now })).toBe(due)
+})
+
+test('the window of recovery, and the snapshot that a moment in it stands on, pass over those left behind', () => {
+  const rows = [rowOf(0), rowOf(1, 'scheduled', true), rowOf(2), rowOf(3, 'scheduled', true)]
+  const daysAgo = (days: number) => new Date(now.getTime() - days * day_ms)
+  expect(restorableOf(rows, now)).toEqual({ from: daysAgo(2), until: now })
+  expect(sourceSnapshot(rows, 'PITR', daysAgo(0.5))?.snapshot_id).toBe('2')
+  expect(restorableOf([rowOf(1, 'scheduled', true)], now)).toBeUndefined()
 })

@@ -8,9 +8,9 @@ export type SnapshotPolicy = { interval_seconds: number; kept: number }
 /** True when the newest snapshot that the schedule counts (taken or under way) is older than the interval. */
 export function snapshotIsDue(
   rows: readonly SnapshotRow[],
-  { left_behind, policy, now }: { left_behind: readonly string[]; policy: SnapshotPolicy; now: Date },
+  { policy, now }: { policy: SnapshotPolicy; now: Date },
 ): boolean {
-  const counted = rows.filter((row) => isRegular(row) && !left_behind.includes(row.snapshot_id))
+  const counted = rows.filter((row) => isRegular(row) && leads(row))
   const newest = Math.max(0, ...counted.map((row) => row.requested_at.getTime()))
   return now.getTime() - newest >= policy.interval_seconds * 1000
 }
@@ -22,13 +22,8 @@ export function snapshotIsDue(
  */
 export function expiredSnapshots(
   rows: readonly SnapshotRow[],
-  {
-    in_use,
-    left_behind,
-    policy,
-  }: { in_use: readonly string[]; left_behind: readonly string[]; policy: SnapshotPolicy },
+  { in_use, policy }: { in_use: readonly string[]; policy: SnapshotPolicy },
 ): string[] {
-  const leads = (row: SnapshotRow) => !left_behind.includes(row.snapshot_id)
   const complete = byAge(rows).filter((row) => row.taken_at !== null && row.deleted_at === null)
   const newest_lasting = complete.find((row) => row.kind !== 'fork' && leads(row))
   const regular = complete.filter(isRegular)
@@ -39,15 +34,16 @@ export function expiredSnapshots(
     .map((row) => row.snapshot_id)
 }
 
-/** The moments that can be reached: from the oldest complete snapshot until now. Undefined before the first one. */
+/** The moments that can be reached: from the oldest complete snapshot that leads to now. Undefined before the first one. */
 export function restorableOf(rows: readonly SnapshotRow[], now: Date): { from: Date; until: Date } | undefined {
-  const times = lasting(rows).flatMap((row) => (row.taken_at === null ? [] : [row.taken_at.getTime()]))
+  const leading = lasting(rows).filter(leads)
+  const times = leading.flatMap((row) => (row.taken_at === null ? [] : [row.taken_at.getTime()]))
   return times.length === 0 ? undefined : { from: new Date(Math.min(...times)), until: now }
 }
 
 /**
  * The snapshot that a fork stands on. LAST_SNAPSHOT: the newest complete one, or the one being taken when there is
- * none yet. PITR: the newest that was complete by the target. NOW makes its own, so it has no answer here.
+ * none yet. PITR: the newest that was complete by the target and leads there. NOW makes its own, so it has no answer here.
  */
 export function sourceSnapshot(
   rows: readonly SnapshotRow[],
@@ -57,7 +53,7 @@ export function sourceSnapshot(
   const newest_first = byAge(lasting(rows))
   const complete = newest_first.filter((row) => row.taken_at !== null)
   if (strategy === 'LAST_SNAPSHOT') return complete[0] ?? newest_first[0]
-  return complete.find((row) => row.taken_at !== null && target !== undefined && row.taken_at <= target)
+  return complete.find((row) => leads(row) && row.taken_at !== null && target !== undefined && row.taken_at <= target)
 }
 
 export function snapshotView(row: SnapshotRow): Static<typeof Snapshot> {
@@ -71,6 +67,9 @@ export function snapshotView(row: SnapshotRow): Static<typeof Snapshot> {
   if (row.size_bytes !== null) view.size_mb = Math.ceil(row.size_bytes / 1e6)
   return view
 }
+
+/** To every later moment, up to now. */
+const leads = ({ left_behind }: SnapshotRow) => !left_behind
 
 /** By the schedule, not because somebody asked. */
 const isRegular = ({ kind }: SnapshotRow) => kind === 'initial' || kind === 'scheduled'

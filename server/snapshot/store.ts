@@ -10,6 +10,8 @@ export type SnapshotRow = {
   deleted_at: Date | null
   taken_at: Date | null
   size_bytes: number | null
+  /** No later moment can be reached from it: a failover has led away from what it holds. */
+  left_behind: boolean
 }
 
 export async function insertSnapshot(tx: Sql, row: Pick<SnapshotRow, 'snapshot_id' | 'service_id' | 'kind'>) {
@@ -35,6 +37,10 @@ export async function saveTaken(tx: Sql, snapshot_id: string, seen: { taken_at: 
     seen.taken_at,
     seen.size_bytes,
   ])
+}
+
+export async function saveLeftBehind(tx: Sql, snapshot_id: string, left_behind: boolean): Promise<void> {
+  await tx.query(`update snapshots set left_behind = $2 where snapshot_id = $1`, [snapshot_id, left_behind])
 }
 
 export async function saveSnapshotDeleted(tx: Sql, snapshot_ids: readonly string[]): Promise<void> {

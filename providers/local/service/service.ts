@@ -33,6 +33,7 @@ import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
 import { StandsStill, unlessStill } from '../postgres/standstill.ts'
 import { isStandby } from '../ha/standby-data.ts'
+import { together } from '../together.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
 import { nodeName } from '../ha/synchronous.ts'
 
@@ -246,12 +247,6 @@ async function findInstallation(host: LocalHost, place: Place, { extensions }: W
     return `its data needs PostgreSQL ${major}, which this host no longer has; install it, or name its directory`
   }
   return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
-}
-
-/** Both at once; a failure is thrown when neither goes on any more, so that nothing happens behind the caller's back. */
-async function together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([one, other])
-  return [await one, await other]
 }
 
 /** What can be said without changing anything, when a step before the last one did not succeed. */

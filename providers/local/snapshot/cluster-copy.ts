@@ -12,6 +12,7 @@ import { chownTree, copyTree } from './copy-tree.ts'
 import type { Effect } from '../effect.ts'
 import type { Owner, Place } from '../layout.ts'
 import { copyLiveFile } from './live-file.ts'
+import { together } from '../together.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
@@ -44,7 +45,7 @@ type CopyWish = {
   /** To whom the copy is given, before anybody runs as that user; absent: it stays ours. */
   owner?: Owner | undefined
   /** What there is time for while others work. */
-  meanwhile?: () => Promise<unknown>
+  meanwhile?: () => Promise<void>
 }
 
 export async function copyRunning(
@@ -52,7 +53,7 @@ export async function copyRunning(
   place: Place,
   to: string,
   signal: AbortSignal,
-  { passable = false, owner, meanwhile }: CopyWish = {},
+  { passable = false, owner, meanwhile = async () => {} }: CopyWish = {},
 ): Promise<ClusterCopy> {
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
@@ -66,7 +67,7 @@ export async function copyRunning(
       return await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
     }
     await effect('copy: begin backup')
-    const [bytes] = await Promise.all([copyFiles(), meanwhile?.()])
+    const [bytes] = await together(copyFiles(), meanwhile())
     await copyControl(place.data, to)
     const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')

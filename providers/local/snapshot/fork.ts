@@ -35,7 +35,7 @@ export async function ensureForked(
   host: LocalHost,
   place: Place,
   source: ServiceSource,
-  meanwhile: () => Promise<unknown>,
+  meanwhile: () => Promise<void>,
 ): Promise<ForkSeen | undefined> {
   if (await statIfThere(place.data)) return undefined
   const failure = await failureOf(place)
@@ -79,7 +79,7 @@ async function parentPlace({ directory, as_root }: LocalHost, service_id: string
   return (await findService(directory, service_id, as_root)) ?? placeOf(directory, service_id, 0, as_root)
 }
 
-type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<unknown> }
+type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<void> }
 
 async function make(host: LocalHost, place: Place, parent: Place, source: Making) {
   const { signal } = source
