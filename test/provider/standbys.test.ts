@@ -48,12 +48,15 @@ test('commits wait while the replica that they need is away, and only the promis
   await settle(provider, wanted)
   await ask(provider, wanted, 'create table t (n int)')
   process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
-  const waiting = await loginTo(provider, wanted)
+  const [waiting, watcher] = [await loginTo(provider, wanted), await loginTo(provider, wanted)]
+  const count = async (what: string) =>
+    (await watcher.query<{ n: number }>(`select count(*)::int as n from ${what}`)).rows[0]?.n
+  // Its processes outlive the first of them for a moment, in which they may still confirm a commit.
+  await until(async () => (await count('pg_stat_replication')) === 0, { what: 'the replica is away' })
   let committed = false
   const commit = waiting.query('insert into t values (1)').then(() => (committed = true))
-  const watcher = await loginTo(provider, wanted)
-  const waits = `select count(*)::int as n from pg_stat_activity where wait_event = 'SyncRep'`
-  await until(async () => (await watcher.query<{ n: number }>(waits)).rows[0]?.n === 1, { what: 'the commit waits' })
+  const waits = `pg_stat_activity where wait_event = 'SyncRep'`
+  await until(async () => (await count(waits)) === 1, { what: 'the commit waits' })
   expect(committed).toBe(false)
   await watcher.end()
   // Less is wanted now: whoever waits is set free, though the replica may not be back yet.
