@@ -6,6 +6,7 @@ import { rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { wal_segment_mb } from '#providers/local/postgres/template.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
@@ -64,7 +65,8 @@ describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
     for (let n = 0; n < 3; n++) await switchWal()
     await until(() => waiting(home).length === 0)
     await asSuperuser('checkpoint')
-    fill(ballast, 8 * mib)
+    // Half of what a segment takes: one would fit as soon as anybody gives back a little.
+    fill(ballast, (wal_segment_mb / 2) * mib)
     await session.query('begin read write; insert into t values (2); commit')
     await switchWal()
     await until(async () => (await asSuperuser('select failed_count from pg_stat_archiver')) !== '0')
