@@ -17,7 +17,7 @@ const look_every_ms = { plenty: 1_000, scarce: 100 }
 
 export const low_sentence = `the disk has less than ${low_bytes / mib} MB left: it serves reads only until there is more space`
 
-/** Asked before every file of a copy, which costs microseconds. Fails as a write to a full disk would. */
+/** Asked again and again during a copy, which costs microseconds. Fails as a write to a full disk would. */
 export function requireRoom(folder: string): void {
   if (freeBytes(folder) >= kept_bytes) return
   throw Object.assign(new Error(`too little space is left on the disk of ${folder}`), { code: 'ENOSPC' })

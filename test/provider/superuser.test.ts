@@ -10,12 +10,17 @@ import { as_root, newWanted, settle, useWorlds } from './service-fixture.ts'
 
 const { newWorld } = useWorlds()
 
-test('a session whose server stands still is left, not waited for', async () => {
+/** A service that serves. */
+async function newServing() {
   const world = await newWorld()
   const provider = await world.open()
   const wanted = await newWanted(provider, { size: 'shared' })
   await settle(provider, wanted)
-  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  return { provider, wanted, place: placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root) }
+}
+
+test('a session whose server stands still is left, not waited for', async () => {
+  const { place } = await newServing()
   let stopped = 0
   try {
     const answer = await withSuperuser(place, {}, async (client) => {
@@ -31,11 +36,7 @@ test('a session whose server stands still is left, not waited for', async () => 
 }, 30_000)
 
 test('whoever speaks with a server that was stopped is told so, also by a look, and it serves again when it goes on', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
-  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const { provider, wanted, place } = await newServing()
   const postmaster = Number.parseInt(readFileSync(join(place.data, 'postmaster.pid'), 'utf8'))
   const backends: number[] = []
   const asking = withSuperuser(place, { statement_timeout_ms: 600_000 }, async (client) => {
