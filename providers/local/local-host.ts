@@ -27,8 +27,8 @@ export type LocalHost = {
   limits: Limits
   installations: readonly PostgresInstallation[]
   template(installation: PostgresInstallation): Promise<string>
-  /** Sees to it that a copy of the template lies ready for the next service. Never fails: none depends on it. */
-  spare(): Promise<void>
+  /** Sees to it that a copy of the template will lie ready for the next service, behind the caller's back. */
+  beginSpare(): void
   log_retention: LogRetention
   log_watch: LogWatch
   watch: Watch

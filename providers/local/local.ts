@@ -33,7 +33,7 @@ import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
 import { newRoomWatch } from './room.ts'
 import { ensureWrites } from './service/writes.ts'
-import { ensureSpare } from './postgres/spare.ts'
+import { ensureSpare, spare_job } from './postgres/spare.ts'
 import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
 import { newNetworksHolder } from './vpc/holder.ts'
 import { listVpcs } from './vpc/network.ts'
@@ -159,7 +159,15 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
   const lag_reader = newLagReader()
-  const spare = onceEach(async (installation) => ensureSpare(effect, await template(installation)))
+  const jobs = newJobs()
+  const makeSpare = async (installation: PostgresInstallation, signal: AbortSignal) => {
+    try {
+      await ensureSpare(effect, await template(installation), signal)
+    } catch (error) {
+      // Somebody else will need the space more.
+      if (!signal.aborted && !isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
+    }
+  }
   return {
     directory,
     installation_id: options.installation_id,
@@ -171,12 +179,9 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     control_plane_user: userInfo().username,
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
     template,
-    spare: async () => {
-      if (!installations[0]) return
-      await spare(installations[0]).catch((error: unknown) => {
-        // Somebody else will need the space more.
-        if (!isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
-      })
+    beginSpare: () => {
+      const [newest] = installations
+      if (newest) jobs.begin(spare_job, (signal) => makeSpare(newest, signal))
     },
     log_retention,
     log_watch: newLogWatch(effect, log_retention),
@@ -192,7 +197,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     deaths_told: new Set(),
     stalls_told: new Set(),
     pruned_seen: new Map(),
-    jobs: newJobs(),
+    jobs,
   }
 }
 

@@ -136,6 +136,38 @@ test('a primary that dies between two snapshots is replaced before the next one 
   expect(kinds).toContain('elected')
 })
 
+test('a primary that dies just before a snapshot of it begins is replaced before it is copied', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  let die: (() => Promise<void>) | undefined
+  const provider = await world.open({
+    effect: async (name) => {
+      effects.push(name)
+      if (name === 'snapshots: make') await die?.()
+    },
+  })
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
+  await settle(provider, wanted)
+  const primary = await nodePid(world, wanted, 0)
+  die = async () => {
+    die = undefined
+    process.kill(primary, 'SIGKILL')
+    await until(async () => !(await isAlive(primary)))
+  }
+  await rm(join(homeOf(world, wanted), 'snapshots'), { recursive: true })
+  const snapshots = [{ snapshot_id: 'first', deleted: false }]
+  effects.length = 0
+  const kinds: string[] = []
+  await until(async () => {
+    const { happenings, snapshots: taken } = await provider.applyService({ ...wanted, snapshots })
+    kinds.push(...happenings.map(({ kind }) => kind))
+    return taken.some(({ state }) => state === 'complete')
+  })
+  expect(die).toBeUndefined()
+  expect(kinds).toContain('elected')
+  expect(effects.indexOf('primary: rename into place')).toBeLessThan(effects.indexOf('copy: files'))
+})
+
 test('a busy session of a lost primary is ended before another one takes over', async () => {
   const ha = await newHa(1, 1)
   const { world, provider, wanted } = ha

@@ -14,8 +14,6 @@ import { applyElsewhere } from './apply.ts'
 const { newWorld } = useWorlds()
 const rounds = 3
 const once = 'replication role: make'
-/** Made after whichever look comes first, for a service that is still to come. */
-const ofNoChange = (effect: string) => effect.startsWith('spare: ')
 /** What is done only when processes end or begin late, or were told something since their start; another run may not meet it. */
 const by_chance =
   /^(leftover processes: kill|stale pid file: remove|stale socket lock: remove|reload marker: remove|sign of not streaming: .*)$/
@@ -33,7 +31,7 @@ test('replicas that are added and removed are so in the end, whoever is killed m
   // Made once, and there for the next replicas.
   expect(await applyElsewhere(world, one, once)).toMatchObject({ killed: true })
   const [adding, removing] = [await applyElsewhere(world, one), await applyElsewhere(world, alone)].map(({ effects }) =>
-    [...new Set(effects)].filter((effect) => effect !== once && !ofNoChange(effect)),
+    [...new Set(effects)].filter((effect) => effect !== once),
   )
   expect(adding).toEqual(expect.arrayContaining(['copy: files', 'standby: rename into place', 'postmaster: SIGHUP']))
   expect(removing).toEqual(expect.arrayContaining(['replication slot: remove', 'removed node: remove']))
@@ -53,7 +51,7 @@ test('a resize of a service with replicas is made in the end, whoever is killed 
   await settle(provider, small)
   await ask(provider, small, 'create table t as select 7 as n')
   const large: WantedService = { ...small, generation: 2, size: { cpu_millis: 500, memory_gbs: 2 } }
-  const effects = [...new Set((await applyElsewhere(world, large)).effects)].filter((effect) => !ofNoChange(effect))
+  const effects = [...new Set((await applyElsewhere(world, large)).effects)]
   expect(effects).toEqual(expect.arrayContaining(['settings: rename into place', 'postmaster: SIGINT']))
   await applyElsewhere(world, small)
   await killAtEach(world, small, large, effects)

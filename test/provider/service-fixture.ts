@@ -16,6 +16,8 @@ export type World = {
   installation_id: string
   /** Another provider over the same directory, as after a restart of the server. */
   open(options?: Partial<LocalOptions>): Promise<LocalProvider>
+  /** All that were opened, also those that are closed already. */
+  close(): Promise<void>
 }
 
 export const as_root = process.getuid?.() === 0
@@ -43,8 +45,9 @@ export function useWorlds(): { newWorld: () => Promise<World> } {
 async function emptyWorld(): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'howdah-p-'))
   const installation_id = `t${randomBytes(5).toString('hex')}`
-  const open = (options: Partial<LocalOptions> = {}) =>
-    openLocalProvider({
+  const opened: LocalProvider[] = []
+  const open = async (options: Partial<LocalOptions> = {}) => {
+    const provider = await openLocalProvider({
       directory,
       host: '127.0.0.1',
       region_code: 'test',
@@ -54,10 +57,15 @@ async function emptyWorld(): Promise<World> {
       log: () => undefined,
       ...options,
     })
-  return { directory, installation_id, open }
+    opened.push(provider)
+    return provider
+  }
+  const close = async () => void (await Promise.all(opened.map((provider) => provider.close())))
+  return { directory, installation_id, open, close }
 }
 
 async function removeWorld(world: World): Promise<void> {
+  await world.close()
   const provider = await world.open()
   await provider.stopAll()
   for (const name of await readdir(join(world.directory, 'services'))) {

@@ -3,12 +3,16 @@
 import { readdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { WantedService } from '../../provider.ts'
 import { ensureRemoved, statIfThere, type Effect } from '../effect.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { groupOf, nodeOf, placeOf, portOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { findPrimary } from './primary.ts'
 import { ensureKilled, ensureStopped } from '../postgres/process.ts'
+
+/** Whether others can take the primary's place when it is lost: then nothing may keep them waiting. */
+export const isReplaceable = ({ power, ha }: WantedService) => power === 'on' && (ha?.replica_count ?? 0) > 0
 
 /** A service's primary by its id alone; undefined when there is no such service. As root its port is told by its group. */
 export async function findService(directory: string, service_id: string, as_root: boolean): Promise<Place | undefined> {

@@ -1,6 +1,6 @@
 // How an elected replica becomes the primary: it is stopped at once, started by the ordinary story where the primary
-// listens, and told to take writes. PostgreSQL itself removes its sign of being a replica when that is done, so every look
-// finds how far it has come.
+// listens, and told to take writes as soon as it has replayed all that it has. PostgreSQL itself removes its sign of being
+// a replica when that is done, so every look finds how far it has come.
 // 1. It goes on from the timeline on which it was elected: a later one that it may find was given up.
 // 2. It opens a timeline that no node of the service has ever had, or two histories could be mistaken for one.
 import { chown, rename, rm, writeFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { shellPath } from '../wal/archive.ts'
 import { signalIfThere } from '../daemon.ts'
-import { ensureRemoved, readIfThere, statIfThere, type Effect } from '../effect.ts'
+import { ensureRemoved, errorCode, readIfThere, statIfThere, type Effect } from '../effect.ts'
 import { ensureFenced } from './fence.ts'
 import { nodeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -17,6 +17,7 @@ import { ensureSlot } from './replication.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { nodeName } from './synchronous.ts'
+import { together } from '../together.ts'
 
 const look_every_ms = 3
 /**
@@ -25,6 +26,8 @@ const look_every_ms = 3
  */
 const stop_wait_ms = 100
 const promotion_wait_ms = 6_000
+/** A server that has hardly begun may have cleared the request away as one of an earlier life. */
+const ask_again_ms = 1_000
 
 /** The replica that is about to be the primary learns which timeline is its own, and which are taken. */
 export async function saveTimeline(effect: Effect, place: Place, others: readonly Place[], timeline: number) {
@@ -63,41 +66,70 @@ export async function listensAsPrimary(place: Place): Promise<boolean> {
   return (await readIfThere(pidFileOf(place)))?.split('\n')[4] === place.sockets
 }
 
+/** Starts the server of a node that was a replica; it is asked to be the primary while it starts. */
+export async function startAsPrimary<T>(effect: Effect, place: Place, start: () => Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const ask = async () => {
+    while (!(await askToLead(effect, place)) && !over.signal.aborted) await pause(look_every_ms)
+  }
+  const [started] = await together(
+    start().finally(() => over.abort()),
+    ask(),
+  )
+  return started
+}
+
+/** As `pg_ctl promote` does it: no session is needed, and it is heard also before the server takes any. */
+async function askToLead(effect: Effect, place: Place): Promise<boolean> {
+  const { postmaster } = await findPostmaster(place)
+  if (!postmaster || !(await listensAsPrimary(place))) return false
+  await effect('replica: promote')
+  await writeFile(join(place.data, 'promote'), '', { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error
+  })
+  signalIfThere(postmaster.pid, 'SIGUSR1')
+  return true
+}
+
 export type PromotionSeen = { promoted: boolean; waiting_for?: string }
 
-/** The server is ready, and may be a replica still. `promoted`: it became the primary just now. */
-export async function ensurePromoted({ effect, jobs }: LocalHost, place: Place): Promise<PromotionSeen> {
-  const is_replica = await statIfThere(join(place.data, 'standby.signal'))
-  if (is_replica && !(await promote(effect, place))) {
+/** The server is ready and was asked to be the primary. `promoted`: it became that just now. */
+export async function ensurePromoted(
+  { effect, jobs }: LocalHost,
+  place: Place,
+  was_replica: boolean,
+): Promise<PromotionSeen> {
+  if (was_replica && !(await awaitPromotion(effect, place))) {
     return { promoted: false, waiting_for: `node ${place.node} is becoming the primary` }
   }
   await ensureTimelineForgotten(effect, place)
   // From here on the node that was lost is a replica like the others.
   await jobs.end(rejoinJobOf(place))
-  return { promoted: is_replica !== undefined }
+  return { promoted: was_replica }
 }
 
 /** Under which the lost node is started as a replica while another one is promoted. */
 export const rejoinJobOf = ({ service_id }: Place) => `${service_id}/rejoin`
 
-async function promote(effect: Effect, place: Place): Promise<boolean> {
+async function awaitPromotion(effect: Effect, place: Place): Promise<boolean> {
   return await withSuperuser(place, {}, async (client) => {
     const inRecovery = async () => {
       const { rows } = await client.query<{ in_recovery: boolean }>('select pg_is_in_recovery() as in_recovery')
       return rows[0]?.in_recovery !== false
     }
-    if (!(await inRecovery())) return true
     // The other replicas can come before it takes writes, and then no commit waits for them.
     for (const node of await listNodeFolders(place)) {
       if (node !== place.node) await ensureSlot(effect, client, nodeName(node))
     }
-    await effect('replica: promote')
-    // Without waiting: its own waiting looks only every tenth of a second.
-    await client.query('select pg_promote(false)')
-    for (const deadline = Date.now() + promotion_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
-      if (await inRecovery()) continue
-      await callOthers(effect, place)
-      return true
+    let asked_at = Date.now()
+    for (const deadline = asked_at + promotion_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+      if (!(await inRecovery())) {
+        await callOthers(effect, place)
+        return true
+      }
+      if (Date.now() - asked_at < ask_again_ms) continue
+      await askToLead(effect, place)
+      asked_at = Date.now()
     }
     return false
   })

@@ -9,14 +9,17 @@ import { ensureRemoved, errorCode, statIfThere, type Effect } from '../effect.ts
 import { copyTree, syncTree } from '../snapshot/copy-tree.ts'
 import { newAside, removeUnfinished } from './template.ts'
 
-export async function ensureSpare(effect: Effect, template: string): Promise<void> {
+/** Under which it is made. */
+export const spare_job = 'spare'
+
+export async function ensureSpare(effect: Effect, template: string, signal: AbortSignal): Promise<void> {
   const spare = spareOf(template)
   if (await statIfThere(spare)) return
   await removeUnfinished(effect, dirname(template))
   const aside = await newAside(spare)
   try {
     await effect('spare: copy template')
-    await copyTree(template, aside, { leave_room: true })
+    await copyTree(template, aside, { leave_room: true, signal })
     await effect('spare: make durable')
     await syncTree(aside)
     await effect('spare: rename into place')

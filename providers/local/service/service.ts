@@ -13,14 +13,15 @@ import { installationFor, missingExtensionSentence, type PostgresInstallation } 
 import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensureMasterRole } from '../postgres/master-role.ts'
-import { ensureNodesKilled, ensureNodesStopped, isBeingMade, listPlaces } from '../ha/nodes.ts'
+import { ensureNodesKilled, ensureNodesStopped, isBeingMade, isReplaceable, listPlaces } from '../ha/nodes.ts'
 import { ensurePoolerGone, ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPrimary } from '../ha/primary.ts'
-import { ensurePromoted } from '../ha/promotion.ts'
+import { ensurePromoted, startAsPrimary } from '../ha/promotion.ts'
 import { ensureReplayable, ensureReplayForgotten } from '../wal/replay.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
+import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { ensureInNetwork, hostsOf, listenOf, probeAt } from '../vpc/service-network.ts'
 import { look_again_soon_seconds, setback, withMore, type Seen } from './seen.ts'
@@ -45,8 +46,11 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
   const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
   const known = await statIfThere(own.home)
   const observed = await observe(host, own, wanted)
-  // Whoever waits for a new service does not wait for what the next one may need.
-  if (known) await host.spare()
+  // Whoever waits for a new service, or for a new primary, does not wait for what the next service may need.
+  if (known) {
+    host.beginSpare()
+    if (!isReplaceable(wanted)) await host.jobs.wait(spare_job)
+  }
   return observed
 }
 
@@ -60,8 +64,9 @@ async function observe(host: LocalHost, own: Place, wanted: WantedService): Prom
   await beginEarly(host, place, wanted)
   const looked = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
     // Where another node can take its place, that is for the next look, which is next.
-    const replaceable = (wanted.ha?.replica_count ?? 0) > 0
-    if (error instanceof StandsStill) return setback('not_serving', error.message, replaceable ? 0 : undefined)
+    if (error instanceof StandsStill) {
+      return setback('not_serving', error.message, isReplaceable(wanted) ? 0 : undefined)
+    }
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(place), noSpaceSentence(host.directory))
   })
@@ -151,9 +156,11 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
   const no_network = await ensureInNetwork(host, wanted.network)
   if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
-  const postmaster = await ensureRunning(host, place, wanted, start, happenings)
+  const was_replica = await isStandby(place)
+  const run = () => ensureRunning(host, place, wanted, start, happenings)
+  const postmaster = await (was_replica ? startAsPrimary(host.effect, place, run) : run())
   if ('state' in postmaster) return { ...postmaster, happenings }
-  const { promoted, waiting_for } = await ensurePromoted(host, place)
+  const { promoted, waiting_for } = await ensurePromoted(host, place, was_replica)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for, look_again_soon_seconds), happenings }
   if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
   await ensureResumed(host, place)
@@ -176,13 +183,10 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
 }
 
 /** Where others can take its place, its death and its silence are noticed at once. */
-function watch(host: LocalHost, place: Place, { ha }: WantedService, { pid }: Postmaster): void {
+function watch(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): void {
   const socket_path = join(place.sockets, `.s.PGSQL.${place.port}`)
-  host.watch.track(
-    place.service_id,
-    pid,
-    (ha?.replica_count ?? 0) > 0 ? { urgent: true, socket_path, data: place.data } : {},
-  )
+  const urgent = { urgent: true, socket_path, data: place.data }
+  host.watch.track(place.service_id, pid, isReplaceable(wanted) ? urgent : {})
   host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
   host.archive_watch.track(place)
   host.room_watch.track(place)

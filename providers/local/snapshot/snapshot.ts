@@ -12,6 +12,7 @@ import { ensureFolder, ensureRemoved, isDiskFull, readIfThere, statIfThere } fro
 import { findHold, withHold } from './hold.ts'
 import { noSpaceSentence, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
+import { isReplaceable } from '../ha/nodes.ts'
 import { requireRoom } from '../room.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
@@ -32,9 +33,7 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
   const lasting = wanted.snapshots.filter((snapshot) => !snapshot.deleted)
   const kept = lasting.map(({ snapshot_id }) => snapshot_id)
   await removeOthers(host, place, kept)
-  // Where another node can take over from one that died meanwhile, that comes first; whatever has time is done by its look.
-  const replaceable = wanted.power === 'on' && (wanted.ha?.replica_count ?? 0) > 0
-  const isLost = async () => replaceable && (await findPostmaster(place)).died
+  const isLost = newLost(place, wanted)
   const outcome = await takeMissing(host, place, lasting, isLost)
   const facts = new Map<string, ClusterCopy>()
   for (const id of kept) {
@@ -58,6 +57,11 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
   return { ...(fresh && { look_again_seconds: fresh_seconds + 1 }), ...outcome, snapshots }
 }
 
+/** Where another node can take over from one that died meanwhile, that comes first; what has time is done by its look. */
+function newLost(place: Place, wanted: WantedService): () => Promise<boolean> {
+  return async () => isReplaceable(wanted) && (await findPostmaster(place)).died
+}
+
 /** Tells of a snapshot whether a failover has left it behind, for which the data must be readable. */
 async function newLeft(place: Place): Promise<(facts: ClusterCopy) => boolean> {
   const path = await findPath(place.data, [join(place.data, 'pg_wal'), place.archive])
@@ -70,7 +74,8 @@ export async function beginSnapshot(host: LocalHost, place: Place, wanted: Wante
   for (const { snapshot_id, deleted, private: for_fork } of wanted.snapshots) {
     if (deleted || for_fork || (await findSnapshot(place, snapshot_id))) continue
     await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
-    host.jobs.begin(snapshotJob(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal))
+    const isLost = newLost(place, wanted)
+    host.jobs.begin(snapshotJob(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal, isLost))
     return
   }
 }
@@ -160,7 +165,7 @@ async function takeMissing(
     if (await isLost()) return {}
     if (Date.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {
-      const end = await host.jobs.ensure(snapshotJob(place, id), (signal) => take(host, place, id, signal))
+      const end = await host.jobs.ensure(snapshotJob(place, id), (signal) => take(host, place, id, signal, isLost))
       if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }
     } catch (error) {
       return { waiting_for: sentenceOf(host, error), look_again_seconds: look_again_after_setback_seconds }
@@ -175,11 +180,17 @@ function sentenceOf(host: LocalHost, error: unknown): string {
   return `a snapshot could not be taken and is tried again: ${error instanceof Error ? error.message : String(error)}`
 }
 
-/** Does nothing when somebody else is copying here, or PostgreSQL is just starting: the next look finds out. */
-async function take(host: LocalHost, place: Place, id: string, signal: AbortSignal): Promise<void> {
+/** Does nothing when somebody else is copying here, or PostgreSQL is just starting or lost: the next look finds out. */
+async function take(
+  host: LocalHost,
+  place: Place,
+  id: string,
+  signal: AbortSignal,
+  isLost: () => Promise<boolean>,
+): Promise<void> {
   const { effect } = host
   const { postmaster } = await findPostmaster(place)
-  if (postmaster && !postmaster.ready) return
+  if (postmaster ? !postmaster.ready : await isLost()) return
   requireRoom(place.home)
   await withHold(effect, place, postmaster ? 'copying while it runs' : 'copying while it stands still', async () => {
     const aside = join(place.snapshots, `${id}.new`)
