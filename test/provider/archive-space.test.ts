@@ -28,8 +28,9 @@ test('files that were ended early give back their rest; full, old and foreign on
   const effects: string[] = []
   const effect = async (name: string) => void effects.push(name)
   const place = { ...placeOf('/d', 'abc', 20_001, false), archive }
-  await ensureArchiveSparse(effect, place)
-  await ensureArchiveSparse(effect, place)
+  await ensureArchiveSparse(effect, place, async () => true)
+  expect(effects).toEqual([])
+  for (const _ of ['once', 'again']) await ensureArchiveSparse(effect, place, async () => false)
   expect(effects).toEqual(['archive: give back space'])
   const taken = Object.keys(files).map((name) => takenBy(join(archive, name)) < 500_000)
   expect(taken).toEqual([true, false, false, false])

@@ -43,7 +43,7 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
   const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
   if (!(await isLost())) {
     await prune(host, place, [...facts.values()])
-    if (!fresh) await ensureArchiveSparse(host.effect, place)
+    if (!fresh) await ensureArchiveSparse(host.effect, place, isLost)
   }
   const isLeft = await newLeft(place).catch(() => () => false)
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {

@@ -14,13 +14,16 @@ const looked_at_ms = 3_600_000
 const looked_at_max = 100
 const page_bytes = 8_192
 
-export async function ensureArchiveSparse(effect: Effect, { archive }: Place): Promise<void> {
+/** hurries: asked before each file whether something else is more urgent; the rest is for another look then. */
+export async function ensureArchiveSparse(effect: Effect, { archive }: Place, hurries: () => Promise<boolean>) {
   const names = (await readdir(archive).catch(() => [])).filter((name) => /^[0-9A-F]{24}$/.test(name))
   for (const name of names.toSorted().slice(-looked_at_max)) {
     // It may be pruned at this moment, and lies in a folder of the service's user.
     const file = await open(join(archive, name), read_safely).catch(() => undefined)
     try {
-      if (file && (await hasZeros(file))) await dig(effect, file)
+      if (!file || !(await hasZeros(file))) continue
+      if (await hurries()) return
+      await dig(effect, file)
     } finally {
       await file?.close()
     }
