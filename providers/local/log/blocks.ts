@@ -15,9 +15,20 @@ export const line_bytes_max = 128 * 1024
 const line_break = 10
 
 export async function* blocksBackwards(range: Range, block_bytes: number): AsyncGenerator<Lines | LongLine> {
-  const { fd, low, high } = range
   // With room for the line that crosses the end of a block.
-  const bytes = Buffer.allocUnsafeSlow(block_bytes + line_bytes_max)
+  const bytes = takeMemory(block_bytes + line_bytes_max)
+  try {
+    yield* linesBackwards(range, block_bytes, bytes)
+  } finally {
+    kept_memory = bytes
+  }
+}
+
+async function* linesBackwards(
+  { fd, low, high }: Range,
+  block_bytes: number,
+  bytes: Buffer,
+): AsyncGenerator<Lines | LongLine> {
   // The end of a line that starts in an older block; `long_end` instead when it has outgrown a line.
   let carry: Buffer | undefined
   let long_end: number | undefined
@@ -47,6 +58,15 @@ export async function* blocksBackwards(range: Range, block_bytes: number): Async
     carry = from > 0 && long_end === undefined ? Buffer.from(bytes.subarray(0, from)) : undefined
     if (from < to) yield { kind: 'lines', bytes, from, to, base: start }
   }
+}
+
+/** That of the last one who was done: memory that is taken anew for each page keeps the garbage collector busy. */
+let kept_memory: Buffer | undefined
+
+function takeMemory(size: number): Buffer {
+  const kept = kept_memory
+  kept_memory = undefined
+  return kept?.length === size ? kept : Buffer.allocUnsafeSlow(size)
 }
 
 async function readFully(fd: number, bytes: Buffer, start: number, length: number): Promise<number> {

@@ -55,7 +55,8 @@ const escape_chars_max = 6
 const plain = String.raw`[^"\\\x00-\x1f]*`
 const escape = String.raw`\\(?:["\\/bfnrt]|u[\da-fA-F]{4})`
 const text = `"(${plain}(?:${escape}${plain})*)"`
-const others = (...names: string[]) => String.raw`(?:,"(?:${names.join('|')})":(?:"${plain}"|\d{1,19}))*`
+const other = (name: string) => String.raw`(?:,"${name}":(?:"${plain}"|\d{1,19}))?`
+const others = (...names: string[]) => names.map(other).join('')
 const usual_form = new RegExp(
   [
     String.raw`^\{"timestamp":"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d\.\d{3}) (?:UTC|GMT)"`,

@@ -22,6 +22,7 @@ export type Page = { entries: LogEntry[]; next: Place | undefined }
 
 /** A page holds a few hundred kilobytes at most, so this is mostly one read. */
 const page_block_bytes = 256 * 1024
+const line_break = 10
 /** Counted in whole files, which rotation keeps small. */
 const scanned_bytes_max = 2 * 1024 ** 3
 const head_bytes = 64 * 1024
@@ -89,21 +90,27 @@ async function collectFile(part: Part, query: PageQuery, scan: Scan, pool: Scann
       if (await collectLong(part, block.start, block.end, query, scan, harvest)) return true
       continue
     }
-    for (const [start, end] of scan.lines(block).toReversed()) {
-      const at = block.base + start
-      const length = end - start
-      if (length > line_bytes_max) {
-        if (await collectLong(part, at, at + length, query, scan, harvest)) return true
+    if (!scan.mayBeIn(block)) continue
+    const { bytes, from, base } = block
+    for (let end = block.to - 1, start = from; end >= from; end = start - 1) {
+      start = lineStart(bytes, from, end)
+      if (end - start > line_bytes_max) {
+        if (await collectLong(part, base + start, base + end, query, scan, harvest)) return true
         continue
       }
-      const time_ms = timeAt(block.bytes, start)
+      const time_ms = timeAt(bytes, start)
       if (time_ms !== undefined && isWithin(time_ms, query)) {
-        const parsed = parseEntry(block.bytes.toString('utf8', start, end), time_ms)
-        if (collectEntry(part, at, parsed, undefined, query, scan, harvest)) return true
+        const parsed = parseEntry(bytes.toString('utf8', start, end), time_ms)
+        if (collectEntry(part, base + start, parsed, undefined, query, scan, harvest)) return true
       }
     }
   }
   return false
+}
+
+/** Of the line that ends with the line break there; `from` is the start of a line too. */
+function lineStart(bytes: Buffer, from: number, end: number): number {
+  return end === from ? from : Math.max(from, bytes.lastIndexOf(line_break, end - 1) + 1)
 }
 
 /** Of a line longer than any should be only the head is read. */

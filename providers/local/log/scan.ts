@@ -8,12 +8,10 @@ import { exactSign, newSearch, type Sign } from './search.ts'
 export type Scan = {
   /** A line that is asked for holds one of these; empty when no such thing can be said. */
   signs: readonly Sign[]
-  /** The lines that may be asked for, from first to last, each from its start to its line break. */
-  lines(block: Lines): [start: number, end: number][]
+  /** Whether one of these lines may be asked for. */
+  mayBeIn(block: Lines): boolean
   accepts(entry: ParsedEntry): boolean
 }
-
-const line_break = 10
 
 export function newScan({ search, severities }: Pick<LogQuery, 'search' | 'severities'>): Scan {
   const { signs: search_signs, mayBeIn, matches } = newSearch(search)
@@ -22,21 +20,11 @@ export function newScan({ search, severities }: Pick<LogQuery, 'search' | 'sever
   const wanted = new Set(severities)
   return {
     signs,
-    lines: (block) => (signs.length > 0 || mayBeIn(block.bytes.subarray(block.from, block.to)) ? allLines(block) : []),
+    mayBeIn: ({ bytes, from, to }) => signs.length > 0 || mayBeIn(bytes.subarray(from, to)),
     accepts: (entry) => (wanted.size === 0 || wanted.has(entry.severity)) && matches(entry.text),
   }
 }
 
 function severitySign(severity: string): Sign {
   return exactSign(`"error_severity":"${severity}"`)
-}
-
-function allLines({ bytes, from, to }: Lines): [number, number][] {
-  const lines: [number, number][] = []
-  for (let start = from; start < to;) {
-    const end = bytes.indexOf(line_break, start)
-    lines.push([start, end])
-    start = end + 1
-  }
-  return lines
 }
