@@ -1,12 +1,11 @@
 // Every change that the local provider makes to the world is announced here first, by a stable name: the crash tests
 // kill the process at each of them. The two changes that recur everywhere, a whole file and a folder, live here too:
 // both look first, and both can be cut off at any moment and repeated.
-import { constants } from 'node:fs'
 import { chmod, chown, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { removeTree } from './snapshot/copy-tree.ts'
+import { removeTree } from './snapshot/tree.ts'
+import { read_safely } from './snapshot/live-file.ts'
 import type { Owner } from './layout.ts'
 
-export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const text_bytes_max = 1024 ** 2
 const chunk_bytes = 16_384
 

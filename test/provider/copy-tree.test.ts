@@ -14,7 +14,8 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { copyTree, removeTree, syncTree } from '#providers/local/snapshot/copy-tree.ts'
+import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
+import { removeTree, syncTree } from '#providers/local/snapshot/tree.ts'
 
 let directory: string
 let from: string

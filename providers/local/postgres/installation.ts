@@ -8,7 +8,8 @@ import { access, chmod, mkdir, readFile, readdir, realpath, rename, symlink } fr
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { copyTree, removeTree, syncTree } from '../snapshot/copy-tree.ts'
+import { copyTree } from '../snapshot/copy-tree.ts'
+import { removeTree, syncTree } from '../snapshot/tree.ts'
 
 export type PostgresInstallation = {
   /** The directory of `postgres` and `initdb`. */

@@ -6,7 +6,8 @@
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ensureRemoved, errorCode, statIfThere, type Effect } from '../effect.ts'
-import { copyTree, syncTree } from '../snapshot/copy-tree.ts'
+import { copyTree } from '../snapshot/copy-tree.ts'
+import { syncTree } from '../snapshot/tree.ts'
 import { newAside, removeUnfinished } from './template.ts'
 
 /** Under which it is made. */

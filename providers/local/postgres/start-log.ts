@@ -2,7 +2,7 @@
 // already running, of its log. Only what this start wrote counts. It only reads, and never more than a bounded tail.
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { read_safely } from '../effect.ts'
+import { read_safely } from '../snapshot/live-file.ts'
 import type { Place } from '../layout.ts'
 
 const tail_bytes_max = 65_536

@@ -8,11 +8,11 @@ import { chown, mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
-import { chownTree, copyTree } from './copy-tree.ts'
+import { copyTree } from './copy-tree.ts'
+import { chownTree } from './tree.ts'
 import type { Effect } from '../effect.ts'
 import type { Owner, Place } from '../layout.ts'
 import { copyLiveFile } from './live-file.ts'
-import { together } from '../together.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
@@ -44,8 +44,6 @@ type CopyWish = {
   passable?: boolean
   /** To whom the copy is given, before anybody runs as that user; absent: it stays ours. */
   owner?: Owner | undefined
-  /** What there is time for while others work. */
-  meanwhile?: () => Promise<void>
 }
 
 export async function copyRunning(
@@ -53,7 +51,7 @@ export async function copyRunning(
   place: Place,
   to: string,
   signal: AbortSignal,
-  { passable = false, owner, meanwhile = async () => {} }: CopyWish = {},
+  { passable = false, owner }: CopyWish = {},
 ): Promise<ClusterCopy> {
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
@@ -61,13 +59,10 @@ export async function copyRunning(
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
     const wary = { tolerate_missing: true, leave_room: true, signal: either }
-    const copyFiles = async () => {
-      await client.query(`select pg_backup_start('howdah', true)`)
-      await effect('copy: files')
-      return await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
-    }
     await effect('copy: begin backup')
-    const [bytes] = await together(copyFiles(), meanwhile())
+    await client.query(`select pg_backup_start('howdah', true)`)
+    await effect('copy: files')
+    const bytes = await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
     await copyControl(place.data, to)
     const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')

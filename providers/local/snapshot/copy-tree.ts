@@ -1,27 +1,28 @@
-// Copies, settles and removes whole directory trees, as fast as the file system allows and without blocking the event loop.
+// Copies whole directory trees, as fast as the file system allows and without blocking the event loop for long.
 // Promises: blocks are shared where the file system can (FICLONE), a copy is private to its owner unless told otherwise,
-// and nobody but the caller can enter a copy before it is complete.
+// nobody but the caller can enter a copy before it is complete, and as root we are not led out of the tree by whoever owns it.
 // None of it is atomic: a caller copies to a name nobody looks at, and renames.
-import { execFile } from 'node:child_process'
-import { chmodSync, constants, lchownSync, lstatSync } from 'node:fs'
 import {
-  chmod,
-  copyFile,
-  lchown,
-  mkdir,
-  open,
-  readdir,
-  readlink,
-  realpath,
-  rmdir,
-  symlink,
-  unlink,
-} from 'node:fs/promises'
+  chmodSync,
+  closeSync,
+  constants,
+  type Dirent,
+  lchownSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  symlinkSync,
+} from 'node:fs'
+import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { type Cloning, copyLiveFile, type Seen } from './live-file.ts'
+import { type Cloning, copyOpened, pathOf, read_safely, type Seen } from './live-file.ts'
 import { requireRoom } from '../room.ts'
+import { type Breath, isCode, newBreath } from './tree.ts'
+
+/** At a time. The four threads behind Node's file calls are busy from here on. */
+const large_files_max = 16
+/** A small part of the space that is left to others: most files have less, and need not be asked about one by one. */
+const room_every_bytes = 1024 ** 2
 
 export type CopyOptions = {
   owner?: { uid: number; gid: number }
@@ -37,210 +38,125 @@ export type CopyOptions = {
   public?: boolean
 }
 
+/** What a copy has come to. */
+type Copying = CopyOptions & {
+  /** Without links in it. */
+  root: string
+  to: string
+  cloning: Cloning
+  breathe: Breath
+  directories: string[]
+  bytes: number
+  room_seen_at: number
+  /** Large files, in other threads. */
+  under_way: Set<Promise<void>>
+  failures: unknown[]
+}
+
 /** Returns the bytes of the files in the copy. */
 export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<number> {
-  await mkdir(to, { mode: 0o700 })
-  const { directories, others } = await listTree(from, options)
-  for (const { path } of directories) await mkdir(join(to, path), { mode: 0o700 })
-  const live = options.tolerate_missing ? { root: await realpath(from), cloning: { possible: true } } : undefined
-  let [bytes, room_seen_at] = [0, Number.NEGATIVE_INFINITY]
-  const breathe = newBreath()
-  await inLanes(others, breathe, (entry) => {
-    options.signal?.throwIfAborted()
-    if (options.leave_room && bytes - room_seen_at >= room_every_bytes) {
-      requireRoom(to)
-      room_seen_at = bytes
-    }
-    const add = (size: number) => void (bytes += size)
-    const size = copyEntry(from, to, entry, options, live)
-    return size instanceof Promise ? size.then(add) : add(size)
-  })
-  // A directory is handed over after its contents, so that its new owner cannot swap entries under a running copy.
-  for (const { path } of directories.toReversed().concat({ path: '', kind: 'directory' })) {
-    if (options.public) await chmod(join(to, path), 0o755)
-    if (options.owner) await lchown(join(to, path), options.owner.uid, options.owner.gid)
+  const copying: Copying = {
+    ...options,
+    root: await realpath(from),
+    to,
+    cloning: { possible: true },
+    breathe: newBreath(),
+    directories: [],
+    bytes: 0,
+    room_seen_at: Number.NEGATIVE_INFINITY,
+    under_way: new Set(),
+    failures: [],
   }
-  return bytes
-}
-
-/** Hands a whole tree to a user, the root last: until then nobody else can enter it. */
-export async function chownTree(path: string, owner: { uid: number; gid: number }): Promise<void> {
-  const { directories, others } = await listTree(path, {})
-  const breathe = newBreath()
-  for (const entry of [...others, ...directories.toReversed(), { path: '' }]) {
-    await breathe()
-    lchownSync(join(path, entry.path), owner.uid, owner.gid)
-  }
-}
-
-/** Makes a freshly written tree durable: one flush of its file system, which beats an fsync of each of a thousand files. */
-export async function syncTree(path: string): Promise<void> {
   try {
-    await promisify(execFile)('sync', ['-f', path], { env: { PATH: process.env.PATH ?? '/usr/bin:/bin' } })
+    await copyFolder(copying, '')
   } catch (error) {
-    if (!isCode(error, 'ENOENT')) throw error
-    const { directories, others } = await listTree(path, {})
-    const files = others.filter((entry) => entry.kind === 'file')
-    await inLanes([...files, ...directories, { path: '' }], newBreath(), (entry) => syncEntry(join(path, entry.path)))
+    copying.failures.push(error)
   }
+  // Nothing goes on behind the caller's back.
+  await Promise.all(copying.under_way)
+  if (copying.failures.length > 0) throw copying.failures[0]
+  // A directory is handed over after its contents, so that its new owner cannot swap entries under a running copy.
+  for (const path of copying.directories.toReversed()) {
+    if (options.public) chmodSync(join(to, path), 0o755)
+    if (options.owner) lchownSync(join(to, path), options.owner.uid, options.owner.gid)
+  }
+  return copying.bytes
 }
 
-export async function removeTree(path: string): Promise<void> {
-  const { directories, others } = await listTree(path, { tolerate_missing: true })
-  await inLanes(others, newBreath(), (entry) => unlessMissing(unlink(join(path, entry.path))))
-  for (const entry of directories.toReversed()) await unlessMissing(rmdir(join(path, entry.path)))
-  await unlessMissing(rmdir(path))
-}
-
-/** Each lane has one file under way. The four threads behind Node's file calls are busy from here on; more lanes gain nothing. */
-const lanes = 16
-
-/** A small part of the space that is left to others: most files have less, and need not be asked about one by one. */
-const room_every_bytes = 1024 ** 2
-
-/** Small things are done at once, without other threads: so long, until everybody else has a turn. */
-const at_a_stretch_ms = 4
-
-/** What is to be awaited before each small thing of many, in whichever lane; undefined: it may go on. */
-function newBreath(): () => Promise<void> | undefined {
-  let since = performance.now()
-  let pausing: Promise<void> | undefined
-  return () => {
-    if (performance.now() - since > at_a_stretch_ms) {
-      pausing ??= nextTurn().then(() => {
-        pausing = undefined
-        since = performance.now()
-      })
+/** Whatever is in it is reached by the open folder: renaming it, or another above it, leads nowhere else. */
+async function copyFolder(copying: Copying, path: string): Promise<void> {
+  const folder = openFolder(copying, path)
+  if (folder === undefined) return
+  const below: string[] = []
+  try {
+    mkdirSync(join(copying.to, path), { mode: 0o700 })
+    copying.directories.push(path)
+    for (const entry of await readdir(pathOf(folder), { withFileTypes: true })) {
+      const entry_path = path === '' ? entry.name : `${path}/${entry.name}`
+      if (copying.skip?.(entry_path)) continue
+      const pause = copying.breathe()
+      if (pause) await pause
+      if (copying.under_way.size >= large_files_max) await Promise.race(copying.under_way)
+      if (copying.failures.length > 0) throw copying.failures[0]
+      copying.signal?.throwIfAborted()
+      if (entry.isDirectory()) below.push(entry_path)
+      else forgiving(copying, () => copyEntry(copying, `${pathOf(folder)}/${entry.name}`, entry, entry_path))
     }
-    return pausing
+  } finally {
+    closeSync(folder)
   }
+  for (const one of below) await copyFolder(copying, one)
 }
 
-type Live = { root: string; cloning: Cloning }
-
-type Entry = { path: string; kind: 'directory' | 'file' | 'symlink' | 'other' }
-
-/** Parents come before their children. */
-async function listTree(root: string, options: CopyOptions): Promise<{ directories: Entry[]; others: Entry[] }> {
-  const directories: Entry[] = []
-  const others: Entry[] = []
-  let level = ['']
-  while (level.length > 0) {
-    const listings = await Promise.all(level.map((path) => listDirectory(root, path, options)))
-    const found = listings.flat()
-    const below = found.filter((entry) => entry.kind === 'directory')
-    directories.push(...below)
-    others.push(...found.filter((entry) => entry.kind !== 'directory'))
-    level = below.map((entry) => entry.path)
-  }
-  return { directories, others }
+/** Undefined when it is gone, or is no longer where it was. */
+function openFolder(copying: Copying, path: string): number | undefined {
+  const real_path = path === '' ? copying.root : `${copying.root}/${path}`
+  const folder = forgiving(copying, () => openSync(real_path, read_safely | constants.O_DIRECTORY))
+  if (folder === undefined || readlinkSync(pathOf(folder)) === real_path) return folder
+  closeSync(folder)
+  return undefined
 }
 
-async function listDirectory(root: string, path: string, options: CopyOptions): Promise<Entry[]> {
-  const listing = readdir(join(root, path), { withFileTypes: true })
-  const found = options.tolerate_missing ? await unlessMissing(listing) : await listing
-  const entries = (found ?? []).map((entry): Entry => {
-    const kind = entry.isDirectory()
-      ? 'directory'
-      : entry.isFile()
-        ? 'file'
-        : entry.isSymbolicLink()
-          ? 'symlink'
-          : 'other'
-    return { path: path === '' ? entry.name : `${path}/${entry.name}`, kind }
-  })
-  return options.skip ? entries.filter((entry) => !options.skip?.(entry.path)) : entries
-}
-
-/** The size of the copy; at once where that is quicker than waiting for other threads. */
-function copyEntry(from: string, to: string, entry: Entry, options: CopyOptions, live: Live | undefined) {
-  const [source, target] = [join(live?.root ?? from, entry.path), join(to, entry.path)]
-  const settled = (seen: Seen | undefined) => settleEntry(target, entry, options, seen)
-  const forgiven = (error: unknown) => {
-    if (options.tolerate_missing && isCode(error, 'ENOENT')) return 0
+/** Undefined when there is nothing any more where something was seen, in a tree that is alive. */
+function forgiving<Value>({ tolerate_missing }: CopyOptions, work: () => Value): Value | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (tolerate_missing && isCode(error, 'ENOENT')) return undefined
     throw error
   }
-  // Sockets and pipes belong to the process that made them.
-  if (entry.kind === 'other') return 0
-  let seen: Seen | Promise<Seen | undefined>
-  try {
-    seen =
-      live && entry.kind === 'file' ? copyLiveFile(source, target, live.cloning) : copyQuietly(source, target, entry)
-  } catch (error) {
-    return forgiven(error)
+}
+
+function copyEntry(copying: Copying, source: string, entry: Dirent, path: string): void {
+  const target = join(copying.to, path)
+  if (entry.isSymbolicLink()) {
+    symlinkSync(readlinkSync(source), target)
+    if (copying.owner) lchownSync(target, copying.owner.uid, copying.owner.gid)
   }
-  return seen instanceof Promise ? seen.then(settled, forgiven) : settled(seen)
+  // Sockets and pipes belong to the process that made them.
+  if (!entry.isFile()) return
+  if (copying.leave_room && copying.bytes - copying.room_seen_at >= room_every_bytes) {
+    requireRoom(copying.to)
+    copying.room_seen_at = copying.bytes
+  }
+  const copied = copyOpened(openSync(source, read_safely), target, copying.cloning)
+  if (!(copied instanceof Promise)) return settleFile(copying, target, copied)
+  const working = copied
+    .then((seen) => settleFile(copying, target, seen))
+    .catch((error: unknown) => void copying.failures.push(error))
+    .finally(() => copying.under_way.delete(working))
+  copying.under_way.add(working)
 }
 
-async function copyQuietly(source: string, target: string, { kind }: Entry): Promise<undefined> {
-  if (kind === 'symlink') await symlink(await readlink(source), target)
-  else await copyFile(source, target, constants.COPYFILE_FICLONE)
-}
-
-function settleEntry(target: string, entry: Entry, options: CopyOptions, copied: Seen | undefined): number {
-  // Microseconds each on an inode just made; a round trip through the thread pool costs more: a fifth of the whole copy.
-  const seen = copied ?? lstatSync(target)
-  const wanted_mode = options.public ? publicMode(seen.mode) : 0o600
-  if (entry.kind === 'file' && seen.mode !== (constants.S_IFREG | wanted_mode)) chmodSync(target, wanted_mode)
-  if (options.owner) lchownSync(target, options.owner.uid, options.owner.gid)
-  return seen.size
+/** At once: microseconds each on an inode just made, and a round trip through other threads costs more. */
+function settleFile(copying: Copying, target: string, seen: Seen): void {
+  // It has either its source's mode or a private one.
+  if (copying.public) chmodSync(target, publicMode(seen.mode))
+  else if (seen.mode !== (constants.S_IFREG | 0o600)) chmodSync(target, 0o600)
+  if (copying.owner) lchownSync(target, copying.owner.uid, copying.owner.gid)
+  copying.bytes += seen.size
 }
 
 function publicMode(mode: number): number {
   return mode & 0o100 ? 0o755 : 0o644
-}
-
-async function syncEntry(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/**
- * On the first failure the lanes stop, and it is thrown when all of them have: nothing goes on behind the caller's back.
- * A lane awaits only what there is to await: of many small things most of the time would be that.
- */
-async function inLanes<Item>(
-  items: readonly Item[],
-  breathe: () => Promise<void> | undefined,
-  work: (item: Item) => Promise<unknown> | void,
-): Promise<void> {
-  let next = 0
-  let failed = false
-  const lane = async () => {
-    while (!failed && next < items.length) {
-      const pause = breathe()
-      if (pause) {
-        await pause
-        continue
-      }
-      const item = items[next++] as Item // within bounds: checked above, without a pause since
-      try {
-        const working = work(item)
-        if (working) await working
-      } catch (error) {
-        failed = true
-        throw error
-      }
-    }
-  }
-  const ends = await Promise.allSettled(Array.from({ length: Math.min(lanes, items.length) }, lane))
-  const failure = ends.find((end) => end.status === 'rejected')
-  if (failure) throw failure.reason
-}
-
-async function unlessMissing<Value>(promise: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await promise
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
-    throw error
-  }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -10,7 +10,8 @@ import { chown, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServiceSource } from '../../provider.ts'
 import { copyRunning } from './cluster-copy.ts'
-import { chownTree, copyTree, syncTree } from './copy-tree.ts'
+import { copyTree } from './copy-tree.ts'
+import { chownTree, syncTree } from './tree.ts'
 import { syncFolder } from '../postgres/data-directory.ts'
 import { ensureRemoved, isDiskFull, statIfThere } from '../effect.ts'
 import { withHold } from './hold.ts'
@@ -24,6 +25,7 @@ import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from 
 import { findSnapshot, findStart, lastWalFileFor, snapshotData, snapshotJob } from './snapshot.ts'
 import { gatherWal } from '../wal/source-wal.ts'
 import { findPath } from '../wal/timeline.ts'
+import { together } from '../together.ts'
 
 export type ForkSeen = { waiting_for: string; failed?: boolean; look_again_seconds: number }
 
@@ -140,7 +142,10 @@ async function copyParent({ effect }: LocalHost, place: Place, parent: Place, { 
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   requireRoom(place.home)
   try {
-    await copyRunning(effect, await inForce(parent), place.data_aside, signal, { owner: place.owner, meanwhile })
+    const from = await inForce(parent)
+    // There is time for it until the parent's checkpoint is made.
+    const prepared = meanwhile()
+    await together(prepared, copyRunning(effect, from, place.data_aside, signal, { owner: place.owner }))
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
     const reason = error instanceof Error ? error.message : String(error)

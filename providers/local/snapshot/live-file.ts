@@ -2,13 +2,16 @@
 // PostgreSQL. Blocks are shared where the file system can.
 // 1. It ends: Node's own copyFile goes round for ever when its source shrinks under it.
 // 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
-import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, copyFileSync, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
+
+/** What lies where it seems to lie; a pipe keeps nobody waiting. */
+export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** Remembered over one tree, so that a file system without cloning is asked once. */
 export type Cloning = { possible: boolean }
 
-/** Up to here a file is read and written at one go: the detour through other threads would cost more. */
+/** Up to here a file is copied at one go: the detour through other threads would cost more. */
 const small_bytes_max = 128 * 1024
 /** Larger ones are no faster, and what a copy leaves behind for the garbage collector stays with the process as holes. */
 const chunk_bytes = 256 * 1024
@@ -18,37 +21,57 @@ const scratch = Buffer.allocUnsafeSlow(small_bytes_max)
 /** What was seen of the file before it was copied. */
 export type Seen = { size: number; mode: number }
 
+/** `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was. */
+export async function copyLiveFile(real_path: string, target: string, cloning: Cloning): Promise<void> {
+  const source = openSync(real_path, read_safely)
+  // A file whose last name was removed a moment ago shows as such, which is the same to us as gone.
+  if (readlinkSync(pathOf(source)) !== real_path) {
+    closeSync(source)
+    throw gone(real_path)
+  }
+  await copyOpened(source, target, cloning)
+}
+
 /**
- * `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was.
- * The copy may have the file's mode. What costs next to nothing is done when this returns.
+ * Closes the source. The copy may have its mode. Small ones are copied when this returns: with their blocks shared that takes
+ * as long as to ask another thread for it.
  */
-export function copyLiveFile(real_path: string, target: string, cloning: Cloning): Seen | Promise<Seen> {
-  const source = openSync(real_path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+export function copyOpened(source: number, target: string, cloning: Cloning): Seen | Promise<Seen> {
   let copying: Promise<Seen> | undefined
   try {
-    // A file whose last name was removed a moment ago shows as such, which is the same to us as gone.
     const seen = fstatSync(source)
-    if (readlinkSync(pathOf(source)) !== real_path || !seen.isFile()) throw gone(real_path)
-    if (seen.size === 0 || (seen.size <= small_bytes_max && !cloning.possible)) {
-      copySmall(source, target, seen)
-      return seen
+    if (!seen.isFile()) throw gone(target)
+    if (seen.size > small_bytes_max) {
+      copying = copyElsewhere(source, target, cloning).then(() => seen)
+      return copying.finally(() => closeSync(source))
     }
-    copying = copyElsewhere(source, target, seen, cloning).then(() => seen)
-    return copying.finally(() => closeSync(source))
+    if (seen.size === 0 || !cloneSmall(source, target, cloning)) copySmall(source, target, seen)
+    return seen
   } finally {
     if (!copying) closeSync(source)
   }
 }
 
-const pathOf = (file: number) => `/proc/self/fd/${file}`
+/** By which an open file or folder is reached, wherever it lies meanwhile. */
+export const pathOf = (file: number) => `/proc/self/fd/${file}`
+
+function cloneSmall(source: number, target: string, cloning: Cloning): boolean {
+  if (!cloning.possible) return false
+  try {
+    copyFileSync(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
+  } catch (error) {
+    giveUpCloning(cloning, error)
+  }
+  return cloning.possible
+}
 
 function copySmall(source: number, target: string, { size }: Seen): void {
   const bytes = size === 0 ? 0 : readSync(source, scratch)
   writeFileSync(target, scratch.subarray(0, bytes), { mode: 0o600 })
 }
 
-/** In other threads: to share the blocks of a file is work for the kernel, and cores are there to be used. */
-async function copyElsewhere(source: number, target: string, seen: Seen, cloning: Cloning): Promise<void> {
+/** In other threads: before its blocks are shared, all that was written to a file must be on the disk. */
+async function copyElsewhere(source: number, target: string, cloning: Cloning): Promise<void> {
   if (cloning.possible) {
     try {
       await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
@@ -57,8 +80,7 @@ async function copyElsewhere(source: number, target: string, seen: Seen, cloning
       giveUpCloning(cloning, error)
     }
   }
-  if (seen.size <= small_bytes_max) copySmall(source, target, seen)
-  else await copyInChunks(source, target)
+  await copyInChunks(source, target)
 }
 
 function giveUpCloning(cloning: Cloning, error: unknown): void {

@@ -5,8 +5,9 @@ import { execFile } from 'node:child_process'
 import { open, readdir, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { read_safely, type Effect } from '../effect.ts'
+import type { Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
+import { read_safely } from '../snapshot/live-file.ts'
 
 /** Looks come more often than that; what is older has been looked at. */
 const looked_at_ms = 3_600_000
