@@ -1,13 +1,14 @@
 // Every change that the local provider makes to the world is announced here first, by a stable name: the crash tests
 // kill the process at each of them. The two changes that recur everywhere, a whole file and a folder, live here too:
 // both look first, and both can be cut off at any moment and repeated.
-import { chmod, chown, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { closeSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
+import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { removeTree } from './snapshot/tree.ts'
 import { read_safely } from './snapshot/live-file.ts'
 import type { Owner } from './layout.ts'
 
 const text_bytes_max = 1024 ** 2
-const chunk_bytes = 16_384
+const scratch = Buffer.allocUnsafeSlow(16_384)
 
 /** Awaited before a change, with its name, such as `data directory: rename into place`. */
 export type Effect = (name: string) => Promise<void>
@@ -54,31 +55,40 @@ export async function ensureFolder(effect: Effect, name: string, path: string, m
 
 /** Removes a file or a whole tree, when it is there. */
 export async function ensureRemoved(effect: Effect, name: string, path: string): Promise<void> {
-  const seen = await lstat(path).catch(undefinedIfAbsent)
+  const seen = lstatSync(path, { throwIfNoEntry: false })
   if (!seen) return
   await effect(`${name}: remove`)
   await (seen.isDirectory() ? removeTree(path) : rm(path, { force: true }))
 }
 
-export const statIfThere = (path: string) => stat(path).catch(undefinedIfAbsent)
+// A look asks for dozens of small things that lie in memory: microseconds each, where a detour through other threads takes
+// a hundred of them. So they are asked for at once; whatever writes goes to other threads, because a busy disk may block it.
+
+export async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    return undefinedIfAbsent(error)
+  }
+}
 
 /** The text of a small file. Some lie in folders of a service's user: neither a link, a pipe nor a huge file may harm us. */
 export async function readIfThere(path: string): Promise<string | undefined> {
-  const file = await open(path, read_safely).catch(undefinedIfAbsent)
-  if (!file) return undefined
+  let file: number | undefined
   try {
+    file = openSync(path, read_safely)
     const chunks: Buffer[] = []
     for (let size = 0; size < text_bytes_max;) {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(chunk_bytes), 0, chunk_bytes)
-      if (bytesRead === 0) break
-      chunks.push(buffer.subarray(0, bytesRead))
-      size += bytesRead
+      const bytes = readSync(file, scratch)
+      if (bytes === 0) break
+      chunks.push(Buffer.from(scratch.subarray(0, bytes)))
+      size += bytes
     }
     return Buffer.concat(chunks).toString()
   } catch (error) {
     return undefinedIfAbsent(error)
   } finally {
-    await file.close()
+    if (file !== undefined) closeSync(file)
   }
 }
 

@@ -24,6 +24,8 @@ import {
 
 /** Nobody asked and all is well: look again this often, in case something changed unseen. */
 const routine_seconds = 300
+/** The first time that it serves, its first snapshot is next; whoever waits for the service learns of it before. */
+const first_snapshot_seconds = 0.1
 /** A snapshot that is due waits at most this long for a look. */
 const schedule_seconds = 60
 /** Not there yet, and the provider did not say when it may be. */
@@ -82,10 +84,9 @@ function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedS
   if (row.deleted_at !== null && seen.settled) return { again: 'never', save: (tx) => saveGone(tx, row) }
   const pace = Math.max(schedule_seconds, context.snapshot_policy.interval_seconds)
   const seconds = Math.min(pace, seen.look_again_seconds ?? (seen.settled ? routine_seconds : unsettled_seconds))
-  // The first time that it serves, its first snapshot is next.
   const first_time = seen.settled && row.settled_generation === 0
   return {
-    again: { in_seconds: first_time ? 0 : seconds },
+    again: { in_seconds: first_time ? first_snapshot_seconds : seconds },
     error: seen.waiting_for,
     save: (tx) => saveSeen(tx, context, subject, seen),
   }

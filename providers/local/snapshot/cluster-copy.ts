@@ -4,7 +4,8 @@
 //    label is written before anybody else can see the copy.
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
-import { chown, mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
+import { chownSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
@@ -66,8 +67,8 @@ export async function copyRunning(
     await copyControl(place.data, to)
     const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')
-    const stopping = client.query<Stop & { label: string }>(
-      `select labelfile as label, pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position
+    const stopping = client.query<Stop & { label: string; ms: number }>(
+      `select labelfile as label, pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position, ${clock_ms} as ms
        from pg_backup_stop(false)`,
     )
     const [from, { rows }] = await Promise.all([findWal(place), stopping])
@@ -75,11 +76,11 @@ export async function copyRunning(
     const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
     const wal_bytes = await copyWal(effect, from, to, start_wal_file, stop)
-    await writeFile(join(to, 'backup_label'), stop.label, { mode: 0o600 })
+    writeFileSync(join(to, 'backup_label'), stop.label, { mode: 0o600 })
     if (owner) await giveAdded(to, owner)
     const size_bytes = bytes + wal_bytes
     return {
-      taken_at: await clockOf(client),
+      taken_at: new Date(stop.ms),
       start_wal_file,
       size_bytes,
       end_position: stop.position,
@@ -91,7 +92,7 @@ export async function copyRunning(
 /** What came into the copy beside the files that were there. */
 async function giveAdded(to: string, owner: Owner): Promise<void> {
   await chownTree(join(to, 'pg_wal'), owner)
-  for (const name of ['backup_label', 'global/pg_control']) await chown(join(to, name), owner.uid, owner.gid)
+  for (const name of ['backup_label', 'global/pg_control']) chownSync(join(to, name), owner.uid, owner.gid)
 }
 
 /** Nobody may start it meanwhile. After a crash the copy recovers as the service itself would. */
@@ -130,42 +131,42 @@ async function copyWal(effect: Effect, from: Wal, to: string, first: string, sto
   for (const name of (await readdir(from.pg_wal)).filter(isHistory)) {
     await copyLiveFile(join(from.pg_wal, name), join(pg_wal, name), cloning)
   }
-  await mkdir(join(pg_wal, 'summaries'), { mode: 0o700 })
-  await mkdir(join(pg_wal, 'archive_status'), { mode: 0o700 })
-  await saveArchived(pg_wal, needed)
+  // Small things, which are done at once as all of a copy.
+  for (const name of ['summaries', 'archive_status']) mkdirSync(join(pg_wal, name), { mode: 0o700 })
+  saveArchived(pg_wal, needed)
   const last = needed.at(-1)
-  if (last && stop) await cutAfter(join(pg_wal, last.name), stop.position - last.number * last.bytes, last.bytes)
-  if (cloning.possible) await saveNext(pg_wal, last)
+  if (last && stop) cutAfter(join(pg_wal, last.name), stop.position - last.number * last.bytes, last.bytes)
+  if (cloning.possible) saveNext(pg_wal, last)
   return needed.reduce((sum, segment) => sum + segment.bytes, 0)
 }
 
 /** Beyond its end there are the zeros with which PostgreSQL fills up a file that it leaves early: a hole reads the same. */
-async function cutAfter(path: string, end: number, segment_bytes: number): Promise<void> {
+function cutAfter(path: string, end: number, segment_bytes: number): void {
   const used = Math.ceil(end / page_bytes) * page_bytes
   if (used <= 0 || used >= segment_bytes) return
-  await truncate(path, used)
-  await truncate(path, segment_bytes)
+  truncateSync(path, used)
+  truncateSync(path, segment_bytes)
 }
 
 /**
  * The files that come next, as PostgreSQL keeps some for later use, but empty: else its first act would be to fill one with
  * zeros. Where blocks are shared no file has its space for itself anyway.
  */
-async function saveNext(pg_wal: string, last: Segment | undefined): Promise<void> {
+function saveNext(pg_wal: string, last: Segment | undefined): void {
   if (last === undefined) return
   for (let next = 1; next <= next_files; next += 1) {
     const position = BigInt(last.number + next) * BigInt(last.bytes)
     const path = join(pg_wal, segmentNameOf(timelineOf(last.name), position, last.bytes))
-    await writeFile(path, '', { mode: 0o600 })
-    await truncate(path, last.bytes)
+    writeFileSync(path, '', { mode: 0o600 })
+    truncateSync(path, last.bytes)
   }
 }
 
 /** The source has archived them, or will: a fork does not do it again. It goes on writing the last one itself. */
-async function saveArchived(pg_wal: string, segments: readonly Segment[]): Promise<void> {
+function saveArchived(pg_wal: string, segments: readonly Segment[]): void {
   const last = segments.at(-1)
   for (const { name, number } of segments) {
-    if (number !== last?.number) await writeFile(join(pg_wal, 'archive_status', `${name}.done`), '', { mode: 0o600 })
+    if (number !== last?.number) writeFileSync(join(pg_wal, 'archive_status', `${name}.done`), '', { mode: 0o600 })
   }
 }
 
@@ -174,7 +175,8 @@ async function saveArchived(pg_wal: string, segments: readonly Segment[]): Promi
  * Before the end of the backup, which begins a new WAL file: one that holds nothing is not archived.
  */
 async function commitNow(effect: Effect, client: pg.Client): Promise<{ ms: number; wal_file: string }> {
-  const ms = (await clockOf(client)).getTime() - 1
+  const { rows: clock } = await client.query<{ ms: number }>(`select ${clock_ms} as ms`)
+  const ms = (clock[0]?.ms ?? Date.now()) - 1
   await effect('copy: commit')
   await client.query('set synchronous_commit = local')
   await client.query(`select pg_logical_emit_message(true, 'howdah', '')`)
@@ -183,9 +185,4 @@ async function commitNow(effect: Effect, client: pg.Client): Promise<{ ms: numbe
 }
 
 /** The server's clock, because its commits carry that; rounded up, so that the copy is complete at that moment. */
-async function clockOf(client: pg.Client): Promise<Date> {
-  const { rows } = await client.query<{ ms: number }>(
-    'select ceil(extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
-  )
-  return new Date(rows[0]?.ms ?? Date.now())
-}
+const clock_ms = 'ceil(extract(epoch from clock_timestamp()) * 1000)::float8'
