@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   symlinkSync,
   unlinkSync,
@@ -89,6 +90,30 @@ test('a file that vanishes while copying is an error, unless the caller knows th
   writeFileSync(join(from, 'PG_VERSION'), '18\n')
   await copyTree(from, to, { skip: vanishing, tolerate_missing: true })
   expect(listing(to)).toEqual(listing(from))
+})
+
+test.each([
+  ['before it is entered', 'base'],
+  ['with a folder that is not entered yet', 'base/1'],
+  ['while its files are copied', 'base/1/50'],
+])('whoever owns the tree cannot lead the copy out of it: a folder becomes a link %s', async (_, moment) => {
+  const outside = join(directory, 'outside')
+  mkdirSync(join(outside, '1'), { recursive: true })
+  for (let number = 0; number < 100; number++) writeFileSync(join(outside, '1', `${number}`), 'secret')
+  let swapped = false
+  const swap = (path: string) => {
+    if (path === moment) {
+      renameSync(join(from, 'base'), join(from, 'away'))
+      symlinkSync(outside, join(from, 'base'))
+      swapped = true
+    }
+    return false
+  }
+  await copyTree(from, to, { skip: swap, tolerate_missing: true }).catch(() => undefined)
+  expect(swapped).toBe(true)
+  const copied = readdirSync(to, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const texts = copied.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'))
+  expect(texts).not.toContain('secret')
 })
 
 const not_root = process.getuid?.() === 0 ? '' : ' (skipped: only root can give files away)'

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Cloning, copyOpened, pathOf, read_safely, type Seen } from './live-file.ts'
+import { type Cloning, copyOpened, gone, pathOf, read_safely, type Seen } from './live-file.ts'
 import { requireRoom } from '../room.ts'
 import { type Breath, isCode, newBreath } from './tree.ts'
 
@@ -85,7 +85,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
 
 /** Whatever is in it is reached by the open folder: renaming it, or another above it, leads nowhere else. */
 async function copyFolder(copying: Copying, path: string): Promise<void> {
-  const folder = openFolder(copying, path)
+  const folder = forgiving(copying, () => openFolder(copying, path))
   if (folder === undefined) return
   const below: string[] = []
   try {
@@ -108,13 +108,12 @@ async function copyFolder(copying: Copying, path: string): Promise<void> {
   for (const one of below) await copyFolder(copying, one)
 }
 
-/** Undefined when it is gone, or is no longer where it was. */
-function openFolder(copying: Copying, path: string): number | undefined {
-  const real_path = path === '' ? copying.root : `${copying.root}/${path}`
-  const folder = forgiving(copying, () => openSync(real_path, read_safely | constants.O_DIRECTORY))
-  if (folder === undefined || readlinkSync(pathOf(folder)) === real_path) return folder
+function openFolder({ root }: Copying, path: string): number {
+  const real_path = path === '' ? root : `${root}/${path}`
+  const folder = openSync(real_path, read_safely | constants.O_DIRECTORY)
+  if (readlinkSync(pathOf(folder)) === real_path) return folder
   closeSync(folder)
-  return undefined
+  throw gone(real_path)
 }
 
 /** Undefined when there is nothing any more where something was seen, in a tree that is alive. */

@@ -107,6 +107,7 @@ async function copyInChunks(source: number, target: string): Promise<void> {
   }
 }
 
-function gone(path: string): Error {
+/** For what is not where it was seen, or is something else by now. */
+export function gone(path: string): Error {
   return Object.assign(new Error(`${path} is not what it was`), { code: 'ENOENT' })
 }
