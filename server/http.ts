@@ -2,7 +2,12 @@
 // rate (429), credential (401), path and method (404, 405), project (404), role (403), ids (404), body (413, 415, 400).
 // What passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
 // any content, and one that wanted to change something leaves an entry in the audit log.
-import fastify, { type FastifyInstance, type FastifyReply, type onSendAsyncHookHandler } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifySchema,
+  type onSendAsyncHookHandler,
+} from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { api, base_path, type EndpointName } from '#contract/api.ts'
@@ -146,7 +151,7 @@ function serveEndpoints(
       method: endpoint.method,
       url: base_path + endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { endpoint },
-      schema: endpoint.output === undefined ? {} : { response: { [endpoint.success]: plainSchema(endpoint.output) } },
+      schema: responseOf(name, endpoint),
       onRequest: (request) => admission.admit(endpoint, request),
       handler: async (request, reply) => {
         // What parse returns has the row's types: the schemas that made those types have checked it.
@@ -157,6 +162,13 @@ function serveEndpoints(
       ...(endpoint.method !== 'GET' && { onSend: newAuditHook(name, endpoint, recordOutcome) }),
     })
   }
+}
+
+/** Answers that are long lists of texts: JSON.stringify writes them in two thirds of the time that their schema takes. */
+const long_answers: ReadonlySet<EndpointName> = new Set(['getServiceLogs'])
+
+function responseOf(name: EndpointName, { output, success }: Endpoint): FastifySchema {
+  return output === undefined || long_answers.has(name) ? {} : { response: { [success]: plainSchema(output) } }
 }
 
 /** Runs when the answer is known and before it is sent. */
