@@ -59,7 +59,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
     ...options,
     root: await realpath(from),
     to,
-    cloning: { possible: true },
+    cloning: { possible: true, quiet: options.tolerate_missing !== true },
     breathe: newBreath(),
     directories: [],
     bytes: 0,

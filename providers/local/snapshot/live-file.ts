@@ -8,8 +8,11 @@ import { copyFile, open } from 'node:fs/promises'
 /** What lies where it seems to lie; a pipe keeps nobody waiting. */
 export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** Remembered over one tree, so that a file system without cloning is asked once. */
-export type Cloning = { possible: boolean }
+/**
+ * `possible` is remembered over one tree, so that a file system without cloning is asked once. `quiet`: nobody writes to the
+ * tree, so the system may copy its files by itself.
+ */
+export type Cloning = { possible: boolean; quiet?: boolean }
 
 /** Up to here a file is copied at one go: the detour through other threads would cost more. */
 const small_bytes_max = 128 * 1024
@@ -72,6 +75,7 @@ function copySmall(source: number, target: string, { size }: Seen): void {
 
 /** In other threads: before its blocks are shared, all that was written to a file must be on the disk. */
 async function copyElsewhere(source: number, target: string, cloning: Cloning): Promise<void> {
+  if (cloning.quiet) return await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE)
   if (cloning.possible) {
     try {
       await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
