@@ -1,6 +1,9 @@
 // Table tests of finding, in a server's log, why it did not start.
-import { expect, test } from 'vitest'
-import { fatalOfLog, fatalOfOutput } from './start-log.ts'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { fatalOfLog, fatalOfOutput, startFailure } from './start-log.ts'
 
 test.each([
   ['', undefined],
@@ -25,4 +28,15 @@ test('of a log only a FATAL entry of this start is the reason', () => {
   ].join('\n')
   expect(fatalOfLog(log, Date.parse('2026-11-15T02:00:00Z'))).toBe('this time')
   expect(fatalOfLog(log, Date.parse('2026-11-15T03:00:00Z'))).toBeUndefined()
+})
+
+test('a reason that the log collector writes after the server has ended is waited for', async () => {
+  const log = mkdtempSync(join(tmpdir(), 'howdah-start-log-'))
+  onTestFinished(() => rmSync(log, { recursive: true }))
+  const start_log = join(log, 'start.log')
+  writeFileSync(start_log, 'HINT:  Future log output will appear in directory "/somewhere".\n')
+  const found = startFailure({ log, start_log }, Date.parse('2026-11-15T02:00:00Z'))
+  const entry = { timestamp: '2026-11-15 02:00:00.500 UTC', error_severity: 'FATAL', message: 'no pg_wal' }
+  setImmediate(() => writeFileSync(join(log, 'postgresql.json'), JSON.stringify(entry)))
+  expect(await found).toBe('no pg_wal')
 })

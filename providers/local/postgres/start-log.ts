@@ -2,16 +2,24 @@
 // already running, of its log. Only what this start wrote counts. It only reads, and never more than a bounded tail.
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { read_safely } from '../snapshot/live-file.ts'
 import type { Place } from '../layout.ts'
 
 const tail_bytes_max = 65_536
 const sentence_chars_max = 300
+const collector_begins = 'Future log output will appear in directory'
+const collector_wait_ms = 500
+const look_every_ms = 5
 
-export async function startFailure(place: Place, started_at: number): Promise<string> {
-  const logged = fatalOfLog(await tailOf(await newestLog(place)), started_at)
-  const said = fatalOfOutput(await tailOf(place.start_log))
-  return (logged ?? said ?? 'it gave no reason').slice(0, sentence_chars_max)
+export async function startFailure(place: Pick<Place, 'log' | 'start_log'>, started_at: number): Promise<string> {
+  for (const deadline = Date.now() + collector_wait_ms; ; await pause(look_every_ms)) {
+    const logged = fatalOfLog(await tailOf(await newestLog(place)), started_at)
+    const output = await tailOf(place.start_log)
+    // The collector ends after the postmaster, and may still be writing what that one said last.
+    if (logged === undefined && output.includes(collector_begins) && Date.now() < deadline) continue
+    return (logged ?? fatalOfOutput(output) ?? 'it gave no reason').slice(0, sentence_chars_max)
+  }
 }
 
 /** Everything that PostgreSQL has logged since then, oldest first, as far as the tail goes. */
@@ -48,7 +56,7 @@ function parseEntry(line: string) {
   }
 }
 
-async function newestLog(place: Place): Promise<string> {
+async function newestLog(place: Pick<Place, 'log'>): Promise<string> {
   const names = (await readdir(place.log)).filter((name) => name.endsWith('.json')).toSorted()
   return join(place.log, names.at(-1) ?? 'none')
 }
