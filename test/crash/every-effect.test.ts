@@ -201,6 +201,7 @@ const by_chance = [
   'stale pid file: remove',
   'stale socket lock: remove',
   'archive: give back space',
+  'archived WAL: remove',
 ]
 
 async function isKilled(effect: string): Promise<boolean> {

@@ -72,7 +72,8 @@ test('a stalled archive makes the service UNSTABLE with a clear event, and it he
   await rename(`${archive}.away`, archive)
   await installation.untilStatus(service.service_id, 'READY')
   const caught_up = 'select last_archived_time > last_failed_time from pg_stat_archiver'
-  expect(await onSuperuser(service, caught_up)).toBe('true')
+  // The archiver takes a file off its list before it tells its statistics.
+  await until(async () => (await onSuperuser(service, caught_up)) === 'true', { what: 'the archiver has caught up' })
   expect(readdirSync(status)).not.toContain(waiting)
   expect(await family.events(service)).toContain('recovered: the service answers again')
 })
