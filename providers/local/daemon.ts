@@ -4,7 +4,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { errorCode, readIfThere, type Effect } from './effect.ts'
+import type { Effect } from './effect.ts'
+import { errorCode, readIfThere } from './look.ts'
 
 const look_every_ms = 3
 

@@ -8,7 +8,8 @@ import { newArchiveWatch } from './wal/archive-watch.ts'
 import { newBalanceWatch } from './replica-set/balance-watch.ts'
 import { balancerRefusal, ensureBalancerGone } from './replica-set/balancer.ts'
 import { ensureAuthority } from './certificate.ts'
-import { ensureFolder, isDiskFull, newEffect, statIfThere, type Effect } from './effect.ts'
+import { ensureFolder, newEffect, type Effect } from './effect.ts'
+import { isDiskFull, statIfThere } from './look.ts'
 import {
   findInstallations,
   installationFor,

@@ -101,70 +101,65 @@ test('what a primary wrote and had sent to nobody is not lost with it either, wh
   expect(await wordsOf(ha)).toBe('sent to nobody')
 })
 
-test('a primary that dies between two snapshots is replaced before the next one is taken', async () => {
-  const world = await newWorld()
-  const effects: string[] = []
-  let dieAtSnapshot: (() => Promise<void>) | undefined
-  const provider = await world.open({
-    effect: async (name) => {
-      effects.push(name)
-      if (name === 'snapshot: rename into place') await dieAtSnapshot?.()
-    },
-  })
-  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
-  await settle(provider, wanted)
-  const primary = await nodePid(world, wanted, 0)
-  dieAtSnapshot = async () => {
-    dieAtSnapshot = undefined
-    // The last thing that a look does to a service itself: from here on it is about snapshots only.
-    await until(() => effects.includes('limits: set'))
-    process.kill(primary, 'SIGKILL')
-    await until(async () => !(await isAlive(primary)))
-    effects.length = 0
-  }
-  effects.length = 0
-  const snapshots = ['first', 'second'].map((snapshot_id) => ({ snapshot_id, deleted: false }))
-  const seen = await provider.applyService({ ...wanted, snapshots })
-  expect(dieAtSnapshot).toBeUndefined()
-  expect(effects).not.toContain('copy: files')
-  const kinds: string[] = seen.happenings.map(({ kind }) => kind)
-  await until(async () => {
-    const { happenings, snapshots: taken } = await provider.applyService({ ...wanted, snapshots })
-    kinds.push(...happenings.map(({ kind }) => kind))
-    return taken.length === 2 && taken.every(({ state }) => state === 'complete')
-  })
-  expect(kinds).toContain('elected')
-})
-
-test('a primary that dies just before a snapshot of it begins is replaced before it is copied', async () => {
+/** A service whose primary can be made to die at an effect of this name; from then on `effects` are those after it. */
+async function newDoomed(at: string) {
   const world = await newWorld()
   const effects: string[] = []
   let die: (() => Promise<void>) | undefined
   const provider = await world.open({
     effect: async (name) => {
       effects.push(name)
-      if (name === 'snapshots: make') await die?.()
+      if (name === at) await die?.()
     },
   })
   const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
   await settle(provider, wanted)
   const primary = await nodePid(world, wanted, 0)
-  die = async () => {
-    die = undefined
-    process.kill(primary, 'SIGKILL')
-    await until(async () => !(await isAlive(primary)))
+  const doom = (before: () => Promise<unknown> = async () => {}) => {
+    effects.length = 0
+    die = async () => {
+      die = undefined
+      await before()
+      process.kill(primary, 'SIGKILL')
+      await until(async () => !(await isAlive(primary)))
+      effects.length = 0
+    }
   }
-  await rm(join(homeOf(world, wanted), 'snapshots'), { recursive: true })
-  const snapshots = [{ snapshot_id: 'first', deleted: false }]
-  effects.length = 0
+  const lives = () => die !== undefined
+  return { world, provider, wanted, effects, doom, lives }
+}
+
+const snapshotsOf = (...ids: string[]) => ids.map((snapshot_id) => ({ snapshot_id, deleted: false }))
+
+/** What happens until all snapshots that are wanted are there. */
+async function kindsUntilTaken(provider: LocalProvider, wanted: WantedService): Promise<string[]> {
   const kinds: string[] = []
   await until(async () => {
-    const { happenings, snapshots: taken } = await provider.applyService({ ...wanted, snapshots })
+    const { happenings, snapshots } = await provider.applyService(wanted)
     kinds.push(...happenings.map(({ kind }) => kind))
-    return taken.some(({ state }) => state === 'complete')
+    return snapshots.length > 0 && snapshots.every(({ state }) => state === 'complete')
   })
-  expect(die).toBeUndefined()
+  return kinds
+}
+
+test('a primary that dies between two snapshots is replaced before the next one is taken', async () => {
+  const { provider, wanted, effects, doom, lives } = await newDoomed('snapshot: rename into place')
+  // The last thing that a look does to a service itself: from there on it is about snapshots only.
+  doom(() => until(() => effects.includes('limits: set')))
+  const more = { ...wanted, snapshots: snapshotsOf('first', 'second') }
+  const seen = await provider.applyService(more)
+  expect(lives()).toBe(false)
+  expect(effects).not.toContain('copy: files')
+  const kinds = [...seen.happenings.map(({ kind }) => kind), ...(await kindsUntilTaken(provider, more))]
   expect(kinds).toContain('elected')
+})
+
+test('a primary that dies just before a snapshot of it begins is replaced before it is copied', async () => {
+  const { world, provider, wanted, effects, doom, lives } = await newDoomed('snapshots: make')
+  doom()
+  await rm(join(homeOf(world, wanted), 'snapshots'), { recursive: true })
+  expect(await kindsUntilTaken(provider, { ...wanted, snapshots: snapshotsOf('first') })).toContain('elected')
+  expect(lives()).toBe(false)
   expect(effects.indexOf('primary: rename into place')).toBeLessThan(effects.indexOf('copy: files'))
 })
 

@@ -4,7 +4,8 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../postgres/data-directory.ts'
-import { readIfThere, type Effect } from '../effect.ts'
+import type { Effect } from '../effect.ts'
+import { readIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 
 export type Primary = {

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Happening, WantedService } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
-import { isDiskFull, statIfThere } from '../effect.ts'
+import { isDiskFull, statIfThere } from '../look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeOf, noSpaceSentence, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'

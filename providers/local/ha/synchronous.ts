@@ -5,7 +5,8 @@
 //    remarks: whoever elects a new primary goes by all of them.
 import { open } from 'node:fs/promises'
 import { syncFolder } from '../postgres/data-directory.ts'
-import { ensureFile, readIfThere } from '../effect.ts'
+import { ensureFile } from '../effect.ts'
+import { readIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import type { SyncList } from './quorum.ts'

@@ -1,10 +1,10 @@
 // The log files of one node: found by their names, which sort by age, and opened with care. The folder belongs to the
 // service's own user, so a link or a file of somebody else in it is not followed: it could lead to another tenant's log.
 // Looking things up is done synchronously: it takes microseconds, and a detour through a thread takes longer.
-import { closeSync, constants, fstatSync, openSync, read, readdirSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, read, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { errorCode } from '../effect.ts'
+import { errorCode, read_safely } from '../look.ts'
 
 /** As `log_filename` of the settings makes them. */
 const name_form = /^postgresql-(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)\.json$/
@@ -46,7 +46,7 @@ export const readAt = promisify(read)
 
 function openIfThere(path: string): number | undefined {
   try {
-    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    return openSync(path, read_safely)
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ELOOP') return undefined
     throw error

@@ -3,7 +3,8 @@
 // written stays whatever its size: rotation is set so that it is a small part of what may be kept.
 import { lstat, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Effect, errorCode } from '../effect.ts'
+import type { Effect } from '../effect.ts'
+import { errorCode } from '../look.ts'
 
 export type LogRetention = { days: number; mb: number }
 

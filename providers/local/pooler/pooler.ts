@@ -6,7 +6,8 @@
 // 3. Whoever makes its clients wait says so in a file first; any later look lets them go on.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
-import { ensureFile, ensureFolder, ensureRemoved, readIfThere, statIfThere } from '../effect.ts'
+import { ensureFile, ensureFolder, ensureRemoved } from '../effect.ts'
+import { readIfThere, statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import {

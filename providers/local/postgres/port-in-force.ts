@@ -1,7 +1,7 @@
 // The port under which a running service is found, by its own word: attaching to a VPC and leaving one change it, and what
 // runs may still be as it was wanted before.
 import { join } from 'node:path'
-import { readIfThere } from '../effect.ts'
+import { readIfThere } from '../look.ts'
 import { listeningAt, type Place } from '../layout.ts'
 
 export async function inForce(place: Place): Promise<Place> {

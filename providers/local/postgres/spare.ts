@@ -5,7 +5,8 @@
 //    two get the same.
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ensureRemoved, errorCode, statIfThere, type Effect } from '../effect.ts'
+import { ensureRemoved, type Effect } from '../effect.ts'
+import { errorCode, statIfThere } from '../look.ts'
 import { copyTree } from '../snapshot/copy-tree.ts'
 import { syncTree } from '../snapshot/tree.ts'
 import { newAside, removeUnfinished } from './template.ts'

@@ -3,7 +3,7 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { read_safely } from '../snapshot/live-file.ts'
+import { read_safely } from '../look.ts'
 import type { Place } from '../layout.ts'
 
 const tail_bytes_max = 65_536

@@ -4,7 +4,7 @@
 import type { Endpoint, Happening, WantedReplicaSet } from '../../provider.ts'
 import { nameOf } from './balance-watch.ts'
 import { ensureUses, findUses } from './balancer-control.ts'
-import { statIfThere } from '../effect.ts'
+import { statIfThere } from '../look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeOf, type Place } from '../layout.ts'
 import { answers } from '../ha/liveness.ts'

@@ -6,7 +6,7 @@
 import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provider.ts'
 import { balancerRefusal, ensureBalancer, ensureBalancerGone, hasBalancer, type BalancerSeen } from './balancer.ts'
 import { ensureDataGone, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
-import { isDiskFull, statIfThere } from '../effect.ts'
+import { isDiskFull, statIfThere } from '../look.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'

@@ -15,9 +15,10 @@ import {
 } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Cloning, copyOpened, gone, pathOf, read_safely, type Seen } from './live-file.ts'
+import { type Cloning, copyOpened, gone, pathOf, type Seen } from './live-file.ts'
+import { errorCode, read_safely } from '../look.ts'
 import { requireRoom } from '../room.ts'
-import { type Breath, isCode, newBreath } from './tree.ts'
+import { type Breath, newBreath } from './tree.ts'
 
 /** At a time. The four threads behind Node's file calls are busy from here on. */
 const large_files_max = 16
@@ -121,7 +122,7 @@ function forgiving<Value>({ tolerate_missing }: CopyOptions, work: () => Value):
   try {
     return work()
   } catch (error) {
-    if (tolerate_missing && isCode(error, 'ENOENT')) return undefined
+    if (tolerate_missing && errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }

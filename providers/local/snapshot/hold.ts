@@ -2,7 +2,8 @@
 // the same copy, removes it half-made, or starts PostgreSQL on data that is being copied while it stands still.
 // A hold ends with its work or with its process: by pid and start time where that can be seen, else by its last sign of life.
 import { readFile, readlink, stat, utimes } from 'node:fs/promises'
-import { ensureFile, ensureRemoved, readIfThere, type Effect } from '../effect.ts'
+import { ensureFile, ensureRemoved, type Effect } from '../effect.ts'
+import { readIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 
 /** `standing still`: PostgreSQL must not start meanwhile. */

@@ -4,9 +4,7 @@
 // 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
 import { closeSync, constants, copyFileSync, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
-
-/** What lies where it seems to lie; a pipe keeps nobody waiting. */
-export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+import { isDiskFull, read_safely } from '../look.ts'
 
 /**
  * `possible` is remembered over one tree, so that a file system without cloning is asked once. `quiet`: nobody writes to the
@@ -88,8 +86,7 @@ async function copyElsewhere(source: number, target: string, cloning: Cloning): 
 }
 
 function giveUpCloning(cloning: Cloning, error: unknown): void {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOSPC' || code === 'EDQUOT') throw error
+  if (isDiskFull(error)) throw error
   cloning.possible = false
 }
 

@@ -5,6 +5,7 @@ import { open, readdir, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { errorCode } from '../look.ts'
 
 /** Each lane has one file under way. The four threads behind Node's file calls are busy from here on; more gain nothing. */
 const lanes = 16
@@ -26,7 +27,7 @@ export async function syncTree(path: string): Promise<void> {
   try {
     await promisify(execFile)('sync', ['-f', path], { env: { PATH: process.env.PATH ?? '/usr/bin:/bin' } })
   } catch (error) {
-    if (!isCode(error, 'ENOENT')) throw error
+    if (errorCode(error) !== 'ENOENT') throw error
     const { directories, files } = await listTree(path)
     await inLanes([...files, ...directories, ''], (one) => syncEntry(join(path, one)))
   }
@@ -110,11 +111,7 @@ async function unlessMissing<Value>(promise: Promise<Value>): Promise<Value | un
   try {
     return await promise
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
-}
-
-export function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -5,7 +5,8 @@ import { spawn } from 'node:child_process'
 import { readlink, rename, rm, symlink } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses } from '../daemon.ts'
-import { ensureRemoved, statIfThere, type Effect } from '../effect.ts'
+import { ensureRemoved, type Effect } from '../effect.ts'
+import { statIfThere } from '../look.ts'
 import { holderOf, isRoot } from './namespace.ts'
 
 export type NetworksHolder = { ensure(): Promise<void>; end(): Promise<void> }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
-import { read_safely } from '../snapshot/live-file.ts'
+import { read_safely } from '../look.ts'
 
 /** Looks come more often than that; what is older has been looked at. */
 const looked_at_ms = 3_600_000

@@ -4,7 +4,8 @@
 // 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
 import { lchown, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ensureFolder, ensureRemoved, statIfThere, type Effect } from '../effect.ts'
+import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
+import { statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { placeInWal } from './wal.ts'

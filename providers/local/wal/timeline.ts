@@ -4,7 +4,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readControl } from '../postgres/control-file.ts'
-import { readIfThere } from '../effect.ts'
+import { readIfThere } from '../look.ts'
 import { isHistory, segmentNameOf, segmentNumberOf, timelineOf, type Segment } from './wal.ts'
 
 /** from: the position at which it left the one before it; 0 for the first. */

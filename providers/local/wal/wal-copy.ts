@@ -2,7 +2,7 @@
 // there. PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode, statIfThere } from '../effect.ts'
+import { errorCode, statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import { copyLiveFile, type Cloning } from '../snapshot/live-file.ts'
 import { findPath, type Path } from './timeline.ts'

@@ -2,7 +2,7 @@
 // A name is 8 digits of timeline and 16 of place; the place alone, as text, tells which of two comes first.
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from '../effect.ts'
+import { errorCode } from '../look.ts'
 
 export type Segment = { name: string; path: string; number: number; bytes: number }
 

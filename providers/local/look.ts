@@ -1,0 +1,54 @@
+// What lies on the disk, looked at and never changed, and what an error of the system is called.
+// A look at a service asks for dozens of small things that lie in memory: microseconds each, where a detour through other
+// threads takes a hundred of them. So they are asked for at once. Whatever writes does go through other threads (effect.ts),
+// because a busy disk may block it.
+import { closeSync, constants, openSync, readSync, type Stats, statSync } from 'node:fs'
+
+/** For what lies in folders of a service's user: a link is not followed, and a pipe keeps nobody waiting. */
+export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const text_bytes_max = 1024 ** 2
+const scratch = Buffer.allocUnsafeSlow(16_384)
+
+export async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    return undefinedIfAbsent(error)
+  }
+}
+
+/** The text of a small file. Some lie in folders of a service's user: neither a link, a pipe nor a huge file may harm us. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  let file: number | undefined
+  try {
+    file = openSync(path, read_safely)
+    const chunks: Buffer[] = []
+    for (let size = 0; size < text_bytes_max;) {
+      const bytes = readSync(file, scratch)
+      if (bytes === 0) break
+      chunks.push(Buffer.from(scratch.subarray(0, bytes)))
+      size += bytes
+    }
+    return Buffer.concat(chunks).toString()
+  } catch (error) {
+    return undefinedIfAbsent(error)
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/** The disk's own word for it, the quota's, and PostgreSQL's. */
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', '53100'].includes(errorCode(error) ?? '')
+}
+
+function undefinedIfAbsent(error: unknown): undefined {
+  const code = errorCode(error)
+  // ESRCH is how /proc says that the process went away while it was being read.
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined
+  throw error
+}
