@@ -4,7 +4,7 @@
 import { lstatSync } from 'node:fs'
 import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { errorCode, readIfThere, statIfThere } from './look.ts'
-import { removeTree } from './snapshot/tree.ts'
+import { removeTree } from './tree.ts'
 import type { Owner } from './layout.ts'
 
 /** Awaited before a change, with its name, such as `data directory: rename into place`. */

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
-import { removeTree, syncTree } from '#providers/local/snapshot/tree.ts'
+import { removeTree, syncTree } from '#providers/local/tree.ts'
 
 let directory: string
 let from: string

@@ -3,7 +3,7 @@
 import { mkdir, open, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { copyRunning } from '../snapshot/cluster-copy.ts'
-import { chownTree, removeTree, syncTree } from '../snapshot/tree.ts'
+import { chownTree, removeTree, syncTree } from '../tree.ts'
 import { syncFolder } from '../postgres/data-directory.ts'
 import { ensureRemoved, type Effect } from '../effect.ts'
 import { statIfThere } from '../look.ts'

@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
 import { ensureRemoved, type Effect } from '../effect.ts'
 import { errorCode, statIfThere } from '../look.ts'
 import { copyTree } from '../snapshot/copy-tree.ts'
-import { syncTree } from '../snapshot/tree.ts'
+import { syncTree } from '../tree.ts'
 import { newAside, removeUnfinished } from './template.ts'
 
 /** Under which it is made. */

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { type Cloning, copyOpened, gone, pathOf, type Seen } from './live-file.ts'
 import { errorCode, read_safely } from '../look.ts'
 import { requireRoom } from '../room.ts'
-import { type Breath, newBreath } from './tree.ts'
+import { type Breath, newBreath } from '../tree.ts'
 
 /** At a time. The four threads behind Node's file calls are busy from here on. */
 const large_files_max = 16

@@ -7,7 +7,7 @@ import type { ObservedSnapshot, WantedService, WantedSnapshot } from '../../prov
 import { ensureArchiveSparse } from '../wal/archive-space.ts'
 import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
-import { syncTree } from './tree.ts'
+import { syncTree } from '../tree.ts'
 import { ensureFolder, ensureRemoved } from '../effect.ts'
 import { isDiskFull, readIfThere, statIfThere } from '../look.ts'
 import { findHold, withHold } from './hold.ts'

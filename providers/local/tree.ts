@@ -5,7 +5,7 @@ import { open, readdir, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { errorCode } from '../look.ts'
+import { errorCode } from './look.ts'
 
 /** Each lane has one file under way. The four threads behind Node's file calls are busy from here on; more gain nothing. */
 const lanes = 16
