@@ -3,6 +3,7 @@
 import type { ArchiveWatch } from './wal/archive-watch.ts'
 import type { BalanceWatch } from './replica-set/balance-watch.ts'
 import type { Authority } from './certificate.ts'
+import type { Copiers } from './snapshot/copiers.ts'
 import type { Effect } from './effect.ts'
 import type { PostgresInstallation } from './postgres/installation.ts'
 import type { Jobs } from './jobs.ts'
@@ -49,4 +50,6 @@ export type LocalHost = {
   /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
   pruned_seen: Map<string, string>
   jobs: Jobs
+  /** For copies that somebody waits for. */
+  copiers: Copiers
 }

@@ -32,6 +32,7 @@ import { ensurePoolerGone, poolerRefusal } from './pooler/pooler.ts'
 import { freePort } from './postgres/port.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
+import { newCopiers } from './snapshot/copiers.ts'
 import { newRoomWatch } from './room.ts'
 import { ensureWrites } from './service/writes.ts'
 import { ensureSpare, spare_job } from './postgres/spare.ts'
@@ -113,7 +114,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       await host.lag_reader.close()
       host.vpc_watch.close()
       await host.jobs.close()
-      await scanners.close()
+      await Promise.all([scanners.close(), host.copiers.close()])
       await prepared
     },
   }
@@ -198,6 +199,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     deaths_told: new Set(),
     stalls_told: new Set(),
     pruned_seen: new Map(),
+    copiers: newCopiers(),
     jobs,
   }
 }

@@ -14,7 +14,9 @@ import {
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { newCopiers } from '#providers/local/snapshot/copiers.ts'
 import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
 import { removeTree, syncTree } from '#providers/local/tree.ts'
 
@@ -38,14 +40,6 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const listing = (path: string) => readdirSync(path, { recursive: true, encoding: 'utf8' }).toSorted()
 const modeOf = (path: string) => (lstatSync(join(to, path)).mode & 0o777).toString(8)
-
-test('a copy has the same entries, the same contents and the same links', async () => {
-  await copyTree(from, to)
-  expect(listing(to)).toEqual(listing(from))
-  expect(readFileSync(join(to, 'base/1/42'), 'utf8')).toBe('content of 42')
-  expect(lstatSync(join(to, 'base/link')).isSymbolicLink()).toBe(true)
-  expect(readFileSync(join(to, 'base/link'), 'utf8')).toBe('18\n')
-})
 
 test('others have their turn while a copy of many small files goes on', async () => {
   for (let number = 100; number < 1_000; number++) writeFileSync(join(from, 'base/1', `${number}`), '')
@@ -95,38 +89,32 @@ test('a file that vanishes while copying is an error, unless the caller knows th
 test.each([
   ['before it is entered', 'base'],
   ['with a folder that is not entered yet', 'base/1'],
-  ['while its files are copied', 'base/1/50'],
 ])('whoever owns the tree cannot lead the copy out of it: a folder becomes a link %s', async (_, moment) => {
-  const outside = join(directory, 'outside')
-  mkdirSync(join(outside, '1'), { recursive: true })
-  for (let number = 0; number < 100; number++) writeFileSync(join(outside, '1', `${number}`), 'secret')
-  let swapped = false
-  const swap = (path: string) => {
-    if (path === moment) {
-      renameSync(join(from, 'base'), join(from, 'away'))
-      symlinkSync(outside, join(from, 'base'))
-      swapped = true
-    }
+  const swap = newSwap()
+  const skip = (path: string) => {
+    if (path === moment) swap()
     return false
   }
-  await copyTree(from, to, { skip: swap, tolerate_missing: true }).catch(() => undefined)
-  expect(swapped).toBe(true)
-  const copied = readdirSync(to, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  const texts = copied.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'))
-  expect(texts).not.toContain('secret')
+  await copyTree(from, to, { skip, tolerate_missing: true }).catch(() => undefined)
+  expect(readdirSync(directory)).toContain('outside')
+  expect(textsIn(to)).not.toContain('secret')
 })
 
-const not_root = process.getuid?.() === 0 ? '' : ' (skipped: only root can give files away)'
+/** Each call lets the tree's owner put a link to what is not theirs where a folder was. */
+function newSwap() {
+  const outside = join(directory, 'outside')
+  return () => {
+    mkdirSync(join(outside, '1'), { recursive: true })
+    for (let number = 0; number < 100; number++) writeFileSync(join(outside, '1', `${number}`), 'secret')
+    renameSync(join(from, 'base'), join(from, 'away'))
+    symlinkSync(outside, join(from, 'base'))
+  }
+}
 
-test.skipIf(not_root)(`a copy belongs wholly to its new owner${not_root}`, async () => {
-  await copyTree(from, to, { owner: { uid: 70_001, gid: 70_002 } })
-  const owners = ['', ...readdirSync(to, { recursive: true, encoding: 'utf8' })].map((path) => {
-    const { uid, gid } = lstatSync(join(to, path))
-    return `${uid}:${gid}`
-  })
-  expect(new Set(owners)).toEqual(new Set(['70001:70002']))
-  expect(lstatSync(join(from, 'PG_VERSION')).uid).toBe(0)
-})
+function textsIn(path: string): string[] {
+  const copied = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return copied.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'))
+}
 
 test('a tree can be made durable, also where there is no sync program', async () => {
   await syncTree(from)
@@ -146,4 +134,79 @@ test('removing takes the whole tree, follows no link, and is content when nothin
   await removeTree(from)
   expect(listing(directory)).toEqual(['to', 'to/kept'])
   await removeTree(from)
+})
+
+const copiers = newCopiers()
+
+beforeAll(async () => {
+  copiers.start()
+  while (copiers.count > 0 && !copiers.isFree()) await pause(10)
+})
+
+afterAll(() => copiers.close())
+
+const not_root = process.getuid?.() === 0 ? '' : ' (skipped: only root can give files away)'
+
+describe.each([
+  ['alone', {}],
+  ['with others', { copiers }],
+])('%s', (_, helped) => {
+  test('a copy has the same entries, the same contents and the same links', async () => {
+    writeFileSync(join(from, 'base/1/large'), 'large'.repeat(100_000))
+    const bytes = await copyTree(from, to, helped)
+    expect(listing(to)).toEqual(listing(from))
+    expect(readFileSync(join(to, 'base/1/42'), 'utf8')).toBe('content of 42')
+    expect(readFileSync(join(to, 'base/1/large'), 'utf8')).toBe('large'.repeat(100_000))
+    expect(lstatSync(join(to, 'base/link')).isSymbolicLink()).toBe(true)
+    expect(readFileSync(join(to, 'base/link'), 'utf8')).toBe('18\n')
+    expect(bytes).toBe(textsIn(to).join('').length)
+  })
+
+  test.skipIf(not_root)(`a copy belongs wholly to its new owner${not_root}`, async () => {
+    await copyTree(from, to, { ...helped, owner: { uid: 70_001, gid: 70_002 } })
+    const owners = ['', ...readdirSync(to, { recursive: true, encoding: 'utf8' })].map((path) => {
+      const { uid, gid } = lstatSync(join(to, path))
+      return `${uid}:${gid}`
+    })
+    expect(new Set(owners)).toEqual(new Set(['70001:70002']))
+    expect(lstatSync(join(from, 'PG_VERSION')).uid).toBe(0)
+  })
+
+  test('whoever owns the tree cannot lead the copy out of it: a folder becomes a link before its files are copied', async () => {
+    const swap = newSwap()
+    let steps = 0
+    // Before each step it is asked whether to go on: the second is the first for the files of base/1, which is open by then.
+    const signal = Object.assign(new AbortController().signal, {
+      throwIfAborted: () => void ((steps += 1) === 2 && swap()),
+    })
+    await copyTree(from, to, { ...helped, signal, tolerate_missing: true }).catch(() => undefined)
+    expect(readdirSync(directory)).toContain('outside')
+    expect(textsIn(to)).not.toContain('secret')
+  })
+
+  test('a copy that is broken off goes no further, and nothing of it goes on', async () => {
+    const caller = new AbortController()
+    const skip = (path: string) => {
+      if (path.startsWith('base/1/')) caller.abort(new Error('enough'))
+      return false
+    }
+    await expect(copyTree(from, to, { ...helped, skip, signal: caller.signal })).rejects.toThrow('enough')
+    expect(existsSync(join(to, 'base/1/42'))).toBe(false)
+  })
+
+  test('a file that cannot be copied fails the copy in the words of the system', async () => {
+    const skip = (path: string) => {
+      // Something else is where the copy is about to be.
+      if (path === 'base/1/42') mkdirSync(join(to, path))
+      return false
+    }
+    await expect(copyTree(from, to, { ...helped, skip })).rejects.toMatchObject({ code: 'EISDIR' })
+  })
+})
+
+test('a thread that fails in one copy helps with the next one', async () => {
+  const batch = { folder: -1, names: ['1'], to, cloning: { possible: true } }
+  if (copiers.count > 0) await expect(copiers.ask(batch)).rejects.toMatchObject({ code: 'ENOENT' })
+  await copyTree(from, to, { copiers })
+  expect(listing(to)).toEqual(listing(from))
 })

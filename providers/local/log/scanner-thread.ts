@@ -2,31 +2,21 @@
 // are asked for. It reads synchronously, block by block into the same small memory, so that what it scans is still in the
 // processor's cache.
 import { readSync } from 'node:fs'
-import { parentPort } from 'node:worker_threads'
+import { answerWith } from '../threads.ts'
 import { newScanner } from './scanner.ts'
 import type { Sign } from './search.ts'
 
 /** Bytes of an open file, and what to look for in them. */
 export type Stretch = { fd: number; from: number; to: number; signs: readonly Sign[] }
-export type Question = Stretch & { id: number }
-/** `places`: where signs start, in order; of each sign one a line, and one more where a line goes on in another block. */
-export type Answer = { id: number; places: number[] } | { id: number; failure: unknown }
 
 const block_bytes = 256 * 1024
 const line_break = 10
 
 const scanner = newScanner(block_bytes)
 
-parentPort?.on('message', (question: Question) => parentPort?.postMessage(answerTo(question)))
+answerWith(placesIn)
 
-function answerTo({ id, ...stretch }: Question): Answer {
-  try {
-    return { id, places: placesIn(stretch) }
-  } catch (failure) {
-    return { id, failure }
-  }
-}
-
+/** Where signs start, in order; of each sign one a line, and one more where a line goes on in another block. */
 function placesIn({ fd, from, to, signs }: Stretch): number[] {
   const places: number[] = []
   // A sign that two blocks share is found in the second, so each begins with the end of the one before.

@@ -48,12 +48,12 @@ async function* placesBackwards({ fd, low, high }: Range, signs: readonly Sign[]
   let end = high
   try {
     for (;;) {
-      while (end > low && under_way.length < stretches_per_thread * pool.threads) {
+      while (end > low && under_way.length < stretches_per_thread * pool.count) {
         // Towards the start ever less, so that all threads are done with the file at the same time.
-        const share_bytes = Math.max(stretch_bytes_min, Math.ceil((end - low) / pool.threads))
+        const share_bytes = Math.max(stretch_bytes_min, Math.ceil((end - low) / pool.count))
         const from = Math.max(low, end - Math.min(pace.stretch_bytes, share_bytes))
         // A sign that starts before the end may reach beyond it.
-        const found = pool.find({ fd, from, to: Math.min(high, end + sign_bytes_max - 1), signs })
+        const found = pool.ask({ fd, from, to: Math.min(high, end + sign_bytes_max - 1), signs })
         // Whoever stops early does not wait for the rest; a failure is met by whoever waits.
         found.catch(() => undefined)
         under_way.push(found)

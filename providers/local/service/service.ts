@@ -91,26 +91,27 @@ async function beginEarly(host: LocalHost, place: Place, wanted: WantedService):
 }
 
 async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
+  const written: Start[] = []
   if (wanted.source && !(await statIfThere(place.data))) {
     await ensureHome(host.effect, place)
     // There is time for it while the data is copied. Should that need another version, it is written once more.
-    const meanwhile = async () => {
+    const waiting = await ensureForked(host, place, wanted.source, async () => {
       const likely = await findInstallation(host, place, wanted)
-      if (typeof likely !== 'string') await ensureFiles(host, place, wanted, likely)
-    }
-    const waiting = await ensureForked(host, place, wanted.source, meanwhile)
+      if (typeof likely === 'string') return
+      written.push({ ...(await ensureFiles(host, place, wanted, likely)), installation: likely })
+    })
     if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
   }
   const installation = await findInstallation(host, place, wanted)
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
   await ensureHome(host.effect, place)
   await host.log_watch.ensureKept(place.log)
-  const [hashes] = await together(
-    ensureFiles(host, place, wanted, installation),
+  const [start] = await together(
+    startWith(host, place, wanted, installation, written),
     ensureDataDirectory(host.effect, place, () => host.template(installation)),
   )
   if (wanted.power === 'off') return await ensureOff(host, place)
-  const seen = await ensureServing(host, place, wanted, { ...hashes, installation })
+  const seen = await ensureServing(host, place, wanted, start)
   return await withPooler(host, place, wanted, seen)
 }
 
@@ -206,6 +207,18 @@ async function ensureFiles(
   return await ensureServerFiles(host, installation, { size, endpoint, place, floor })
 }
 
+/** `written`: what this look has written already. */
+async function startWith(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  installation: PostgresInstallation,
+  written: readonly Start[],
+): Promise<Start> {
+  const known = written.find((start) => start.installation === installation)
+  return known ?? { ...(await ensureFiles(host, place, wanted, installation)), installation }
+}
+
 /** The master role can log in with the wanted password, as seen from outside. */
 async function ensureLogin(
   host: LocalHost,
@@ -216,16 +229,13 @@ async function ensureLogin(
   const { network, password_verifier } = wanted
   const endpoint = listenOf(wanted)
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const probed = () => unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up }))
+  const probed = (ready?: Promise<void>) =>
+    unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up, ...(ready && { ready }) }))
   let login = isKnown(host, wanted, postmaster) ? await probed() : undefined
   if (login?.result !== 'ok') {
-    await ensureMasterRole(host.effect, place, wanted)
-    if ((await findPrimary(place)).term > 1) {
-      await ensureArchiveWhole(host.effect, place)
-      await ensureEndedPassed(host.effect, place)
-    }
+    const ready = ensureRole(host, place, wanted)
+    login = (await together(probed(ready), ready))[0]
     host.roles_seen.set(place.service_id, seenOf(wanted, postmaster))
-    login = await probed()
   }
   if (login.result === 'ok') {
     const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
@@ -235,6 +245,14 @@ async function ensureLogin(
   }
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return setback('not_serving', `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`)
+}
+
+/** All that a customer finds with the first login. */
+async function ensureRole(host: LocalHost, place: Place, wanted: WantedService): Promise<void> {
+  await ensureMasterRole(host.effect, place, wanted)
+  if ((await findPrimary(place)).term <= 1) return
+  await ensureArchiveWhole(host.effect, place)
+  await ensureEndedPassed(host.effect, place)
 }
 
 /** Whether this postmaster was seen to have all that this generation wants. */

@@ -9,6 +9,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
+import type { Copiers } from './copiers.ts'
 import { copyTree } from './copy-tree.ts'
 import { chownTree } from '../tree.ts'
 import type { Effect } from '../effect.ts'
@@ -45,6 +46,8 @@ type CopyWish = {
   passable?: boolean
   /** To whom the copy is given, before anybody runs as that user; absent: it stays ours. */
   owner?: Owner | undefined
+  /** For a copy that somebody waits for. */
+  copiers?: Copiers
 }
 
 export async function copyRunning(
@@ -52,7 +55,7 @@ export async function copyRunning(
   place: Place,
   to: string,
   signal: AbortSignal,
-  { passable = false, owner }: CopyWish = {},
+  { passable = false, owner, copiers }: CopyWish = {},
 ): Promise<ClusterCopy> {
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
@@ -63,7 +66,12 @@ export async function copyRunning(
     await effect('copy: begin backup')
     await client.query(`select pg_backup_start('howdah', true)`)
     await effect('copy: files')
-    const bytes = await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
+    const bytes = await copyTree(place.data, to, {
+      ...wary,
+      skip,
+      ...(owner && { owner }),
+      ...(copiers && { copiers }),
+    })
     await copyControl(place.data, to)
     const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')

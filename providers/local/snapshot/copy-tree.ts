@@ -2,41 +2,32 @@
 // Promises: blocks are shared where the file system can (FICLONE), a copy is private to its owner unless told otherwise,
 // nobody but the caller can enter a copy before it is complete, and as root we are not led out of the tree by whoever owns it.
 // None of it is atomic: a caller copies to a name nobody looks at, and renames.
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  type Dirent,
-  lchownSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  symlinkSync,
-} from 'node:fs'
+import { chmodSync, closeSync, constants, lchownSync, mkdirSync, openSync, readlinkSync, symlinkSync } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Cloning, copyOpened, gone, pathOf, type Seen } from './live-file.ts'
-import { errorCode, read_safely } from '../look.ts'
+import type { Copiers } from './copiers.ts'
+import { type Copied, copyBatch, forgiving, type Manner, settleFile } from './copy-batch.ts'
+import { type Cloning, copyOpened, gone, pathOf } from './live-file.ts'
+import { read_safely } from '../look.ts'
 import { requireRoom } from '../room.ts'
 import { type Breath, newBreath } from '../tree.ts'
 
 /** At a time. The four threads behind Node's file calls are busy from here on. */
 const large_files_max = 16
-/** A small part of the space that is left to others: most files have less, and need not be asked about one by one. */
-const room_every_bytes = 1024 ** 2
+/** A stretch after which others may have their turn. */
+const batch_files = 32
+/** The folders of most databases, whole: two threads that make files in one folder wait for each other. */
+const handed_over_files = 512
 
-export type CopyOptions = {
-  owner?: { uid: number; gid: number }
+export type CopyOptions = Manner & {
   /** Leaves out an entry, with all below it. */
   skip?: (relative_path: string) => boolean
-  /** The tree is alive: an entry that vanishes or is replaced between seeing and copying it is left out. */
-  tolerate_missing?: boolean
-  /** Breaks the copy off between two files. */
+  /** Breaks the copy off between some files and the next. */
   signal?: AbortSignal
   /** Leaves the last space of the disk to the databases that run there. */
   leave_room?: boolean
-  /** For programs, not data: everybody may read, and run what the owner may run. */
-  public?: boolean
+  /** Who copies along. */
+  copiers?: Copiers
 }
 
 /** What a copy has come to. */
@@ -48,8 +39,8 @@ type Copying = CopyOptions & {
   breathe: Breath
   directories: string[]
   bytes: number
-  room_seen_at: number
-  /** Large files, in other threads. */
+  large_files: number
+  /** What others copy, and large files, in other threads. */
   under_way: Set<Promise<void>>
   failures: unknown[]
 }
@@ -64,7 +55,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
     breathe: newBreath(),
     directories: [],
     bytes: 0,
-    room_seen_at: Number.NEGATIVE_INFINITY,
+    large_files: 0,
     under_way: new Set(),
     failures: [],
   }
@@ -73,8 +64,8 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   } catch (error) {
     copying.failures.push(error)
   }
-  // Nothing goes on behind the caller's back.
-  await Promise.all(copying.under_way)
+  // Nothing goes on behind the caller's back. One may begin others.
+  while (copying.under_way.size > 0) await Promise.all(copying.under_way)
   if (copying.failures.length > 0) throw copying.failures[0]
   // A directory is handed over after its contents, so that its new owner cannot swap entries under a running copy.
   for (const path of copying.directories.toReversed()) {
@@ -88,23 +79,44 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
 async function copyFolder(copying: Copying, path: string): Promise<void> {
   const folder = forgiving(copying, () => openFolder(copying, path))
   if (folder === undefined) return
-  const below: string[] = []
+  const to = join(copying.to, path)
+  const [names, below]: [string[], string[]] = [[], []]
+  const handed_over: Promise<void>[] = []
   try {
-    mkdirSync(join(copying.to, path), { mode: 0o700 })
+    mkdirSync(to, { mode: 0o700 })
     copying.directories.push(path)
     for (const entry of await readdir(pathOf(folder), { withFileTypes: true })) {
       const entry_path = path === '' ? entry.name : `${path}/${entry.name}`
       if (copying.skip?.(entry_path)) continue
+      if (entry.isDirectory()) below.push(entry_path)
+      else if (entry.isSymbolicLink()) forgiving(copying, () => copyLink(copying, folder, to, entry.name))
+      // Sockets and pipes belong to the process that made them.
+      else if (entry.isFile()) names.push(entry.name)
+    }
+    while (names.length > 0) {
       const pause = copying.breathe()
       if (pause) await pause
-      if (copying.under_way.size >= large_files_max) await Promise.race(copying.under_way)
-      if (copying.failures.length > 0) throw copying.failures[0]
-      copying.signal?.throwIfAborted()
-      if (entry.isDirectory()) below.push(entry_path)
-      else forgiving(copying, () => copyEntry(copying, `${pathOf(folder)}/${entry.name}`, entry, entry_path))
+      requireGoing(copying)
+      const free = copying.copiers?.isFree() ? copying.copiers : undefined
+      const some = names.splice(0, free ? handed_over_files : batch_files)
+      const batch = { ...mannerOf(copying), folder, names: some, to, cloning: copying.cloning }
+      if (!free) await settleBatch(copying, batch, copyBatch(batch))
+      else
+        handed_over.push(
+          keep(
+            copying,
+            free.ask(batch).then((copied) => settleBatch(copying, batch, copied)),
+          ),
+        )
     }
   } finally {
-    closeSync(folder)
+    // Others may still reach files by it.
+    if (handed_over.length === 0) closeSync(folder)
+    else
+      void keep(
+        copying,
+        Promise.all(handed_over).then(() => closeSync(folder)),
+      )
   }
   for (const one of below) await copyFolder(copying, one)
 }
@@ -117,46 +129,52 @@ function openFolder({ root }: Copying, path: string): number {
   throw gone(real_path)
 }
 
-/** Undefined when there is nothing any more where something was seen, in a tree that is alive. */
-function forgiving<Value>({ tolerate_missing }: CopyOptions, work: () => Value): Value | undefined {
+function copyLink({ owner }: Copying, folder: number, to: string, name: string): void {
+  symlinkSync(readlinkSync(`${pathOf(folder)}/${name}`), join(to, name))
+  if (owner) lchownSync(join(to, name), owner.uid, owner.gid)
+}
+
+const mannerOf = ({ owner, tolerate_missing = false, public: for_everybody = false }: Manner): Manner => ({
+  tolerate_missing,
+  public: for_everybody,
+  ...(owner && { owner }),
+})
+
+/** Before each step. */
+function requireGoing({ failures, signal, leave_room, to }: Copying): void {
+  if (failures.length > 0) throw failures[0]
+  signal?.throwIfAborted()
+  if (leave_room) requireRoom(to)
+}
+
+/** What is left to us begins while the folder is open. */
+async function settleBatch(copying: Copying, { folder, to }: { folder: number; to: string }, copied: Copied) {
+  copying.bytes += copied.bytes
+  copying.cloning.possible &&= copied.cloning_possible
+  for (const name of copied.large) {
+    while (copying.large_files >= large_files_max) await Promise.race(copying.under_way)
+    requireGoing(copying)
+    const source = forgiving(copying, () => openSync(`${pathOf(folder)}/${name}`, read_safely))
+    if (source !== undefined) void keep(copying, copyLarge(copying, source, join(to, name)))
+  }
+}
+
+async function copyLarge(copying: Copying, source: number, target: string): Promise<void> {
+  copying.large_files += 1
   try {
-    return work()
-  } catch (error) {
-    if (tolerate_missing && errorCode(error) === 'ENOENT') return undefined
-    throw error
+    const seen = await copyOpened(source, target, copying.cloning)
+    settleFile(copying, target, seen)
+    copying.bytes += seen.size
+  } finally {
+    copying.large_files -= 1
   }
 }
 
-function copyEntry(copying: Copying, source: string, entry: Dirent, path: string): void {
-  const target = join(copying.to, path)
-  if (entry.isSymbolicLink()) {
-    symlinkSync(readlinkSync(source), target)
-    if (copying.owner) lchownSync(target, copying.owner.uid, copying.owner.gid)
-  }
-  // Sockets and pipes belong to the process that made them.
-  if (!entry.isFile()) return
-  if (copying.leave_room && copying.bytes - copying.room_seen_at >= room_every_bytes) {
-    requireRoom(copying.to)
-    copying.room_seen_at = copying.bytes
-  }
-  const copied = copyOpened(openSync(source, read_safely), target, copying.cloning)
-  if (!(copied instanceof Promise)) return settleFile(copying, target, copied)
-  const working = copied
-    .then((seen) => settleFile(copying, target, seen))
+/** Never rejects: a failure is told at the end, and keeps others from beginning. */
+function keep(copying: Copying, work: Promise<void>): Promise<void> {
+  const kept = work
     .catch((error: unknown) => void copying.failures.push(error))
-    .finally(() => copying.under_way.delete(working))
-  copying.under_way.add(working)
-}
-
-/** At once: microseconds each on an inode just made, and a round trip through other threads costs more. */
-function settleFile(copying: Copying, target: string, seen: Seen): void {
-  // It has either its source's mode or a private one.
-  if (copying.public) chmodSync(target, publicMode(seen.mode))
-  else if (seen.mode !== (constants.S_IFREG | 0o600)) chmodSync(target, 0o600)
-  if (copying.owner) lchownSync(target, copying.owner.uid, copying.owner.gid)
-  copying.bytes += seen.size
-}
-
-function publicMode(mode: number): number {
-  return mode & 0o100 ? 0o755 : 0o644
+    .finally(() => copying.under_way.delete(kept))
+  copying.under_way.add(kept)
+  return kept
 }

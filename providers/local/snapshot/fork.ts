@@ -43,6 +43,7 @@ export async function ensureForked(
   if (await statIfThere(place.data)) return undefined
   const failure = await failureOf(place)
   if (failure !== undefined) return failedFor(failure)
+  host.copiers.start()
   const parent = await parentPlace(host, source.service_id)
   await host.jobs.wait(snapshotJob(parent, source.snapshot_id))
   const runs = source.private === true && (await findPostmaster(parent)).postmaster?.ready === true
@@ -139,14 +140,14 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   await finish(host, place, made)
 }
 
-async function copyParent({ effect }: LocalHost, place: Place, parent: Place, { signal, meanwhile }: Making) {
+async function copyParent({ effect, copiers }: LocalHost, place: Place, parent: Place, { signal, meanwhile }: Making) {
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   requireRoom(place.home)
   try {
     const from = await inForce(parent)
+    const copying = copyRunning(effect, from, place.data_aside, signal, { owner: place.owner, copiers })
     // There is time for it until the parent's checkpoint is made.
-    const prepared = meanwhile()
-    await together(prepared, copyRunning(effect, from, place.data_aside, signal, { owner: place.owner }))
+    await together(copying, meanwhile())
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
     const reason = error instanceof Error ? error.message : String(error)
@@ -169,7 +170,7 @@ async function moveSnapshot({ effect }: LocalHost, place: Place, parent: Place, 
 }
 
 async function copySnapshot(
-  { effect }: LocalHost,
+  { effect, copiers }: LocalHost,
   place: Place,
   parent: Place,
   snapshot_id: string,
@@ -178,7 +179,7 @@ async function copySnapshot(
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   await effect('fork: copy snapshot')
   const owner = place.owner ? { owner: place.owner } : {}
-  await copyTree(snapshotData(parent, snapshot_id), place.data_aside, { ...owner, leave_room: true, signal })
+  await copyTree(snapshotData(parent, snapshot_id), place.data_aside, { ...owner, leave_room: true, signal, copiers })
   return place.data_aside
 }
 

@@ -33,24 +33,22 @@ export async function copyLiveFile(real_path: string, target: string, cloning: C
   await copyOpened(source, target, cloning)
 }
 
-/**
- * Closes the source. The copy may have its mode. Small ones are copied when this returns: with their blocks shared that takes
- * as long as to ask another thread for it.
- */
-export function copyOpened(source: number, target: string, cloning: Cloning): Seen | Promise<Seen> {
-  let copying: Promise<Seen> | undefined
+/** Closes the source. The copy may have its mode. */
+export async function copyOpened(source: number, target: string, cloning: Cloning): Promise<Seen> {
   try {
-    const seen = fstatSync(source)
-    if (!seen.isFile()) throw gone(target)
-    if (seen.size > small_bytes_max) {
-      copying = copyElsewhere(source, target, cloning).then(() => seen)
-      return copying.finally(() => closeSync(source))
-    }
-    if (seen.size === 0 || !cloneSmall(source, target, cloning)) copySmall(source, target, seen)
-    return seen
+    return copyIfSmall(source, target, cloning) ?? (await copyLarge(source, target, cloning))
   } finally {
-    if (!copying) closeSync(source)
+    closeSync(source)
   }
+}
+
+/** At once: with its blocks shared that takes as long as to ask another thread for it. Undefined: it is not small. */
+export function copyIfSmall(source: number, target: string, cloning: Cloning): Seen | undefined {
+  const seen = fstatSync(source)
+  if (!seen.isFile()) throw gone(target)
+  if (seen.size > small_bytes_max) return undefined
+  if (seen.size === 0 || !cloneSmall(source, target, cloning)) copySmall(source, target, seen)
+  return seen
 }
 
 /** By which an open file or folder is reached, wherever it lies meanwhile. */
@@ -72,17 +70,22 @@ function copySmall(source: number, target: string, { size }: Seen): void {
 }
 
 /** In other threads: before its blocks are shared, all that was written to a file must be on the disk. */
-async function copyElsewhere(source: number, target: string, cloning: Cloning): Promise<void> {
-  if (cloning.quiet) return await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE)
-  if (cloning.possible) {
-    try {
-      await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
-      return
-    } catch (error) {
-      giveUpCloning(cloning, error)
-    }
+async function copyLarge(source: number, target: string, cloning: Cloning): Promise<Seen> {
+  const seen = fstatSync(source)
+  if (cloning.quiet) await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE)
+  else if (!(await cloneLarge(source, target, cloning))) await copyInChunks(source, target)
+  return seen
+}
+
+async function cloneLarge(source: number, target: string, cloning: Cloning): Promise<boolean> {
+  if (!cloning.possible) return false
+  try {
+    await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
+    return true
+  } catch (error) {
+    giveUpCloning(cloning, error)
+    return false
   }
-  await copyInChunks(source, target)
 }
 
 function giveUpCloning(cloning: Cloning, error: unknown): void {
