@@ -56,6 +56,7 @@ export async function claim(db: Sql, kinds: readonly string[], owner: string, li
      where (kind, key) in (select * from urgent union all select * from due)
      returning kind, key, lease_token, nudges, attempts`,
     [kinds, owner, lease_seconds, limit, urgent_limit],
+    'claim',
   )
 }
 
@@ -123,6 +124,7 @@ export async function secondsUntilDue(db: Sql, kinds: readonly string[]): Promis
     `select extract(epoch from min(greatest(due_at, lease_until)) - now())::float8 as seconds
      from (select due_at, lease_until from work where kind = any ($1) order by due_at limit $2) as first`,
     [kinds, first_rows],
+    'seconds until due',
   )
   return row?.seconds ?? undefined
 }

@@ -76,47 +76,30 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
 }
 
 /** Whatever is in it is reached by the open folder: renaming it, or another above it, leads nowhere else. */
+type Folder = { open: number; to: string; handed_over: Promise<void>[] }
+
 async function copyFolder(copying: Copying, path: string): Promise<void> {
-  const folder = forgiving(copying, () => openFolder(copying, path))
-  if (folder === undefined) return
-  const to = join(copying.to, path)
-  const [names, below]: [string[], string[]] = [[], []]
-  const handed_over: Promise<void>[] = []
+  const open = forgiving(copying, () => openFolder(copying, path))
+  if (open === undefined) return
+  const folder: Folder = { open, to: join(copying.to, path), handed_over: [] }
+  const below: string[] = []
   try {
-    mkdirSync(to, { mode: 0o700 })
+    mkdirSync(folder.to, { mode: 0o700 })
     copying.directories.push(path)
-    for (const entry of await readdir(pathOf(folder), { withFileTypes: true })) {
+    const files: string[] = []
+    for (const entry of await readdir(pathOf(open), { withFileTypes: true })) {
       const entry_path = path === '' ? entry.name : `${path}/${entry.name}`
       if (copying.skip?.(entry_path)) continue
       if (entry.isDirectory()) below.push(entry_path)
-      else if (entry.isSymbolicLink()) forgiving(copying, () => copyLink(copying, folder, to, entry.name))
+      else if (entry.isSymbolicLink()) forgiving(copying, () => copyLink(copying, folder, entry.name))
       // Sockets and pipes belong to the process that made them.
-      else if (entry.isFile()) names.push(entry.name)
+      else if (entry.isFile()) files.push(entry.name)
     }
-    while (names.length > 0) {
-      const pause = copying.breathe()
-      if (pause) await pause
-      requireGoing(copying)
-      const free = copying.copiers?.isFree() ? copying.copiers : undefined
-      const some = names.splice(0, free ? handed_over_files : batch_files)
-      const batch = { ...mannerOf(copying), folder, names: some, to, cloning: copying.cloning }
-      if (!free) await settleBatch(copying, batch, copyBatch(batch))
-      else
-        handed_over.push(
-          keep(
-            copying,
-            free.ask(batch).then((copied) => settleBatch(copying, batch, copied)),
-          ),
-        )
-    }
+    await copyFiles(copying, folder, files)
   } finally {
     // Others may still reach files by it.
-    if (handed_over.length === 0) closeSync(folder)
-    else
-      void keep(
-        copying,
-        Promise.all(handed_over).then(() => closeSync(folder)),
-      )
+    const unused = Promise.all(folder.handed_over).then(() => closeSync(open))
+    void keep(copying, unused)
   }
   for (const one of below) await copyFolder(copying, one)
 }
@@ -129,16 +112,29 @@ function openFolder({ root }: Copying, path: string): number {
   throw gone(real_path)
 }
 
-function copyLink({ owner }: Copying, folder: number, to: string, name: string): void {
-  symlinkSync(readlinkSync(`${pathOf(folder)}/${name}`), join(to, name))
+function copyLink({ owner }: Copying, { open, to }: Folder, name: string): void {
+  symlinkSync(readlinkSync(`${pathOf(open)}/${name}`), join(to, name))
   if (owner) lchownSync(join(to, name), owner.uid, owner.gid)
 }
 
-const mannerOf = ({ owner, tolerate_missing = false, public: for_everybody = false }: Manner): Manner => ({
-  tolerate_missing,
-  public: for_everybody,
-  ...(owner && { owner }),
-})
+/** By others, as far as they have time; the rest here. */
+async function copyFiles(copying: Copying, folder: Folder, names: string[]): Promise<void> {
+  while (names.length > 0) {
+    const pause = copying.breathe()
+    if (pause) await pause
+    requireGoing(copying)
+    const free = copying.copiers?.isFree() ? copying.copiers : undefined
+    const some = names.splice(0, free ? handed_over_files : batch_files)
+    const { open, to, handed_over } = folder
+    const batch = { ...mannerOf(copying), folder: open, to, names: some, cloning: copying.cloning }
+    if (free) {
+      const settled = free.ask(batch).then((copied) => settleBatch(copying, folder, copied))
+      handed_over.push(keep(copying, settled))
+    } else {
+      await settleBatch(copying, folder, copyBatch(batch))
+    }
+  }
+}
 
 /** Before each step. */
 function requireGoing({ failures, signal, leave_room, to }: Copying): void {
@@ -147,14 +143,20 @@ function requireGoing({ failures, signal, leave_room, to }: Copying): void {
   if (leave_room) requireRoom(to)
 }
 
+const mannerOf = ({ owner, tolerate_missing = false, public: for_everybody = false }: Manner): Manner => ({
+  tolerate_missing,
+  public: for_everybody,
+  ...(owner && { owner }),
+})
+
 /** What is left to us begins while the folder is open. */
-async function settleBatch(copying: Copying, { folder, to }: { folder: number; to: string }, copied: Copied) {
+async function settleBatch(copying: Copying, { open, to }: Folder, copied: Copied): Promise<void> {
   copying.bytes += copied.bytes
   copying.cloning.possible &&= copied.cloning_possible
   for (const name of copied.large) {
     while (copying.large_files >= large_files_max) await Promise.race(copying.under_way)
     requireGoing(copying)
-    const source = forgiving(copying, () => openSync(`${pathOf(folder)}/${name}`, read_safely))
+    const source = forgiving(copying, () => openSync(`${pathOf(open)}/${name}`, read_safely))
     if (source !== undefined) void keep(copying, copyLarge(copying, source, join(to, name)))
   }
 }
