@@ -17,8 +17,6 @@ const wal_gb_max = 0.3
 /** After its first snapshot: by then its next look has given back what the archive does not use. */
 const rest_ms = 9_000
 const rest_before_ms = 300
-/** No fork is READY before. The floor is watched by a look at a file; to ask a server every 10 ms takes a fifth of its time. */
-const first_look_ms = 120
 /** Forks of idle parents take a fraction of a second, in which a shared machine does much else: more of them are made. */
 const idle_runs_per_run = 3
 const waiting_sql = `select count(*) from pg_ls_archive_statusdir() where name like '%.ready'`
@@ -125,7 +123,6 @@ async function forkOnce(bench: Bench, parent: Parent, input: object): Promise<nu
   let service_id = ''
   const took_ms = await timed(async () => {
     service_id = (await bench.forkService(parent.service_id, input)).service_id
-    await pause(first_look_ms)
     await bench.waitFor(service_id, 'READY')
   })
   await bench.remove(service_id)
