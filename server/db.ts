@@ -5,7 +5,7 @@ import { Fault } from '#contract/fault.ts'
 
 /** Where a statement can run: the pool, or the transaction that a function was handed. */
 export type Sql = {
-  /** name: kept prepared under it on every connection. For the hottest reads; their columns must be named, not `*`. */
+  /** name: kept prepared under it on every connection. For what most requests or looks say; columns must be named, not `*`. */
   query<Row extends object>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>
 }
 

@@ -15,19 +15,23 @@ export type Claim = { kind: string; key: string; lease_token: string; nudges: nu
 /** When to look again: in so many seconds, after a growing pause because it failed, or never (the subject is gone). */
 export type Again = { in_seconds: number } | 'backoff' | 'never'
 
-export async function nudge(tx: Sql, kind: string, key: string): Promise<void> {
-  await nudgeAll(tx, kind, [key])
+/** `in_seconds`: for what nobody waits for; a look that is due before then is not put off. */
+export async function nudge(tx: Sql, kind: string, key: string, in_seconds = 0): Promise<void> {
+  await nudgeAll(tx, kind, [key], in_seconds)
 }
 
 /** In the order of their keys, so that two who nudge the same ones cannot each hold what the other waits for. */
-export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[]): Promise<void> {
+export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[], in_seconds = 0): Promise<void> {
   if (keys.length === 0) return
   await tx.query(
     `with nudged as (
-       insert into work (kind, key) select $1, key from unnest($2::text[]) as key order by key
-       on conflict (kind, key) do update set nudges = work.nudges + 1, due_at = now(), attempts = 0 returning kind)
+       insert into work (kind, key, due_at)
+       select $1, key, now() + make_interval(secs => $3) from unnest($2::text[]) as key order by key
+       on conflict (kind, key) do update
+       set nudges = work.nudges + 1, due_at = least(work.due_at, excluded.due_at), attempts = 0 returning kind)
      select pg_notify('work', kind) from nudged limit 1`,
-    [kind, keys],
+    [kind, keys, in_seconds],
+    'nudge',
   )
 }
 
@@ -87,6 +91,7 @@ export async function settle(
     const [row] = await tx.query<{ nudges: number }>(
       `select nudges from work where kind = $1 and key = $2 and lease_token = $3 for update`,
       [kind, key, lease_token],
+      'lock claim',
     )
     if (row === undefined) throw new LeaseLost()
     if (outcome.again === 'never') {
@@ -100,6 +105,7 @@ export async function settle(
          due_at = now() + make_interval(secs => $3), attempts = $4, error = $5, urgent = urgent and $6
        where kind = $1 and key = $2`,
       [kind, key, nudged ? 0 : pauseSeconds(outcome.again, attempts, outcome.random), attempts, outcome.error, nudged],
+      'end claim',
     )
     return true
   }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -203,20 +204,21 @@ function noLimits(reason: string): Limits {
 }
 
 async function ensureGroup(group: string, hierarchy: Hierarchy): Promise<void> {
-  await mkdir(group, { recursive: true })
+  if (!existsSync(group)) await mkdir(group, { recursive: true })
   if (hierarchy.version === 1) return
   const parent = dirname(group)
   for (const above of [dirname(parent), parent]) {
     const file = join(above, 'cgroup.subtree_control')
-    const enabled = new Set((await readFile(file, 'utf8')).trim().split(' '))
+    const enabled = new Set(readFileSync(file, 'utf8').trim().split(' '))
     if (!enabled.has('cpu') || !enabled.has('memory')) await writeFile(file, '+cpu +memory')
   }
 }
 
+/** Looked at at once, as look.ts does: the kernel has them in memory. */
 async function writeControls(service_id: string, size: Size | 'starting', hierarchy: Hierarchy): Promise<void> {
   for (const { controller, file, value } of controlsOf(hierarchy.version, size)) {
     const path = join(hierarchy.directories[controller], service_id, file)
-    if (meaningOf(await readFile(path, 'utf8')) !== value) await writeFile(path, value)
+    if (meaningOf(readFileSync(path, 'utf8')) !== value) await writeFile(path, value)
   }
 }
 

@@ -39,6 +39,7 @@ export async function insertAudit(sql: Sql, entry: NewAudit): Promise<void> {
       entry.code,
       entry.request_id,
     ],
+    'insert audit',
   )
 }
 

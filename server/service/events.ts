@@ -16,11 +16,11 @@ export type EventKind =
   | (string & {})
 
 export async function insertEvent(tx: Sql, service_id: string, kind: EventKind, message: string): Promise<void> {
-  await tx.query(`insert into service_events (service_id, kind, message) values ($1, $2, $3)`, [
-    service_id,
-    kind,
-    message,
-  ])
+  await tx.query(
+    `insert into service_events (service_id, kind, message) values ($1, $2, $3)`,
+    [service_id, kind, message],
+    'insert event',
+  )
 }
 
 export async function listEvents(sql: Sql, service_id: string) {

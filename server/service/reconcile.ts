@@ -25,7 +25,7 @@ import {
 /** Nobody asked and all is well: look again this often, in case something changed unseen. */
 const routine_seconds = 300
 /** The first time that it serves, its first snapshot is next; whoever waits for the service learns of it before. */
-const first_snapshot_seconds = 0.1
+const after_first_seconds = 0.1
 /** A snapshot that is due waits at most this long for a look. */
 const schedule_seconds = 60
 /** Not there yet, and the provider did not say when it may be. */
@@ -86,7 +86,7 @@ function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedS
   const seconds = Math.min(pace, seen.look_again_seconds ?? (seen.settled ? routine_seconds : unsettled_seconds))
   const first_time = seen.settled && row.settled_generation === 0
   return {
-    again: { in_seconds: first_time ? first_snapshot_seconds : seconds },
+    again: { in_seconds: first_time ? after_first_seconds : seconds },
     error: seen.waiting_for,
     save: (tx) => saveSeen(tx, context, subject, seen),
   }
@@ -116,7 +116,7 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
     // The fork stands on its own now: its parent may drop the private snapshot, or go.
-    await nudge(tx, 'service', row.source_service_id)
+    await nudge(tx, 'service', row.source_service_id, after_first_seconds)
   }
   const progress = await saveSnapshots(tx, { row, snapshots, seen, policy: context.snapshot_policy, now: new Date() })
   if (progress) for (const fork of await listForksBeingMade(tx, row.service_id)) await nudge(tx, 'service', fork)

@@ -142,13 +142,18 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
       row.replica_count ?? 0,
       row.sync_replica_count ?? 0,
     ],
+    'insert service',
   )
   if (inserted === undefined) throw new Error('an insert returned no row')
   return { ...inserted, replica_sets: [] }
 }
 
 export async function findService(sql: Sql, service_id: string): Promise<ServiceRow | undefined> {
-  const rows = await sql.query<StoredRow>(`select ${columns} from services where service_id = $1`, [service_id])
+  const rows = await sql.query<StoredRow>(
+    `select ${columns} from services where service_id = $1`,
+    [service_id],
+    'find service',
+  )
   return (await withSets(sql, rows))[0]
 }
 
@@ -175,6 +180,7 @@ export async function lockServiceOfProject(tx: Sql, project_id: string, service_
   const rows = await tx.query<StoredRow>(
     `select ${columns} from services where service_id = $1 and project_id = $2 for update`,
     [service_id, project_id],
+    'lock service of project',
   )
   return (await withSets(tx, rows))[0]
 }
@@ -210,6 +216,7 @@ export async function saveObserved(tx: Sql, service_id: string, seen: Observatio
        observed_at = now()
      where service_id = $1`,
     [service_id, seen.state, seen.settled_generation, seen.waiting_for],
+    'save observed',
   )
 }
 

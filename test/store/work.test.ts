@@ -103,6 +103,19 @@ test('a settled row waits for its time, and a nudge makes it due at once', async
   expect((await claimOne()).key).toBe('key')
 })
 
+test('a nudge for later brings a look forward to then, and puts none off', async () => {
+  await nudge(db, kind, 'key')
+  await settle(db, await claimOne(), well, nothing)
+  await nudge(db, kind, 'key', 100)
+  expect(await claim(db, [kind], 'somebody', 1)).toEqual([])
+  const seconds = await secondsUntilDue(db, [kind])
+  expect(seconds).toBeGreaterThan(50)
+  expect(seconds).toBeLessThanOrEqual(100)
+  await nudge(db, kind, 'key')
+  await nudge(db, kind, 'key', 100)
+  expect((await claimOne()).key).toBe('key')
+})
+
 test('a nudge that comes while somebody works is not swallowed', async () => {
   await nudge(db, kind, 'key')
   const one = await claimOne()

@@ -6,7 +6,8 @@
 // fork once more for it would double the time to make one. Sharing it is harmless here, because what the identifier guards
 // against cannot happen: each service archives into, and restores from, folders of its own, and no service is ever
 // told to stream from another one than its own primary.
-import { chown, rename, rm, writeFile } from 'node:fs/promises'
+import { chownSync, rmSync, writeFileSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServiceSource } from '../../provider.ts'
 import { copyRunning } from './cluster-copy.ts'
@@ -98,7 +99,7 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Making
         : (await hasSnapshot(place, parent, source))
           ? await moveSnapshot(host, place, parent, source)
           : await copyParent(host, place, parent, source)
-      await writeOwned(place, join(made, 'postgresql.auto.conf'), '')
+      writeOwned(place, join(made, 'postgresql.auto.conf'), '')
       await finish(host, place, made)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back.
@@ -135,8 +136,8 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   const last_wal_file = await lastWalFileFor(parent, path, target_time)
   const gathered = await gatherWal(host.effect, place, parent, { snapshot, path, last_wal_file, signal })
   await savePlan(host.effect, place, { ...gathered, target_time })
-  await writeOwned(place, join(made, 'recovery.signal'), '')
-  await writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
+  writeOwned(place, join(made, 'recovery.signal'), '')
+  writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
   await finish(host, place, made)
 }
 
@@ -192,8 +193,8 @@ async function finish({ effect }: LocalHost, place: Place, made: string): Promis
 }
 
 /** Nothing runs under the fork's user yet, so nobody can have put a link there. */
-async function writeOwned(place: Place, path: string, text: string): Promise<void> {
-  await rm(path, { force: true })
-  await writeFile(path, text, { mode: 0o600, flag: 'wx' })
-  if (place.owner) await chown(path, place.owner.uid, place.owner.gid)
+function writeOwned(place: Place, path: string, text: string): void {
+  rmSync(path, { force: true })
+  writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+  if (place.owner) chownSync(path, place.owner.uid, place.owner.gid)
 }
