@@ -3,6 +3,7 @@
 import { chmodSync, closeSync, constants, lchownSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, read_safely } from '../look.ts'
+import { requireRoom } from '../room.ts'
 import { type Cloning, copyIfSmall, pathOf, type Seen } from './live-file.ts'
 
 /** How the files of a tree are copied. */
@@ -12,6 +13,8 @@ export type Manner = {
   tolerate_missing?: boolean
   /** For programs, not data: everybody may read, and run what the owner may run. */
   public?: boolean
+  /** Leaves the last space of the disk to the databases that run there. */
+  leave_room?: boolean
 }
 
 export type Batch = Manner & { folder: number; names: readonly string[]; to: string; cloning: Cloning }
@@ -19,11 +22,18 @@ export type Batch = Manner & { folder: number; names: readonly string[]; to: str
 /** `large`: those that are for the caller to copy. */
 export type Copied = { bytes: number; large: string[]; cloning_possible: boolean }
 
+/** A small part of the space that is left to others: most files have less, and need not be asked about one by one. */
+const room_every_bytes = 1024 ** 2
+
 export function copyBatch({ folder, names, to, ...batch }: Batch): Copied {
   const cloning = { ...batch.cloning }
   const large: string[] = []
-  let bytes = 0
+  let [bytes, room_seen_at] = [0, 0]
   for (const name of names) {
+    if (batch.leave_room && bytes - room_seen_at >= room_every_bytes) {
+      requireRoom(to)
+      room_seen_at = bytes
+    }
     forgiving(batch, () => {
       const source = openSync(`${pathOf(folder)}/${name}`, read_safely)
       try {

@@ -24,8 +24,6 @@ export type CopyOptions = Manner & {
   skip?: (relative_path: string) => boolean
   /** Breaks the copy off between some files and the next. */
   signal?: AbortSignal
-  /** Leaves the last space of the disk to the databases that run there. */
-  leave_room?: boolean
   /** Who copies along. */
   copiers?: Copiers
 }
@@ -143,11 +141,10 @@ function requireGoing({ failures, signal, leave_room, to }: Copying): void {
   if (leave_room) requireRoom(to)
 }
 
-const mannerOf = ({ owner, tolerate_missing = false, public: for_everybody = false }: Manner): Manner => ({
-  tolerate_missing,
-  public: for_everybody,
-  ...(owner && { owner }),
-})
+/** All of the options that another thread can be told. */
+function mannerOf({ owner, tolerate_missing = false, leave_room = false, ...rest }: Manner): Manner {
+  return { tolerate_missing, leave_room, public: rest.public ?? false, ...(owner && { owner }) }
+}
 
 /** What is left to us begins while the folder is open. */
 async function settleBatch(copying: Copying, { open, to }: Folder, copied: Copied): Promise<void> {
