@@ -8,7 +8,7 @@ import { chmod, mkdir, open, readFile, readdir, rename } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import * as x509 from '@peculiar/x509'
-import { removeTree } from './tree.ts'
+import { removeTree, syncOne } from './tree.ts'
 
 export type Authority = { certificate_pem: string; certificate: x509.X509Certificate; signing_key: CryptoKey }
 
@@ -24,7 +24,7 @@ export async function ensureAuthority(directory: string): Promise<Authority> {
     await writeAuthority(unfinished)
     // Fails if another process was faster, for then the directory is not empty.
     await rename(unfinished, directory)
-    await syncDirectory(dirname(directory))
+    await syncOne(dirname(directory))
   } catch (error) {
     await removeTree(unfinished)
     const theirs = await findAuthority(directory)
@@ -157,15 +157,6 @@ async function writeDurably(path: string, text: string, mode: number): Promise<v
     await file.sync()
   } finally {
     await file.close()
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

@@ -29,7 +29,17 @@ export async function syncTree(path: string): Promise<void> {
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
     const { directories, files } = await listTree(path)
-    await inLanes([...files, ...directories, ''], (one) => syncEntry(join(path, one)))
+    await inLanes([...files, ...directories, ''], (one) => syncOne(join(path, one)))
+  }
+}
+
+/** A file; or of a folder which names it has, such as after a rename. */
+export async function syncOne(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 
@@ -76,15 +86,6 @@ async function listTree(root: string): Promise<{ directories: string[]; others: 
     files = files.concat(pathsOf(all.filter(({ entry }) => entry.isFile())))
   }
   return { directories, others, files }
-}
-
-async function syncEntry(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** On the first failure the lanes stop, and it is thrown when all of them have: nothing goes on behind the caller's back. */

@@ -3,10 +3,10 @@
 // It is written only when no process of the primary before runs any more, so that there is never more than one.
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder } from '../postgres/data-directory.ts'
 import type { Effect } from '../effect.ts'
 import { readIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
+import { syncOne } from '../tree.ts'
 
 export type Primary = {
   node: number
@@ -40,7 +40,7 @@ export async function savePrimary(effect: Effect, place: Place, before: Primary,
   const { term, switchovers } = await findPrimary(place)
   if (term !== before.term || switchovers !== before.switchovers) throw new Error('the primary was changed by another')
   await rename(aside, path)
-  await syncFolder(place.home)
+  await syncOne(place.home)
 }
 
 const pathOf = ({ home }: Place) => join(home, 'primary.json')

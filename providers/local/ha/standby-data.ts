@@ -3,8 +3,7 @@
 import { mkdir, open, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { copyRunning } from '../snapshot/cluster-copy.ts'
-import { chownTree, removeTree, syncTree } from '../tree.ts'
-import { syncFolder } from '../postgres/data-directory.ts'
+import { chownTree, removeTree, syncOne, syncTree } from '../tree.ts'
 import { ensureRemoved, type Effect } from '../effect.ts'
 import { statIfThere } from '../look.ts'
 import { withHold } from '../snapshot/hold.ts'
@@ -41,7 +40,7 @@ export async function ensureFollowing(effect: Effect, place: Place): Promise<voi
   } finally {
     await file.close()
   }
-  await syncFolder(place.data)
+  await syncOne(place.data)
 }
 
 /** Takes data that is of no use any more out of the way; the space comes back when it is copied anew, or removed. */
@@ -77,7 +76,7 @@ async function make(host: LocalHost, place: Place, primary: Place, signal: Abort
       await syncTree(aside)
       await effect('standby: rename into place')
       await rename(aside, place.data)
-      await syncFolder(place.node_home)
+      await syncOne(place.node_home)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back. Whoever breaks it off is in a hurry.
       if (!signal.aborted) await ensureRemoved(effect, 'unfinished data directory', aside)

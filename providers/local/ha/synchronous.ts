@@ -4,7 +4,6 @@
 // 2. Until a new list is known to protect every commit that was ever acknowledged, the older ones stay in the file too, as
 //    remarks: whoever elects a new primary goes by all of them.
 import { open } from 'node:fs/promises'
-import { syncFolder } from '../postgres/data-directory.ts'
 import { ensureFile } from '../effect.ts'
 import { readIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
@@ -14,6 +13,7 @@ import { listSenders } from './replication.ts'
 import { findFilesHash } from '../postgres/files.ts'
 import { ensureReloaded, type Postmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
+import { syncOne } from '../tree.ts'
 
 export type SyncWish = {
   primary: number
@@ -94,7 +94,7 @@ async function saveLists({ effect }: LocalHost, place: Place, lists: readonly Sy
   } finally {
     await file.close()
   }
-  await syncFolder(place.home)
+  await syncOne(place.home)
 }
 
 /**

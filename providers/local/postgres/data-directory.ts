@@ -1,11 +1,11 @@
 // A service's data directory: a copy of the template with an identity of its own, made aside and renamed into place
 // whole and durable. Once it is in place nothing here touches it again but the removal of the whole service.
 import { randomBytes, randomInt } from 'node:crypto'
-import { open, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ensureArchive } from '../wal/archive.ts'
 import { copyTree } from '../snapshot/copy-tree.ts'
-import { chownTree, syncTree } from '../tree.ts'
+import { chownTree, syncOne, syncTree } from '../tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
@@ -72,14 +72,5 @@ async function clone(effect: Effect, place: Place, template: string): Promise<vo
   await syncTree(aside)
   await effect('data directory: rename into place')
   await rename(aside, place.data)
-  await Promise.all([syncFolder(place.home), syncFolder(dirname(place.home))])
-}
-
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+  await Promise.all([syncOne(place.home), syncOne(dirname(place.home))])
 }

@@ -12,8 +12,7 @@ import { join } from 'node:path'
 import type { ServiceSource } from '../../provider.ts'
 import { copyRunning } from './cluster-copy.ts'
 import { copyTree } from './copy-tree.ts'
-import { chownTree, syncTree } from '../tree.ts'
-import { syncFolder } from '../postgres/data-directory.ts'
+import { chownTree, syncOne, syncTree } from '../tree.ts'
 import { ensureRemoved } from '../effect.ts'
 import { isDiskFull, statIfThere } from '../look.ts'
 import { withHold } from './hold.ts'
@@ -189,7 +188,7 @@ async function finish({ effect }: LocalHost, place: Place, made: string): Promis
   await syncTree(made)
   await effect('fork: rename into place')
   await rename(made, place.data)
-  await syncFolder(place.home)
+  await syncOne(place.home)
 }
 
 /** Nothing runs under the fork's user yet, so nobody can have put a link there. */
