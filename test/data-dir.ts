@@ -71,6 +71,8 @@ function listProcesses(data_dir: string): Process[] {
     const pid = Number(name)
     if (!Number.isInteger(pid) || pid === process.pid) continue
     const command = unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+    // One that ends loses its command line first, and its folder a moment later.
+    if (command === '') continue
     const cwd = unlessGone(() => readlinkSync(`/proc/${pid}/cwd`))
     if (!command.includes(data_dir) && !cwd.startsWith(data_dir)) continue
     found.push({ pid, is_postgres: /^(\S*\/)?postgres\b/.test(command) })
