@@ -1,7 +1,7 @@
 // The archive from outside: a stalled one makes the service UNSTABLE, says why and heals by itself; and what retention
 // prunes never takes a moment of the window with it.
-import { readdirSync, readFileSync } from 'node:fs'
-import { readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -53,8 +53,9 @@ test('a stalled archive makes the service UNSTABLE with a clear event, and it he
   const service = one
   const archive = join(family.home(service), 'archive')
   await family.untilSnapshot(service)
-  await rename(archive, `${archive}.away`)
-  await writeFile(archive, 'in the way')
+  // Both at once: a look between them would make the folder anew.
+  renameSync(archive, `${archive}.away`)
+  writeFileSync(archive, 'in the way')
   await family.rows(service, 'insert into t values (1)')
   await switchWal(service)
   const status = join(family.home(service), 'data', 'pg_wal', 'archive_status')
@@ -68,8 +69,8 @@ test('a stalled archive makes the service UNSTABLE with a clear event, and it he
   const told = (await family.events(service)).find((event) => event.startsWith('setback:'))
   expect(told).toContain('its WAL cannot be archived')
   expect(told).toContain(archive)
-  await rm(archive)
-  await rename(`${archive}.away`, archive)
+  rmSync(archive)
+  renameSync(`${archive}.away`, archive)
   await installation.untilStatus(service.service_id, 'READY')
   const caught_up = 'select last_archived_time > last_failed_time from pg_stat_archiver'
   // The archiver takes a file off its list before it tells its statistics.

@@ -142,6 +142,8 @@ poolerTest('a role has 17 connections less than there are, by session and by tra
   const waiting = askThrough(pooled, pooled_connections, transactions)
   expect(await ask(provider, wanted, pooled_connections)).toBe('33')
   await sessions.pop()?.end()
-  expect(await waiting).toBe('33')
+  // Its connection takes the place of one that PgBouncer has closed, and that PostgreSQL may still be about to end.
+  expect(['33', '34']).toContain(await waiting)
+  await expect.poll(() => ask(provider, wanted, pooled_connections)).toBe('33')
   await Promise.all(sessions.map((session) => session.end()))
 })
