@@ -134,7 +134,7 @@ async function copyWal(effect: Effect, from: Wal, to: string, first: string, sto
   const gap = firstGap(needed, first, from.path)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
   await effect('copy: WAL')
-  const cloning = { possible: true }
+  const cloning = { possible: true, leave_room: true }
   for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), cloning)
   for (const name of (await readdir(from.pg_wal)).filter(isHistory)) {
     await copyLiveFile(join(from.pg_wal, name), join(pg_wal, name), cloning)

@@ -3,7 +3,7 @@
 import { chmodSync, closeSync, constants, lchownSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, read_safely } from '../look.ts'
-import { requireRoom } from '../room.ts'
+import { requireRoom, room_every_bytes } from '../room.ts'
 import { type Cloning, copyIfSmall, pathOf, type Seen } from './live-file.ts'
 
 /** How the files of a tree are copied. */
@@ -21,9 +21,6 @@ export type Batch = Manner & { folder: number; names: readonly string[]; to: str
 
 /** `large`: those that are for the caller to copy. */
 export type Copied = { bytes: number; large: string[]; cloning_possible: boolean }
-
-/** A small part of the space that is left to others: most files have less, and need not be asked about one by one. */
-const room_every_bytes = 1024 ** 2
 
 export function copyBatch({ folder, names, to, ...batch }: Batch): Copied {
   const cloning = { ...batch.cloning }

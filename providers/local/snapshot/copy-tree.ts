@@ -49,7 +49,11 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
     ...options,
     root: await realpath(from),
     to,
-    cloning: { possible: true, quiet: options.tolerate_missing !== true },
+    cloning: {
+      possible: true,
+      quiet: options.tolerate_missing !== true,
+      leave_room: options.leave_room === true,
+    },
     breathe: newBreath(),
     directories: [],
     bytes: 0,

@@ -4,13 +4,15 @@
 // 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
 import { closeSync, constants, copyFileSync, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { isDiskFull, read_safely } from '../look.ts'
+import { requireRoom, room_every_bytes, withRoomFor } from '../room.ts'
 
 /**
  * `possible` is remembered over one tree, so that a file system without cloning is asked once. `quiet`: nobody writes to the
- * tree, so the system may copy its files by itself.
+ * tree, so the system may copy its files by itself. `leave_room`: not into the last space of the disk.
  */
-export type Cloning = { possible: boolean; quiet?: boolean }
+export type Cloning = { possible: boolean; quiet?: boolean; leave_room?: boolean }
 
 /** Up to here a file is copied at one go: the detour through other threads would cost more. */
 const small_bytes_max = 128 * 1024
@@ -72,8 +74,11 @@ function copySmall(source: number, target: string, { size }: Seen): void {
 /** In other threads: before its blocks are shared, all that was written to a file must be on the disk. */
 async function copyLarge(source: number, target: string, cloning: Cloning): Promise<Seen> {
   const seen = fstatSync(source)
-  if (cloning.quiet) await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE)
-  else if (!(await cloneLarge(source, target, cloning))) await copyInChunks(source, target)
+  if (await cloneLarge(source, target, cloning)) return seen
+  const copyWhole = () => copyFile(pathOf(source), target)
+  if (!cloning.quiet) await copyInChunks(source, target, cloning)
+  else if (!cloning.leave_room) await copyWhole()
+  else await withRoomFor({ path: target, bytes: seen.size }, copyWhole)
   return seen
 }
 
@@ -93,7 +98,7 @@ function giveUpCloning(cloning: Cloning, error: unknown): void {
   cloning.possible = false
 }
 
-async function copyInChunks(source: number, target: string): Promise<void> {
+async function copyInChunks(source: number, target: string, { leave_room }: Cloning): Promise<void> {
   const from = await open(pathOf(source), 'r')
   const to = await open(target, 'w', 0o600)
   try {
@@ -105,6 +110,7 @@ async function copyInChunks(source: number, target: string): Promise<void> {
         written += (await to.write(buffer, written, bytesRead - written, at + written)).bytesWritten
       }
       at += bytesRead
+      if (leave_room && at % room_every_bytes < bytesRead) requireRoom(dirname(target))
     }
   } finally {
     await Promise.all([from.close(), to.close()])

@@ -1,0 +1,60 @@
+// A copy that cannot share blocks ends before it takes the space that is left to the databases, however large its files are and
+// however many are under way. Needs a small disk, so a root that may mount.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
+
+const mib = 1024 ** 2
+const directory = mkdtempSync(join(tmpdir(), 'howdah-copy-room-'))
+const disk = join(directory, 'disk')
+const from = join(directory, 'from')
+const mounted = mountDisk()
+
+afterAll(() => {
+  if (mounted) execFileSync('umount', ['--lazy', disk])
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe.skipIf(!mounted)('a small disk (needs a root that may mount)', () => {
+  test.each([
+    ['a tree at rest', { leave_room: true }],
+    ['a tree that is alive', { leave_room: true, tolerate_missing: true }],
+  ])('a copy of %s leaves its last space alone', async (_, options) => {
+    const [one, other] = [join(disk, 'one'), join(disk, 'other')]
+    const seen = [freeBytes()]
+    const timer = setInterval(() => seen.push(freeBytes()), 1)
+    // Two at once, neither of which fits.
+    const copies = await Promise.allSettled([copyTree(from, one, options), copyTree(from, other, options)])
+    clearInterval(timer)
+    for (const copy of copies) expect(copy).toMatchObject({ status: 'rejected', reason: { code: 'ENOSPC' } })
+    for (const path of [one, other]) rmSync(path, { recursive: true })
+    expect(Math.min(...seen)).toBeGreaterThan(220 * mib)
+    // What was asked for is given back with the copies that ended.
+    rmSync(join(from, '1'))
+    expect(await copyTree(from, one, options)).toBe(100 * mib)
+    writeFileSync(join(from, '1'), Buffer.alloc(100 * mib, 1))
+    rmSync(one, { recursive: true })
+  })
+})
+
+const freeBytes = () => {
+  const { bavail, bsize } = statfsSync(disk)
+  return bavail * bsize
+}
+
+/** Room for one of the two files, beside what is left to others. False where this is not permitted. */
+function mountDisk(): boolean {
+  mkdirSync(disk)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=400m', 'howdah-test', disk], { stdio: 'ignore' })
+  } catch {
+    rmSync(directory, { recursive: true })
+    return false
+  }
+  mkdirSync(from)
+  for (const name of ['0', '1']) writeFileSync(join(from, name), Buffer.alloc(100 * mib, 1))
+  return true
+}
