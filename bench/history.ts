@@ -15,7 +15,11 @@ const { values } = parseArgs({
 })
 const known = Object.keys(faults) as FaultKind[] // the keys of the object itself
 const kinds = known.filter((kind) => values.kinds.split(',').includes(kind))
+const broken_off = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, () => broken_off.abort(new Error(`ended by ${signal}`)))
 const seen = await runHistory({
+  signal: broken_off.signal,
   rounds: Number(values.rounds),
   seed: Number(values.seed),
   replica_count: Number(values.replicas),
@@ -26,6 +30,9 @@ const seen = await runHistory({
     const words = [`${round}`.padStart(4), kind.padEnd(26), `${longest_outage_ms.toFixed(0)} ms`.padStart(9)]
     console.log(`${words.join(' ')}${wrong > 0 ? ` BROKEN: ${JSON.stringify(verdict)}` : ''}`)
   },
+}).catch((error: unknown) => {
+  console.error(error)
+  process.exit(1)
 })
 
 console.log(`\nhistory of ${values.replicas} replicas, ${values.sync} synchronous, seed ${values.seed}`)

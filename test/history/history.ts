@@ -1,6 +1,7 @@
 // A history of one service with replicas: clients write through its endpoint while round after round something breaks. After
 // each round everything that was acknowledged is there exactly once and nothing that was never sent; only then the next.
 // The same seed gives the same faults; their timing cannot be repeated.
+import { once } from 'node:events'
 import type { ReadyService } from '#test/installation.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
@@ -18,6 +19,8 @@ export type HistoryWish = {
   /** Which faults, in which order; absent: chosen by the seed. */
   kinds?: readonly FaultKind[]
   onRound?: (round: Round) => void
+  /** Breaks it off; nothing of it is left then either. */
+  signal?: AbortSignal
 }
 
 export type Round = { round: number; kind: FaultKind; longest_outage_ms: number; verdict: Verdict }
@@ -32,10 +35,15 @@ const settled_timeout_ms = 120_000
 export async function runHistory(wish: HistoryWish): Promise<HistorySeen> {
   const data_dir = newDataDir()
   try {
-    return await run(wish, data_dir)
+    return await Promise.race([run(wish, data_dir), ...(wish.signal ? [brokenOff(wish.signal)] : [])])
   } finally {
     await removeDataDir(data_dir)
   }
+}
+
+async function brokenOff(signal: AbortSignal): Promise<never> {
+  await once(signal, 'abort')
+  throw signal.reason
 }
 
 async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
