@@ -1,5 +1,5 @@
 // The history of metrics in the metadata store: one statement a function, each for all services at once.
-import { type MetricName, metric_names } from '#contract/metric.ts'
+import { type MetricFunction, type MetricName, metric_names } from '#contract/metric.ts'
 import type { ServiceMetrics } from '#providers/provider.ts'
 import type { Sql } from '../db.ts'
 import type { Tier } from './tier.ts'
@@ -40,13 +40,23 @@ export async function insertSamples(sql: Sql, samples: readonly SampleRow[], tie
   )
 }
 
+/** What a bucket knows best of a metric. One with a single value has no other. */
+function columnFor(name: MetricName, fn: MetricFunction): string {
+  return fn === 'min' || fn === 'max' ? `coalesce(${name}_${fn}, ${name})` : name
+}
+
 /** Makes the coarser buckets that the last ones of the finer tier belong to, again and again until they are complete. */
 export async function rollUp(sql: Sql, finer: Tier, coarser: Tier): Promise<void> {
-  const averages = metric_names.map((name) => `avg(${name}) as ${name}`).join(', ')
-  const replaced = metric_names.map((name) => `${name} = excluded.${name}`).join(', ')
+  const columns = metric_names.flatMap((name) => [name, `${name}_min`, `${name}_max`])
+  const values = metric_names.flatMap((name) => [
+    `avg(${name})`,
+    `min(${columnFor(name, 'min')})`,
+    `max(${columnFor(name, 'max')})`,
+  ])
+  const replaced = columns.map((column) => `${column} = excluded.${column}`).join(', ')
   await sql.query(
-    `insert into service_metrics (service_id, bucket_seconds, time, ${metric_names.join(', ')})
-     select service_id, $2::int, date_bin(make_interval(secs => $2::int), time, 'epoch') as bucket, ${averages}
+    `insert into service_metrics (service_id, bucket_seconds, time, ${columns.join(', ')})
+     select service_id, $2::int, date_bin(make_interval(secs => $2::int), time, 'epoch') as bucket, ${values.join(', ')}
      from service_metrics
      where bucket_seconds = $1::int and time >= date_bin(make_interval(secs => $2::int), now() - make_interval(secs => 2 * $2::int), 'epoch')
      group by service_id, bucket
@@ -62,15 +72,15 @@ export async function removeExpired(sql: Sql, { bucket_seconds, kept_seconds }: 
   )
 }
 
-/** In the order of time. */
+/** In the order of time; of coarse buckets what the function asks for. */
 export async function listPoints(
   sql: Sql,
   service_id: string,
   name: MetricName,
-  { tier, from_ms, to_ms }: { tier: Tier; from_ms: number; to_ms: number },
+  { tier, fn, from_ms, to_ms }: { tier: Tier; fn: MetricFunction; from_ms: number; to_ms: number },
 ): Promise<{ time: Date; value: number | null }[]> {
   return sql.query(
-    `select time, ${name} as value from service_metrics
+    `select time, ${columnFor(name, fn)} as value from service_metrics
      where service_id = $1 and bucket_seconds = $2::int and time > $3::timestamptz - make_interval(secs => $2::int) and time < $4
      order by time`,
     [service_id, tier.bucket_seconds, new Date(from_ms), new Date(to_ms)],

@@ -1,9 +1,10 @@
 // The history of metrics in a real store: written once a bucket whoever comes, rolled up, and bounded by age.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { MetricFunction } from '#contract/metric.ts'
 import { type Db, openDb } from '#server/db.ts'
 import { insertSamples, listLatest, listPoints, removeExpired, rollUp } from '#server/metric/store.ts'
 import { startSampler } from '#server/metric/sampler.ts'
-import { tiers } from '#server/metric/tier.ts'
+import { type Tier, tiers } from '#server/metric/tier.ts'
 import { migrate } from '#server/migrate.ts'
 import { newLog } from '#server/log.ts'
 import { until } from '#test/until.ts'
@@ -58,6 +59,30 @@ test('fine buckets become the average of a coarse one, however often that is don
   expect(minutes).toEqual([{ service_id: 'a', bucket_seconds: 60, connections: 2.5 }])
 })
 
+test('the least and the greatest outlive every average', async () => {
+  const minute = `date_bin('1min', now(), 'epoch') - interval '1min'`
+  await db.query(
+    `insert into service_metrics (service_id, bucket_seconds, time, connections)
+     select 'a', 10, ${minute} + n * interval '10 s', case n when 1 then 0 when 4 then 100 else 50 end
+     from generate_series(0, 5) as n
+     union all select 'made before', 60, ${minute}, 40`,
+  )
+  await rollUp(db, tiers[0], tiers[1])
+  await rollUp(db, tiers[1], tiers[2])
+  const [row] = await db.query<{ least: Date }>(`select min(time) as least from service_metrics`)
+  const from_ms = row?.least.getTime() ?? 0
+  const seen = async (service_id: string, tier: Tier) => {
+    const times = { tier, from_ms, to_ms: from_ms + 1_800_000 }
+    const valuesBy = async (fn: MetricFunction) =>
+      (await listPoints(db, service_id, 'connections', { ...times, fn })).map(({ value }) => value)
+    return await Promise.all([valuesBy('min'), valuesBy('avg'), valuesBy('max')])
+  }
+  for (const tier of [tiers[1], tiers[2]]) {
+    expect(await seen('a', tier)).toEqual([[0], [50], [100]])
+    expect(await seen('made before', tier)).toEqual([[40], [40], [40]])
+  }
+})
+
 test('a series is read in the order of time, from one tier', async () => {
   await db.query(
     `insert into service_metrics (service_id, bucket_seconds, time, connections)
@@ -67,7 +92,7 @@ test('a series is read in the order of time, from one tier', async () => {
   const [row] = await db.query<{ quarter: Date }>(`select max(time) as quarter from service_metrics`)
   const quarter_ms = row?.quarter.getTime() ?? 0
   const from_to = { from_ms: quarter_ms - 1_800_000, to_ms: quarter_ms + 1 }
-  const points = await listPoints(db, 'a', 'connections', { tier: tiers[2], ...from_to })
+  const points = await listPoints(db, 'a', 'connections', { tier: tiers[2], fn: 'avg', ...from_to })
   expect(points.map(({ value }) => value)).toEqual([2, 1, 0])
 })
 
