@@ -1,5 +1,5 @@
 // Data directories of tests: fresh ones, ports for their services, and their complete removal: processes, control
-// groups, networks and files, also after a failure, found by the directory's own name and nothing else.
+// groups, networks, shared memory and files, also after a failure, found by the directory's own name and nothing else.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { possibleParents } from './control-groups.ts'
 import { removeNetworks } from './networks.ts'
+import { removeSharedMemory, usersOf } from './shared-memory.ts'
 import { until } from './until.ts'
 
 const prefix = join(tmpdir(), 'howdah-test-')
@@ -39,6 +40,7 @@ export async function removeDataDir(data_dir: string): Promise<void> {
   // SIGQUIT lets PostgreSQL free its shared memory, which SIGKILL would leave behind for good.
   await endProcesses(data_dir, (process) => process.is_postgres, 'SIGQUIT').catch(() => undefined)
   await endProcesses(data_dir, () => true, 'SIGKILL')
+  await removeSharedMemory(usersOf(join(data_dir, 'local', 'services')))
   const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).trim()
   if (installation_id !== '') {
     removeControlGroups(installation_id)

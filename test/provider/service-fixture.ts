@@ -9,6 +9,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
 import { openLocalProvider, type LocalOptions, type LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
+import { removeSharedMemory, usersOf } from '#test/shared-memory.ts'
 import { until } from '#test/until.ts'
 
 export type World = {
@@ -68,11 +69,13 @@ async function removeWorld(world: World): Promise<void> {
   await world.close()
   const provider = await world.open()
   await provider.stopAll()
+  const users = usersOf(join(world.directory, 'services'))
   for (const name of await readdir(join(world.directory, 'services'))) {
     const wanted = await newWanted(provider, { service_id: name.replace('.gone', ''), deleted: true })
     await provider.applyService(wanted)
   }
   await provider.close()
+  await removeSharedMemory(users)
   await rm(world.directory, { recursive: true, force: true })
 }
 
