@@ -4,23 +4,24 @@ import type { FastifyInstance } from 'fastify'
 import { base_path } from '#contract/api.ts'
 import { newOpenApi } from '#contract/openapi.ts'
 import { newDocsPage } from './docs-page.ts'
+import { lazily } from './lazily.ts'
 
 /** The page has one style sheet inside itself and needs nothing else. */
 const content_security_policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 export function serveDocumentation(app: FastifyInstance, version: string): void {
-  const open_api = JSON.stringify(newOpenApi(version))
-  const page = newDocsPage(version)
+  const openApi = lazily(() => JSON.stringify(newOpenApi(version)))
+  const page = lazily(() => newDocsPage(version))
   app.get(`${base_path}/openapi.json`, async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(open_api),
+    reply.type('application/json; charset=utf-8').send(openApi()),
   )
   app.get('/docs', async (_request, reply) =>
     reply
       .header('content-security-policy', content_security_policy)
       .header('referrer-policy', 'no-referrer')
       .type('text/html; charset=utf-8')
-      .send(page),
+      .send(page()),
   )
   app.get('/', async (_request, reply) => reply.redirect('/docs'))
 }

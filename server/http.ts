@@ -2,6 +2,7 @@
 // rate (429), credential (401), path and method (404, 405), project (404), role (403), ids (404), body (413, 415, 400).
 // What passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
 // any content, and one that wanted to change something leaves an entry in the audit log.
+import compileSerializer, { type Schema } from 'fast-json-stringify'
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -21,6 +22,7 @@ import type { Checks, Handler, Handlers } from './handler.ts'
 import { readBodies } from './http-body.ts'
 import { answerMalformed, faultOf, sendFault, url_too_long } from './http-errors.ts'
 import type { Callers } from './identity/callers.ts'
+import { lazily } from './lazily.ts'
 import type { Log } from './log.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { newParser } from './request.ts'
@@ -81,6 +83,10 @@ export function newHttp(parts: Parts): FastifyInstance {
   app.decorateRequest('role', undefined)
   app.decorateRequest('output', undefined)
   app.decorateRequest('fault_code', undefined)
+  app.setSerializerCompiler<Schema>(({ schema }) => {
+    const compiled = lazily(() => compileSerializer(schema))
+    return (answer) => compiled()(answer)
+  })
   readBodies(app)
   app.setErrorHandler((error, request, reply) => {
     const fault = faultOf(error, request.id, log)

@@ -9,6 +9,7 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { objectOf, plainSchema } from '#contract/openapi.ts'
 import { invalidRequest, nameProblem, problemsOf } from '#contract/problem.ts'
 import type { Check } from './handler.ts'
+import { lazily } from './lazily.ts'
 
 const idempotency_key_form = /^[\x21-\x7e]{1,255}$/
 
@@ -78,6 +79,9 @@ const body_validator = new Ajv2020({ allErrors: true, allowUnionTypes: true, for
 const query_validator = new Ajv2020({ allErrors: true, formats, coerceTypes: 'array' })
 
 function newCheck(schema: TSchema, validator: Ajv2020) {
-  const validate = validator.compile(plainSchema(schema))
-  return (value: unknown, where: string): string[] => (validate(value) ? [] : problemsOf(validate.errors ?? [], where))
+  const compiled = lazily(() => validator.compile(plainSchema(schema)))
+  return (value: unknown, where: string): string[] => {
+    const validate = compiled()
+    return validate(value) ? [] : problemsOf(validate.errors ?? [], where)
+  }
 }
