@@ -103,7 +103,8 @@ test('a lease that lapsed under a look comes back to the same process, which end
   await nudge(db, kind, 'key')
   await until(async () => (await leaseToken()) !== token, { what: 'the row is claimed again' })
   gate.resolve()
-  await until(() => begun === 2)
+  // Three, when it was claimed again before the nudge, which then asks for one more.
+  await until(() => begun >= 2)
   await until(async () => (await countDue()) === 0)
   expect(most).toBe(1)
 })
