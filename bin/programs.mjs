@@ -1,4 +1,4 @@
-// Programs of the distribution that some features need: PgBouncer, HAProxy, iproute2. Where they are missing they are
+// Programs of the distribution that some features need: PgBouncer, HAProxy, iproute2; and tests: xfsprogs. Where they are missing they are
 // installed, as root and by apt-get, once for each installation of Howdah: a host without network starts as fast as ever.
 // 1. A failure is a warning: features answer for themselves, and `howdah doctor` says what is missing.
 // 2. What the distribution starts with them is stopped and does not start at boot, also when we are killed in between.
@@ -11,17 +11,19 @@ const programs = [
   { program: 'pgbouncer', debian_package: 'pgbouncer', daemon: 'pgbouncer' },
   { program: 'haproxy', debian_package: 'haproxy', daemon: 'haproxy' },
   { program: 'ip', debian_package: 'iproute2' },
+  { program: 'mkfs.xfs', debian_package: 'xfsprogs', for_tests: true },
 ]
 /** For what goes over the network; unpacking is never cut short. */
 const download_timeout_ms = 180_000
 
 /** The marker says what was tried: `installing <packages>` while at it, `tried` ever after. */
-export function ensurePrograms(marker) {
+export function ensurePrograms(marker, { for_tests = false } = {}) {
   if (process.getuid() !== 0 || !isThere('apt-get')) return
   try {
     const tried = existsSync(marker) ? readFileSync(marker, 'utf8') : ''
     if (tried.startsWith('installing ')) finish(tried.split(' ').slice(1), marker)
-    const missing = programs.filter(({ program }) => !isThere(program)).map((each) => each.debian_package)
+    const needed = programs.filter((each) => for_tests || !each.for_tests)
+    const missing = needed.filter(({ program }) => !isThere(program)).map((each) => each.debian_package)
     if (missing.length > 0 && tried === '') install(missing, marker)
   } catch (error) {
     console.error(`Howdah: programs of the distribution were not looked after (${error.message}).`)

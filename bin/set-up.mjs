@@ -28,7 +28,9 @@ if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) {
   fail(`Howdah runs on Linux on x64 or arm64; this is ${process.platform} on ${process.arch}.`)
 }
 if (installedStamp() !== wantedStamp()) install()
-if (process.argv.includes('--programs')) ensurePrograms(join(modules, '.howdah-programs'))
+if (process.argv.includes('--programs')) {
+  ensurePrograms(join(modules, '.howdah-programs'), { for_tests: process.argv.includes('--development') })
+}
 console.log(join(modules, `node-linux-${process.arch}`, 'bin', 'node'))
 
 function wantedStamp() {

@@ -1,7 +1,7 @@
 // Data directories of tests: fresh ones, ports for their services, and their complete removal: processes, control
 // groups, networks, shared memory and files, also after a failure, found by the directory's own name and nothing else.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +43,9 @@ export async function removeDataDir(data_dir: string): Promise<void> {
   await removeSharedMemory(usersOf(join(data_dir, 'local', 'services')))
   const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).trim()
   if (installation_id !== '') {
-    removeControlGroups(installation_id)
+    // A process counts in its group until it has gone altogether.
+    const what = `the control groups of ${data_dir} can be removed`
+    await until(() => removeControlGroups(installation_id), { timeout_ms: patience_ms, what })
     removeNetworks(installation_id)
   }
   await rm(data_dir, { recursive: true, force: true, maxRetries: 5 })
@@ -82,17 +84,22 @@ function listProcesses(data_dir: string): Process[] {
   return found
 }
 
-function removeControlGroups(installation_id: string): void {
-  for (const parent of possibleParents(installation_id)) {
-    for (const entry of entriesOf(parent))
-      if (entry.isDirectory()) unlessGone(() => removeFolder(join(parent, entry.name)))
-    unlessGone(() => removeFolder(parent))
+/** False when some are still in use. */
+function removeControlGroups(installation_id: string): boolean {
+  const parents = possibleParents(installation_id)
+  for (const parent of parents) {
+    for (const entry of entriesOf(parent)) if (entry.isDirectory()) removeUnused(join(parent, entry.name))
+    removeUnused(parent)
   }
+  return !parents.some((parent) => existsSync(parent))
 }
 
-function removeFolder(path: string): string {
-  rmdirSync(path)
-  return path
+function removeUnused(group: string): void {
+  try {
+    rmdirSync(group)
+  } catch {
+    // It is not there, or has processes or groups.
+  }
 }
 
 function entriesOf(path: string) {

@@ -2,7 +2,7 @@
 // A look at a service asks for dozens of small things that lie in memory: microseconds each, where a detour through other
 // threads takes a hundred of them. So they are asked for at once. Whatever changes something does go through other threads
 // (effect.ts), because a busy disk may block it; but for copies, whose thousands of small files take turns (copy-tree.ts).
-import { closeSync, constants, openSync, readSync, type Stats, statSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, readSync, type Stats, statSync } from 'node:fs'
 
 /** For what lies in folders of a service's user: a link is not followed, and a pipe keeps nobody waiting. */
 export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -35,6 +35,11 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   } finally {
     if (file !== undefined) closeSync(file)
   }
+}
+
+/** The name of this run of the machine's system. */
+export function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
 }
 
 export function errorCode(error: unknown): string | undefined {

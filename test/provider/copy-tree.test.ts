@@ -153,7 +153,7 @@ describe.each([
 ])('%s', (_, helped) => {
   test('a copy has the same entries, the same contents and the same links', async () => {
     writeFileSync(join(from, 'base/1/large'), 'large'.repeat(100_000))
-    const bytes = await copyTree(from, to, helped)
+    const { bytes } = await copyTree(from, to, helped)
     expect(listing(to)).toEqual(listing(from))
     expect(readFileSync(join(to, 'base/1/42'), 'utf8')).toBe('content of 42')
     expect(readFileSync(join(to, 'base/1/large'), 'utf8')).toBe('large'.repeat(100_000))

@@ -24,7 +24,7 @@ export type World = {
 export const as_root = process.getuid?.() === 0
 
 /** Fresh worlds for the tests of one file. Building PostgreSQL's template is a second's work: they get a copy. */
-export function useWorlds(): { newWorld: () => Promise<World> } {
+export function useWorlds(): { newWorld: (below?: string) => Promise<World> } {
   let seed: World | undefined
   beforeAll(async () => {
     seed = await emptyWorld()
@@ -34,8 +34,8 @@ export function useWorlds(): { newWorld: () => Promise<World> } {
     if (seed) await rm(seed.directory, { recursive: true, force: true })
   })
   return {
-    newWorld: async () => {
-      const world = await emptyWorld()
+    newWorld: async (below) => {
+      const world = await emptyWorld(below)
       onTestFinished(() => removeWorld(world))
       if (seed) await copyTree(join(seed.directory, 'templates'), join(world.directory, 'templates'))
       return world
@@ -43,8 +43,8 @@ export function useWorlds(): { newWorld: () => Promise<World> } {
   }
 }
 
-async function emptyWorld(): Promise<World> {
-  const directory = await mkdtemp(join(tmpdir(), 'howdah-p-'))
+async function emptyWorld(below = tmpdir()): Promise<World> {
+  const directory = await mkdtemp(join(below, 'howdah-p-'))
   const installation_id = `t${randomBytes(5).toString('hex')}`
   const opened: LocalProvider[] = []
   const open = async (options: Partial<LocalOptions> = {}) => {
@@ -155,7 +155,7 @@ export async function noProcessBelow(folder: string): Promise<void> {
   await until(async () => (await processesBelow(folder)).length === 0, { what: `no process is below ${folder}` })
 }
 
-async function processesBelow(folder: string): Promise<string[]> {
+export async function processesBelow(folder: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
   return pids.filter((_, at) => places[at]?.startsWith(folder))

@@ -7,7 +7,7 @@ import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/ar
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../look.ts'
 import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
-import { ensureForked } from '../snapshot/fork.ts'
+import { ensureForked, isForked } from '../snapshot/fork.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
@@ -92,7 +92,7 @@ async function beginEarly(host: LocalHost, place: Place, wanted: WantedService):
 
 async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
   const written: Start[] = []
-  if (wanted.source && !(await statIfThere(place.data))) {
+  if (wanted.source && !(await isForked(place))) {
     await ensureHome(host.effect, place)
     // There is time for it while the data is copied. Should that need another version, it is written once more.
     const waiting = await ensureForked(host, place, wanted.source, async () => {

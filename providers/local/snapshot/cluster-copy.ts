@@ -44,6 +44,8 @@ const statement_timeout_ms = 600_000
 type CopyWish = {
   /** There is to be a commit near its end, by which replays know that an earlier moment has passed. */
   passable?: boolean
+  /** What its backup_label says of it. */
+  label?: string
   /** To whom the copy is given, before anybody runs as that user; absent: it stays ours. */
   owner?: Owner | undefined
   /** For a copy that somebody waits for. */
@@ -55,8 +57,8 @@ export async function copyRunning(
   place: Place,
   to: string,
   signal: AbortSignal,
-  { passable = false, owner, copiers }: CopyWish = {},
-): Promise<ClusterCopy> {
+  { passable = false, label = 'howdah', owner, copiers }: CopyWish = {},
+): Promise<{ facts: ClusterCopy; shares_blocks: boolean }> {
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
@@ -64,9 +66,9 @@ export async function copyRunning(
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
     const wary = { tolerate_missing: true, leave_room: true, signal: either }
     await effect('copy: begin backup')
-    await client.query(`select pg_backup_start('howdah', true)`)
+    await client.query('select pg_backup_start($1, true)', [label])
     await effect('copy: files')
-    const bytes = await copyTree(place.data, to, {
+    const { bytes, shares_blocks } = await copyTree(place.data, to, {
       ...wary,
       skip,
       ...(owner && { owner }),
@@ -86,14 +88,14 @@ export async function copyRunning(
     const wal_bytes = await copyWal(effect, from, to, start_wal_file, stop)
     writeFileSync(join(to, 'backup_label'), stop.label, { mode: 0o600 })
     if (owner) await giveAdded(to, owner)
-    const size_bytes = bytes + wal_bytes
-    return {
+    const facts = {
       taken_at: new Date(stop.ms),
       start_wal_file,
-      size_bytes,
+      size_bytes: bytes + wal_bytes,
       end_position: stop.position,
       ...(commit && { commit }),
     }
+    return { facts, shares_blocks }
   })
 }
 
@@ -112,7 +114,8 @@ export async function copyStopped(effect: Effect, place: Place, to: string, sign
   const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
   await effect('copy: files')
   // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
-  const bytes = await copyTree(place.data, to, { skip: isLeftOut, tolerate_missing: true, leave_room: true, signal })
+  const wary = { tolerate_missing: true, leave_room: true, signal }
+  const { bytes } = await copyTree(place.data, to, { ...wary, skip: isLeftOut })
   const wal_bytes = await copyWal(effect, await findWal(place), to, start_wal_file, undefined)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
 }

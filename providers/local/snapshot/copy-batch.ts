@@ -13,8 +13,6 @@ export type Manner = {
   tolerate_missing?: boolean
   /** For programs, not data: everybody may read, and run what the owner may run. */
   public?: boolean
-  /** Leaves the last space of the disk to the databases that run there. */
-  leave_room?: boolean
 }
 
 export type Batch = Manner & { folder: number; names: readonly string[]; to: string; cloning: Cloning }
@@ -27,7 +25,7 @@ export function copyBatch({ folder, names, to, ...batch }: Batch): Copied {
   const large: string[] = []
   let [bytes, room_seen_at] = [0, 0]
   for (const name of names) {
-    if (batch.leave_room && bytes - room_seen_at >= room_every_bytes) {
+    if (cloning.leave_room && bytes - room_seen_at >= room_every_bytes) {
       requireRoom(to)
       room_seen_at = bytes
     }

@@ -22,6 +22,8 @@ const handed_over_files = 512
 export type CopyOptions = Manner & {
   /** Leaves out an entry, with all below it. */
   skip?: (relative_path: string) => boolean
+  /** Leaves the last space of the disk to the databases that run there. */
+  leave_room?: boolean
   /** Breaks the copy off between some files and the next. */
   signal?: AbortSignal
   /** Who copies along. */
@@ -43,8 +45,10 @@ type Copying = CopyOptions & {
   failures: unknown[]
 }
 
-/** Returns the bytes of the files in the copy. */
-export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<number> {
+/** `shares_blocks`: nothing but the names of its files had to be written. */
+export type TreeCopy = { bytes: number; shares_blocks: boolean }
+
+export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<TreeCopy> {
   const copying: Copying = {
     ...options,
     root: await realpath(from),
@@ -74,7 +78,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
     if (options.public) chmodSync(join(to, path), 0o755)
     if (options.owner) lchownSync(join(to, path), options.owner.uid, options.owner.gid)
   }
-  return copying.bytes
+  return { bytes: copying.bytes, shares_blocks: copying.cloning.possible }
 }
 
 /** Whatever is in it is reached by the open folder: renaming it, or another above it, leads nowhere else. */
@@ -139,15 +143,15 @@ async function copyFiles(copying: Copying, folder: Folder, names: string[]): Pro
 }
 
 /** Before each step. */
-function requireGoing({ failures, signal, leave_room, to }: Copying): void {
+function requireGoing({ failures, signal, cloning, to }: Copying): void {
   if (failures.length > 0) throw failures[0]
   signal?.throwIfAborted()
-  if (leave_room) requireRoom(to)
+  if (cloning.leave_room) requireRoom(to)
 }
 
 /** All of the options that another thread can be told. */
-function mannerOf({ owner, tolerate_missing = false, leave_room = false, ...rest }: Manner): Manner {
-  return { tolerate_missing, leave_room, public: rest.public ?? false, ...(owner && { owner }) }
+function mannerOf({ owner, tolerate_missing = false, ...rest }: Manner): Manner {
+  return { tolerate_missing, public: rest.public ?? false, ...(owner && { owner }) }
 }
 
 /** What is left to us begins while the folder is open. */

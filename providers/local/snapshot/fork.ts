@@ -13,8 +13,8 @@ import type { ServiceSource } from '../../provider.ts'
 import { copyRunning } from './cluster-copy.ts'
 import { copyTree } from './copy-tree.ts'
 import { chownTree, syncOne, syncTree } from '../tree.ts'
-import { ensureRemoved } from '../effect.ts'
-import { isDiskFull, statIfThere } from '../look.ts'
+import { ensureRemoved, type Effect } from '../effect.ts'
+import { bootId, isDiskFull, readIfThere, statIfThere } from '../look.ts'
 import { withHold } from './hold.ts'
 import { placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -30,17 +30,28 @@ import { together } from '../together.ts'
 
 export type ForkSeen = { waiting_for: string; failed?: boolean; look_again_seconds: number }
 
+const label_of_boot = /^LABEL: howdah (\S+)$/m
 const look_again_soon_seconds = 1
 const look_again_seldom_seconds = 60
 
-/** Undefined when the data is there; else what it waits for. */
+/**
+ * Whether the data is there, and whole. A copy that PostgreSQL has yet to write to the disk is whole as long as the machine
+ * runs: its label says since when, or is empty after a loss of power. Once it is written, PostgreSQL puts the label away.
+ */
+export async function isForked({ data }: Place): Promise<boolean> {
+  if (!(await statIfThere(data))) return false
+  const label = await readIfThere(join(data, 'backup_label'))
+  const copied_in = label === undefined ? undefined : label_of_boot.exec(label)?.[1]
+  return label !== '' && (copied_in === undefined || copied_in === bootId())
+}
+
+/** Makes what is not there. Undefined when it is; else what it waits for. */
 export async function ensureForked(
   host: LocalHost,
   place: Place,
   source: ServiceSource,
   meanwhile: () => Promise<void>,
 ): Promise<ForkSeen | undefined> {
-  if (await statIfThere(place.data)) return undefined
   const failure = await failureOf(place)
   if (failure !== undefined) return failedFor(failure)
   host.copiers.start()
@@ -60,7 +71,7 @@ export async function ensureForked(
     await saveFailure(host.effect, place, error.message)
     return failedFor(error.message)
   }
-  if (await statIfThere(place.data)) return undefined
+  if (await isForked(place)) return undefined
   return { waiting_for: 'the data of its parent is being copied', look_again_seconds: look_again_soon_seconds }
 }
 
@@ -83,14 +94,18 @@ async function parentPlace({ directory, as_root }: LocalHost, service_id: string
   return (await findService(directory, service_id, as_root)) ?? placeOf(directory, service_id, 0, as_root)
 }
 
+/** `left_to_postgres`: to write it to the disk. */
+type Made = { path: string; left_to_postgres?: boolean }
+
 type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<void> }
 
 async function make(host: LocalHost, place: Place, parent: Place, source: Making) {
   const { signal } = source
   await withHold(host.effect, place, 'making its data', async () => {
     // A look that came meanwhile may have found a killed server's work finished.
-    if (await statIfThere(place.data)) return
+    if (await isForked(place)) return
     try {
+      await takeBack(host.effect, place)
       const target_time = source.target_time ?? (await momentOfLeft(parent, source))
       if (target_time) return await makeOfMoment(host, place, parent, { ...source, target_time })
       const made = !source.private
@@ -98,13 +113,21 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Making
         : (await hasSnapshot(place, parent, source))
           ? await moveSnapshot(host, place, parent, source)
           : await copyParent(host, place, parent, source)
-      writeOwned(place, join(made, 'postgresql.auto.conf'), '')
+      writeOwned(place, join(made.path, 'postgresql.auto.conf'), '')
       await finish(host, place, made)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back.
       await ensureRemoved(host.effect, 'unfinished data directory', place.data_aside)
     }
   })
+}
+
+/** Data that is not whole; nothing runs on it. */
+async function takeBack(effect: Effect, place: Place): Promise<void> {
+  if (!(await statIfThere(place.data))) return
+  await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
+  await effect('fork: take back')
+  await rename(place.data, place.data_aside)
 }
 
 /**
@@ -135,29 +158,33 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   const last_wal_file = await lastWalFileFor(parent, path, target_time)
   const gathered = await gatherWal(host.effect, place, parent, { snapshot, path, last_wal_file, signal })
   await savePlan(host.effect, place, { ...gathered, target_time })
-  writeOwned(place, join(made, 'recovery.signal'), '')
-  writeOwned(place, join(made, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
+  writeOwned(place, join(made.path, 'recovery.signal'), '')
+  writeOwned(place, join(made.path, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
   await finish(host, place, made)
 }
 
-async function copyParent({ effect, copiers }: LocalHost, place: Place, parent: Place, { signal, meanwhile }: Making) {
-  await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
+async function copyParent(host: LocalHost, place: Place, parent: Place, { signal, meanwhile }: Making): Promise<Made> {
+  const { effect, copiers } = host
+  const { data_aside, owner } = place
+  await ensureRemoved(effect, 'unfinished data directory', data_aside)
   requireRoom(place.home)
   try {
     const from = await inForce(parent)
-    const copying = copyRunning(effect, from, place.data_aside, signal, { owner: place.owner, copiers })
+    const copying = copyRunning(effect, from, data_aside, signal, { label: `howdah ${bootId()}`, owner, copiers })
     // There is time for it until the parent's checkpoint is made.
-    await together(copying, meanwhile())
+    const [{ shares_blocks }] = await together(copying, meanwhile())
+    // PostgreSQL does it before all else. Where only names are left to write, which come to the disk in their order, that is
+    // a matter of milliseconds, and they are not spent twice.
+    return { path: data_aside, left_to_postgres: shares_blocks }
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new CutOff(`its parent could not be copied and is tried again: ${reason}`, { cause: error })
   }
-  return place.data_aside
 }
 
 /** Taken while the parent stood still. Nobody else needs it: on a plain file system this halves the cost of a fork. */
-async function moveSnapshot({ effect }: LocalHost, place: Place, parent: Place, source: ServiceSource) {
+async function moveSnapshot({ effect }: LocalHost, place: Place, parent: Place, source: ServiceSource): Promise<Made> {
   if (!(await statIfThere(place.data_moved))) {
     await effect('fork: take over snapshot')
     await rename(snapshotData(parent, source.snapshot_id), place.data_moved)
@@ -166,7 +193,7 @@ async function moveSnapshot({ effect }: LocalHost, place: Place, parent: Place, 
     await effect('fork: chown')
     await chownTree(place.data_moved, place.owner)
   }
-  return place.data_moved
+  return { path: place.data_moved }
 }
 
 async function copySnapshot(
@@ -175,20 +202,22 @@ async function copySnapshot(
   parent: Place,
   snapshot_id: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<Made> {
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   await effect('fork: copy snapshot')
   const owner = place.owner ? { owner: place.owner } : {}
   await copyTree(snapshotData(parent, snapshot_id), place.data_aside, { ...owner, leave_room: true, signal, copiers })
-  return place.data_aside
+  return { path: place.data_aside }
 }
 
-async function finish({ effect }: LocalHost, place: Place, made: string): Promise<void> {
-  await effect('fork: make durable')
-  await syncTree(made)
+async function finish({ effect }: LocalHost, place: Place, { path, left_to_postgres }: Made): Promise<void> {
+  if (!left_to_postgres) {
+    await effect('fork: make durable')
+    await syncTree(path)
+  }
   await effect('fork: rename into place')
-  await rename(made, place.data)
-  await syncOne(place.home)
+  await rename(path, place.data)
+  if (!left_to_postgres) await syncOne(place.home)
 }
 
 /** Nothing runs under the fork's user yet, so nobody can have put a link there. */

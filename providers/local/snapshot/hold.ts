@@ -1,9 +1,9 @@
 // Who is copying in a service's home: a file that names a process, so that no second server on this directory begins
 // the same copy, removes it half-made, or starts PostgreSQL on data that is being copied while it stands still.
 // A hold ends with its work or with its process: by pid and start time where that can be seen, else by its last sign of life.
-import { readFile, readlink, stat, utimes } from 'node:fs/promises'
+import { readlink, stat, utimes } from 'node:fs/promises'
 import { ensureFile, ensureRemoved, type Effect } from '../effect.ts'
-import { readIfThere } from '../look.ts'
+import { bootId, readIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 
 /** `standing still`: PostgreSQL must not start meanwhile. */
@@ -52,8 +52,7 @@ async function isAlive(owner: string, path: string): Promise<boolean> {
 }
 
 async function hostParts(): Promise<[boot: string, namespace: string]> {
-  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
-  return [boot.trim(), await readlink('/proc/self/ns/pid')]
+  return [bootId(), await readlink('/proc/self/ns/pid')]
 }
 
 async function startOf(pid: number): Promise<string | undefined> {

@@ -203,7 +203,7 @@ async function take(
       if (!postmaster && (await ensureStopped(effect, place)) !== undefined) return
       const to = join(aside, 'data')
       const facts = postmaster
-        ? await copyRunning(effect, place, to, signal, { passable: true })
+        ? (await copyRunning(effect, place, to, signal, { passable: true })).facts
         : await copyStopped(effect, place, to, signal)
       await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
       await effect('snapshot: make durable')

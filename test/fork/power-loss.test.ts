@@ -1,0 +1,137 @@
+// A machine that loses its power while a fork is made, or right after. Where blocks are shared, what was copied is left to
+// PostgreSQL to write to the disk. There the loss is a real one: whatever has not come to the disk by then is gone.
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { ask, newWanted, processesBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+
+const { newWorld } = useWorlds()
+const directory = mkdtempSync(join(tmpdir(), 'howdah-test-power-'))
+const [disk, image] = [join(directory, 'disk'), join(directory, 'image')]
+const mounted = makeDisk()
+const another_run = 'LABEL: howdah 00000000-0000-4000-8000-000000000000'
+
+afterAll(() => {
+  if (mounted) execFileSync('umount', ['--lazy', disk])
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe('data that was copied and not started yet', () => {
+  test.each([
+    ['names another run of the machine', (label: string) => label.replace(/^LABEL: .*$/m, another_run)],
+    ['is empty', () => ''],
+  ])('is made again when its label %s', async (_, changed) => {
+    const { provider, child, data } = await newFork(await newWorld(), new Error('killed'))
+    truncateSync(join(data, 'global', 'pg_control'))
+    const label = join(data, 'backup_label')
+    writeFileSync(label, changed(readFileSync(label, 'utf8')))
+    await settle(provider, child)
+    expect(await ask(provider, child, 'select n from t')).toBe('1')
+  })
+
+  test('is started as it is after a kill of the server alone', async () => {
+    const { provider, child, data } = await newFork(await newWorld(), new Error('killed'))
+    const { ino } = statSync(data)
+    await settle(provider, child)
+    expect(statSync(data).ino).toBe(ino)
+    expect(await ask(provider, child, 'select n from t')).toBe('1')
+  })
+})
+
+describe.skipIf(!mounted)(
+  'a disk that shares blocks loses its power (needs a root that may mount, and xfsprogs)',
+  () => {
+    test('right after a fork serves: the fork has all that was committed to it', async () => {
+      const world = await newWorld(disk)
+      const { provider, parent, child, effects } = await newFork(world)
+      expect(effects).toContain('fork: rename into place')
+      expect(effects).not.toContain('fork: make durable')
+      await ask(provider, child, 'create table own as select 2 as n')
+      await losePower(world)
+      const next = await world.open()
+      for (const wanted of [parent, child]) await settle(next, wanted)
+      expect(await ask(next, parent, 'select n from t')).toBe('1')
+      expect(await ask(next, child, 'select t.n + own.n from t, own')).toBe('3')
+    })
+
+    test('before a fork is started: it is made again', async () => {
+      const world = await newWorld(disk)
+      const { parent, child, data } = await newFork(world, new Error('killed'))
+      await losePower(world)
+      // What came to the disk by chance is of a former run of the machine, had it really gone down.
+      const label = join(data, 'backup_label')
+      if (existsSync(label)) writeFileSync(label, readFileSync(label, 'utf8').replace(/^LABEL: .*$/m, another_run))
+      const next = await world.open()
+      for (const wanted of [parent, child]) await settle(next, wanted)
+      expect(await ask(next, child, 'select n from t')).toBe('1')
+    })
+  },
+)
+
+/** A parent that serves and a fork of this moment; which serves too, or was given up right before its start. */
+async function newFork(world: World, given_up?: Error) {
+  let failure: Error | undefined
+  const effects: string[] = []
+  const atEffect = (name: string) => {
+    effects.push(name)
+    if (failure && name === 'postmaster: spawn') throw failure
+  }
+  const provider: LocalProvider = await world.open({ effect: atEffect })
+  const parent = await newWanted(provider, { size: 'shared' })
+  await settle(provider, parent)
+  await ask(provider, parent, 'create table t as select 1 as n')
+  const source = { service_id: parent.service_id, snapshot_id: 'private', private: true }
+  const child: WantedService = await newWanted(provider, { size: 'shared', source })
+  effects.length = 0
+  failure = given_up
+  if (given_up) await expect(provider.applyService(child)).rejects.toThrow(given_up.message)
+  else await settle(provider, child)
+  failure = undefined
+  return { provider, parent, child, effects, data: join(world.directory, 'services', child.service_id, 'data') }
+}
+
+/** Nothing more comes to the disk; what ran there ends, and what has come to the disk is found there again. */
+async function losePower(world: World): Promise<void> {
+  execFileSync('xfs_io', ['-x', '-c', 'shutdown', disk])
+  await until(async () => {
+    const left = await processesBelow(disk)
+    for (const pid of left) process.kill(Number(pid), 'SIGKILL')
+    return left.length === 0
+  })
+  await world.close()
+  await until(() => execFileSync('umount', [disk], { stdio: 'pipe' }), { what: `nobody uses ${disk}` })
+  mountDisk()
+}
+
+function makeDisk(): boolean {
+  // PostgreSQL runs as another user, which must be able to walk in.
+  chmodSync(directory, 0o711)
+  mkdirSync(disk)
+  try {
+    execFileSync('truncate', ['-s', '3G', image])
+    execFileSync('mkfs.xfs', ['-q', image], { stdio: 'ignore' })
+    mountDisk()
+    return true
+  } catch {
+    return false
+  }
+}
+
+function mountDisk(): void {
+  execFileSync('mount', ['-o', 'loop', image, disk], { stdio: 'ignore' })
+}
