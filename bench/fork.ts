@@ -47,21 +47,23 @@ function say(what: string): void {
 async function figuresOf(bench: Bench, folder: string, runs: number, gb: number) {
   say(`${gb} GB: the parent is filled`)
   const parent = await newParent(bench, gb)
-  const now = () => forkOnce(bench, parent, { fork_strategy: 'NOW' })
+  const now = (how: How) => forkOnce(bench, parent, { fork_strategy: 'NOW' }, how)
   const byHand = () => floorFork(parent, folder)
-  for (let before = 0; before < forks_before; before += 1) await now()
+  for (let before = 0; before < forks_before; before += 1) await now('waiting')
   say(`${gb} GB: forks NOW, idle`)
-  const idle = await compare(bench, parent, runs * idle_runs_per_run, byHand, now)
+  const idle = await compare(bench, parent, runs * idle_runs_per_run, byHand, () => now('waiting'))
+  const polled = await compare(bench, parent, runs * idle_runs_per_run, byHand, () => now('polling'))
   say(`${gb} GB: the disk of a fork`)
   const grown = await growthOf(bench, parent, folder)
   say(`${gb} GB: forks to a moment`)
   const replayed = await replay(bench, parent, folder, runs, gb)
   say(`${gb} GB: forks NOW, under writes`)
-  const busy = await underWrites(parent, () => compare(bench, parent, runs, byHand, now))
+  const busy = await underWrites(parent, () => compare(bench, parent, runs, byHand, () => now('waiting')))
   await bench.remove(parent.service_id)
   await bench.waitFor(parent.service_id, 'gone')
   const figures: Figure[] = [
     figureOf(`fork NOW, ${gb} GB, idle`, idle),
+    figureOf('the same, seen by a client that polls', polled),
     figureOf(`fork NOW, ${gb} GB, under writes`, busy),
     {
       what: `disk of a fresh fork, ${gb} GB`,
@@ -90,6 +92,7 @@ function growthWithSize(gb: readonly number[], idle: readonly number[]): Figure 
   }
 }
 
+type How = 'polling' | 'waiting'
 type Compared = { floor: number[]; ours: number[] }
 
 async function compare(
@@ -121,11 +124,11 @@ function figureOf(what: string, { floor, ours }: Compared): Figure {
 }
 
 /** Milliseconds from the request to READY; the fork is gone again afterwards. */
-async function forkOnce(bench: Bench, parent: Parent, input: object): Promise<number> {
+async function forkOnce(bench: Bench, parent: Parent, input: object, how: How = 'waiting'): Promise<number> {
   let service_id = ''
   const took_ms = await timed(async () => {
     service_id = (await bench.forkService(parent.service_id, input)).service_id
-    await bench.waitFor(service_id, 'READY')
+    await bench.waitFor(service_id, 'READY', how)
   })
   await bench.remove(service_id)
   await bench.waitFor(service_id, 'gone')

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { wait_seconds_max } from '#contract/endpoint.ts'
 import type { Service } from '#contract/service.ts'
 import { howdah, repository, startHowdah } from '#test/e2e/howdah.ts'
 import { withCleanup } from './cleanup.ts'
@@ -18,12 +19,12 @@ export type Bench = {
   forkService(service_id: string, input: object): Promise<Service>
   post(service_id: string, verb: 'start' | 'stop'): Promise<void>
   remove(service_id: string): Promise<void>
-  /** Polls every 10 ms, as an eager client would. */
-  waitFor(service_id: string, status: Service['status'] | 'gone'): Promise<void>
+  /** Polls every 10 ms, as an eager client would; or lets the server answer when there is something to say. */
+  waitFor(service_id: string, status: Service['status'] | 'gone', how?: 'polling' | 'waiting'): Promise<void>
 }
 
 const poll_ms = 10
-const wait_seconds_max = 120
+const deadline_seconds = 120
 
 export async function withHowdah<T>(
   data_dir: string,
@@ -59,10 +60,12 @@ async function newBench(pid: number, url: string, token: string, data_dir: strin
       madeBy(call<Service>(token, 'POST', `${services}/${service_id}/forkService`, input)),
     post: async (service_id, verb) => void (await call(token, 'POST', `${services}/${service_id}/${verb}`)),
     remove: async (service_id) => void (await call(token, 'DELETE', `${services}/${service_id}`)),
-    waitFor: async (service_id, status) => {
-      const deadline = performance.now() + wait_seconds_max * 1000
+    waitFor: async (service_id, status, how = 'polling') => {
+      const headers = how === 'waiting' ? { prefer: `wait=${wait_seconds_max}` } : {}
+      const deadline = performance.now() + deadline_seconds * 1000
       for (;;) {
-        const seen = (await call<Service>(token, 'GET', `${services}/${service_id}`))?.status ?? 'gone'
+        const answer = await call<Service>(token, 'GET', `${services}/${service_id}`, undefined, headers)
+        const seen = answer?.status ?? 'gone'
         if (seen === status) return
         if (performance.now() > deadline) throw new Error(`${service_id} is ${seen}, not ${status}`)
         await pause(poll_ms)
@@ -77,8 +80,14 @@ async function madeBy(answer: Promise<Service | undefined>): Promise<Service> {
   return made
 }
 
-async function call<T>(token: string, method: string, url: string, body?: object): Promise<T | undefined> {
-  const headers: Record<string, string> = { authorization: `Bearer ${token}` }
+async function call<T>(
+  token: string,
+  method: string,
+  url: string,
+  body?: object,
+  more: Readonly<Record<string, string>> = {},
+): Promise<T | undefined> {
+  const headers: Record<string, string> = { authorization: `Bearer ${token}`, ...more }
   if (body !== undefined) headers['content-type'] = 'application/json'
   const answer = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
   const text = await answer.text()

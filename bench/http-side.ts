@@ -21,7 +21,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
       log,
       providers: new Map(),
       snapshot_policy: { interval_seconds: 1, kept: 1 },
-      settled: { wait: async () => undefined },
+      settled: { wait: async () => undefined, see: async (_, look) => await look(), close: () => undefined },
       sampler: { latest: () => undefined },
     }) as Handlers,
     ...identity,

@@ -16,7 +16,7 @@ export function tourOf({ url, project_id, token }: Tour): string[] {
     `echo "$answer"`,
     String.raw`field() { echo "$answer" | sed -nE "s/.*\"$1\":\"?([^\",}]*).*/\1/p"; }`,
     `export PGPASSWORD=$(field initial_password)`,
-    `for try in $(seq 60); do curl -sS "$services/$(field service_id)" -H "$auth" | grep -q READY && break; sleep 0.5; done`,
+    `curl -sS "$services/$(field service_id)" -H "$auth" -H 'Prefer: wait=30'; echo`,
     `curl -sS ${url}/ca.pem -o howdah-ca.pem`,
     `psql "host=$(field host) port=$(field port) user=tsdbadmin dbname=tsdb sslmode=verify-full sslrootcert=howdah-ca.pem"`,
   ]

@@ -18,13 +18,20 @@ type Given<Name extends string, Value> = [Value] extends [undefined] ? { [K in N
 
 export type ClientInput<Name extends EndpointName> = ParamsOf<Api[Name]> &
   Given<'body', BodyOf<Api[Name]>> &
-  Given<'query', QueryOf<Api[Name]>> & { idempotency_key?: string }
+  Given<'query', QueryOf<Api[Name]>> &
+  Manner
+
+type Manner = {
+  idempotency_key?: string
+  /** How long the answer may wait until nothing is under way any more. */
+  wait_seconds?: number
+}
 
 export type Client = {
   [Name in EndpointName]: (input: ClientInput<Name>) => Promise<OutputOf<Api[Name]>>
 }
 
-type AnyInput = { body?: unknown; query?: Record<string, unknown>; idempotency_key?: string; [param: string]: unknown }
+type AnyInput = Manner & { body?: unknown; query?: Record<string, unknown>; [param: string]: unknown }
 
 const timeout_ms_default = 60_000
 
@@ -40,6 +47,7 @@ export function newClient(options: ClientOptions): Client {
 async function call(options: ClientOptions, endpoint: Endpoint, input: AnyInput): Promise<unknown> {
   const headers: Record<string, string> = { authorization: `Bearer ${options.token}` }
   if (input.idempotency_key !== undefined) headers['idempotency-key'] = input.idempotency_key
+  if (input.wait_seconds !== undefined) headers['prefer'] = `wait=${input.wait_seconds}`
   if (endpoint.body !== undefined) headers['content-type'] = 'application/json'
   const send = options.fetch ?? globalThis.fetch
   const response = await send(urlOf(options.base_url, endpoint, input), {

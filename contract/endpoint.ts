@@ -24,6 +24,8 @@ export type Endpoint = {
   accepts?: readonly Acceptable[]
   /** A repeated request with the same Idempotency-Key answers like the first one. */
   idempotent?: true
+  /** With `Prefer: wait=<seconds>` the answer comes when nothing is under way any more, or after that time (RFC 7240). */
+  waits?: true
   query?: TSchema
   body?: TSchema
   /** The body may be left out altogether, which is like an empty object. */
@@ -33,6 +35,9 @@ export type Endpoint = {
   success: 200 | 201 | 202 | 204
   output?: TSchema
 }
+
+/** Proxies and clients lose their patience after a minute. */
+export const wait_seconds_max = 50
 
 /** Keeps the literal types of one row. */
 export function endpoint<const E extends Endpoint>(row: E): E {

@@ -2,7 +2,7 @@
 // endpoint can answer follows from what it declares.
 import type { TSchema } from 'typebox'
 import { api, base_path } from './api.ts'
-import type { Endpoint } from './endpoint.ts'
+import { type Endpoint, wait_seconds_max } from './endpoint.ts'
 import { fault_status, type FaultCode } from './fault.ts'
 import { FaultSchema } from './schema.ts'
 
@@ -113,7 +113,14 @@ function parametersOf(endpoint: Endpoint, components: JsonObject): Json[] {
     description: 'A repeated request with the same key and body gets the same answer and makes nothing new.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   }
-  return [...in_path, ...in_query, ...(endpoint.idempotent ? [key] : [])]
+  const wait = {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    description: `\`wait=<seconds>\`: to be answered when nothing is under way any more, or after that time, ${wait_seconds_max} at most.`,
+    schema: { type: 'string', examples: ['wait=30'] },
+  }
+  return [...in_path, ...in_query, ...(endpoint.idempotent ? [key] : []), ...(endpoint.waits ? [wait] : [])]
 }
 
 export function pathParametersOf(path: string): string[] {

@@ -48,6 +48,11 @@ export function statusOf(it: StatusInput): ServiceStatus {
   return it.state === 'serving' ? 'READY' : 'UNSTABLE'
 }
 
+/** Whether something is being done, after which it has another status. */
+export function isUnderWay(status: ServiceStatus): boolean {
+  return !['READY', 'UNSTABLE', 'PAUSED', 'DELETED'].includes(status)
+}
+
 /** `stuck`: CONFIGURING after it was READY, while something keeps the change from being made. People can go back. */
 export type Acceptable = ServiceStatus | 'stuck'
 

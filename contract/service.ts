@@ -130,8 +130,11 @@ export const service_endpoints = {
     method: 'GET',
     path: one,
     summary: 'Get a service',
+    description:
+      'With `Prefer: wait=<seconds>` the answer comes as soon as nothing is under way any more, such as when a new service is READY.',
     tag,
     access: 'viewer',
+    waits: true,
     success: 200,
     output: Service,
   }),

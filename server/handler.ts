@@ -37,6 +37,8 @@ export type HandlerRequest<Name extends EndpointName> = {
   query: QueryOf<Api[Name]>
   body: BodyOf<Api[Name]>
   idempotency_key: string | undefined
+  /** How long the answer may wait until nothing is under way any more. */
+  wait_seconds: number
   request_id: string
 }
 

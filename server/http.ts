@@ -126,7 +126,9 @@ function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
     const { method } = request
     const { url: route } = request.routeOptions
     const { statusCode: status, elapsedTime: elapsed_ms } = reply
-    onAnswer?.({ method, route: route ?? 'unknown', status, seconds: elapsed_ms / 1000 })
+    // How long somebody preferred to wait says nothing of how fast answers are.
+    const waited = reply.hasHeader('preference-applied')
+    if (!waited) onAnswer?.({ method, route: route ?? 'unknown', status, seconds: elapsed_ms / 1000 })
     request_log.info(
       {
         method,
@@ -161,7 +163,9 @@ function serveEndpoints(
       onRequest: (request) => admission.admit(endpoint, request),
       handler: async (request, reply) => {
         // What parse returns has the row's types: the schemas that made those types have checked it.
-        const output = await handler((await parse(request)) as Parameters<typeof handler>[0])
+        const parsed = (await parse(request)) as Parameters<typeof handler>[0]
+        if (parsed.wait_seconds > 0) reply.header('preference-applied', `wait=${parsed.wait_seconds}`)
+        const output = await handler(parsed)
         request.output = output
         return reply.code(endpoint.success).send(endpoint.output && output)
       },

@@ -142,6 +142,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     ca_pem: provider.authority_pem,
   }
   const { url, public_url } = await serve(parts)
+  opened.defer(() => context.settled.close())
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
   const registration = await ensureRegistration(db)
 

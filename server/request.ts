@@ -5,13 +5,14 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { EndpointName } from '#contract/api.ts'
-import type { Endpoint } from '#contract/endpoint.ts'
+import { type Endpoint, wait_seconds_max } from '#contract/endpoint.ts'
 import { objectOf, plainSchema } from '#contract/openapi.ts'
 import { invalidRequest, nameProblem, problemsOf } from '#contract/problem.ts'
 import type { Check } from './handler.ts'
 import { lazily } from './lazily.ts'
 
 const idempotency_key_form = /^[\x21-\x7e]{1,255}$/
+const wait_form = /(?:^|[,;])\s*wait\s*=\s*"?(\d+)"?\s*(?:$|[,;])/i
 
 export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undefined) {
   const body_check = endpoint.body && newCheck(endpoint.body, body_validator)
@@ -35,9 +36,16 @@ export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undef
       query: endpoint.query && request.query,
       body: endpoint.body && declaredOf(endpoint.body, request.body),
       idempotency_key,
+      wait_seconds: endpoint.waits ? waitOf(request.headers.prefer) : 0,
       request_id: request.id,
     }
   }
+}
+
+/** A preference is no demand: what is not understood is not there, and what is too much is as much as there is. */
+function waitOf(prefer: string | string[] | undefined): number {
+  const [, seconds = '0'] = wait_form.exec(String(prefer)) ?? []
+  return Math.min(Number(seconds), wait_seconds_max)
 }
 
 const member_form = /(?:query)?\/\w+/g

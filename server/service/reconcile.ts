@@ -96,6 +96,7 @@ async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
   await releaseAddresses(tx, row.service_id, 'service')
   await removeService(tx, row.service_id)
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
+  await announceSettled(tx, row.service_id)
 }
 
 async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Subject, seen: ObservedService) {

@@ -2,10 +2,10 @@
 import { api } from '#contract/api.ts'
 import { notFound, unknown_service } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
-import type { Acceptable } from '#contract/service-status.ts'
+import { type Acceptable, isUnderWay } from '#contract/service-status.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
-import type { service_endpoints } from '#contract/service.ts'
+import type { Service, service_endpoints } from '#contract/service.ts'
 import { newBatch } from '../batch.ts'
 import type { Sql } from '../db.ts'
 import type { Handlers } from '../handler.ts'
@@ -26,16 +26,20 @@ import { newServiceView, type ServiceView } from './view.ts'
 type ServiceEndpointName = keyof typeof service_endpoints | keyof typeof ha_endpoints | keyof typeof pooler_endpoints
 
 export function serviceHandlers(context: ServiceContext): Pick<Handlers, ServiceEndpointName> {
-  const { db } = context
+  const { db, settled } = context
   const find = newBatch((service_ids) => findServices(db, service_ids))
   const viewOf = newServiceView(context)
+  const look = async (at: At): Promise<Service> => {
+    const row = await find(at.service_id)
+    return row?.project_id === at.project_id ? viewOf(row) : await replicaSetAsService(db, at, viewOf)
+  }
   return {
     listServices: async ({ params }) => (await listServices(db, params.project_id)).map(viewOf),
 
-    getService: async ({ params }) => {
-      const row = await find(params.service_id)
-      if (row?.project_id === params.project_id) return viewOf(row)
-      return replicaSetAsService(db, params, viewOf)
+    getService: async ({ params, wait_seconds }) => {
+      if (wait_seconds === 0) return await look(params)
+      const isAtRest = ({ status }: Service) => status !== undefined && !isUnderWay(status)
+      return await settled.see(params.service_id, () => look(params), isAtRest, wait_seconds * 1000)
     },
 
     listServiceEvents: async ({ params }) => {

@@ -1,0 +1,100 @@
+// One request instead of many: `Prefer: wait` is answered when nothing is under way any more, or when its time is over.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newClient } from '#contract/client.ts'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+
+let howdah: TestInstallation
+/** Holds up whatever is being made. */
+let obstacle: Promise<void> | undefined
+
+beforeAll(async () => {
+  howdah = await startInstallation({ effect: async () => await obstacle })
+})
+afterAll(() => howdah?.stop())
+
+const at = (service_id: string) => `${howdah.services}/${service_id}`
+const see = (service_id: string, prefer: string) => howdah.call('GET', at(service_id), undefined, { prefer })
+
+async function requestService(): Promise<string> {
+  const { status, body } = await howdah.call('POST', howdah.services, { name: 'awaited', cpu_millis: 'shared' })
+  expect(status).toBe(202)
+  return body.service_id ?? ''
+}
+
+function holdUp(): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  obstacle = promise
+  return () => {
+    obstacle = undefined
+    resolve()
+  }
+}
+
+test('each step of a life is awaited by one request', async () => {
+  const service_id = await requestService()
+  const made = await see(service_id, 'respond-async, wait=50')
+  expect(made).toMatchObject({ status: 200, body: { service_id, status: 'READY' } })
+  expect(made.headers.get('preference-applied')).toBe('wait=50')
+  await howdah.call('POST', `${at(service_id)}/stop`)
+  expect((await see(service_id, 'wait=50')).body.status).toBe('PAUSED')
+  await howdah.call('POST', `${at(service_id)}/start`)
+  const client = newClient({ base_url: howdah.server.api_url, token: howdah.token })
+  const started = await client.getService({ project_id: howdah.project_id, service_id, wait_seconds: 50 })
+  expect(started.status).toBe('READY')
+  // Nothing is under way: it is answered at once.
+  expect((await see(service_id, 'wait=50')).body.status).toBe('READY')
+  await howdah.call('DELETE', at(service_id))
+  expect((await see(service_id, 'wait=50')).status).toBe(404)
+})
+
+test('when its time is over the answer is what is seen then, and no time is longer than the longest', async () => {
+  const goOn = holdUp()
+  const service_id = await requestService()
+  const early = await see(service_id, 'wait=1')
+  expect(early).toMatchObject({ status: 200, body: { status: expect.stringMatching(/^(QUEUED|CONFIGURING)$/) } })
+  expect(early.headers.get('preference-applied')).toBe('wait=1')
+  const late = see(service_id, 'wait="100000"; foo')
+  goOn()
+  expect((await late).body.status).toBe('READY')
+  expect((await late).headers.get('preference-applied')).toBe('wait=50')
+})
+
+test.each(['', 'respond-async', 'wait=', 'wait=soon', 'wait=-1', 'wait=0', 'await=9', 'wait=9s'])(
+  'a preference for nothing that is known (%s) changes nothing',
+  async (prefer) => {
+    const goOn = holdUp()
+    const service_id = await requestService()
+    const { body, headers } = await see(service_id, prefer)
+    expect(body.status).toMatch(/^(QUEUED|CONFIGURING)$/)
+    expect(headers.has('preference-applied')).toBe(false)
+    goOn()
+    await howdah.call('DELETE', at(service_id))
+    await howdah.untilStatus(service_id, 'gone')
+  },
+)
+
+test('what is not there, or not in this project, is not awaited', async () => {
+  expect((await see('nothing000', 'wait=50')).status).toBe(404)
+  const service_id = await requestService()
+  const elsewhere = `/projects/0000000000/services/${service_id}`
+  expect((await howdah.call('GET', elsewhere, undefined, { prefer: 'wait=50' })).status).toBe(404)
+})
+
+test('a server that is stopped does not keep anybody waiting', async () => {
+  const goOn = holdUp()
+  const service_id = await requestService()
+  const answer = see(service_id, 'wait=50')
+  let answered = false
+  void answer.then(() => (answered = true))
+  // It waits: others are answered meanwhile.
+  for (let others = 0; others < 3; others += 1) await howdah.call('GET', at(service_id))
+  expect(answered).toBe(false)
+  const restarted = howdah.restart()
+  const { status, body } = await answer
+  expect(status).toBe(200)
+  expect(body.status).toMatch(/^(QUEUED|CONFIGURING)$/)
+  goOn()
+  await restarted
+  await until(async () => (await see(service_id, 'wait=50')).body.status === 'READY')
+})
