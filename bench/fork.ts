@@ -25,15 +25,18 @@ const waiting_sql = `select count(*) from pg_ls_archive_statusdir() where name l
 
 await inPlace(5, async ({ folder, description, runs, gb }) => {
   const figures: Figure[] = []
-  const idle: number[] = []
   await withHowdah(join(folder, 'howdah'), async (bench) => {
+    const all: Sized[] = []
     for (const size of gb) {
-      const seen = await figuresOf(bench, folder, runs, size)
-      idle.push(seen.idle_ms)
-      figures.push(...seen.figures)
+      say(`${size} GB: the parent is filled`)
+      all.push({ gb: size, parent: await newParent(bench, size) })
     }
+    const [smallest, largest] = [all[0], all.at(-1)]
+    if (smallest && largest && smallest !== largest && sharesBlocks(folder)) {
+      figures.push(await growthWithSize(bench, runs, smallest, largest))
+    }
+    for (const one of all) figures.push(...(await figuresOf(bench, folder, runs, one)))
   })
-  if (sharesBlocks(folder) && idle.length > 1) figures.push(growthWithSize(gb, idle))
   say('archiving')
   figures.push(...(await archiveCost(folder, runs)))
   printFigures(`fork, ${runs} runs (${runs * idle_runs_per_run} of idle parents) on ${description}`, figures)
@@ -44,24 +47,24 @@ function say(what: string): void {
   console.log(`${new Date().toISOString().slice(11, 19)} ${what}`)
 }
 
-async function figuresOf(bench: Bench, folder: string, runs: number, gb: number) {
-  say(`${gb} GB: the parent is filled`)
-  const parent = await newParent(bench, gb)
-  const now = (how: How) => forkOnce(bench, parent, { fork_strategy: 'NOW' }, how)
+type Sized = { gb: number; parent: Parent }
+
+async function figuresOf(bench: Bench, folder: string, runs: number, { parent, gb }: Sized): Promise<Figure[]> {
+  const now = (how: How) => forkNow(bench, parent, how)
   const byHand = () => floorFork(parent, folder)
-  for (let before = 0; before < forks_before; before += 1) await now('waiting')
+  await forkBefore(bench, parent)
   say(`${gb} GB: forks NOW, idle`)
-  const idle = await compare(bench, parent, runs * idle_runs_per_run, byHand, () => now('waiting'))
-  const polled = await compare(bench, parent, runs * idle_runs_per_run, byHand, () => now('polling'))
+  const idle = await compare(bench, [parent], runs * idle_runs_per_run, byHand, () => now('waiting'))
+  const polled = await compare(bench, [parent], runs * idle_runs_per_run, byHand, () => now('polling'))
   say(`${gb} GB: the disk of a fork`)
   const grown = await growthOf(bench, parent, folder)
   say(`${gb} GB: forks to a moment`)
   const replayed = await replay(bench, parent, folder, runs, gb)
   say(`${gb} GB: forks NOW, under writes`)
-  const busy = await underWrites(parent, () => compare(bench, parent, runs, byHand, () => now('waiting')))
+  const busy = await underWrites(parent, () => compare(bench, [parent], runs, byHand, () => now('waiting')))
   await bench.remove(parent.service_id)
   await bench.waitFor(parent.service_id, 'gone')
-  const figures: Figure[] = [
+  return [
     figureOf(`fork NOW, ${gb} GB, idle`, idle),
     figureOf('the same, seen by a client that polls', polled),
     figureOf(`fork NOW, ${gb} GB, under writes`, busy),
@@ -73,23 +76,26 @@ async function figuresOf(bench: Bench, folder: string, runs: number, gb: number)
     },
     replayed,
   ]
-  return { figures, idle_ms: medianOf(idle.ours) }
+}
+
+async function forkBefore(bench: Bench, parent: Parent): Promise<void> {
+  for (let before = 0; before < forks_before; before += 1) await forkNow(bench, parent)
 }
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`
 }
 
-function growthWithSize(gb: readonly number[], idle: readonly number[]): Figure {
-  const [first = Number.NaN, last = Number.NaN] = [idle[0], idle.at(-1)]
-  const what = `fork NOW, idle, ${gb.at(-1)} GB against ${gb[0]} GB`
-  return {
-    what,
-    floor: spread([first], 'ms'),
-    ours: spread([last], 'ms'),
-    ratio: last / first,
-    goal: atMost(1.1, last / first),
-  }
+/** Forks of both, in turns. */
+async function growthWithSize(bench: Bench, runs: number, small: Sized, large: Sized): Promise<Figure> {
+  const what = `fork NOW, idle, ${large.gb} GB against ${small.gb} GB`
+  const parents = [small.parent, large.parent]
+  for (const parent of parents) await forkBefore(bench, parent)
+  say(what)
+  const of = (one: Sized) => () => forkNow(bench, one.parent)
+  const { floor, ours } = await compare(bench, parents, runs * idle_runs_per_run, of(small), of(large))
+  const ratio = medianOf(ours) / medianOf(floor)
+  return { what, floor: spread(floor, 'ms'), ours: spread(ours, 'ms'), ratio, goal: atMost(1.1, ratio) }
 }
 
 type How = 'polling' | 'waiting'
@@ -97,7 +103,7 @@ type Compared = { floor: number[]; ours: number[] }
 
 async function compare(
   bench: Bench,
-  parent: Parent,
+  parents: readonly Parent[],
   runs: number,
   byHand: () => Promise<number>,
   byHowdah: () => Promise<number>,
@@ -105,7 +111,7 @@ async function compare(
   const compared: Compared = { floor: [], ours: [] }
   // Each begins at rest: what the one before removed is still being cleared away by the file system, and archived.
   const rest = async () => {
-    await untilNoCopies(bench, parent)
+    for (const parent of parents) await untilNoCopies(bench, parent)
     execFileSync('sync', ['-f', bench.data_dir])
     await pause(rest_before_ms)
   }
@@ -122,6 +128,8 @@ function figureOf(what: string, { floor, ours }: Compared): Figure {
   const ratio = medianOf(ours) / medianOf(floor)
   return { what, floor: spread(floor, 'ms'), ours: spread(ours, 'ms'), ratio, goal: atMost(1.5, ratio) }
 }
+
+const forkNow = (bench: Bench, parent: Parent, how?: How) => forkOnce(bench, parent, { fork_strategy: 'NOW' }, how)
 
 /** Milliseconds from the request to READY; the fork is gone again afterwards. */
 async function forkOnce(bench: Bench, parent: Parent, input: object, how: How = 'waiting'): Promise<number> {
@@ -198,7 +206,7 @@ async function replay(bench: Bench, parent: Parent, folder: string, runs: number
   const input = { fork_strategy: 'PITR', target_time: new Date(target).toISOString() }
   const compared = await compare(
     bench,
-    parent,
+    [parent],
     runs,
     () => floorReplay(parent, folder, snapshot.id, target),
     () => forkOnce(bench, parent, input),
