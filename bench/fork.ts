@@ -129,7 +129,9 @@ function figureOf(what: string, { floor, ours }: Compared): Figure {
   return { what, floor: spread(floor, 'ms'), ours: spread(ours, 'ms'), ratio, goal: atMost(1.5, ratio) }
 }
 
-const forkNow = (bench: Bench, parent: Parent, how?: How) => forkOnce(bench, parent, { fork_strategy: 'NOW' }, how)
+async function forkNow(bench: Bench, parent: Parent, how?: How): Promise<number> {
+  return await forkOnce(bench, parent, { fork_strategy: 'NOW' }, how)
+}
 
 /** Milliseconds from the request to READY; the fork is gone again afterwards. */
 async function forkOnce(bench: Bench, parent: Parent, input: object, how: How = 'waiting'): Promise<number> {

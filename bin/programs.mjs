@@ -1,5 +1,6 @@
-// Programs of the distribution that some features need: PgBouncer, HAProxy, iproute2; and tests: xfsprogs. Where they are missing they are
-// installed, as root and by apt-get, once for each installation of Howdah: a host without network starts as fast as ever.
+// Programs of the distribution that some features need, PgBouncer, HAProxy and iproute2, and some tests, xfsprogs. Where they
+// are missing they are installed, as root and by apt-get, once for each installation of Howdah: a host without network starts
+// as fast as ever.
 // 1. A failure is a warning: features answer for themselves, and `howdah doctor` says what is missing.
 // 2. What the distribution starts with them is stopped and does not start at boot, also when we are killed in between.
 // 3. Nobody but root is asked for anything or gets anything installed.
