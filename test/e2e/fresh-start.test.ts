@@ -38,10 +38,12 @@ test('the first start prints its addresses, a token, and lines to paste', async 
   expect(await (await fetch(link)).text()).toContain('admin@localhost')
 })
 
-test('the printed lines create a service', async () => {
+test('the printed lines create a service and wait for it', async () => {
   if (has_curl) {
-    const answer = sh(printedLines(server.output()).filter((line) => !line.startsWith('psql')))
-    service = JSON.parse(answer) as Service
+    const answers = sh(printedLines(server.output()).filter((line) => !line.startsWith('psql')))
+    const [made = '', seen = ''] = answers.split('\n')
+    expect(JSON.parse(seen)).toMatchObject({ status: 'READY' })
+    service = JSON.parse(made) as Service
   } else {
     const token = server.output().match(tokens)?.[0] ?? ''
     const url = /services=(\S+)/.exec(server.output())?.[1] ?? ''
