@@ -3,7 +3,7 @@
 // 1. It ends: Node's own copyFile goes round for ever when its source shrinks under it.
 // 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
 import { closeSync, constants, copyFileSync, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
-import { copyFile, open } from 'node:fs/promises'
+import { copyFile, type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isDiskFull, read_safely } from '../look.ts'
 import { requireRoom, room_every_bytes, withRoomFor } from '../room.ts'
@@ -18,6 +18,8 @@ export type Cloning = { possible: boolean; quiet?: boolean; leave_room?: boolean
 const small_bytes_max = 128 * 1024
 /** Larger ones are no faster, and what a copy leaves behind for the garbage collector stays with the process as holes. */
 const chunk_bytes = 256 * 1024
+/** Every copy is flushed in the end: what is on its way to the disk by then need not be waited for. */
+const flush_every_bytes = 32 * 1024 ** 2
 /** For small files: what is read into it is written at once. */
 const scratch = Buffer.allocUnsafeSlow(small_bytes_max)
 
@@ -101,20 +103,44 @@ function giveUpCloning(cloning: Cloning, error: unknown): void {
 async function copyInChunks(source: number, target: string, { leave_room }: Cloning): Promise<void> {
   const from = await open(pathOf(source), 'r')
   const to = await open(target, 'w', 0o600)
+  const flush = newFlush(to)
   try {
     const buffer = Buffer.allocUnsafe(chunk_bytes)
     for (let at = 0; ;) {
       const { bytesRead } = await from.read(buffer, 0, chunk_bytes, at)
-      if (bytesRead === 0) return
+      if (bytesRead === 0) return await flush.end()
       for (let written = 0; written < bytesRead;) {
         written += (await to.write(buffer, written, bytesRead - written, at + written)).bytesWritten
       }
       at += bytesRead
+      if (at % flush_every_bytes < bytesRead) flush.begin()
       if (leave_room && at % room_every_bytes < bytesRead) requireRoom(dirname(target))
     }
   } finally {
     await Promise.all([from.close(), to.close()])
   }
+}
+
+/** One at a time, of all files: it keeps one of the four threads behind Node's file calls busy. */
+let flushing = false
+
+function newFlush(file: FileHandle) {
+  let failure: unknown
+  let under_way: Promise<void> | undefined
+  const begin = () => {
+    if (flushing) return
+    flushing = true
+    under_way = file
+      .datasync()
+      .catch((error: unknown) => void (failure ??= error))
+      .finally(() => (flushing = false))
+  }
+  /** The system tells of a failure only once: nobody would hear of it later. */
+  const end = async () => {
+    await under_way
+    if (failure !== undefined) throw failure
+  }
+  return { begin, end }
 }
 
 /** For what is not where it was seen, or is something else by now. */
