@@ -4,7 +4,7 @@
 import { lstatSync } from 'node:fs'
 import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { errorCode, readIfThere, statIfThere } from './look.ts'
-import { removeTree } from './tree.ts'
+import { findEntry, removeEntry, removeTree } from './tenant-files.ts'
 import type { Owner } from './layout.ts'
 
 /** Awaited before a change, with its name, such as `data directory: rename into place`. */
@@ -50,10 +50,17 @@ export async function ensureFolder(effect: Effect, name: string, path: string, m
   }
 }
 
-/** Removes a file or a whole tree, when it is there. */
+/** Removes a file or a whole tree, when it is there. The folder around it is ours. */
 export async function ensureRemoved(effect: Effect, name: string, path: string): Promise<void> {
   const seen = lstatSync(path, { throwIfNoEntry: false })
   if (!seen) return
   await effect(`${name}: remove`)
-  await (seen.isDirectory() ? removeTree(path) : rm(path, { force: true }))
+  await removeTree(path)
+}
+
+/** The same of what lies in a folder of a service's user. */
+export async function ensureEntryRemoved(effect: Effect, name: string, folder: string, path: string): Promise<void> {
+  if (findEntry(folder, path) === undefined) return
+  await effect(`${name}: remove`)
+  await removeEntry(folder, path)
 }

@@ -51,7 +51,8 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', '53100'].includes(errorCode(error) ?? '')
 }
 
-function undefinedIfAbsent(error: unknown): undefined {
+/** For a caught error: what is not there is undefined, anything else is thrown. */
+export function undefinedIfAbsent(error: unknown): undefined {
   const code = errorCode(error)
   // ESRCH is how /proc says that the process went away while it was being read.
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined

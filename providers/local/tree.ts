@@ -1,14 +1,13 @@
-// Settles, hands over and removes whole directory trees without blocking the event loop for long.
+// Settles and hands over whole directory trees that no service's user can enter, without blocking the event loop for long.
 import { execFile } from 'node:child_process'
 import { lchownSync } from 'node:fs'
-import { open, readdir, rmdir, unlink } from 'node:fs/promises'
+import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { errorCode } from './look.ts'
+import { inLanes } from './together.ts'
 
-/** Each lane has one file under way. The four threads behind Node's file calls are busy from here on; more gain nothing. */
-const lanes = 16
 /** Small things are done at once, without other threads: so long, until everybody else has a turn. */
 const at_a_stretch_ms = 2
 
@@ -41,13 +40,6 @@ export async function syncOne(path: string): Promise<void> {
   } finally {
     await handle.close()
   }
-}
-
-export async function removeTree(path: string): Promise<void> {
-  const { directories, others } = await listTree(path)
-  await inLanes(others, (one) => unlessMissing(unlink(join(path, one))))
-  for (const one of directories.toReversed()) await unlessMissing(rmdir(join(path, one)))
-  await unlessMissing(rmdir(path))
 }
 
 export type Breath = () => Promise<void> | undefined
@@ -86,26 +78,6 @@ async function listTree(root: string): Promise<{ directories: string[]; others: 
     files = files.concat(pathsOf(all.filter(({ entry }) => entry.isFile())))
   }
   return { directories, others, files }
-}
-
-/** On the first failure the lanes stop, and it is thrown when all of them have: nothing goes on behind the caller's back. */
-async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-  let next = 0
-  let failed = false
-  const lane = async () => {
-    while (!failed && next < items.length) {
-      const item = items[next++] as Item // within bounds: checked above, without a pause since
-      try {
-        await work(item)
-      } catch (error) {
-        failed = true
-        throw error
-      }
-    }
-  }
-  const ends = await Promise.allSettled(Array.from({ length: Math.min(lanes, items.length) }, lane))
-  const failure = ends.find((end) => end.status === 'rejected')
-  if (failure) throw failure.reason
 }
 
 async function unlessMissing<Value>(promise: Promise<Value>): Promise<Value | undefined> {

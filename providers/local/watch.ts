@@ -2,11 +2,11 @@
 // others wait to take its place. Of those it also notices that they were stopped, no longer answer, or have lost their data.
 // Promises: one call back per death, no mistaking of a reused process id, next to no cost while nothing happens.
 // It only looks; what a death means is for the caller to find out.
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
 import { isStopped } from './daemon.ts'
-import { findLine } from './ha/liveness.ts'
+import { findLine, type Listening } from './ha/liveness.ts'
+import { findEntry } from './tenant-files.ts'
 
 export type Watch = {
   /**
@@ -25,7 +25,7 @@ export type WatchOptions = {
   /** Somebody can take its place: looked at all the time. */
   urgent?: boolean
   /** Its unix socket, to be asked for an answer now and then. */
-  socket_path?: string
+  listening?: Listening
   /** Its data directory, to be there whenever it is asked: moved away or emptied, it would not notice for long. */
   data?: string
 }
@@ -79,7 +79,7 @@ export function newWatch(): Watch {
   ]
   const setTimers = () => {
     const all = [...tracked.values()]
-    const needed = [all.length > 0, all.some(isUrgent), all.some(({ socket_path }) => socket_path !== undefined)]
+    const needed = [all.length > 0, all.some(isUrgent), all.some(({ listening }) => listening !== undefined)]
     for (const [index, timer] of timers.entries()) timer.set(needed[index] === true)
   }
   return {
@@ -119,9 +119,9 @@ function newlyStopped(tracked: ReadonlyMap<string, Tracked>): string[] {
 
 /** Asks it, and keeps the connection by which it answered until it has answered by the next. */
 async function renewLine(one: Tracked, isTracked: () => boolean, tell: () => void): Promise<void> {
-  if (one.socket_path === undefined) return
-  const has_data = one.data === undefined || existsSync(join(one.data, 'global', 'pg_control'))
-  const line = has_data ? await findLine(one.socket_path, answer_within_ms) : undefined
+  if (one.listening === undefined) return
+  const has_data = one.data === undefined || hasControlFile(one.data)
+  const line = has_data ? await findLine(one.listening, answer_within_ms) : undefined
   if (!isTracked()) return void line?.destroy()
   if (line === undefined) return tell()
   const before = one.line
@@ -147,7 +147,18 @@ function newTimer(work: () => void, every_ms: number): { set(on: boolean): void 
 }
 
 function isSame(one: WatchOptions, other: WatchOptions): boolean {
-  return one.urgent === other.urgent && one.socket_path === other.socket_path && one.data === other.data
+  const [at, other_at] = [one.listening, other.listening]
+  const same_socket = at?.sockets === other_at?.sockets && at?.port === other_at?.port
+  return one.urgent === other.urgent && same_socket && one.data === other.data
+}
+
+/** A folder in its place that is none counts as lost: what it means is for the caller to find out. */
+function hasControlFile(data: string): boolean {
+  try {
+    return findEntry(data, 'global/pg_control') !== undefined
+  } catch {
+    return false
+  }
 }
 
 const isUrgent = ({ urgent }: Tracked) => urgent === true

@@ -18,7 +18,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newCopiers } from '#providers/local/snapshot/copiers.ts'
 import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
-import { removeTree, syncTree } from '#providers/local/tree.ts'
+import { removeTree } from '#providers/local/tenant-files.ts'
+import { syncTree } from '#providers/local/tree.ts'
 
 let directory: string
 let from: string
@@ -162,12 +163,16 @@ describe.each([
     expect(bytes).toBe(textsIn(to).join('').length)
   })
 
-  test.skipIf(not_root)(`a copy belongs wholly to its new owner${not_root}`, async () => {
+  test.skipIf(not_root)(`all in a copy belongs to its new owner${not_root}`, async () => {
     await copyTree(from, to, { ...helped, owner: { uid: 70_001, gid: 70_002 } })
-    const owners = ['', ...readdirSync(to, { recursive: true, encoding: 'utf8' })].map((path) => {
-      const { uid, gid } = lstatSync(join(to, path))
-      return `${uid}:${gid}`
-    })
+    // Its root is for the caller to hand over, and links are copied of our own trees only.
+    expect(lstatSync(to).uid).toBe(0)
+    const owners = listing(to)
+      .filter((path) => path !== 'base/link')
+      .map((path) => {
+        const { uid, gid } = lstatSync(join(to, path))
+        return `${uid}:${gid}`
+      })
     expect(new Set(owners)).toEqual(new Set(['70001:70002']))
     expect(lstatSync(join(from, 'PG_VERSION')).uid).toBe(0)
   })
@@ -205,7 +210,8 @@ describe.each([
 })
 
 test('a thread that fails in one copy helps with the next one', async () => {
-  const batch = { folder: -1, names: ['1'], to, cloning: { possible: true } }
+  const nowhere = { handle: -1, folder: from, below: '' }
+  const batch = { from: nowhere, names: ['1'], to, cloning: { possible: true } }
   if (copiers.count > 0) await expect(copiers.ask(batch)).rejects.toMatchObject({ code: 'ENOENT' })
   await copyTree(from, to, { copiers })
   expect(listing(to)).toEqual(listing(from))

@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'howdah-log-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const pool = newScannerPool()
 afterAll(() => pool.close())
-const log = { folder, uid: process.getuid?.(), node: 0 }
+const log = { folder, node: 0 }
 const everything: PageQuery = { skip: 0, limit: 500, search: [], severities: [] }
 const epoch_ms = Date.UTC(2026, 10, 15)
 

@@ -137,13 +137,12 @@ test('a process that lives and does not answer at its socket is called back, one
     }),
   ]
   try {
-    const paths = { silent: join(folder, 'silent'), speaking: join(folder, 'speaking') }
-    silent.listen(paths.silent)
-    speaking.listen(paths.speaking)
+    silent.listen(join(folder, '.s.PGSQL.1'))
+    speaking.listen(join(folder, '.s.PGSQL.2'))
     await Promise.all([once(silent, 'listening'), once(speaking, 'listening')])
     const child = start('exec sleep 600')
-    watch.track('speaking', child.pid, { socket_path: paths.speaking })
-    watch.track('silent', child.pid, { socket_path: paths.silent })
+    watch.track('speaking', child.pid, { listening: { sockets: folder, port: 2 } })
+    watch.track('silent', child.pid, { listening: { sockets: folder, port: 1 } })
     await until(() => changed.includes('silent'))
     expect(changed).not.toContain('speaking')
     // What ends the connection is the end of the server, and is told at once.
@@ -164,9 +163,10 @@ test('a server whose data directory was emptied is called back although it answe
   try {
     mkdirSync(join(folder, 'global'))
     writeFileSync(join(folder, 'global', 'pg_control'), '')
-    server.listen(join(folder, 'socket'))
+    server.listen(join(folder, '.s.PGSQL.1'))
     await once(server, 'listening')
-    watch.track('service', start('exec sleep 600').pid, { socket_path: join(folder, 'socket'), data: folder })
+    const listening = { sockets: folder, port: 1 }
+    watch.track('service', start('exec sleep 600').pid, { listening, data: folder })
     rmSync(join(folder, 'global'), { recursive: true })
     await until(() => changed.includes('service'))
   } finally {

@@ -15,6 +15,7 @@ import { ensureFenced } from './fence.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { isStopped } from '../daemon.ts'
 import { nodeOf, type Place } from '../layout.ts'
+import { findEntry } from '../tenant-files.ts'
 import { answers } from './liveness.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensurePaused } from '../pooler/pooler.ts'
@@ -68,7 +69,7 @@ export async function listNodes(base: Place): Promise<number[]> {
 
 /** A folder alone, which somebody has emptied, is no data directory. */
 async function hasData({ data }: Place): Promise<boolean> {
-  return (await statIfThere(join(data, 'global', 'pg_control'))) !== undefined
+  return findEntry(data, 'global/pg_control') !== undefined
 }
 
 type Trouble = { what: string; data_is_there: boolean }
@@ -90,8 +91,7 @@ async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble |
     const left_ms = began + patience_ms - Date.now()
     if (left_ms <= 0) return { what: `${name} does not answer`, data_is_there: true }
     // One that is about to move into a VPC, or out of one, still listens where it was.
-    const { port } = await inForce(place)
-    if (await answers(join(place.sockets, `.s.PGSQL.${port}`), left_ms)) return undefined
+    if (await answers(await inForce(place), left_ms)) return undefined
   }
 }
 

@@ -1,19 +1,24 @@
 // Whether a PostgreSQL server answers at all, found out at the price of one connection that never logs in: it is asked for
 // TLS at its unix socket, to which any living server answers one byte, also while it recovers or has no connection left.
 // Leaves nothing in the server's log. Kept open, the connection tells of the server's death the moment it happens.
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { newSocketTo } from '../tenant-files.ts'
 
 const ssl_request = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
+/** The folder of its unix socket, and the port after which that is named. */
+export type Listening = { sockets: string; port: number }
+
 /** The open connection, which the caller ends within a minute; undefined when there is no answer, whatever the reason. */
-export async function findLine(socket_path: string, timeout_ms: number): Promise<Socket | undefined> {
+export async function findLine(at: Listening, timeout_ms: number): Promise<Socket | undefined> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const socket = connect({ path: socket_path })
+  const socket = newSocketTo(at.sockets, `.s.PGSQL.${at.port}`)
   const timer = setTimeout(resolve, timeout_ms, false)
   socket.once('connect', () => socket.write(ssl_request))
   socket.once('data', () => resolve(true))
   socket.on('error', () => resolve(false))
   socket.once('close', () => resolve(false))
+  socket.connect({ path: at.sockets })
   const answered = await promise
   clearTimeout(timer)
   if (answered) return socket
@@ -21,8 +26,8 @@ export async function findLine(socket_path: string, timeout_ms: number): Promise
   return undefined
 }
 
-export async function answers(socket_path: string, timeout_ms: number): Promise<boolean> {
-  const line = await findLine(socket_path, timeout_ms)
+export async function answers(at: Listening, timeout_ms: number): Promise<boolean> {
+  const line = await findLine(at, timeout_ms)
   line?.destroy()
   return line !== undefined
 }

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Place } from '../layout.ts'
-import { endSession } from '../postgres/superuser.ts'
+import { endSession, socketOf } from '../postgres/superuser.ts'
 import { parseLsn, type Position } from './quorum.ts'
 
 /** replayed: the end of the last record that it has read whole. */
@@ -19,8 +19,7 @@ const look_every_ms = 5
 /** Undefined when it cannot be asked, or does not know within seconds. */
 export async function findPosition(place: Place, replayed_beyond = 0n): Promise<Asked | undefined> {
   const settings = {
-    host: place.sockets,
-    port: place.port,
+    ...socketOf(place),
     user: 'postgres',
     database: 'postgres',
     application_name: 'howdah',

@@ -3,19 +3,18 @@
 // a replica when that is done, so every look finds how far it has come.
 // 1. It goes on from the timeline on which it was elected: a later one that it may find was given up.
 // 2. It opens a timeline that no node of the service has ever had, or two histories could be mistaken for one.
-import { chown, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { shellPath } from '../wal/archive.ts'
 import { signalIfThere } from '../daemon.ts'
-import { ensureRemoved, type Effect } from '../effect.ts'
-import { errorCode, readIfThere, statIfThere } from '../look.ts'
+import { ensureEntryRemoved, type Effect } from '../effect.ts'
 import { ensureFenced } from './fence.ts'
 import { nodeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { listNodeFolders } from './nodes.ts'
 import { ensureSlot } from './replication.ts'
-import { findPostmaster } from '../postgres/process.ts'
+import { findPostmaster, pid_file } from '../postgres/process.ts'
+import { findEntry, readText, replaceFile } from '../tenant-files.ts'
+import { historyOf } from '../wal/timeline.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { nodeName } from './synchronous.ts'
 import { together } from '../together.ts'
@@ -38,14 +37,14 @@ export async function saveTimeline(effect: Effect, place: Place, others: readonl
     lines.push(`restore_command = '${command.replaceAll("'", "''")}'\n`)
   }
   await effect('timeline: save')
-  await replaceFile(place, ownSettingsOf(place), lines.join(''))
+  await replaceFile(place.data, own_settings, lines.join(''), place)
 }
 
 /** What it was told for its start as the primary would keep it from following another one that went on from there. */
 export async function ensureTimelineForgotten(effect: Effect, place: Place): Promise<void> {
-  if (!(await readIfThere(ownSettingsOf(place)))?.startsWith(head)) return
+  if (!readText(place.data, own_settings)?.startsWith(head)) return
   await effect('timeline: forget')
-  await replaceFile(place, ownSettingsOf(place), '')
+  await replaceFile(place.data, own_settings, '', place)
 }
 
 /** A node that is to be the primary and still runs as a replica ends at once; it is started where the primary listens. */
@@ -59,12 +58,12 @@ export async function ensureLeading(effect: Effect, place: Place): Promise<void>
     if (!left.postmaster && !left.died) return
   }
   await ensureFenced(effect, place)
-  await ensureRemoved(effect, 'stale pid file', pidFileOf(place))
+  await ensureEntryRemoved(effect, 'stale pid file', place.data, pid_file)
 }
 
 /** A node that was elected a moment ago still listens where it did as a replica. */
 export async function listensAsPrimary(place: Place): Promise<boolean> {
-  return (await readIfThere(pidFileOf(place)))?.split('\n')[4] === place.sockets
+  return readText(place.data, pid_file)?.split('\n')[4] === place.sockets
 }
 
 /** Starts the server of a node that was a replica; it is asked to be the primary while it starts. */
@@ -85,9 +84,7 @@ async function askToLead(effect: Effect, place: Place): Promise<boolean> {
   const { postmaster } = await findPostmaster(place)
   if (!postmaster || !(await listensAsPrimary(place))) return false
   await effect('replica: promote')
-  await writeFile(join(place.data, 'promote'), '', { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
-    if (errorCode(error) !== 'EEXIST') throw error
-  })
+  if (findEntry(place.data, 'promote') === undefined) await replaceFile(place.data, 'promote', '', place)
   signalIfThere(postmaster.pid, 'SIGUSR1')
   return true
 }
@@ -153,28 +150,17 @@ async function callOthers(effect: Effect, place: Place): Promise<void> {
  */
 async function ensureHistories(effect: Effect, place: Place, others: readonly Place[], timeline: number) {
   for (let next = timeline + 1; ; next += 1) {
-    const name = `${next.toString(16).toUpperCase().padStart(8, '0')}.history`
-    const archived = join(place.archive, name)
-    if (await statIfThere(archived)) continue
-    const texts = await Promise.all(others.map(({ data }) => readIfThere(join(data, 'pg_wal', name))))
+    const name = historyOf(next)
+    if (findEntry(place.archive, name)) continue
+    const texts = others.map(({ data }) => readText(data, `pg_wal/${name}`))
     const text = texts.find((one) => one !== undefined)
     if (text === undefined) return next > timeline + 1
     await effect('timeline: archive history')
-    await replaceFile(place, archived, text)
+    await replaceFile(place.archive, name, text, place)
   }
-}
-
-/** In folders of the service's user, who must be able to read it and may have left links there. */
-async function replaceFile({ owner }: Place, path: string, text: string): Promise<void> {
-  const aside = `${path}.new`
-  await rm(aside, { force: true })
-  await writeFile(aside, text, { mode: 0o600, flag: 'wx' })
-  if (owner) await chown(aside, owner.uid, owner.gid)
-  await rename(aside, path)
 }
 
 const head = '# Written by Howdah for one start.\n'
 
 /** PostgreSQL reads it after all other settings. */
-const ownSettingsOf = ({ data }: Place) => join(data, 'postgresql.auto.conf')
-const pidFileOf = ({ data }: Place) => join(data, 'postmaster.pid')
+const own_settings = 'postgresql.auto.conf'

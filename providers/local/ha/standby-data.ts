@@ -1,16 +1,17 @@
 // The data directory of a standby: a copy of its running primary, made aside and renamed into place whole and durable.
 // One that was a primary before is turned round as it lies there; whether it can follow is seen when it tries.
-import { mkdir, open, readdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { copyRunning } from '../snapshot/cluster-copy.ts'
-import { chownTree, removeTree, syncOne, syncTree } from '../tree.ts'
-import { ensureRemoved, type Effect } from '../effect.ts'
+import { chownTree, syncOne, syncTree } from '../tree.ts'
+import { ensureEntryRemoved, ensureRemoved, type Effect } from '../effect.ts'
 import { statIfThere } from '../look.ts'
 import { withHold } from '../snapshot/hold.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { requireRoom } from '../room.ts'
 import { ensureKilled } from '../postgres/process.ts'
+import { findEntry, listNames, removeTree, replaceFile } from '../tenant-files.ts'
 
 /** Its failure, such as a full disk, is thrown. */
 export async function ensureStandbyData(host: LocalHost, place: Place, primary: Place): Promise<'there' | 'copying'> {
@@ -22,25 +23,18 @@ export async function ensureStandbyData(host: LocalHost, place: Place, primary: 
 
 /** Whether this data makes its server follow, instead of being a primary. */
 export async function isStandby(place: Place): Promise<boolean> {
-  return (await statIfThere(signalOf(place))) !== undefined
+  return findEntry(place.data, standby_signal) !== undefined
 }
 
 /** From its next start on it follows. Nothing may run on it. */
 export async function ensureFollowing(effect: Effect, place: Place): Promise<void> {
   if (await isStandby(place)) return
   // Slots of those who followed it would keep WAL that nobody will ever fetch here.
-  const slots = join(place.data, 'pg_replslot')
-  for (const name of await readdir(slots).catch(() => []))
-    await ensureRemoved(effect, 'forgotten slot', join(slots, name))
-  await effect('standby: turn round')
-  const file = await open(signalOf(place), 'wx', 0o600)
-  try {
-    if (place.owner) await file.chown(place.owner.uid, place.owner.gid)
-    await file.sync()
-  } finally {
-    await file.close()
+  for (const name of listNames(place.data, 'pg_replslot')) {
+    await ensureEntryRemoved(effect, 'forgotten slot', place.data, `pg_replslot/${name}`)
   }
-  await syncOne(place.data)
+  await effect('standby: turn round')
+  await replaceFile(place.data, standby_signal, '', { owner: place.owner, durable: true })
 }
 
 /** Takes data that is of no use any more out of the way; the space comes back when it is copied anew, or removed. */
@@ -52,7 +46,7 @@ export async function ensureDataAway(effect: Effect, place: Place): Promise<void
   await rename(place.data, place.data_gone)
 }
 
-const signalOf = ({ data }: Place) => join(data, 'standby.signal')
+const standby_signal = 'standby.signal'
 
 async function make(host: LocalHost, place: Place, primary: Place, signal: AbortSignal): Promise<void> {
   const { effect } = host
@@ -68,7 +62,7 @@ async function make(host: LocalHost, place: Place, primary: Place, signal: Abort
       requireRoom(place.home)
       await copyRunning(effect, primary, aside, signal)
       await forgetArchived(aside)
-      for (const name of ['standby.signal', 'postgresql.auto.conf']) {
+      for (const name of [standby_signal, 'postgresql.auto.conf']) {
         await writeFile(join(aside, name), '', { mode: 0o600, flag: 'wx' })
       }
       if (place.owner) await chownTree(aside, place.owner)
@@ -85,8 +79,8 @@ async function make(host: LocalHost, place: Place, primary: Place, signal: Abort
 }
 
 /** Should it take over, what its primary did not come to archive is its to archive. */
-async function forgetArchived(data: string): Promise<void> {
-  const folder = join(data, 'pg_wal', 'archive_status')
+async function forgetArchived(aside: string): Promise<void> {
+  const folder = join(aside, 'pg_wal', 'archive_status')
   await removeTree(folder)
   await mkdir(folder, { mode: 0o700 })
 }

@@ -1,6 +1,5 @@
 // The replicas of a service that can take over: as many as are wanted are made and kept streaming, and commits wait for as
 // many of them as they should. What is too much goes, but only when no commit may depend on it any more.
-import { join } from 'node:path'
 import type { Happening, WantedService } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { isDiskFull, statIfThere } from '../look.ts'
@@ -127,12 +126,11 @@ async function ensureEach(host: LocalHost, leader: Leader, wanted: WantedService
 }
 
 async function ensureWatched(host: LocalHost, wish: StandbyWish): Promise<StandbySeen> {
-  const { service_id, sockets, port, data } = wish.place
+  const { service_id, data } = wish.place
   const seen = await ensureStandby(host, wish)
   const key = `${service_id}/${wish.name}`
-  const socket_path = join(sockets, `.s.PGSQL.${port}`)
   if (seen.pid === undefined) host.watch.forget(key)
-  else host.watch.track(key, seen.pid, { urgent: true, socket_path, data })
+  else host.watch.track(key, seen.pid, { urgent: true, listening: wish.place, data })
   return seen
 }
 

@@ -4,13 +4,12 @@
 // 1. What the replica has is not touched: of the file that it was writing only what comes after is taken.
 // 2. All of it is done as the service's user, because both folders are that user's.
 import { execFile } from 'node:child_process'
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
 import type { Position } from './quorum.ts'
-import { isHistory, listSegments } from '../wal/wal.ts'
+import { isHistory, listSegments, pgWalOf, walNames } from '../wal/wal.ts'
 
 const copy_timeout_ms = 60_000
 
@@ -21,7 +20,7 @@ const page_bytes = 8_192n
 export async function ensureTail(effect: Effect, lost: Place, elected: Place, position: Position): Promise<number> {
   const [from, to] = [join(lost.data, 'pg_wal'), join(elected.data, 'pg_wal')]
   // What cannot be read any more is lost; then the replica has what it has.
-  const segments = await listSegments(from).catch(() => [])
+  const segments = await listSegments(pgWalOf(lost.data)).catch(() => [])
   const begin = (segment_bytes: number) => Number(position.lsn / BigInt(segment_bytes))
   const tail = segments.filter(
     ({ name, number, bytes }) => number >= begin(bytes) && timelineOf(name) >= position.timeline,
@@ -29,8 +28,8 @@ export async function ensureTail(effect: Effect, lost: Place, elected: Place, po
   const [first] = tail
   // Further behind than its primary kept WAL for it, or exactly at the end.
   if (first === undefined || first.number !== begin(first.bytes)) return position.timeline
-  const known = new Set(await readdir(to))
-  const histories = (await readdir(from)).filter((name) => isHistory(name) && !known.has(name))
+  const known = new Set(walNames(pgWalOf(elected.data)))
+  const histories = walNames(pgWalOf(lost.data)).filter((name) => isHistory(name) && !known.has(name))
   const begun = tail.filter(({ name, number }) => number === first.number && known.has(name)).map(({ name }) => name)
   const others = tail.map(({ name }) => name).filter((name) => !begun.includes(name))
   const offset = ((position.lsn % BigInt(first.bytes)) / page_bytes) * page_bytes

@@ -14,7 +14,7 @@ import type { ScannerPool } from './scanner-pool.ts'
 import { seekTime } from './seek.ts'
 import { newPace, type Pace, signedLines } from './signed-lines.ts'
 
-export type NodeLog = { folder: string; uid: number | undefined; node: number }
+export type NodeLog = { folder: string; node: number }
 
 export type PageQuery = Omit<LogQuery, 'node' | 'cursor'>
 
@@ -50,7 +50,7 @@ export async function readPage(
       break
     }
     newer = name
-    const file = openLogFile(log.folder, name, log.uid)
+    const file = openLogFile(log.folder, name)
     if (file === undefined) continue
     try {
       const end = name === after?.file ? Math.min(after.offset, file.size) : file.size

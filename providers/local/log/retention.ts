@@ -1,10 +1,8 @@
 // The end of old log files: by age and by size, whichever comes first, while the service runs as well as when it does not.
 // Whole files go, the oldest first, so that what remains is always the newest stretch without a gap. The file being
 // written stays whatever its size: rotation is set so that it is a small part of what may be kept.
-import { lstat, readdir, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Effect } from '../effect.ts'
-import { errorCode } from '../look.ts'
+import { findEntry, listNames, removeEntry } from '../tenant-files.ts'
 
 export type LogRetention = { days: number; mb: number }
 
@@ -23,13 +21,15 @@ export function rotationMbOf({ mb }: LogRetention): number {
 }
 
 export async function ensureLogRetention(effect: Effect, folder: string, retention: LogRetention): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => name_form.test(name)).toSorted()
+  const names = listNames(folder)
+    .filter((name) => name_form.test(name))
+    .toSorted()
   const newest = stemOf(names.at(-1))
   const oldest_ms = Date.now() - retention.days * day_ms
   let bytes = 0
   let expired: string | undefined
   for (const name of names.toReversed()) {
-    const seen = await lstat(join(folder, name)).catch(undefinedIfGone)
+    const seen = findEntry(folder, name)
     bytes += seen?.size ?? 0
     const too_old = (seen?.mtimeMs ?? Infinity) < oldest_ms
     if (stemOf(name) === newest || (!too_old && bytes <= retention.mb * mib)) continue
@@ -39,14 +39,10 @@ export async function ensureLogRetention(effect: Effect, folder: string, retenti
   for (const name of names) {
     if (expired === undefined || (stemOf(name) ?? '') > expired) break
     await effect('old log: remove')
-    await unlink(join(folder, name)).catch(undefinedIfGone)
+    await removeEntry(folder, name)
   }
 }
 
 function stemOf(name: string | undefined): string | undefined {
   return name_form.exec(name ?? '')?.[1]
-}
-
-function undefinedIfGone(error: unknown): undefined {
-  if (errorCode(error) !== 'ENOENT') throw error
 }

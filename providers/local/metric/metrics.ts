@@ -4,7 +4,6 @@
 // process is started, and a service that sleeps is let sleep. How far standbys are behind is asked at every call, of those
 // services only that have some, over a session that stays open.
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setImmediate as others } from 'node:timers/promises'
 import type { MeasuredService, ServiceMetrics } from '../../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
@@ -16,6 +15,8 @@ import { poolerFilesOf } from '../pooler/settings.ts'
 import type { Limits } from '../limits.ts'
 import { listPlacesQuickly } from '../ha/nodes.ts'
 import { portOfPidFile } from '../postgres/port-in-force.ts'
+import { pid_file } from '../postgres/process.ts'
+import { readText } from '../tenant-files.ts'
 import { lastWrittenOf, storageOf } from './storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from './usage.ts'
 
@@ -103,18 +104,19 @@ function usageOf({ limits }: MeterHost, place: Place, pid: number | undefined): 
 
 function usageOfPooler({ limits }: MeterHost, place: Place): Usage | undefined {
   if (limits.hierarchy) return usageOfGroup(limits.hierarchy, poolerGroupOf(place))
-  const pid = processIn(poolerFilesOf(place).pid)?.pid
+  const { folder, pid_name } = poolerFilesOf(place)
+  const pid = processIn(folder, pid_name)?.pid
   return pid === undefined ? undefined : usageOfProcesses(pid)
 }
 
 /** With the port at which it listens by its own word. */
-const postmasterOf = (place: Place) => processIn(join(place.data, 'postmaster.pid'))
+const postmasterOf = (place: Place) => processIn(place.data, pid_file)
 
 /** From a daemon's own pid file, whose process must be there. As UTF-8, which Node reads three times as fast as Latin-1. */
-function processIn(path: string): { pid: number; port: number | undefined } | undefined {
+function processIn(folder: string, name: string): { pid: number; port: number | undefined } | undefined {
   try {
-    const text = readFileSync(path, 'utf8')
-    const pid = Number.parseInt(text, 10)
+    const text = readText(folder, name)
+    const pid = Number.parseInt(text ?? '', 10)
     if (!(pid > 0) || readFileSync(`/proc/${pid}/statm`, 'utf8').startsWith('0 ')) return undefined
     return { pid, port: portOfPidFile(text) }
   } catch {

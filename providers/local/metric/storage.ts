@@ -1,8 +1,8 @@
 // How much of the disk a service's data and WAL take, as the file system counts it. A walk over its files: cheap for one
 // service, not for hundreds at once, so it gives way to others as it goes, and how often it happens is the caller's care.
-import { lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import type { Stats } from 'node:fs'
 import { setImmediate as others } from 'node:timers/promises'
+import { listStats } from '../tenant-files.ts'
 
 /** About two milliseconds' worth. */
 const entries_per_turn = 400
@@ -11,13 +11,12 @@ const block_bytes = 512
 export async function storageOf(data: string): Promise<number> {
   let bytes = 0
   let seen = 0
-  const folders = [data]
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of entriesOf(folder)) {
-      const path = join(folder, entry.name)
+  const folders = ['']
+  for (let below = folders.pop(); below !== undefined; below = folders.pop()) {
+    for (const [name, stats] of statsIn(data, below)) {
       // Nothing below is a link: table spaces are not offered.
-      if (entry.isDirectory()) folders.push(path)
-      else if (entry.isFile()) bytes += allocatedBytes(path)
+      if (stats.isDirectory()) folders.push(below === '' ? name : `${below}/${name}`)
+      else if (stats.isFile()) bytes += stats.blocks * block_bytes
       seen += 1
       if (seen % entries_per_turn === 0) await others()
     }
@@ -27,23 +26,14 @@ export async function storageOf(data: string): Promise<number> {
 
 /** When the newest part of the WAL was written: whatever changes the data, but for unlogged tables, goes there first. */
 export function lastWrittenOf(data: string): number {
-  const folder = join(data, 'pg_wal')
-  let written_ms = 0
-  for (const { name } of entriesOf(folder)) {
-    written_ms = Math.max(written_ms, lstatSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
-  }
-  return written_ms
+  return Math.max(0, ...statsIn(data, 'pg_wal').map(([, { mtimeMs }]) => mtimeMs))
 }
 
 /** What vanishes meanwhile takes nothing. */
-function entriesOf(folder: string) {
+function statsIn(data: string, below: string): [string, Stats][] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    return listStats(data, below)
   } catch {
     return []
   }
-}
-
-function allocatedBytes(path: string): number {
-  return (lstatSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * block_bytes
 }

@@ -4,10 +4,11 @@ import type { ChildProcess } from 'node:child_process'
 import { truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../daemon.ts'
-import { ensureRemoved, type Effect } from '../effect.ts'
+import { ensureEntryRemoved, type Effect } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import type { Limits } from '../limits.ts'
+import { readText } from '../tenant-files.ts'
 import { poolerFilesOf } from './settings.ts'
 
 /** `died`: a pid file of a process that is no more, so it ended without being told to. */
@@ -30,7 +31,8 @@ const sentence_chars_max = 300
 export const poolerGroupOf = ({ service_id }: Place): string => `${service_id}-pooler`
 
 export async function findPooler(place: Place): Promise<FoundPooler> {
-  const text = await readIfThere(poolerFilesOf(place).pid)
+  const { folder, pid_name } = poolerFilesOf(place)
+  const text = readText(folder, pid_name)
   if (text === undefined) return { pid: undefined, died: false }
   const pid = Number(text)
   return (await isOurs(place, pid)) ? { pid, died: false } : { pid: undefined, died: true }
@@ -61,7 +63,8 @@ export async function endPooler(effect: Effect, place: Place): Promise<void> {
   const whose = `the pooler of ${place.service_id}`
   await endProcesses(effect, (pid) => isOurs(place, pid), { what: 'pooler: kill', whose, wait_ms: end_wait_ms })
   // PgBouncer does not start when the number in it is in use again.
-  await ensureRemoved(effect, 'pooler pid file', poolerFilesOf(place).pid)
+  const { folder, pid_name } = poolerFilesOf(place)
+  await ensureEntryRemoved(effect, 'pooler pid file', folder, pid_name)
 }
 
 export async function signalPooler(effect: Effect, place: Place, pid: number, signal: NodeJS.Signals): Promise<void> {

@@ -37,7 +37,7 @@ export function poolerFilesOf({ home }: Place) {
   const folder = `${home}/pooler`
   return {
     folder,
-    pid: `${folder}/pid`,
+    pid_name: 'pid',
     settings: `${home}/pooler.ini`,
     users: `${home}/pooler.users`,
     log: `${home}/pooler.log`,
@@ -86,7 +86,7 @@ function valuesOf({ listen, place, files, max_connections, version }: PoolerSett
     listen_addr: listen.host,
     listen_port: listen.port,
     unix_socket_dir: '',
-    pidfile: files.pid,
+    pidfile: `${files.folder}/${files.pid_name}`,
     auth_type: 'scram-sha-256',
     auth_file: files.users,
     auth_query: pooler_lookup,

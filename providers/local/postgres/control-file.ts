@@ -1,14 +1,17 @@
 // What pg_control says about a data directory: whether it was shut down cleanly and where its recovery would begin.
 // Only reads. The fields it knows lie at the same place in every PostgreSQL from 13 to 18.
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { readBytes } from '../tenant-files.ts'
 import type { Floor } from './settings.ts'
 import { checksumOffsetOf } from './system-identifier.ts'
 
 export type ControlFile = { clean: boolean; redo: bigint; timeline: number; segment_bytes: number }
 
-const control_path = join('global', 'pg_control')
+const control_path = 'global/pg_control'
+/** PostgreSQL's own size of it is 8 kB. */
+const control_bytes_max = 65_536
 const state_shut_down = 1
 /** PostgreSQL rewrites it in one go of a few microseconds: a torn read is whole the next time. */
 const read_attempts_max = 50
@@ -35,14 +38,15 @@ export async function floorOf(data: string): Promise<Floor> {
   }
 }
 
-/** Copies pg_control of a running server, whole. */
+/** Copies pg_control of a running server, whole, into a copy that is ours. */
 export async function copyControl(from: string, to: string): Promise<void> {
   await writeFile(join(to, control_path), await readWhole(from), { mode: 0o600 })
 }
 
 async function readWhole(data: string): Promise<Buffer> {
   for (let attempt = 1; ; attempt++) {
-    const bytes = await readFile(join(data, control_path))
+    const bytes = readBytes(data, control_path, control_bytes_max)
+    if (bytes === undefined) throw Object.assign(new Error('there is no pg_control'), { code: 'ENOENT' })
     try {
       checksumOffsetOf(bytes)
       return bytes

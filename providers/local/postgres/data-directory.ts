@@ -2,13 +2,14 @@
 // whole and durable. Once it is in place nothing here touches it again but the removal of the whole service.
 import { randomBytes, randomInt } from 'node:crypto'
 import { rename } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { ensureArchive } from '../wal/archive.ts'
 import { copyTree } from '../snapshot/copy-tree.ts'
 import { chownTree, syncOne, syncTree } from '../tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
-import { readIfThere, statIfThere } from '../look.ts'
+import { statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
+import { readText } from '../tenant-files.ts'
 import { takeSpare } from './spare.ts'
 import { newSystemIdentifier, saveSystemIdentifier } from './system-identifier.ts'
 
@@ -44,7 +45,7 @@ export async function ensureDataDirectory(effect: Effect, place: Place, template
 
 /** The major version that made this data directory and must run it; undefined when there is no data yet. */
 export async function majorOf(place: Place): Promise<number | undefined> {
-  const text = await readIfThere(join(place.data, 'PG_VERSION'))
+  const text = readText(place.data, 'PG_VERSION')
   return text === undefined ? undefined : Number(text)
 }
 
@@ -64,10 +65,11 @@ async function clone(effect: Effect, place: Place, template: string): Promise<vo
   await ensureRemoved(effect, 'unfinished data directory', aside)
   await effect('data directory: copy template')
   if (!(await takeSpare(template, aside))) await copyTree(template, aside)
-  if (place.owner) await chownTree(aside, place.owner)
   await effect('data directory: own identifier')
   const identifier = newSystemIdentifier(Math.floor(Date.now() / 1000), randomInt(2 ** 32))
   await saveSystemIdentifier(aside, identifier, randomBytes(32))
+  // Not before: what is written to it would go wherever its owner leads.
+  if (place.owner) await chownTree(aside, place.owner)
   await effect('data directory: make durable')
   await syncTree(aside)
   await effect('data directory: rename into place')

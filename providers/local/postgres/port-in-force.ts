@@ -1,11 +1,10 @@
 // The port under which a running service is found, by its own word: attaching to a VPC and leaving one change it, and what
 // runs may still be as it was wanted before.
-import { join } from 'node:path'
-import { readIfThere } from '../look.ts'
 import { listeningAt, type Place } from '../layout.ts'
+import { readText } from '../tenant-files.ts'
 
 export async function inForce(place: Place): Promise<Place> {
-  return listeningAt(place, portOfPidFile(await readIfThere(join(place.data, 'postmaster.pid'))) ?? place.port)
+  return listeningAt(place, portOfPidFile(readText(place.data, 'postmaster.pid')) ?? place.port)
 }
 
 /** The fourth line; undefined while it is not written. */

@@ -2,13 +2,14 @@
 // remembered: what runs is read from its own pid file and from /proc, and compared with what it should be.
 // Readiness is read from the pid file too; trying to log in would fill the customer's log with refusals.
 import type { ChildProcess } from 'node:child_process'
-import { readdir, readlink, rm, stat } from 'node:fs/promises'
+import { readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../daemon.ts'
-import { ensureFile, ensureRemoved, type Effect } from '../effect.ts'
+import { ensureEntryRemoved, ensureFile, ensureRemoved, type Effect } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
 import { groupOf, type Place } from '../layout.ts'
+import { listNames, Planted, readText } from '../tenant-files.ts'
 import type { Limits } from '../limits.ts'
 import { entering } from '../vpc/service-network.ts'
 import { startFailure } from './start-log.ts'
@@ -27,6 +28,7 @@ export type Found = { postmaster: Postmaster | undefined; died: boolean }
 export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
 export const killed_at_start = 'PostgreSQL was killed while it started'
 
+export const pid_file = 'postmaster.pid'
 const look_every_ms = 3
 const start_wait_ms = 6_000
 const stop_wait_ms = 8_000
@@ -34,7 +36,7 @@ const stop_patience_ms = 60_000
 const kill_wait_ms = 5_000
 
 export async function findPostmaster(place: Place): Promise<Found> {
-  const lines = (await readIfThere(pidFileOf(place)))?.split('\n')
+  const lines = readText(place.data, pid_file)?.split('\n')
   if (!lines) return { postmaster: undefined, died: false }
   const pid = Number(lines[0])
   const argv = await commandOf(pid)
@@ -100,7 +102,8 @@ export async function ensureStopped(effect: Effect, place: Place): Promise<strin
 
 /** Ends every process of the service at once, for one that is being deleted. */
 export async function ensureKilled(effect: Effect, place: Place): Promise<void> {
-  const { postmaster } = await findPostmaster(place)
+  // What its user has put in the place of the pid file tells nothing; what runs is found without it.
+  const { postmaster } = await findPostmaster(place).catch(diedIfPlanted)
   if (postmaster) {
     await sendSignal(effect, place, postmaster.pid, 'SIGQUIT')
     await isGone(place, postmaster.pid, kill_wait_ms)
@@ -158,8 +161,10 @@ async function endLeftovers(effect: Effect, place: Place): Promise<void> {
   const whose = `service ${place.service_id}`
   await endProcesses(effect, belongs, { what: 'leftover processes: kill', whose, wait_ms: kill_wait_ms })
   // PostgreSQL clears away the pid file of a dead process, but neither an empty one nor one whose number is in use again.
-  const pid = Number((await readIfThere(pidFileOf(place)))?.split('\n')[0])
-  if (!pid || (await statIfThere(`/proc/${pid}`))) await ensureRemoved(effect, 'stale pid file', pidFileOf(place))
+  const pid = pidIn(place)
+  if (!pid || (await statIfThere(`/proc/${pid}`))) {
+    await ensureEntryRemoved(effect, 'stale pid file', place.data, pid_file)
+  }
 }
 
 /**
@@ -167,13 +172,14 @@ async function endLeftovers(effect: Effect, place: Place): Promise<void> {
  * while its number is in use, be it by somebody else or because nobody has collected the dead process yet.
  */
 async function removeStaleLocks(effect: Effect, { sockets }: Place): Promise<void> {
-  const locks = (await readdir(sockets)).filter((name) => /^\.s\.PGSQL\.\d+\.lock$/.test(name))
-  for (const path of locks.map((name) => join(sockets, name))) {
-    const [number, data = ''] = (await readIfThere(path))?.split('\n') ?? []
+  for (const name of listNames(sockets).filter((one) => /^\.s\.PGSQL\.\d+\.lock$/.test(one))) {
+    const [number, data = ''] = readText(sockets, name)?.split('\n') ?? []
     const pid = Number(number)
     const words = await commandOf(pid)
     if (words.includes('-D') && words.includes(data)) continue
-    if (!pid || (await statIfThere(`/proc/${pid}`))) await ensureRemoved(effect, 'stale socket lock', path)
+    if (!pid || (await statIfThere(`/proc/${pid}`))) {
+      await ensureEntryRemoved(effect, 'stale socket lock', sockets, name)
+    }
   }
 }
 
@@ -190,4 +196,17 @@ async function isOurs(place: Place, pid: number, argv: readonly string[]): Promi
   return place.owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === place.owner.uid
 }
 
-const pidFileOf = (place: Place) => join(place.data, 'postmaster.pid')
+/** Undefined also where something else lies in the place of the file. */
+function pidIn({ data }: Place): number | undefined {
+  try {
+    return Number(readText(data, pid_file)?.split('\n')[0]) || undefined
+  } catch (error) {
+    if (error instanceof Planted) return undefined
+    throw error
+  }
+}
+
+function diedIfPlanted(error: unknown): Found {
+  if (error instanceof Planted) return { postmaster: undefined, died: true }
+  throw error
+}

@@ -1,9 +1,8 @@
 // A server that somebody has stopped (SIGSTOP) neither answers nor refuses: whoever asks it something would wait until the
 // patience for a busy server is over, and a look that waits cannot replace it. Here is who tells them.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { isStopped } from '../daemon.ts'
 import type { Place } from '../layout.ts'
+import { readText } from '../tenant-files.ts'
 
 export class StandsStill extends Error {
   override readonly name = 'StandsStill'
@@ -30,7 +29,7 @@ export async function unlessStill<T>(place: Place, work: (still: AbortSignal) =>
 
 function standsStill({ data }: Place): boolean {
   try {
-    return isStopped(Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'latin1')))
+    return isStopped(Number.parseInt(readText(data, 'postmaster.pid') ?? ''))
   } catch {
     return false
   }

@@ -1,10 +1,10 @@
 // Why a postmaster did not start, in its own words: the last FATAL line of its output or, when its log collector was
 // already running, of its log. Only what this start wrote counts. It only reads, and never more than a bounded tail.
-import { open, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { read_safely } from '../look.ts'
 import type { Place } from '../layout.ts'
+import { listNames, openFile } from '../tenant-files.ts'
 
 const tail_bytes_max = 65_536
 const sentence_chars_max = 300
@@ -14,8 +14,8 @@ const look_every_ms = 5
 
 export async function startFailure(place: Pick<Place, 'log' | 'start_log'>, started_at: number): Promise<string> {
   for (const deadline = Date.now() + collector_wait_ms; ; await pause(look_every_ms)) {
-    const logged = fatalOfLog(await tailOf(await newestLog(place)), started_at)
-    const output = await tailOf(place.start_log)
+    const logged = fatalOfLog(tailOfLog(place), started_at)
+    const output = tailOf(dirname(place.start_log), basename(place.start_log))
     // The collector ends after the postmaster, and may still be writing what that one said last.
     if (logged === undefined && output.includes(collector_begins) && Date.now() < deadline) continue
     return (logged ?? fatalOfOutput(output) ?? 'it gave no reason').slice(0, sentence_chars_max)
@@ -24,7 +24,7 @@ export async function startFailure(place: Pick<Place, 'log' | 'start_log'>, star
 
 /** Everything that PostgreSQL has logged since then, oldest first, as far as the tail goes. */
 export async function logSince(place: Place, started_at: number): Promise<string[]> {
-  const entries = (await tailOf(await newestLog(place))).split('\n').map(parseEntry)
+  const entries = tailOfLog(place).split('\n').map(parseEntry)
   return entries.flatMap((entry) => (entry !== undefined && entry.time >= started_at ? [entry.message] : []))
 }
 
@@ -56,20 +56,20 @@ function parseEntry(line: string) {
   }
 }
 
-async function newestLog(place: Pick<Place, 'log'>): Promise<string> {
-  const names = (await readdir(place.log)).filter((name) => name.endsWith('.json')).toSorted()
-  return join(place.log, names.at(-1) ?? 'none')
+function tailOfLog({ log }: Pick<Place, 'log'>): string {
+  const names = listNames(log).filter((name) => name.endsWith('.json'))
+  return tailOf(log, names.toSorted().at(-1) ?? 'none')
 }
 
-async function tailOf(path: string): Promise<string> {
-  const file = await open(path, read_safely).catch(() => undefined)
-  if (!file) return ''
+function tailOf(folder: string, name: string): string {
+  const file = openFile(folder, name)
+  if (file === undefined) return ''
   try {
-    const { size } = await file.stat()
+    const { size } = fstatSync(file)
     const buffer = Buffer.alloc(Math.min(size, tail_bytes_max))
-    await file.read(buffer, 0, buffer.length, size - buffer.length)
-    return buffer.toString()
+    const bytes = readSync(file, buffer, 0, buffer.length, size - buffer.length)
+    return buffer.toString('utf8', 0, bytes)
   } finally {
-    await file.close()
+    closeSync(file)
   }
 }

@@ -1,7 +1,9 @@
 // The control plane's own connection to a service: by its unix socket, as the superuser that only the control plane's
 // operating-system user may be. Nothing it says reaches the server's log: a statement may hold a verifier.
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Place } from '../layout.ts'
+import { newSocketTo } from '../tenant-files.ts'
 import { unlessStill } from './standstill.ts'
 
 export type SessionOptions = { database?: string; statement_timeout_ms?: number; connect_timeout_ms?: number }
@@ -9,6 +11,8 @@ export type SessionOptions = { database?: string; statement_timeout_ms?: number;
 const connect_timeout_ms_default = 5_000
 const statement_timeout_ms_default = 8_000
 const goodbye_ms_max = 500
+/** Of one session, the longest of which asks for a few hundred bytes every few seconds. */
+const answer_bytes_max = 256 * 1024 ** 2
 
 export async function withSuperuser<T>(
   place: Place,
@@ -51,8 +55,7 @@ export function newSession(
     default_transaction_read_only: 'off',
   }
   const client = new pg.Client({
-    host: place.sockets,
-    port: place.port,
+    ...socketOf(place),
     user: 'postgres',
     database,
     application_name: 'howdah',
@@ -65,6 +68,19 @@ export function newSession(
   // A connection that breaks fails its query; the event alone must not end the process.
   client.on('error', () => undefined)
   return client
+}
+
+/** Where the driver connects: through a socket that no link can lead to another service's server. */
+export function socketOf({ sockets, port }: Place) {
+  const stream = () => bounded(newSocketTo(sockets, `.s.PGSQL.${port}`))
+  return { host: sockets, port, stream }
+}
+
+/** What answers there may be a program of the service's user, which could answer without end. */
+function bounded(socket: Socket): Socket {
+  return socket.on('data', () => {
+    if (socket.bytesRead > answer_bytes_max) socket.destroy(new Error('the server answers without end'))
+  })
 }
 
 /** A server that stands still never takes leave. Nobody waits for it: least of all a look that may have to replace it. */

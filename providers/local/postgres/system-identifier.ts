@@ -1,6 +1,6 @@
 // Gives a cleanly stopped copy of a data directory an identity of its own, as pg_resetwal would, but keeping its WAL:
 // the system identifier in pg_control and in the first page of every WAL segment, and the secret from which PostgreSQL
-// invents salts for unknown roles. Must not be run on a directory in use or one that needs recovery.
+// invents salts for unknown roles. Must not be run on a directory in use, one that needs recovery, or one that a service's user can enter.
 import { open, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -15,14 +15,14 @@ export function newSystemIdentifier(now_seconds: number, chance: number): bigint
   return (BigInt(now_seconds) << 32n) | BigInt(chance)
 }
 
-export async function saveSystemIdentifier(data: string, identifier: bigint, nonce: Buffer): Promise<void> {
-  const control = join(data, 'global', 'pg_control')
+export async function saveSystemIdentifier(copy: string, identifier: bigint, nonce: Buffer): Promise<void> {
+  const control = join(copy, 'global', 'pg_control')
   await writeFile(control, controlWith(await readFile(control), identifier, nonce))
   const bytes = Buffer.alloc(8)
   bytes.writeBigUInt64LE(identifier)
-  for (const name of await readdir(join(data, 'pg_wal'))) {
+  for (const name of await readdir(join(copy, 'pg_wal'))) {
     if (!/^[0-9A-F]{24}$/.test(name)) continue
-    const segment = await open(join(data, 'pg_wal', name), 'r+')
+    const segment = await open(join(copy, 'pg_wal', name), 'r+')
     try {
       await segment.write(bytes, 0, bytes.length, segment_identifier_offset)
     } finally {

@@ -4,8 +4,9 @@
 // 2. It is built without a listening server: single-user PostgreSQL ends with the process that feeds it.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chown, readdir, rename, rm } from 'node:fs/promises'
+import { chown, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { listNames, removeEntry } from '../tenant-files.ts'
 import { syncTree } from '../tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
 import { errorCode, readIfThere, statIfThere } from '../look.ts'
@@ -94,21 +95,21 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   await run('postgres', [...single, 'postgres'], clusterSql(installation.major))
   await effect('template: master database')
   await run('postgres', [...single, master_database], databaseSql)
-  await effect('template: remove spare WAL')
-  await removeSpareWal(join(aside, 'pg_wal'))
-  // Counts of what building did would make autovacuum work through every fresh copy.
-  await effect('template: forget activity')
-  await rm(join(aside, 'pg_stat', 'pgstat.stat'), { force: true })
   // From here on only we can enter it; copies are handed to their own users.
   if (as_root) await chown(aside, 0, 0)
+  await effect('template: remove spare WAL')
+  await removeSpareWal(aside)
+  // Counts of what building did would make autovacuum work through every fresh copy.
+  await effect('template: forget activity')
+  await removeEntry(aside, 'pg_stat/pgstat.stat')
   await effect('template: make durable')
   await syncTree(aside)
 }
 
 /** All but the file in use, which is the first: those after it are empty, and every copy would have to carry them. */
-async function removeSpareWal(folder: string): Promise<void> {
-  const files = (await readdir(folder)).filter((name) => /^[0-9A-F]{24}$/.test(name)).toSorted()
-  for (const name of files.slice(1)) await rm(join(folder, name))
+async function removeSpareWal(aside: string): Promise<void> {
+  const files = listNames(aside, 'pg_wal').filter((name) => /^[0-9A-F]{24}$/.test(name))
+  for (const name of files.toSorted().slice(1)) await removeEntry(aside, `pg_wal/${name}`)
 }
 
 function initdbOptions(major: number): string[] {

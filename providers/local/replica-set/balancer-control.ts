@@ -1,8 +1,8 @@
 // A conversation with a running balancer over its control socket, one command a connection: what it is, which nodes it
 // gives connections to, and changes of that. The socket lies in a folder that only the service's user and we can enter.
-import { connect } from 'node:net'
-import { asked_nodes, controlSocketOf, serverOf } from './balancer-settings.ts'
+import { asked_nodes, control_socket, serverOf } from './balancer-settings.ts'
 import type { Effect } from '../effect.ts'
+import { newSocketTo } from '../tenant-files.ts'
 
 /** `out`: gets no new connections; those that it has stay. `off`: the same, and it is not asked how it is either. */
 export type NodeUse = 'in' | 'out' | 'off'
@@ -16,11 +16,12 @@ const stopped = '0'
 
 /** Undefined when nobody answers. */
 export async function askBalancer(sockets: string, command: string): Promise<string | undefined> {
-  const socket = connect({ path: controlSocketOf(sockets), timeout: timeout_ms })
+  const socket = newSocketTo(sockets, control_socket).setTimeout(timeout_ms)
   try {
     const chunks: Buffer[] = []
     let bytes = 0
     socket.once('timeout', () => socket.destroy(new Error('no answer')))
+    socket.connect({ path: sockets })
     socket.write(`${command}\n`)
     for await (const chunk of socket) {
       // A socket without an encoding gives buffers.

@@ -34,7 +34,8 @@ export const asked_nodes = 'nodes'
 
 export const serverOf = (node: number) => `${asked_nodes}/node_${node}`
 
-export const controlSocketOf = (sockets: string) => `${sockets}/balancer`
+export const control_socket = 'balancer'
+export const controlSocketOf = (sockets: string) => `${sockets}/${control_socket}`
 
 export function balancerSettingsOf(wish: BalancerWish): BalancerSettings {
   const [head, body] = [headOf(wish), bodyOf(wish)]

@@ -7,14 +7,15 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
 import { askBalancer, fieldOf } from './balancer-control.ts'
-import { type BalancedNode, balancerSettingsOf, controlSocketOf } from './balancer-settings.ts'
+import { type BalancedNode, balancerSettingsOf, control_socket, controlSocketOf } from './balancer-settings.ts'
 import { commandOf, endProcesses, spawnDaemon } from '../daemon.ts'
-import { ensureFile, ensureRemoved } from '../effect.ts'
+import { ensureEntryRemoved, ensureFile, ensureRemoved } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { findProgram } from '../program.ts'
+import { findEntry } from '../tenant-files.ts'
 import { entering, isInNetwork, networkPrefix } from '../vpc/service-network.ts'
 
 export type Balancing = {
@@ -69,7 +70,7 @@ export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<
 
 /** Whether one was started and not ended by us; it may be dead. */
 export async function hasBalancer(place: Place): Promise<boolean> {
-  return (await statIfThere(controlSocketOf(place.service_sockets))) !== undefined
+  return findEntry(place.service_sockets, control_socket) !== undefined
 }
 
 export async function ensureBalancerGone(host: LocalHost, place: Place): Promise<void> {
@@ -78,9 +79,8 @@ export async function ensureBalancerGone(host: LocalHost, place: Place): Promise
   await endBalancers(host, place)
   await host.effect('balancer: limits removed')
   await host.limits.remove(balancerGroupOf(place))
-  for (const path of [controlSocketOf(place.service_sockets), outputPathOf(place), settingsPathOf(place)]) {
-    await ensureRemoved(host.effect, 'balancer', path)
-  }
+  await ensureEntryRemoved(host.effect, 'balancer', place.service_sockets, control_socket)
+  for (const path of [outputPathOf(place), settingsPathOf(place)]) await ensureRemoved(host.effect, 'balancer', path)
 }
 
 type Found = { pid: number; hash: string | undefined }

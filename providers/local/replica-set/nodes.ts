@@ -124,7 +124,7 @@ async function ensureNode(
   const pid = await findReady(place)
   if (pid === undefined) return seen
   // Of several the balancer knows how they are.
-  host.watch.track(watchedAs(place, node), pid, set.wanted.nodes === 1 ? { socket_path: socketOf(place) } : {})
+  host.watch.track(watchedAs(place, node), pid, set.wanted.nodes === 1 ? { listening: place } : {})
   if ((await findUses(place.service_sockets))?.get(node)?.use === 'off') await use('in')
   return { ...seen, pid, happenings: [...seen.happenings, ...storyOf(node, lost)] }
 }
@@ -136,10 +136,10 @@ async function lossOf(place: Place): Promise<Loss | undefined> {
   const { postmaster, died } = await findPostmaster(place)
   if (!postmaster?.ready) return died ? 'ended' : 'absent'
   // One that is about to move into a VPC, or out of one, still listens where it was.
-  const socket_path = socketOf(await inForce(place))
+  const at = await inForce(place)
   // Twice, because the machine may be very busy.
-  if (await answers(socket_path, answer_within_ms)) return undefined
-  return (await answers(socket_path, answer_within_ms)) ? undefined : 'hangs'
+  if (await answers(at, answer_within_ms)) return undefined
+  return (await answers(at, answer_within_ms)) ? undefined : 'hangs'
 }
 
 function storyOf(node: number, lost: Loss | undefined): Happening[] {
@@ -160,7 +160,5 @@ async function findReady(place: Place): Promise<number | undefined> {
   const { postmaster } = await findPostmaster(place)
   return postmaster?.ready ? postmaster.pid : undefined
 }
-
-const socketOf = ({ sockets, port }: Place) => `${sockets}/.s.PGSQL.${port}`
 
 const watchedAs = ({ service_id }: Place, node: number) => `${service_id}/${node}`

@@ -18,6 +18,7 @@ import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../vpc/service-network.ts'
 import { connectionsOf } from '../postgres/settings.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
+import { Planted } from '../tenant-files.ts'
 
 const port_in_a_network = 5_432
 const look_again_soon_seconds = 1
@@ -30,6 +31,7 @@ export async function applyReplicaSet(host: LocalHost, wanted: WantedReplicaSet)
   if (wanted.deleted || wanted.service.deleted) return await ensureGone(host, set.place)
   if (wanted.service.power === 'off') return await ensureOff(host, set.place)
   return await ensureServing(host, set).catch(async (error: unknown) => {
+    if (error instanceof Planted) return { ...setback('not_serving', error.message), failed: true }
     if (!isDiskFull(error)) throw error
     return { ...setback(await stateOf(set.place), noSpaceSentence(host.directory)), failed: true }
   })

@@ -1,7 +1,6 @@
 // The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
-import { join } from 'node:path'
 import type { Happening, ObservedService, WantedService } from '../../provider.ts'
 import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
@@ -35,6 +34,7 @@ import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
 import { StandsStill, unlessStill } from '../postgres/standstill.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { together } from '../together.ts'
+import { Planted } from '../tenant-files.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
 import { nodeName } from '../ha/synchronous.ts'
 
@@ -45,7 +45,11 @@ const look_again_when_hopeless_seconds = 60
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
   const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
   const known = await statIfThere(own.home)
-  const observed = await observe(host, own, wanted)
+  const observed = await observe(host, own, wanted).catch((error: unknown): ObservedService => {
+    // Its user has put something into its folders that must not be touched; what is more cannot be known.
+    if (error instanceof Planted) return { ...setback('not_serving', error.message), snapshots: [] }
+    throw error
+  })
   // Whoever waits for a new service, or for a new primary, does not wait for what the next service may need.
   if (known) {
     host.beginSpare()
@@ -185,8 +189,7 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
 
 /** Where others can take its place, its death and its silence are noticed at once. */
 function watch(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): void {
-  const socket_path = join(place.sockets, `.s.PGSQL.${place.port}`)
-  const urgent = { urgent: true, socket_path, data: place.data }
+  const urgent = { urgent: true, listening: place, data: place.data }
   host.watch.track(place.service_id, pid, isReplaceable(wanted) ? urgent : {})
   host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
   host.archive_watch.track(place)

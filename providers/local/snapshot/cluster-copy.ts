@@ -5,7 +5,6 @@
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
 import { chownSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
@@ -18,7 +17,7 @@ import { copyLiveFile } from './live-file.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, listSegments, segmentNameOf, timelineOf, type Segment } from '../wal/wal.ts'
+import { isHistory, listSegments, pgWalOf, segmentNameOf, timelineOf, walNames, type Segment } from '../wal/wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
 export type ClusterCopy = {
@@ -46,7 +45,7 @@ type CopyWish = {
   passable?: boolean
   /** What its backup_label says of it. */
   label?: string
-  /** To whom the copy is given, before anybody runs as that user; absent: it stays ours. */
+  /** To whom all of the copy but its root is given; absent: it stays ours. */
   owner?: Owner | undefined
   /** For a copy that somebody waits for. */
   copiers?: Copiers
@@ -64,7 +63,7 @@ export async function copyRunning(
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
-    const wary = { tolerate_missing: true, leave_room: true, signal: either }
+    const wary = { of_tenant: true, tolerate_missing: true, leave_room: true, signal: either }
     await effect('copy: begin backup')
     await client.query('select pg_backup_start($1, true)', [label])
     await effect('copy: files')
@@ -99,7 +98,7 @@ export async function copyRunning(
   })
 }
 
-/** What came into the copy beside the files that were there. */
+/** What came into the copy beside the files that were there. Its root is still ours, so no other user can have changed it. */
 async function giveAdded(to: string, owner: Owner): Promise<void> {
   await chownTree(join(to, 'pg_wal'), owner)
   for (const name of ['backup_label', 'global/pg_control']) chownSync(join(to, name), owner.uid, owner.gid)
@@ -108,13 +107,13 @@ async function giveAdded(to: string, owner: Owner): Promise<void> {
 /** Nobody may start it meanwhile. After a crash the copy recovers as the service itself would. */
 export async function copyStopped(effect: Effect, place: Place, to: string, signal: AbortSignal): Promise<ClusterCopy> {
   const control = await readControl(place.data)
-  const segments = await listSegments(join(place.data, 'pg_wal'))
+  const segments = await listSegments(pgWalOf(place.data))
   const segment_bytes = segments[0]?.bytes
   if (segment_bytes === undefined) throw new Error(`there is no WAL in ${place.data}`)
   const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
   await effect('copy: files')
   // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
-  const wary = { tolerate_missing: true, leave_room: true, signal }
+  const wary = { of_tenant: true, tolerate_missing: true, leave_room: true, signal }
   const { bytes } = await copyTree(place.data, to, { ...wary, skip: isLeftOut })
   const wal_bytes = await copyWal(effect, await findWal(place), to, start_wal_file, undefined)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
@@ -139,8 +138,8 @@ async function copyWal(effect: Effect, from: Wal, to: string, first: string, sto
   await effect('copy: WAL')
   const cloning = { possible: true, leave_room: true }
   for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), cloning)
-  for (const name of (await readdir(from.pg_wal)).filter(isHistory)) {
-    await copyLiveFile(join(from.pg_wal, name), join(pg_wal, name), cloning)
+  for (const name of walNames(from.pg_wal).filter(isHistory)) {
+    await copyLiveFile(from.pg_wal, name, join(pg_wal, name), cloning)
   }
   // Small things, which are done at once as all of a copy.
   for (const name of ['summaries', 'archive_status']) mkdirSync(join(pg_wal, name), { mode: 0o700 })

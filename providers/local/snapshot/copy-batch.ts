@@ -1,10 +1,11 @@
 // Some files of one open folder, copied at once: the small ones. Runs wherever there is a thread for it, so it is told all
 // that it needs by value; an open folder is the same in all threads of a process.
-import { chmodSync, closeSync, constants, lchownSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, constants, lchownSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode, read_safely } from '../look.ts'
+import { errorCode } from '../look.ts'
 import { requireRoom, room_every_bytes } from '../room.ts'
-import { type Cloning, copyIfSmall, pathOf, type Seen } from './live-file.ts'
+import { openIn, type OpenFolder } from '../tenant-files.ts'
+import { type Cloning, copyIfSmall, type Seen } from './live-file.ts'
 
 /** How the files of a tree are copied. */
 export type Manner = {
@@ -15,12 +16,12 @@ export type Manner = {
   public?: boolean
 }
 
-export type Batch = Manner & { folder: number; names: readonly string[]; to: string; cloning: Cloning }
+export type Batch = Manner & { from: OpenFolder; names: readonly string[]; to: string; cloning: Cloning }
 
 /** `large`: those that are for the caller to copy. */
 export type Copied = { bytes: number; large: string[]; cloning_possible: boolean }
 
-export function copyBatch({ folder, names, to, ...batch }: Batch): Copied {
+export function copyBatch({ from, names, to, ...batch }: Batch): Copied {
   const cloning = { ...batch.cloning }
   const large: string[] = []
   let [bytes, room_seen_at] = [0, 0]
@@ -30,7 +31,7 @@ export function copyBatch({ folder, names, to, ...batch }: Batch): Copied {
       room_seen_at = bytes
     }
     forgiving(batch, () => {
-      const source = openSync(`${pathOf(folder)}/${name}`, read_safely)
+      const source = openIn(from, name)
       try {
         const seen = copyIfSmall(source, join(to, name), cloning)
         if (seen === undefined) large.push(name)

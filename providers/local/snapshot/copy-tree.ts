@@ -1,15 +1,15 @@
 // Copies whole directory trees, as fast as the file system allows and without blocking the event loop for long.
 // Promises: blocks are shared where the file system can (FICLONE), a copy is private to its owner unless told otherwise,
-// nobody but the caller can enter a copy before it is complete, and as root we are not led out of the tree by whoever owns it.
+// no other user can enter a copy before the caller hands its root over, and its owner cannot lead us out of the tree.
 // None of it is atomic: a caller copies to a name nobody looks at, and renames.
-import { chmodSync, closeSync, constants, lchownSync, mkdirSync, openSync, readlinkSync, symlinkSync } from 'node:fs'
-import { readdir, realpath } from 'node:fs/promises'
+import { chmodSync, closeSync, lchownSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Copiers } from './copiers.ts'
 import { type Copied, copyBatch, forgiving, type Manner, settleFile } from './copy-batch.ts'
-import { type Cloning, copyOpened, gone, pathOf } from './live-file.ts'
-import { read_safely } from '../look.ts'
+import { type Cloning, copyOpened } from './live-file.ts'
 import { requireRoom } from '../room.ts'
+import { openFolder, openIn, type OpenFolder, pathOf, Planted } from '../tenant-files.ts'
 import { type Breath, newBreath } from '../tree.ts'
 
 /** At a time. The four threads behind Node's file calls are busy from here on. */
@@ -20,6 +20,8 @@ const batch_files = 32
 const handed_over_files = 512
 
 export type CopyOptions = Manner & {
+  /** A service's user wrote the tree: a link, a pipe or another user's file in it is refused. */
+  of_tenant?: boolean
   /** Leaves out an entry, with all below it. */
   skip?: (relative_path: string) => boolean
   /** Leaves the last space of the disk to the databases that run there. */
@@ -32,8 +34,9 @@ export type CopyOptions = Manner & {
 
 /** What a copy has come to. */
 type Copying = CopyOptions & {
-  /** Without links in it. */
   root: string
+  /** Whose all files must be; absent: any user's. */
+  uid: number | undefined
   to: string
   cloning: Cloning
   breathe: Breath
@@ -51,7 +54,8 @@ export type TreeCopy = { bytes: number; shares_blocks: boolean }
 export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<TreeCopy> {
   const copying: Copying = {
     ...options,
-    root: await realpath(from),
+    root: from,
+    uid: options.of_tenant ? statSync(from).uid : undefined,
     to,
     cloning: {
       possible: true,
@@ -73,54 +77,48 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   // Nothing goes on behind the caller's back. One may begin others.
   while (copying.under_way.size > 0) await Promise.all(copying.under_way)
   if (copying.failures.length > 0) throw copying.failures[0]
-  // A directory is handed over after its contents, so that its new owner cannot swap entries under a running copy.
+  // A directory is handed over after its contents, so that its new owner cannot swap entries under a running copy; the root by
+  // the caller, who may have more to put into it.
   for (const path of copying.directories.toReversed()) {
     if (options.public) chmodSync(join(to, path), 0o755)
-    if (options.owner) lchownSync(join(to, path), options.owner.uid, options.owner.gid)
+    if (options.owner && path !== '') lchownSync(join(to, path), options.owner.uid, options.owner.gid)
   }
   return { bytes: copying.bytes, shares_blocks: copying.cloning.possible }
 }
 
 /** Whatever is in it is reached by the open folder: renaming it, or another above it, leads nowhere else. */
-type Folder = { open: number; to: string; handed_over: Promise<void>[] }
+type Folder = { from: OpenFolder; to: string; handed_over: Promise<void>[] }
 
 async function copyFolder(copying: Copying, path: string): Promise<void> {
-  const open = forgiving(copying, () => openFolder(copying, path))
-  if (open === undefined) return
-  const folder: Folder = { open, to: join(copying.to, path), handed_over: [] }
+  const { root, uid } = copying
+  const handle = forgiving(copying, () => openFolder(root, path))
+  if (handle === undefined) return
+  const from = { handle, folder: root, below: path, uid }
+  const folder: Folder = { from, to: join(copying.to, path), handed_over: [] }
   const below: string[] = []
   try {
     mkdirSync(folder.to, { mode: 0o700 })
     copying.directories.push(path)
     const files: string[] = []
-    for (const entry of await readdir(pathOf(open), { withFileTypes: true })) {
+    for (const entry of await readdir(pathOf(handle), { withFileTypes: true })) {
       const entry_path = path === '' ? entry.name : `${path}/${entry.name}`
       if (copying.skip?.(entry_path)) continue
       if (entry.isDirectory()) below.push(entry_path)
-      else if (entry.isSymbolicLink()) forgiving(copying, () => copyLink(copying, folder, entry.name))
-      // Sockets and pipes belong to the process that made them.
       else if (entry.isFile()) files.push(entry.name)
+      else if (copying.of_tenant) throw new Planted(root, entry_path, entry.isSymbolicLink() ? 'a link' : 'no file')
+      else if (entry.isSymbolicLink()) copyLink(folder, entry.name)
     }
     await copyFiles(copying, folder, files)
   } finally {
     // Others may still reach files by it.
-    const unused = Promise.all(folder.handed_over).then(() => closeSync(open))
+    const unused = Promise.all(folder.handed_over).then(() => closeSync(handle))
     void keep(copying, unused)
   }
   for (const one of below) await copyFolder(copying, one)
 }
 
-function openFolder({ root }: Copying, path: string): number {
-  const real_path = path === '' ? root : `${root}/${path}`
-  const folder = openSync(real_path, read_safely | constants.O_DIRECTORY)
-  if (readlinkSync(pathOf(folder)) === real_path) return folder
-  closeSync(folder)
-  throw gone(real_path)
-}
-
-function copyLink({ owner }: Copying, { open, to }: Folder, name: string): void {
-  symlinkSync(readlinkSync(`${pathOf(open)}/${name}`), join(to, name))
-  if (owner) lchownSync(join(to, name), owner.uid, owner.gid)
+function copyLink({ from, to }: Folder, name: string): void {
+  symlinkSync(readlinkSync(`${pathOf(from.handle)}/${name}`), join(to, name))
 }
 
 /** By others, as far as they have time; the rest here. */
@@ -131,8 +129,8 @@ async function copyFiles(copying: Copying, folder: Folder, names: string[]): Pro
     requireGoing(copying)
     const free = copying.copiers?.isFree() ? copying.copiers : undefined
     const some = names.splice(0, free ? handed_over_files : batch_files)
-    const { open, to, handed_over } = folder
-    const batch = { ...mannerOf(copying), folder: open, to, names: some, cloning: copying.cloning }
+    const { from, to, handed_over } = folder
+    const batch = { ...mannerOf(copying), from, to, names: some, cloning: copying.cloning }
     if (free) {
       const settled = free.ask(batch).then((copied) => settleBatch(copying, folder, copied))
       handed_over.push(keep(copying, settled))
@@ -155,13 +153,13 @@ function mannerOf({ owner, tolerate_missing = false, ...rest }: Manner): Manner 
 }
 
 /** What is left to us begins while the folder is open. */
-async function settleBatch(copying: Copying, { open, to }: Folder, copied: Copied): Promise<void> {
+async function settleBatch(copying: Copying, { from, to }: Folder, copied: Copied): Promise<void> {
   copying.bytes += copied.bytes
   copying.cloning.possible &&= copied.cloning_possible
   for (const name of copied.large) {
     while (copying.large_files >= large_files_max) await Promise.race(copying.under_way)
     requireGoing(copying)
-    const source = forgiving(copying, () => openSync(`${pathOf(open)}/${name}`, read_safely))
+    const source = forgiving(copying, () => openIn(from, name))
     if (source !== undefined) void keep(copying, copyLarge(copying, source, join(to, name)))
   }
 }

@@ -6,15 +6,14 @@
 // fork once more for it would double the time to make one. Sharing it is harmless here, because what the identifier guards
 // against cannot happen: each service archives into, and restores from, folders of its own, and no service is ever
 // told to stream from another one than its own primary.
-import { chownSync, rmSync, writeFileSync } from 'node:fs'
+import { lchownSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { ServiceSource } from '../../provider.ts'
 import { copyRunning } from './cluster-copy.ts'
 import { copyTree } from './copy-tree.ts'
 import { chownTree, syncOne, syncTree } from '../tree.ts'
 import { ensureRemoved, type Effect } from '../effect.ts'
-import { bootId, isDiskFull, readIfThere, statIfThere } from '../look.ts'
+import { bootId, isDiskFull, statIfThere } from '../look.ts'
 import { withHold } from './hold.ts'
 import { placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -26,6 +25,8 @@ import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from 
 import { findSnapshot, findStart, lastWalFileFor, snapshotData, snapshotJob } from './snapshot.ts'
 import { gatherWal } from '../wal/source-wal.ts'
 import { findPath } from '../wal/timeline.ts'
+import { archiveAt, pgWalOf } from '../wal/wal.ts'
+import { readText, replaceFile } from '../tenant-files.ts'
 import { together } from '../together.ts'
 
 export type ForkSeen = { waiting_for: string; failed?: boolean; look_again_seconds: number }
@@ -40,7 +41,7 @@ const look_again_seldom_seconds = 60
  */
 export async function isForked({ data }: Place): Promise<boolean> {
   if (!(await statIfThere(data))) return false
-  const label = await readIfThere(join(data, 'backup_label'))
+  const label = readText(data, 'backup_label')
   const copied_in = label === undefined ? undefined : label_of_boot.exec(label)?.[1]
   return label !== '' && (copied_in === undefined || copied_in === bootId())
 }
@@ -113,7 +114,7 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Making
         : (await hasSnapshot(place, parent, source))
           ? await moveSnapshot(host, place, parent, source)
           : await copyParent(host, place, parent, source)
-      writeOwned(place, join(made.path, 'postgresql.auto.conf'), '')
+      await replaceFile(made.path, 'postgresql.auto.conf', '', place)
       await finish(host, place, made)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back.
@@ -141,7 +142,7 @@ async function momentOfLeft(parent: Place, source: ServiceSource): Promise<strin
   return (await findSnapshot(parent, source.snapshot_id))?.taken_at.toISOString()
 }
 
-const pathOf = (parent: Place) => findPath(parent.data, [join(parent.data, 'pg_wal'), parent.archive])
+const pathOf = ({ data, archive }: Place) => findPath(data, [pgWalOf(data), archiveAt(archive)])
 
 type Moment = { snapshot_id: string; target_time: string; signal: AbortSignal }
 
@@ -158,8 +159,8 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   const last_wal_file = await lastWalFileFor(parent, path, target_time)
   const gathered = await gatherWal(host.effect, place, parent, { snapshot, path, last_wal_file, signal })
   await savePlan(host.effect, place, { ...gathered, target_time })
-  writeOwned(place, join(made.path, 'recovery.signal'), '')
-  writeOwned(place, join(made.path, 'postgresql.auto.conf'), replaySettings(place, path, target_time))
+  await replaceFile(made.path, 'recovery.signal', '', place)
+  await replaceFile(made.path, 'postgresql.auto.conf', replaySettings(place, path, target_time), place)
   await finish(host, place, made)
 }
 
@@ -205,12 +206,14 @@ async function copySnapshot(
 ): Promise<Made> {
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   await effect('fork: copy snapshot')
-  const owner = place.owner ? { owner: place.owner } : {}
-  await copyTree(snapshotData(parent, snapshot_id), place.data_aside, { ...owner, leave_room: true, signal, copiers })
+  const manner = { of_tenant: true, leave_room: true, signal, copiers, ...(place.owner && { owner: place.owner }) }
+  await copyTree(snapshotData(parent, snapshot_id), place.data_aside, manner)
   return { path: place.data_aside }
 }
 
 async function finish({ effect }: LocalHost, place: Place, { path, left_to_postgres }: Made): Promise<void> {
+  // The last of it to be handed over: until now no other user could enter it.
+  if (place.owner) lchownSync(path, place.owner.uid, place.owner.gid)
   if (!left_to_postgres) {
     await effect('fork: make durable')
     await syncTree(path)
@@ -218,11 +221,4 @@ async function finish({ effect }: LocalHost, place: Place, { path, left_to_postg
   await effect('fork: rename into place')
   await rename(path, place.data)
   if (!left_to_postgres) await syncOne(place.home)
-}
-
-/** Nothing runs under the fork's user yet, so nobody can have put a link there. */
-function writeOwned(place: Place, path: string, text: string): void {
-  rmSync(path, { force: true })
-  writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
-  if (place.owner) chownSync(path, place.owner.uid, place.owner.gid)
 }

@@ -1,12 +1,14 @@
 // Copies one file that somebody may be writing, cutting short, replacing or removing at this moment: a file of a running
 // PostgreSQL. Blocks are shared where the file system can.
 // 1. It ends: Node's own copyFile goes round for ever when its source shrinks under it.
-// 2. It copies only what lies where it seems to lie: as root we must not be led elsewhere by a planted link.
-import { closeSync, constants, copyFileSync, fstatSync, openSync, readlinkSync, readSync, writeFileSync } from 'node:fs'
+// 2. It copies only what lies where it seems to lie: the source was opened by tenant-files.ts, which follows no link.
+import { closeSync, constants, copyFileSync, fstatSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isDiskFull, read_safely } from '../look.ts'
+import { isDiskFull } from '../look.ts'
 import { requireRoom, room_every_bytes, withRoomFor } from '../room.ts'
+import { openFile, pathOf } from '../tenant-files.ts'
+import { pathIn, type WalFolder } from '../wal/wal.ts'
 
 /**
  * `possible` is remembered over one tree, so that a file system without cloning is asked once. `quiet`: nobody writes to the
@@ -26,14 +28,10 @@ const scratch = Buffer.allocUnsafeSlow(small_bytes_max)
 /** What was seen of the file before it was copied. */
 export type Seen = { size: number; mode: number }
 
-/** `real_path` has no links in it. ENOENT is thrown when the file is gone, or is no longer the one that it was. */
-export async function copyLiveFile(real_path: string, target: string, cloning: Cloning): Promise<void> {
-  const source = openSync(real_path, read_safely)
-  // A file whose last name was removed a moment ago shows as such, which is the same to us as gone.
-  if (readlinkSync(pathOf(source)) !== real_path) {
-    closeSync(source)
-    throw gone(real_path)
-  }
+/** ENOENT is thrown when the file is gone. */
+export async function copyLiveFile(from: WalFolder, name: string, target: string, cloning: Cloning): Promise<void> {
+  const source = openFile(from.folder, pathIn(from, name))
+  if (source === undefined) throw gone(name)
   await copyOpened(source, target, cloning)
 }
 
@@ -49,14 +47,10 @@ export async function copyOpened(source: number, target: string, cloning: Clonin
 /** At once: with its blocks shared that takes as long as to ask another thread for it. Undefined: it is not small. */
 export function copyIfSmall(source: number, target: string, cloning: Cloning): Seen | undefined {
   const seen = fstatSync(source)
-  if (!seen.isFile()) throw gone(target)
   if (seen.size > small_bytes_max) return undefined
   if (seen.size === 0 || !cloneSmall(source, target, cloning)) copySmall(source, target, seen)
   return seen
 }
-
-/** By which an open file or folder is reached, wherever it lies meanwhile. */
-export const pathOf = (file: number) => `/proc/self/fd/${file}`
 
 function cloneSmall(source: number, target: string, cloning: Cloning): boolean {
   if (!cloning.possible) return false
@@ -143,7 +137,7 @@ function newFlush(file: FileHandle) {
   return { begin, end }
 }
 
-/** For what is not where it was seen, or is something else by now. */
-export function gone(path: string): Error {
-  return Object.assign(new Error(`${path} is not what it was`), { code: 'ENOENT' })
+/** For what is not where it was seen. */
+function gone(name: string): Error {
+  return Object.assign(new Error(`${name} is not there any more`), { code: 'ENOENT' })
 }

@@ -18,7 +18,7 @@ import { requireRoom } from '../room.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { fileIsOnPath, findPath, isOnPath, type Path } from '../wal/timeline.ts'
-import { placeInWal, segmentNumberOf, timelineOf } from '../wal/wal.ts'
+import { archiveAt, pgWalOf, placeInWal, segmentNumberOf, timelineOf } from '../wal/wal.ts'
 
 export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
 
@@ -65,7 +65,7 @@ function newLost(place: Place, wanted: WantedService): () => Promise<boolean> {
 
 /** Tells of a snapshot whether a failover has left it behind, for which the data must be readable. */
 async function newLeft(place: Place): Promise<(facts: ClusterCopy) => boolean> {
-  const path = await findPath(place.data, [join(place.data, 'pg_wal'), place.archive])
+  const path = await findPath(place.data, [pgWalOf(place.data), archiveAt(place.archive)])
   const { segment_bytes } = await readControl(place.data)
   return (facts) => !leadsOn(facts, path, segment_bytes)
 }

@@ -2,17 +2,18 @@
 // the settings that make it so, a look at whether it keeps up, and the pruning.
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
 // 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
-import { lchown, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
+import { ensureEntryRemoved, ensureFolder, type Effect } from '../effect.ts'
 import { statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
+import { findEntry, listNames, renameEntry, replaceFile } from '../tenant-files.ts'
 import { placeInWal } from './wal.ts'
 
 /** A segment that has waited for so long has had every chance; one that waits behind others may yet have it. */
 const patience_ms = 20_000
 const looked_at_max = 10
+const archive_status = 'pg_wal/archive_status'
 
 export async function ensureArchive(effect: Effect, place: Place): Promise<void> {
   await ensureFolder(effect, 'archive', place.archive, 0o700, place.owner)
@@ -69,11 +70,10 @@ export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<
 
 /** Whether a finished segment has been waiting for longer than it should. Costs one listing of a nearly empty folder. */
 export async function somethingWaits(place: Place): Promise<boolean> {
-  const folder = join(place.data, 'pg_wal', 'archive_status')
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.ready'))
+  const names = listNames(place.data, archive_status).filter((name) => name.endsWith('.ready'))
   // The first ones have waited longest; behind a stalled archive there may be thousands.
   for (const name of names.toSorted().slice(0, looked_at_max)) {
-    const seen = await stat(join(folder, name)).catch(() => undefined)
+    const seen = findEntry(place.data, `${archive_status}/${name}`)
     if (seen && Date.now() - seen.mtimeMs > patience_ms) return true
   }
   return false
@@ -84,17 +84,15 @@ export async function somethingWaits(place: Place): Promise<boolean> {
  * for archived. Nothing before the first file of the archive is missed there.
  */
 export async function ensureArchiveWhole(effect: Effect, place: Place): Promise<void> {
-  const pg_wal = join(place.data, 'pg_wal')
-  const archived = (await readdir(place.archive)).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const archived = listNames(place.archive).filter((name) => /^[0-9A-F]{24}$/.test(name))
   const first = archived.map(placeInWal).toSorted()[0] ?? ''
-  const there = new Set(await readdir(pg_wal))
-  for (const name of await readdir(join(pg_wal, 'archive_status'))) {
+  const there = new Set(listNames(place.data, 'pg_wal'))
+  for (const name of listNames(place.data, archive_status)) {
     const segment = /^([0-9A-F]{24})\.done$/.exec(name)?.[1]
     if (segment === undefined || !there.has(segment) || archived.includes(segment)) continue
     if (placeInWal(segment) < first) continue
     await effect('archive: hand in')
-    const status = join(pg_wal, 'archive_status', segment)
-    await rename(`${status}.done`, `${status}.ready`)
+    await renameEntry(place.data, archive_status, `${segment}.done`, `${segment}.ready`)
   }
 }
 
@@ -104,47 +102,37 @@ export async function ensureArchiveWhole(effect: Effect, place: Place): Promise<
  * followed. True when there were such that it has tried, or was about to.
  */
 export async function ensureEndedPassed(effect: Effect, place: Place): Promise<boolean> {
-  const pg_wal = join(place.data, 'pg_wal')
-  const segments = (await readdir(pg_wal)).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const segments = listNames(place.data, 'pg_wal').filter((name) => /^[0-9A-F]{24}$/.test(name))
   const timeline =
     segments
       .map((name) => name.slice(0, 8))
       .toSorted()
       .at(-1) ?? ''
-  const known = new Set(await readdir(join(pg_wal, 'archive_status')))
+  const known = new Set(listNames(place.data, archive_status))
   // An archive that cannot be read has nothing that could be in the way.
-  const archived = new Set(await readdir(place.archive).catch(() => []))
+  const archived = new Set(namesIfReadable(place.archive))
   let passed = false
   for (const name of segments) {
     if (name.slice(0, 8) === timeline || !archived.has(name) || known.has(`${name}.done`)) continue
-    const status = join(pg_wal, 'archive_status', name)
     await effect('archive: pass over')
     if (known.has(`${name}.ready`)) {
-      await rename(`${status}.ready`, `${status}.done`)
+      await renameEntry(place.data, archive_status, `${name}.ready`, `${name}.done`)
       passed = true
     } else {
       // Its next checkpoint would find that nobody knows of it, and hand it in.
-      await saveDone(status, place)
+      await replaceFile(place.data, `${archive_status}/${name}.done`, '', place)
     }
   }
   return passed
 }
 
-async function saveDone(status: string, { owner }: Place): Promise<void> {
-  const aside = `${status}.new`
-  await rm(aside, { force: true })
-  await writeFile(aside, '', { mode: 0o600, flag: 'wx' })
-  if (owner) await lchown(aside, owner.uid, owner.gid)
-  await rename(aside, `${status}.done`)
-}
-
 /** Removes what lies before this WAL file. */
 export async function pruneArchive(effect: Effect, place: Place, start_wal_file: string): Promise<void> {
   // Also the labels of backups, whose names begin with those of segments; the histories of timelines are kept.
-  const names = (await readdir(place.archive)).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
+  const names = listNames(place.archive).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
   for (const name of names) {
     if (placeInWal(name) >= placeInWal(start_wal_file)) continue
-    await ensureRemoved(effect, 'archived WAL', join(place.archive, name))
+    await ensureEntryRemoved(effect, 'archived WAL', place.archive, name)
   }
 }
 
@@ -153,9 +141,16 @@ export async function pruneArchive(effect: Effect, place: Place, start_wal_file:
  * writing one right now, it tries once more.
  */
 async function removeHalves(effect: Effect, { archive }: Place): Promise<void> {
-  const names = await readdir(archive).catch(() => [])
-  for (const name of names.filter((name) => name.startsWith('archtemp.'))) {
-    await ensureRemoved(effect, 'cut-off archived WAL', join(archive, name))
+  for (const name of namesIfReadable(archive).filter((name) => name.startsWith('archtemp.'))) {
+    await ensureEntryRemoved(effect, 'cut-off archived WAL', archive, name)
+  }
+}
+
+export function namesIfReadable(folder: string): string[] {
+  try {
+    return listNames(folder)
+  } catch {
+    return []
   }
 }
 

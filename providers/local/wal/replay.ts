@@ -1,8 +1,6 @@
 // The replay of a fork to its moment: PostgreSQL itself reads the gathered WAL, stops at the target and becomes a server of
 // its own on a new timeline. It runs as the service's ordinary daemon, so it outlives us and is found again.
 // What is known about it is one file beside the data. A replay that can never succeed is not tried twice.
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { shellPath } from './archive.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
@@ -11,6 +9,7 @@ import { readControl } from '../postgres/control-file.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { logSince } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
+import { findEntry, replaceFile } from '../tenant-files.ts'
 import { fileAt, type Path } from './timeline.ts'
 import { placeInWal } from './wal.ts'
 
@@ -74,7 +73,7 @@ export async function ensureReplayable(effect: Effect, place: Place): Promise<st
   if (plan === undefined) return undefined
   if (plan.failure !== undefined) return plan.failure
   if ((await findPostmaster(place)).postmaster) return undefined
-  if (!(await statIfThere(join(place.data, 'recovery.signal')))) return undefined
+  if (findEntry(place.data, 'recovery.signal') === undefined) return undefined
   const failure = plan.started_at === undefined ? undefined : await judge(effect, place, plan, plan.started_at)
   if (failure !== undefined) {
     await saveFailure(effect, place, failure)
@@ -108,9 +107,7 @@ async function judge(effect: Effect, place: Place, plan: Plan, started_at: numbe
     // The parent did nothing more before it stopped: the end of its WAL is the state at the target.
     if (!plan.source_ran && placeInWal(end) >= placeInWal(plan.last_wal_file)) {
       await effect('replay: to the end')
-      await writeFile(join(place.data, 'postgresql.auto.conf'), replaySettings(place, plan.path, undefined), {
-        mode: 0o600,
-      })
+      await replaceFile(place.data, 'postgresql.auto.conf', replaySettings(place, plan.path, undefined), place)
       return undefined
     }
     return `the WAL file ${end} of its parent is damaged; ${reach}`

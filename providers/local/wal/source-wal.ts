@@ -1,18 +1,19 @@
 // Gathers the WAL that leads from a snapshot to a later moment of its service: from the service's archive, and what is not
 // there yet from its own WAL folder. It is copied into the fork's home, because the parent may go at any time.
-import { chown, realpath, readdir, stat } from 'node:fs/promises'
+import { lchownSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClusterCopy } from '../snapshot/cluster-copy.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
-import { readIfThere, statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import { copyLiveFile } from '../snapshot/live-file.ts'
+import { findEntry, listNames } from '../tenant-files.ts'
 import { SourceDamaged, type Plan } from './replay.ts'
 import { requireRoom } from '../room.ts'
+import { inForce } from '../postgres/port-in-force.ts'
 import { findPostmaster, readyPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findPath, firstGap, onPath, type Path } from './timeline.ts'
-import { isHistory, listSegments, placeInWal } from './wal.ts'
+import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, placeInWal, walNames, type WalFolder } from './wal.ts'
 
 type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file' | 'path'>
 
@@ -34,14 +35,16 @@ export async function gatherWal(
     throw new Error('the parent has gone over to a new timeline; the next look follows')
   await effect('gathered WAL: copy')
   await copyAll(place, parent, { first: snapshot.start_wal_file, last: last_wal_file, path, signal })
-  const segments = await listSegments(place.restore)
+  const segments = await listSegments({ folder: place.restore, below: '' })
   const gap = firstGap(segments, snapshot.start_wal_file, path)
   const before = segments.findLast(({ name }) => gap !== undefined && placeInWal(name) < placeInWal(gap))
   if (gap !== undefined) {
-    const until = before && (await statIfThere(join(parent.archive, before.name)))?.mtime
+    const until = before && findEntry(parent.archive, before.name)?.mtime
     const reach = reachSentence(snapshot.taken_at, until ?? snapshot.taken_at)
     throw new SourceDamaged(`the WAL file ${gap} of its parent ${parent.service_id} is missing; ${reach}`)
   }
+  // PostgreSQL makes links to them, which the system lets none but their owner do.
+  if (owner) for (const name of listNames(place.restore)) lchownSync(join(place.restore, name), owner.uid, owner.gid)
   return {
     source_ran,
     path,
@@ -63,10 +66,9 @@ function reachSentence(from: Date, until: Date | undefined): string {
 async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
   const { postmaster } = await findPostmaster(parent)
   if (!postmaster || !(await readyPostmaster(parent))) return false
-  const port = Number((await readIfThere(join(parent.data, 'postmaster.pid')))?.split('\n')[3])
   await effect('parent: commit after the target')
   try {
-    await withSuperuser({ ...parent, port }, {}, (client) =>
+    await withSuperuser(await inForce(parent), {}, (client) =>
       client.query(`set synchronous_commit = local; select pg_logical_emit_message(true, 'howdah', '')`),
     )
     return true
@@ -79,29 +81,27 @@ async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
 type Row = { first: string; last: string | undefined; path: Path; signal: AbortSignal }
 
 async function copyAll(place: Place, parent: Place, { first, last, path, signal }: Row): Promise<void> {
-  const [archive, data] = await Promise.all([realpath(parent.archive), realpath(parent.data)])
-  const pg_wal = join(data, 'pg_wal')
+  const [archive, pg_wal] = [archiveAt(parent.archive), pgWalOf(parent.data)]
   // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
   const recent = onPath(await listSegments(pg_wal, first, last), path)
   const archived = onPath(await listSegments(archive, first, last), path)
-  const histories = [...(await readdir(pg_wal)), ...(await readdir(archive))].filter(isHistory)
+  const histories = [...walNames(pg_wal), ...walNames(archive)].filter(isHistory)
   const cloning = { possible: true }
-  const take = async (folder: string, name: string) => {
+  const isIn = (folder: WalFolder, name: string) => findEntry(folder.folder, pathIn(folder, name)) !== undefined
+  const take = async (folder: WalFolder, name: string) => {
     signal.throwIfAborted()
     requireRoom(place.restore)
-    const target = join(place.restore, name)
-    await copyLiveFile(join(folder, name), target, cloning)
-    if (place.owner) await chown(target, place.owner.uid, place.owner.gid)
+    await copyLiveFile(folder, name, join(place.restore, name), cloning)
   }
   const safe = new Set(archived.map(({ name }) => name))
   for (const { name } of archived) await take(archive, name)
   for (const { name } of recent.filter((segment) => !safe.has(segment.name))) {
-    if (await stat(join(archive, name)).catch(() => undefined)) await take(archive, name)
+    if (isIn(archive, name)) await take(archive, name)
     else await take(pg_wal, name).catch(ignoreMissing)
     // Once archived it may be reused under our hands; the archive's is the same and stays.
-    if (await stat(join(archive, name)).catch(() => undefined)) await take(archive, name)
+    if (isIn(archive, name)) await take(archive, name)
   }
-  for (const name of new Set(histories)) await take((await statIfThere(join(pg_wal, name))) ? pg_wal : archive, name)
+  for (const name of new Set(histories)) await take(isIn(pg_wal, name) ? pg_wal : archive, name)
 }
 
 function ignoreMissing(error: unknown): void {

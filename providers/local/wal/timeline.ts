@@ -1,11 +1,19 @@
 // The timelines of a service's WAL. Every promotion begins a new one, which goes on where it left the one before; what is
 // written to the old one after that place leads nowhere any more, whatever lies in the archive.
 // A path is the row of timelines that leads to the newest: at each place exactly one of them counts.
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { readControl } from '../postgres/control-file.ts'
-import { readIfThere } from '../look.ts'
-import { isHistory, segmentNameOf, segmentNumberOf, timelineOf, type Segment } from './wal.ts'
+import { readText } from '../tenant-files.ts'
+import {
+  isHistory,
+  pathIn,
+  pgWalOf,
+  segmentNameOf,
+  segmentNumberOf,
+  timelineOf,
+  walNames,
+  type Segment,
+  type WalFolder,
+} from './wal.ts'
 
 /** from: the position at which it left the one before it; 0 for the first. */
 export type Branch = { timeline: number; from: number }
@@ -14,20 +22,23 @@ export type Branch = { timeline: number; from: number }
 export type Path = readonly Branch[]
 
 /** The way to the timeline that this data directory is on; folders are where its histories lie. */
-export async function findPath(data: string, folders: readonly string[]): Promise<Path> {
-  const own = (await readdir(join(data, 'pg_wal'))).filter(isHistory).map(timelineOf)
+export async function findPath(data: string, folders: readonly WalFolder[]): Promise<Path> {
+  const own = walNames(pgWalOf(data)).filter(isHistory).map(timelineOf)
   // A server that was promoted a moment ago has written the history already, but not yet its control file.
-  return await findPathTo(Math.max((await readControl(data)).timeline, ...own), folders)
+  return findPathTo(Math.max((await readControl(data)).timeline, ...own), folders)
 }
 
 /** Without its history a timeline is all that is known of the way to it. */
-async function findPathTo(timeline: number, folders: readonly string[]): Promise<Path> {
+function findPathTo(timeline: number, folders: readonly WalFolder[]): Path {
   for (const folder of folders) {
-    const text = await readIfThere(join(folder, `${timeline.toString(16).toUpperCase().padStart(8, '0')}.history`))
+    const text = readText(folder.folder, pathIn(folder, historyOf(timeline)))
     if (text !== undefined) return pathOf(timeline, text)
   }
   return [{ timeline, from: 0 }]
 }
+
+/** The name of the file that tells how it came to the timeline. */
+export const historyOf = (timeline: number) => `${timeline.toString(16).toUpperCase().padStart(8, '0')}.history`
 
 /** A history has a line for each timeline before: its number and the position at which it was left. */
 export function pathOf(timeline: number, history: string): Path {

@@ -1,20 +1,18 @@
 // The WAL of a server that may be running, copied file by file: from its WAL folder, and from its archive what is no longer
 // there. PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
-import { realpath } from 'node:fs/promises'
-import { join } from 'node:path'
-import { errorCode, statIfThere } from '../look.ts'
+import { errorCode } from '../look.ts'
 import type { Place } from '../layout.ts'
 import { copyLiveFile, type Cloning } from '../snapshot/live-file.ts'
+import { findEntry } from '../tenant-files.ts'
 import { findPath, type Path } from './timeline.ts'
-import { listSegments, type Segment } from './wal.ts'
+import { archiveAt, listSegments, pathIn, pgWalOf, type Segment, type WalFolder } from './wal.ts'
 
-/** Both without links on the way; `path`: which of what lies there counts. */
-export type Wal = { pg_wal: string; archive: string; path: Path }
+/** `path`: which of what lies there counts. */
+export type Wal = { pg_wal: WalFolder; archive: WalFolder; path: Path }
 
-export async function findWal(place: Place): Promise<Wal> {
-  const [data, archive] = await Promise.all([realpath(place.data), realpath(place.archive)])
-  const pg_wal = join(data, 'pg_wal')
-  return { pg_wal, archive, path: await findPath(place.data, [pg_wal, archive]) }
+export async function findWal({ data, archive }: Place): Promise<Wal> {
+  const folders = { pg_wal: pgWalOf(data), archive: archiveAt(archive) }
+  return { ...folders, path: await findPath(data, Object.values(folders)) }
 }
 
 /** From the first place on, to the last when it is given; oldest first, of every timeline. */
@@ -28,21 +26,21 @@ export async function listWal({ pg_wal, archive }: Wal, first: string, last: str
 
 /** The archive's stays as it is; the other may be reused under our hands, but then it has been archived meanwhile. */
 export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, cloning: Cloning) {
-  const archived = join(archive, name)
-  if (!(await statIfThere(archived))) {
-    const copied = await isCopied(join(pg_wal, name), target, cloning)
-    if (!(await statIfThere(archived))) {
+  const isArchived = () => findEntry(archive.folder, pathIn(archive, name)) !== undefined
+  if (!isArchived()) {
+    const copied = await isCopied(pg_wal, name, target, cloning)
+    if (!isArchived()) {
       if (!copied) throw new Error(`the WAL file ${name} vanished while it was copied`)
       return
     }
   }
-  await copyLiveFile(archived, target, cloning)
+  await copyLiveFile(archive, name, target, cloning)
 }
 
 /** False when the file is not there any more. */
-async function isCopied(path: string, target: string, cloning: Cloning): Promise<boolean> {
+async function isCopied(from: WalFolder, name: string, target: string, cloning: Cloning): Promise<boolean> {
   try {
-    await copyLiveFile(path, target, cloning)
+    await copyLiveFile(from, name, target, cloning)
     return true
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error

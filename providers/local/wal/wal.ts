@@ -1,10 +1,17 @@
 // WAL as files: their names, and which of those that lie somewhere hold WAL of the place that their name says.
 // A name is 8 digits of timeline and 16 of place; the place alone, as text, tells which of two comes first.
-import { open, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { errorCode } from '../look.ts'
+import { setImmediate as others } from 'node:timers/promises'
+import { listNames, readBytes } from '../tenant-files.ts'
 
-export type Segment = { name: string; path: string; number: number; bytes: number }
+export type Segment = { name: string; number: number; bytes: number }
+
+/** A folder with WAL: one of ours or of the service's user, and in it the one with the files. */
+export type WalFolder = { folder: string; below: string }
+
+export const pgWalOf = (data: string): WalFolder => ({ folder: data, below: 'pg_wal' })
+export const archiveAt = (archive: string): WalFolder => ({ folder: archive, below: '' })
+export const pathIn = ({ below }: WalFolder, name: string) => (below === '' ? name : `${below}/${name}`)
+export const walNames = ({ folder, below }: WalFolder) => listNames(folder, below)
 
 const segment_name = /^[0-9A-F]{24}$/
 export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
@@ -22,55 +29,39 @@ export function segmentNameOf(timeline: number, position: bigint, segment_bytes:
   return [BigInt(timeline), number / per_log, number % per_log].map(hex8).join('')
 }
 
-/** An archive may hold many thousands, and each is opened: so many at once. */
-const opened_at_once = 16
+/** An archive may hold many thousands, and each is opened: so many, until others have their turn. */
+const opened_at_a_stretch = 64
+/** The long header that begins every segment. */
+const header_bytes = 40
 
 /**
  * The segments of a folder from this place on, oldest first, without those that PostgreSQL keeps only to reuse them; up to
  * that place when one is given.
  */
-export async function listSegments(folder: string, first_name?: string, last_name?: string): Promise<Segment[]> {
+export async function listSegments(wal: WalFolder, first_name?: string, last_name?: string): Promise<Segment[]> {
   const from = first_name === undefined ? '' : placeInWal(first_name)
   const isAsked = (name: string) =>
     placeInWal(name) >= from && (last_name === undefined || placeInWal(name) <= placeInWal(last_name))
-  const names = (await readdir(folder)).filter((name) => segment_name.test(name) && isAsked(name))
+  const names = walNames(wal).filter((name) => segment_name.test(name) && isAsked(name))
   const found: Segment[] = []
-  for (let at = 0; at < names.length; at += opened_at_once) {
-    const some = names.slice(at, at + opened_at_once).map((name) => findSegment(folder, name))
-    found.push(...(await Promise.all(some)).filter((segment) => segment !== undefined))
+  for (const [at, name] of names.entries()) {
+    if (at % opened_at_a_stretch === opened_at_a_stretch - 1) await others()
+    const segment = findSegment(wal, name)
+    if (segment) found.push(segment)
   }
   return found.toSorted((a, b) => a.number - b.number)
 }
 
-async function findSegment(folder: string, name: string): Promise<Segment | undefined> {
-  const path = join(folder, name)
-  const header = await readHeader(path)
-  if (header === undefined) return undefined
-  const number = segmentNumberOf(name, header.segment_bytes)
+function findSegment(wal: WalFolder, name: string): Segment | undefined {
+  // Removed or reused between the listing and here, which PostgreSQL does only with what nobody needs.
+  const header = readBytes(wal.folder, pathIn(wal, name), header_bytes)
+  if (header === undefined || header.length < header_bytes) return undefined
+  const [address, segment_bytes] = [header.readBigUInt64LE(8), header.readUInt32LE(32)]
+  if (segment_bytes === 0) return undefined
+  const number = segmentNumberOf(name, segment_bytes)
   // One that was renamed for later use still says where it was before; a fresh one says nothing.
-  const in_use = header.address === BigInt(number) * BigInt(header.segment_bytes)
-  return in_use ? { name, path, number, bytes: header.segment_bytes } : undefined
-}
-
-/** The beginning of a segment's first page: its address and the size of segments. */
-async function readHeader(path: string): Promise<{ address: bigint; segment_bytes: number } | undefined> {
-  try {
-    const file = await open(path, 'r')
-    try {
-      const bytes = Buffer.alloc(40)
-      const { bytesRead } = await file.read(bytes, 0, bytes.length, 0)
-      const segment_bytes = bytes.readUInt32LE(32)
-      return bytesRead < bytes.length || segment_bytes === 0
-        ? undefined
-        : { address: bytes.readBigUInt64LE(8), segment_bytes }
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    // Removed or reused between the listing and here, which PostgreSQL does only with what nobody needs.
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const in_use = address === BigInt(number) * BigInt(segment_bytes)
+  return in_use ? { name, number, bytes: segment_bytes } : undefined
 }
 
 /** Counted from the beginning of all WAL. */

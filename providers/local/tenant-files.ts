@@ -1,0 +1,299 @@
+// What lies below a folder that a service's own user may write (data, log, archive, sockets, the pooler's own), touched by a
+// process that has more rights than that user. The user may put a link, a pipe or a folder anywhere below, and swap one for
+// another at any moment. This is the only module that touches such entries (test/tidy.test.ts sees to it).
+// 1. The folder's own name lies in a folder of ours and is trusted. From there on each component is opened below the handle of
+//    the one before, and no link is followed: `/proc/self/fd/<handle>/<name>` does what openat does.
+// 2. A file is read, written and handed over by its handle, and only a regular file that belongs to the folder's owner. No open
+//    waits for the other end of a pipe.
+// 3. Names are removed and renamed below a handle; the system follows no link in the last component of either.
+// 4. Whatever else lies there is `Planted`, an error that names it.
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
+import { open, readdir, rename, rmdir, unlink } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import { basename, dirname } from 'node:path'
+import type { Owner } from './layout.ts'
+import { errorCode, undefinedIfAbsent } from './look.ts'
+import { inLanes } from './together.ts'
+import { syncOne } from './tree.ts'
+
+/** The message is for the tenant, who alone can undo it. */
+export class Planted extends Error {
+  override readonly name = 'Planted'
+  constructor(folder: string, path: string, what: string) {
+    super(`${basename(folder)}/${path} of the service is ${what}; put back what PostgreSQL had there`)
+  }
+}
+
+const as_folder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+const as_file = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const as_new_file = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+/** O_PATH, which Node has no name for: a handle of the entry itself, whatever it is, without opening it. */
+const as_entry = 0o10000000 | constants.O_NOFOLLOW
+
+const text_bytes_max = 1024 ** 2
+const scratch = Buffer.allocUnsafeSlow(16_384)
+/** A removal that has not come to its end by then meets a process that goes on adding; the next pass goes on. */
+const removal_rounds_max = 1_000
+
+/** By which an open entry is reached, wherever it lies meanwhile. */
+export const pathOf = (handle: number) => `/proc/self/fd/${handle}`
+
+/** The caller closes the handle. ENOENT is thrown when there is no such folder. */
+export function openFolder(folder: string, below = ''): number {
+  let handle = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY)
+  let path = ''
+  for (const name of below.split('/').filter(Boolean)) {
+    const above = handle
+    path = path === '' ? name : `${path}/${name}`
+    try {
+      handle = openSync(`${pathOf(above)}/${name}`, as_folder)
+    } catch (error) {
+      throw isOtherKind(error) ? new Planted(folder, path, 'no folder') : error
+    } finally {
+      closeSync(above)
+    }
+  }
+  return handle
+}
+
+/** The handle of a regular file of the folder's owner, for the caller to close; undefined when there is none. */
+export function openFile(folder: string, path: string): number | undefined {
+  return withEntry(folder, path, (entry) => openOwned(folder, path, entry, statSync(folder).uid))
+}
+
+/** An open folder below another, by which its entries are told. uid: whose its files must be; absent: any user's. */
+export type OpenFolder = { handle: number; folder: string; below: string; uid?: number | undefined }
+
+/** The same of a file in a folder that is open. ENOENT is thrown when there is none. */
+export function openIn({ handle, folder, below, uid }: OpenFolder, name: string): number {
+  const path = below === '' ? name : `${below}/${name}`
+  return openOwned(folder, path, `${pathOf(handle)}/${name}`, uid)
+}
+
+/** The beginning of a file; undefined when there is none. */
+export function readBytes(folder: string, path: string, bytes_max: number): Buffer | undefined {
+  const file = openFile(folder, path)
+  if (file === undefined) return undefined
+  try {
+    const chunks: Buffer[] = []
+    for (let size = 0; size < bytes_max;) {
+      const bytes = readSync(file, scratch, 0, Math.min(scratch.length, bytes_max - size), null)
+      if (bytes === 0) break
+      chunks.push(Buffer.from(scratch.subarray(0, bytes)))
+      size += bytes
+    }
+    return Buffer.concat(chunks)
+  } finally {
+    closeSync(file)
+  }
+}
+
+export function readText(folder: string, path: string): string | undefined {
+  return readBytes(folder, path, text_bytes_max)?.toString()
+}
+
+/** Of the entry itself, also where it is a link; undefined when there is none. */
+export function findEntry(folder: string, path: string): Stats | undefined {
+  return withEntry(folder, path, (entry) => lstatSync(entry, { throwIfNoEntry: false }))
+}
+
+/** ENOENT is thrown when there is no such folder. */
+export function listNames(folder: string, below = ''): string[] {
+  const handle = openFolder(folder, below)
+  try {
+    return readdirSync(pathOf(handle))
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Every entry with what it is; what vanishes meanwhile is left out. */
+export function listStats(folder: string, below = ''): [name: string, stats: Stats][] {
+  const handle = openFolder(folder, below)
+  try {
+    return readdirSync(pathOf(handle)).flatMap((name) => {
+      const stats = lstatSync(`${pathOf(handle)}/${name}`, { throwIfNoEntry: false })
+      return stats ? [[name, stats]] : []
+    })
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Makes the file hold this text, at one stroke, as a file of this owner. `durable`: it is on the disk afterwards. */
+export async function replaceFile(
+  folder: string,
+  path: string,
+  text: string,
+  { owner, durable = false }: { owner: Owner | undefined; durable?: boolean },
+): Promise<void> {
+  await withFolder(folder, dirname(path), async (parent) => {
+    const [entry, aside] = [`${parent}/${basename(path)}`, `${parent}/${basename(path)}.new`]
+    await removeTree(aside)
+    const file = await open(aside, as_new_file, 0o600)
+    try {
+      if (text !== '') await file.writeFile(text)
+      if (owner) await file.chown(owner.uid, owner.gid)
+      if (durable) await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(aside, entry).catch((error: unknown) => {
+      throw errorCode(error) === 'EISDIR' ? new Planted(folder, path, 'a folder') : error
+    })
+    if (durable) await syncOne(parent)
+  })
+}
+
+/** Both names are of one folder. */
+export async function renameEntry(folder: string, below: string, from: string, to: string): Promise<void> {
+  await withFolder(folder, below, (parent) => rename(`${parent}/${from}`, `${parent}/${to}`))
+}
+
+/** A file, a link or a whole tree; nothing when there is none. */
+export async function removeEntry(folder: string, path: string): Promise<void> {
+  await withFolder(folder, dirname(path), (parent) => removeTree(`${parent}/${basename(path)}`)).catch(
+    undefinedIfAbsent,
+  )
+}
+
+/**
+ * A socket that connects to the server that listens in the folder, however it is told to connect: only to an entry that is
+ * a socket of the folder's owner, because a link would lead to the server of another service.
+ */
+export function newSocketTo(folder: string, name: string): Socket {
+  const socket = new Socket()
+  const connect = socket.connect.bind(socket)
+  socket.connect = () => {
+    let handle: number | undefined
+    try {
+      handle = openSocket(folder, name)
+      // The system has found the server when this returns.
+      return connect({ path: pathOf(handle) })
+    } catch (error) {
+      return socket.destroy(error instanceof Error ? error : new Error(String(error)))
+    } finally {
+      if (handle !== undefined) closeSync(handle)
+    }
+  }
+  return socket
+}
+
+function openSocket(folder: string, name: string): number {
+  const handle = openSync(`${folder}/${name}`, as_entry)
+  const seen = fstatSync(handle)
+  if (seen.isSocket() && seen.uid === statSync(folder).uid) return handle
+  closeSync(handle)
+  throw new Planted(folder, name, seen.isSocket() ? 'a socket of another user' : kindOf(seen))
+}
+
+/** What `work` gives for the entry, reached below the handle of its folder; undefined when there is no such folder. */
+function withEntry<Value>(folder: string, path: string, work: (entry: string) => Value): Value | undefined {
+  let handle: number | undefined
+  try {
+    const below = dirname(path)
+    // One component below a name of ours needs no handle: there is nothing between the two that could be a link.
+    if (below === '.') return work(`${folder}/${path}`)
+    handle = openFolder(folder, below)
+    return work(`${pathOf(handle)}/${basename(path)}`)
+  } catch (error) {
+    return undefinedIfAbsent(error)
+  } finally {
+    if (handle !== undefined) closeSync(handle)
+  }
+}
+
+async function withFolder<Value>(
+  folder: string,
+  below: string,
+  work: (parent: string) => Promise<Value>,
+): Promise<Value> {
+  const handle = openFolder(folder, below === '.' ? '' : below)
+  try {
+    return await work(pathOf(handle))
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function openOwned(folder: string, path: string, entry: string, uid: number | undefined): number {
+  const file = openEntry(folder, path, entry)
+  const seen = fstatSync(file)
+  if (seen.isFile() && (uid === undefined || seen.uid === uid)) return file
+  closeSync(file)
+  throw new Planted(folder, path, seen.isFile() ? 'a file of another user' : kindOf(seen))
+}
+
+function openEntry(folder: string, path: string, entry: string): number {
+  try {
+    return openSync(entry, as_file)
+  } catch (error) {
+    // Of a socket the system says that there is no such device.
+    const what = { ELOOP: 'a link', ENXIO: 'a socket' }[errorCode(error) ?? '']
+    throw what === undefined ? error : new Planted(folder, path, what)
+  }
+}
+
+/** The same of an entry whose name is ours. */
+export async function removeTree(entry: string): Promise<void> {
+  const seen = lstatSync(entry, { throwIfNoEntry: false })
+  if (seen === undefined) return
+  if (!seen.isDirectory()) return await unlink(entry).catch(undefinedIfAbsent)
+  const top = openSync(entry, as_folder)
+  try {
+    let rounds = 0
+    while (rounds < removal_rounds_max && (await removeRound(top))) rounds += 1
+  } finally {
+    closeSync(top)
+  }
+  await rmdir(entry).catch(undefinedIfAbsent)
+}
+
+/**
+ * Removes what is directly in the folder; what was two levels below comes up one. So a tree of any depth goes with two
+ * handles at a time. False when nothing is left.
+ */
+async function removeRound(top: number): Promise<boolean> {
+  const folders = await removeFiles(top)
+  for (const name of folders) {
+    const entry = `${pathOf(top)}/${name}`
+    const folder = openSync(entry, as_folder)
+    try {
+      for (const below of await removeFiles(folder)) {
+        await rename(`${pathOf(folder)}/${below}`, `${pathOf(top)}/${randomBytes(8).toString('hex')}`)
+      }
+    } finally {
+      closeSync(folder)
+    }
+    await rmdir(entry).catch(undefinedIfAbsent)
+  }
+  return folders.length > 0
+}
+
+/** Returns the names of the folders, which stay. */
+async function removeFiles(folder: number): Promise<string[]> {
+  const entries = await readdir(pathOf(folder), { withFileTypes: true })
+  const others = entries.filter((entry) => !entry.isDirectory())
+  await inLanes(others, ({ name }) => unlink(`${pathOf(folder)}/${name}`).catch(undefinedIfAbsent))
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}
+
+const isOtherKind = (error: unknown) => ['ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')
+
+function kindOf(seen: Stats): string {
+  if (seen.isSymbolicLink()) return 'a link'
+  if (seen.isFIFO()) return 'a pipe'
+  if (seen.isDirectory()) return 'a folder'
+  return seen.isSocket() ? 'a socket' : 'no regular file'
+}
