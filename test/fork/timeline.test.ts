@@ -117,6 +117,7 @@ async function keepCopy(world: World, wanted: WantedService): Promise<void> {
   const home = homeOf(world, wanted)
   const { uid, gid } = await stat(join(home, 'data'))
   await copyTree(join(home, 'data'), join(home, 'kept'), { owner: { uid, gid } })
+  await chown(join(home, 'kept'), uid, gid)
 }
 
 /** The kept copy takes the place of the data, and opens a new timeline at its next start. */

@@ -30,7 +30,8 @@ export async function isStandby(place: Place): Promise<boolean> {
 export async function ensureFollowing(effect: Effect, place: Place): Promise<void> {
   if (await isStandby(place)) return
   // Slots of those who followed it would keep WAL that nobody will ever fetch here.
-  for (const name of listNames(place.data, 'pg_replslot')) {
+  const slots = findEntry(place.data, 'pg_replslot') ? listNames(place.data, 'pg_replslot') : []
+  for (const name of slots) {
     await ensureEntryRemoved(effect, 'forgotten slot', place.data, `pg_replslot/${name}`)
   }
   await effect('standby: turn round')

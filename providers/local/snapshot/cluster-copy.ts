@@ -58,6 +58,8 @@ export async function copyRunning(
   signal: AbortSignal,
   { passable = false, label = 'howdah', owner, copiers }: CopyWish = {},
 ): Promise<{ facts: ClusterCopy; shares_blocks: boolean }> {
+  // A server whose control file is not a file waits for ever at its next checkpoint.
+  await readControl(place.data)
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))

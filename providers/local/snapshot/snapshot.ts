@@ -15,6 +15,7 @@ import { noSpaceSentence, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { isReplaceable } from '../ha/nodes.ts'
 import { requireRoom } from '../room.ts'
+import { Planted } from '../tenant-files.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { fileIsOnPath, findPath, isOnPath, type Path } from '../wal/timeline.ts'
@@ -46,7 +47,10 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     await prune(host, place, [...facts.values()])
     if (!fresh) await ensureArchiveSparse(host.effect, place, isLost)
   }
-  const isLeft = await newLeft(place).catch(() => () => false)
+  const isLeft = await newLeft(place).catch((error: unknown) => {
+    if (error instanceof Planted) throw error
+    return () => false
+  })
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
     const found = facts.get(snapshot_id)
     if (found && !deleted) {
