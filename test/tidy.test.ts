@@ -139,6 +139,26 @@ describe('bans of the style', () => {
   })
 })
 
+/** Paths that only programs of the service's own user are told, and never the system by us. */
+const told_to_others = [
+  'ha/promotion',
+  'ha/wal-tail',
+  'postgres/settings',
+  'replica-set/balancer-settings',
+  'wal/archive',
+]
+
+test('what lies below a folder of a service’s user is reached by tenant-files.ts alone', () => {
+  const folder = String.raw`(?:[\w.?]+\.)?(?:data|archive|log|sockets|service_sockets)\b`
+  const builds_path = new RegExp(String.raw`\bjoin\(\s*${folder}|\$\{${folder}\}/`)
+  const wrong = production
+    .filter(({ path }) => path.startsWith('providers/local/') && path !== 'providers/local/tenant-files.ts')
+    .filter(({ path }) => !told_to_others.some((name) => path === `providers/local/${name}.ts`))
+    .filter(({ text }) => builds_path.test(withoutText(text)))
+    .map(({ path }) => path)
+  expect(wrong).toEqual([])
+})
+
 test('no comment announces undone work or silences the type checker', () => {
   const wrong = sources.filter((source) =>
     /\bTO[D]O\b|\bFIX[M]E\b|@ts[-](ignore|nocheck|expect[-]error)/.test(source.text),
