@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { callback_path, type ExternalLogin } from './external-login.ts'
 import { expired, finishLogin, login_path, openLogin, uid_form } from './login.ts'
+import { loginPathOf } from './login-browser.ts'
 import type { OauthParts } from './oauth-parts.ts'
 
 export function serveExternalLogin(scope: FastifyInstance, parts: OauthParts, external: ExternalLogin): void {
@@ -10,7 +11,7 @@ export function serveExternalLogin(scope: FastifyInstance, parts: OauthParts, ex
     const query = queryOf(request.url)
     const [uid = ''] = (query.get('state') ?? '').split('.')
     if (!uid_form.test(uid)) throw expired()
-    return reply.redirect(`/oauth/login/${uid}/external?${query}`, 303)
+    return reply.redirect(`${loginPathOf(uid)}/external?${query}`, 303)
   })
   scope.get(`${login_path}/external`, async (request, reply) => {
     const login = await openLogin(parts, request, reply)

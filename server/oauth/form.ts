@@ -6,6 +6,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
 import { readBytes } from '../http-body.ts'
+import { cookieValues } from './cookie.ts'
 
 export type Form = ReadonlyMap<string, string>
 
@@ -60,7 +61,6 @@ function tokenOf(cookie: string, purpose: string): string {
 }
 
 function findCookie(request: FastifyRequest): string | undefined {
-  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
-  const value = pairs.find(([name]) => name === 'howdah_csrf')?.[1]
+  const [value] = cookieValues(request.headers.cookie, 'howdah_csrf')
   return value !== undefined && cookie_form.test(value) ? value : undefined
 }

@@ -1,5 +1,6 @@
 // Logging in: the pages between the moment a program sends its user here and the moment they go back to it.
-// 1. Which login a request belongs to is told by the authorization server's own cookie, never by the path alone.
+// 1. Which login a request belongs to is told by the authorization server's own cookie, never by the path alone; and it
+//    must come from the browser that began it (login-browser.ts).
 // 2. Where a page leads to afterwards is what the authorization server wrote down itself: no redirect comes from a form.
 // 3. Our two programs are granted exactly what is missing. The command line asks first, unless its user has just logged
 //    in, or has just confirmed a device's code: any program on this machine could pretend to be it.
@@ -11,6 +12,7 @@ import { insertLogin } from '../audit/store.ts'
 import { findAccount, noteLogin } from './accounts.ts'
 import type { ExternalLogin } from './external-login.ts'
 import { csrfFor, type Form, formOf } from './form.ts'
+import { isBound, loginPathOf, rebindLogin } from './login-browser.ts'
 import type { OauthParts } from './oauth-parts.ts'
 import { confirmPage, elsewherePage, loginPage } from './pages.ts'
 import type { Provider } from './provider.ts'
@@ -28,7 +30,7 @@ export type Login = {
   reply: FastifyReply
 }
 
-export const login_path = '/oauth/login/:uid'
+export const login_path = loginPathOf(':uid')
 export const uid_form = /^[\w-]{20,64}$/
 
 export function serveLogin(scope: FastifyInstance, parts: OauthParts): void {
@@ -53,14 +55,17 @@ export async function openLogin(parts: OauthParts, request: FastifyRequest, repl
     throw error instanceof Error && error.name === 'SessionNotFound' ? expired() : error
   })
   const { uid } = request.params as { uid: string } // the route's own
-  if (interaction.uid !== uid) throw expired()
+  if (interaction.uid !== uid || !(await isBound(parts.db, uid, request.headers.cookie))) throw expired()
   return { parts, provider, interaction, request, reply }
 }
 
 /** The login succeeded for this user; the authorization server goes on. */
 export async function finishLogin(login: Login, user_id: number): Promise<FastifyReply> {
-  const { interaction, parts } = login
+  const { interaction, parts, request, reply } = login
   const account_id = String(user_id)
+  const cookies = await rebindLogin(parts.db, interaction, request.headers.cookie, parts.origin())
+  if (cookies === undefined) throw expired()
+  reply.header('set-cookie', cookies)
   // Somebody else was logged in with this browser: their session ends here.
   if (interaction.session !== undefined && interaction.session.accountId !== account_id) {
     await removeSessionNamed(parts.db, interaction.session.uid)
@@ -85,7 +90,7 @@ async function showLogin(
   return reply.type('text/html; charset=utf-8').send(
     loginPage({
       client_name: await clientNameOf(provider, interaction),
-      action: `/oauth/login/${interaction.uid}`,
+      action: loginPathOf(interaction.uid),
       csrf: csrfFor(request, reply, parts.origin(), interaction.uid),
       email,
       message,
@@ -149,7 +154,7 @@ async function askConsent(login: Login): Promise<FastifyReply> {
     confirmPage({
       client_name: await clientNameOf(provider, interaction),
       email: user?.email ?? '',
-      action: `/oauth/login/${interaction.uid}`,
+      action: loginPathOf(interaction.uid),
       csrf: csrfFor(request, reply, parts.origin(), interaction.uid),
     }),
   )

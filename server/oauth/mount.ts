@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
 import { addressOf } from '../admission.ts'
 import { notOurForm } from './form.ts'
+import { withOwnLogin } from './login-browser.ts'
 import type { OauthParts } from './oauth-parts.ts'
 import { setPageHeaders } from './page.ts'
 
@@ -34,6 +35,7 @@ async function handOver(parts: OauthParts, request: FastifyRequest, reply: Fasti
   const says = { host: origin.host, 'x-forwarded-proto': origin.protocol.slice(0, -1) }
   delete raw.headers['x-forwarded-host']
   delete raw.headers[':authority']
+  if (raw.headers.cookie !== undefined) raw.headers.cookie = await withOwnLogin(parts.db, raw.headers.cookie)
   Object.assign(raw.headers, says, { 'x-forwarded-for': addressOf(request), 'x-user-code': user_code })
   Object.assign(raw, { originalUrl: path, url: path.slice(mount_path.length) })
   reply.hijack()

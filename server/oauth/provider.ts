@@ -17,6 +17,7 @@ import {
   notLoggedInPage,
 } from './pages.ts'
 import { type Keys, signing_alg, type SigningKey } from './keys.ts'
+import { bindLogin, loginPathOf, type LoginUnderWay, resume_cookie } from './login-browser.ts'
 import { findUser } from './users.ts'
 
 export type { Provider }
@@ -63,7 +64,7 @@ async function makeProvider({ db, log, origin }: ProviderParts, key: SigningKey)
   const unknownResource = () => new errors.InvalidTarget()
   const provider = new Provider(issuerOf(origin()), {
     ...protocolOf(origin(), unknownResource),
-    ...pagesOf(origin()),
+    ...pagesOf(db, origin()),
     adapter: newAdapter(db, reuse),
     jwks: { keys: [{ ...key.private_jwk, kty: 'EC', kid: key.kid, alg: signing_alg, use: 'sig' }] },
     findAccount: async (_context, id) => {
@@ -177,14 +178,20 @@ function deviceAndLogout(origin: string) {
   }
 }
 
-function pagesOf(origin: string) {
+function pagesOf(db: Db, origin: string) {
   return {
     cookies: {
-      names: { session: 'howdah_session', interaction: 'howdah_login', resume: 'howdah_resume' },
+      names: { session: 'howdah_session', interaction: 'howdah_login', resume: resume_cookie },
       long: { httpOnly: true, sameSite: 'lax', path: '/oauth' },
       short: { httpOnly: true, sameSite: 'lax' },
     },
-    interactions: { url: (_context: unknown, interaction: { uid: string }) => `/oauth/login/${interaction.uid}` },
+    interactions: {
+      // Asked once for each login, when it begins.
+      url: async (context: KoaContextWithOIDC, login: LoginUnderWay) => {
+        context.append('set-cookie', await bindLogin(db, login, origin))
+        return loginPathOf(login.uid)
+      },
+    },
     discovery: { service_documentation: `${origin}/docs` },
     renderError: (context: KoaContextWithOIDC, out: { error: string; error_description?: string | undefined }) => {
       context.type = 'html'

@@ -58,6 +58,21 @@ export async function consumeRecord(sql: Sql, model: string, id: string): Promis
   return rows.length > 0
 }
 
+/** False when another payload stands there by now. */
+export async function swapPayload(
+  sql: Sql,
+  model: string,
+  id: string,
+  known: RecordPayload,
+  payload: RecordPayload,
+): Promise<boolean> {
+  const rows = await sql.query(
+    `update oauth_records set payload = $4 where model = $1 and id = $2 and payload::text = $3 returning id`,
+    [model, id, JSON.stringify(known), JSON.stringify(payload)],
+  )
+  return rows.length > 0
+}
+
 /** The record, which is gone now: for what may be used once. */
 export async function takeRecord(sql: Sql, model: string, id: string): Promise<RecordPayload | undefined> {
   const [row] = await sql.query<RecordRow>(

@@ -87,6 +87,8 @@ test('behind a public address with TLS every cookie and every address is for tha
     const form = await browser.get(first.location ?? '')
     expect(form.status).toBe(200)
     expect([...browser.cookies.values()].map(({ name }) => name).sort()).toEqual([
+      'howdah_browser',
+      'howdah_browser',
       'howdah_csrf',
       'howdah_login',
       'howdah_resume',
