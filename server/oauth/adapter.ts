@@ -2,6 +2,7 @@
 // 1. Sessions, logins under way, codes and refresh tokens are stored under their hash, and their id stands nowhere else:
 //    who reads the store cannot use them.
 // 2. Each may be used once, also when two requests come at the same moment: the second ends the whole grant.
+// 3. A grant that ends is forgotten at once: the access tokens that came from it count for nothing any more.
 import { hash } from 'node:crypto'
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import type { Db } from '../db.ts'
@@ -22,8 +23,8 @@ const own_id = '{own id}'
 /** For the few records without a lifetime of their own. */
 const seconds_default = 24 * 60 * 60
 
-/** reuse: what is thrown when a thing that may be used once is used again. */
-export function newAdapter(db: Db, reuse: () => Error): AdapterFactory {
+/** reuse: what is thrown when a thing that may be used once is used again. forget: drops what is believed about callers. */
+export function newAdapter(db: Db, { reuse, forget }: { reuse: () => Error; forget: () => void }): AdapterFactory {
   return (model) => {
     const keyOf = (id: string) => recordIdOf(model, id)
     const find = async (by: 'id' | 'uid' | 'user_code', value: string, id?: string) => {
@@ -55,9 +56,13 @@ export function newAdapter(db: Db, reuse: () => Error): AdapterFactory {
         if (await consumeRecord(db, model, keyOf(id))) return
         const grant_id = (await find('id', keyOf(id)))?.grantId
         if (grant_id !== undefined) await removeGrant(db, grant_id)
+        forget()
         throw reuse()
       },
-      destroy: (id) => removeRecord(db, model, keyOf(id)),
+      destroy: async (id) => {
+        await removeRecord(db, model, keyOf(id))
+        if (model === 'Grant') forget()
+      },
       revokeByGrantId: (grant_id) => removeRecordsOfGrant(db, model, grant_id),
     }
     return adapter

@@ -35,6 +35,8 @@ async function handOver(parts: OauthParts, request: FastifyRequest, reply: Fasti
   const says = { host: origin.host, 'x-forwarded-proto': origin.protocol.slice(0, -1) }
   delete raw.headers['x-forwarded-host']
   delete raw.headers[':authority']
+  // Its answers are for this site: which other one asks is none of its business.
+  delete raw.headers.origin
   if (raw.headers.cookie !== undefined) raw.headers.cookie = await withOwnLogin(parts.db, raw.headers.cookie)
   Object.assign(raw.headers, says, { 'x-forwarded-for': addressOf(request), 'x-user-code': user_code })
   Object.assign(raw, { originalUrl: path, url: path.slice(mount_path.length) })

@@ -50,13 +50,13 @@ export async function openOauth({ config, db, log, installation }: Place): Promi
     return public_url
   }
   const keys = newKeys({ db, installation_id, secret: await openSecret(data_dir) })
-  const provider = newProviders({ db, keys, log, origin })
   const sweep = () => sweepRecords(db).catch((error: unknown) => log.warn({ err: error }, 'sweeping logins failed'))
   const sweeping = setInterval(() => void sweep(), sweep_ms).unref()
   return {
     verifier: newJwtVerifier({ db, keys, origin }),
     serve: (app, forget) => {
       const passwords = newPasswords()
+      const provider = newProviders({ db, keys, log, origin, forget })
       const external = newExternalLogin({ config, db, log, origin, forget })
       const parts = { db, log, keys, passwords, throttle: newThrottle(db), external, provider, origin, forget }
       void app.register(async (scope) => serveOauth(scope, parts, config.rate_limit > 0))

@@ -37,7 +37,10 @@ const ttl = {
   Session: day_seconds / 2,
 }
 
-export type ProviderParts = { db: Db; keys: Keys; log: Log; origin: () => string }
+const cors_headers = ['access-control-allow-origin', 'access-control-expose-headers', 'vary']
+
+/** forget: see OauthParts. */
+export type ProviderParts = { db: Db; keys: Keys; log: Log; origin: () => string; forget: () => void }
 
 export const issuerOf = (origin: string) => `${origin}/oauth`
 export const audienceOf = (origin: string) => origin + base_path
@@ -58,14 +61,14 @@ export function newProviders(parts: ProviderParts): () => Promise<Provider> {
   }
 }
 
-async function makeProvider({ db, log, origin }: ProviderParts, key: SigningKey): Promise<Provider> {
+async function makeProvider({ db, log, origin, forget }: ProviderParts, key: SigningKey): Promise<Provider> {
   const { Provider, errors } = await import('oidc-provider')
   const reuse = () => new errors.InvalidGrant('it was used already')
   const unknownResource = () => new errors.InvalidTarget()
   const provider = new Provider(issuerOf(origin()), {
     ...protocolOf(origin(), unknownResource),
     ...pagesOf(db, origin()),
-    adapter: newAdapter(db, reuse),
+    adapter: newAdapter(db, { reuse, forget }),
     jwks: { keys: [{ ...key.private_jwk, kty: 'EC', kid: key.kid, alg: signing_alg, use: 'sig' }] },
     findAccount: async (_context, id) => {
       const user = await findUser(db, Number(id))
@@ -77,6 +80,8 @@ async function makeProvider({ db, log, origin }: ProviderParts, key: SigningKey)
   provider.proxy = true
   provider.use(async (context, next) => {
     await next()
+    // Browsers let pages of this site read its answers, and the library would let every other one.
+    for (const name of cors_headers) context.remove(name)
     replaceScript(context, origin())
   })
   provider.on('server_error', (_context, error) => log.error({ err: error }, 'the authorization server failed'))
