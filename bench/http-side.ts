@@ -26,6 +26,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
     }) as Handlers,
     ...identity,
     recordOutcome: async () => undefined,
+    hosts: [],
     trusted_proxies: [],
     ready: async () => undefined,
     ca_pem: '',

@@ -1,12 +1,14 @@
 // Reads a request's body: at most 64 KiB, JSON in UTF-8. An empty body is no body, and a body where the endpoint
-// declares none is ignored. What is too large is still read for a while, so that the sender gets to see the answer.
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+// declares none is ignored. One that is declared larger is refused before it comes. After what is too large the
+// connection ends; it is still read for a while, so that the sender gets to see the answer.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
 import { tooLarge, unsupportedMediaType } from './http-errors.ts'
 
 export const body_bytes_max = 64 * 1024
 const drained_bytes_max = 4 * 1024 * 1024
+const linger_ms = 1_000
 
 export function readBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('remove', 'remove')
@@ -41,6 +43,24 @@ export async function readBytes(payload: IncomingMessage): Promise<Buffer> {
   }
   if (length > body_bytes_max) throw tooLarge()
   return Buffer.concat(chunks)
+}
+
+/** A body of which nothing has to be read to know that it is too large. */
+export function declaresTooMuch({ headers }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? 0) > body_bytes_max
+}
+
+/**
+ * Ends the connection after the answer, although the body is not read: without that it would be kept until all of the body
+ * has come. Node would close it at once, and a connection that is closed while bytes are unread is reset, at times before
+ * the other side has read the answer. So this side ends first, and reads on for a moment.
+ */
+export function endAfterAnswer({ raw: { socket } }: FastifyRequest, reply: FastifyReply): void {
+  reply.header('connection', 'close')
+  socket.destroySoon = () => {
+    socket.end()
+    setTimeout(() => socket.destroy(), linger_ms).unref()
+  }
 }
 
 function isPlainJson(request: FastifyRequest): boolean {

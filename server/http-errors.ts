@@ -1,6 +1,7 @@
 // What a caller is told when something was thrown: every error becomes one Fault. Faults go out as they are; a store that
 // is away is UNAVAILABLE; all else is our bug: a fixed sentence with the request id, and the stack goes to the log only.
 import type { FastifyReply } from 'fastify'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
 import { isForeignKeyViolation, storeIsAway, unavailable } from './db.ts'
@@ -31,19 +32,39 @@ export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
   return reply.code(fault.status).type('application/json; charset=utf-8').send(JSON.stringify(fault.body))
 }
 
+export const known_methods = ['GET', 'HEAD', 'POST', 'DELETE'] as const
+
+/** The first line of a request whose method the HTTP parser does not know. */
+const unknown_method_form = /^[\w!#$%&'*+.^`|~-]{1,64} [/*]/
+
+type MalformedError = Error & { code?: string; rawPacket?: unknown }
+
 /** Answers bytes that are not HTTP, or whose head is too long: there is no request yet, only a socket. */
-export function answerMalformed(error: Error & { code?: string }, socket: Socket, request_id: string): void {
+export function answerMalformed(error: MalformedError, socket: Socket, request_id: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const too_long = error.code === 'HPE_HEADER_OVERFLOW'
-  const message = too_long ? url_too_long : 'the bytes sent are not an HTTP request'
-  const body = JSON.stringify(new Fault('INVALID_REQUEST', message).body)
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${request_id}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
+  const fault = malformedFault(error)
+  const body = JSON.stringify(fault.body)
+  const head = [
+    `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `X-Request-Id: ${request_id}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  if (fault.code === 'METHOD_NOT_ALLOWED') head.push(`Allow: ${known_methods.join(', ')}`)
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function malformedFault({ code, rawPacket: bytes }: MalformedError): Fault {
+  if (code === 'HPE_HEADER_OVERFLOW') return new Fault('INVALID_REQUEST', url_too_long)
+  const is_method = code === 'HPE_INVALID_METHOD' && bytes instanceof Buffer
+  if (is_method && unknown_method_form.test(bytes.toString('latin1', 0, 100))) {
+    return new Fault('METHOD_NOT_ALLOWED', `this server knows the methods ${known_methods.join(', ')} only`)
+  }
+  return new Fault('INVALID_REQUEST', 'the bytes sent are not an HTTP request')
 }
 
 export const url_too_long = 'the URL or the header fields are too long: a URL may have 8 KiB'

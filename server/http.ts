@@ -1,5 +1,6 @@
 // The HTTP side: one loop over the contract's table registers every endpoint. In this order a request is checked:
-// rate (429), credential (401), path and method (404, 405), project (404), role (403), ids (404), body (413, 415, 400).
+// host (400), rate (429), credential (401), path and method (404, 405), project (404), role (403), ids (404),
+// body (413, 415, 400).
 // What passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
 // any content, and one that wanted to change something leaves an entry in the audit log.
 import compileSerializer, { type Schema } from 'fast-json-stringify'
@@ -19,8 +20,9 @@ import { addressOf, type Admission, newAdmission, paramsOf } from './admission.t
 import type { RecordOutcome } from './audit/record.ts'
 import { serveDocumentation } from './documentation.ts'
 import type { Checks, Handler, Handlers } from './handler.ts'
-import { readBodies } from './http-body.ts'
-import { answerMalformed, faultOf, sendFault, url_too_long } from './http-errors.ts'
+import { declaresTooMuch, endAfterAnswer, readBodies } from './http-body.ts'
+import { answerMalformed, faultOf, known_methods, sendFault, tooLarge, url_too_long } from './http-errors.ts'
+import { hostProblem } from './http-host.ts'
 import type { Callers } from './identity/callers.ts'
 import { lazily } from './lazily.ts'
 import type { Log } from './log.ts'
@@ -47,6 +49,8 @@ type Parts = {
   /** Undefined: none. */
   rate_limits: RateLimits | undefined
   recordOutcome: RecordOutcome
+  /** Names and addresses that requests may be meant for, beside those of loopback and the one that was reached. */
+  hosts: readonly string[]
   /** Addresses and networks whose X-Forwarded-For is believed. */
   trusted_proxies: readonly string[]
   /** Why the server cannot serve right now; undefined when it can. */
@@ -87,14 +91,17 @@ export function newHttp(parts: Parts): FastifyInstance {
     const compiled = lazily(() => compileSerializer(schema))
     return (answer) => compiled()(answer)
   })
+  // No path accepts it, and Fastify would ask for a body before it says so.
+  app.addHttpMethod('QUERY', { hasBody: false, overrideExisting: true })
   readBodies(app)
   app.setErrorHandler((error, request, reply) => {
     const fault = faultOf(error, request.id, log)
     request.fault_code = fault.code
+    if (fault.code === 'PAYLOAD_TOO_LARGE') endAfterAnswer(request, reply)
     return sendFault(reply, fault)
   })
 
-  addHooks(app, admission)
+  addHooks(app, admission, new Set(parts.hosts.map((host) => host.toLowerCase())))
   tellAnswers(app, parts)
   serveEndpoints(app, parts, admission)
   serveHealth(app, parts)
@@ -103,11 +110,14 @@ export function newHttp(parts: Parts): FastifyInstance {
   return app
 }
 
-function addHooks(app: FastifyInstance, admission: Admission): void {
+function addHooks(app: FastifyInstance, admission: Admission, hosts: ReadonlySet<string>): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')
+    if (declaresTooMuch(request)) endAfterAnswer(request, reply)
+    const host_problem = hostProblem(request.raw, hosts)
+    if (host_problem !== undefined) return done(new Fault('INVALID_REQUEST', host_problem))
     // Without a declared body there is nothing whose type could be wrong.
     const { headers } = request.raw
     const { endpoint, reads_forms } = request.routeOptions.config
@@ -115,6 +125,10 @@ function addHooks(app: FastifyInstance, admission: Admission): void {
     if (ignores_body && headers['content-type'] !== undefined) delete headers['content-type']
     if (request.raw.url !== undefined && request.raw.url.length > url_bytes_max) return done(urlTooLong())
     done(health_paths.has(request.url) ? undefined : admission.refusalOfAddress(request))
+  })
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    // What is not there says so first.
+    done(declaresTooMuch(request) && !request.is404 ? tooLarge() : null)
   })
 }
 
@@ -202,7 +216,7 @@ function newAuditHook(name: EndpointName, endpoint: Endpoint, recordOutcome: Rec
 function answerUnknownPaths(app: FastifyInstance, admission: Admission): void {
   app.setNotFoundHandler(async (request, reply) => {
     const path = request.url.split('?')[0] ?? '/'
-    const allowed = ['GET', 'HEAD', 'POST', 'DELETE'].filter((method) => app.findRoute({ method, url: path }))
+    const allowed = known_methods.filter((method) => app.findRoute({ method, url: path }))
     // Whether a path exists below the base is told to callers only; public paths are public with every method.
     if (path.startsWith(`${base_path}/`) && !public_paths.has(path)) await admission.authenticate(request)
     if (allowed.length === 0) throw notFound(`there is nothing at this path; the endpoints are below ${base_path}`)

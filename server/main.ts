@@ -11,6 +11,7 @@ import { newChecks } from './checks.ts'
 import { type Config, shutdown_grace_seconds } from './config.ts'
 import type { Db } from './db.ts'
 import { newHttp } from './http.ts'
+import { hostOf } from './http-host.ts'
 import { newCallers, type Verifier } from './identity/callers.ts'
 import { identityHandlers } from './identity/routes.ts'
 import { tokenHandlers } from './identity/token-routes.ts'
@@ -217,6 +218,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
     callers,
     rate_limits: newRateLimits(config.rate_limit),
     recordOutcome: newAuditRecord(db, log),
+    hosts: [config.host, ...(config.public_url === undefined ? [] : [hostOf(config.public_url)])],
     trusted_proxies: config.trusted_proxies,
     ready: () => reasonNotReady(db),
     ca_pem,

@@ -6,7 +6,8 @@ import { Fault } from '#contract/fault.ts'
 import { addressOf } from '../admission.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db.ts'
-import { faultOf, sendFault } from '../http-errors.ts'
+import { declaresTooMuch, endAfterAnswer } from '../http-body.ts'
+import { faultOf, sendFault, tooLarge } from '../http-errors.ts'
 import type { Verifier } from '../identity/callers.ts'
 import type { Installation } from '../installation.ts'
 import type { Log } from '../log.ts'
@@ -74,9 +75,12 @@ function serveOauth(scope: FastifyInstance, parts: OauthParts, limited: boolean)
     reply.headers(page_headers)
     const wait_seconds = limited ? limit.take(addressKey(addressOf(request))) : 0
     if (wait_seconds > 0) throw tooMany(wait_seconds)
+    // Before the library gets it, which reads on.
+    if (declaresTooMuch(request)) throw tooLarge()
   })
   scope.setErrorHandler((error: FastifyError, request, reply) => {
     const fault = faultOf(error, request.id, parts.log)
+    if (fault.code === 'PAYLOAD_TOO_LARGE') endAfterAnswer(request, reply)
     if (request.headers.accept?.includes('text/html') !== true) return sendFault(reply, fault)
     return sendFaultPage(reply, fault)
   })

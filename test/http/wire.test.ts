@@ -145,10 +145,15 @@ test('a malformed id is the id of nothing', async () => {
 describe('what is hardly HTTP', () => {
   test.each([
     ['bytes of something else', '\u0016\u0003\u0001\u0000\r\n\r\n'],
-    ['a method that does not exist', `FROB ${base_path}/projects HTTP/1.1\r\nHost: x\r\n\r\n`],
-    ['a head without end', `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'y'.repeat(20_000)}\r\n\r\n`],
-    ['a URL of 9 KiB', `GET ${base_path}/${'z'.repeat(9 * 1024)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`],
-    ['two lengths', `POST ${base_path}/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`],
+    ['a head without end', `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ${'y'.repeat(20_000)}\r\n\r\n`],
+    [
+      'a URL of 9 KiB',
+      `GET ${base_path}/${'z'.repeat(9 * 1024)} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`,
+    ],
+    [
+      'two lengths',
+      `POST ${base_path}/projects HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`,
+    ],
   ])('is refused as such: %s', async (_what, bytes) => {
     const answer = await sendRaw(bytes)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
@@ -159,8 +164,14 @@ describe('what is hardly HTTP', () => {
 
   test('HTTP without a Host header still gets an answer in the one shape', async () => {
     const answer = await sendRaw(`GET ${base_path}/projects HTTP/1.1\r\nConnection: close\r\n\r\n`)
-    expect(answer).toMatch(/^HTTP\/1\.1 401 /)
-    expect(answer).toContain('"code":"UNAUTHORIZED"')
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('"code":"INVALID_REQUEST"')
+  })
+
+  test('a method that does not exist is refused as such', async () => {
+    const answer = await sendRaw(`FROB ${base_path}/projects HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /)
+    expect(answer).toContain('"code":"METHOD_NOT_ALLOWED"')
   })
 })
 
@@ -194,8 +205,8 @@ test('a closing server ends idle connections at once and answers what was begun'
   const idle = connectRaw()
   const busy = connectRaw()
   const body = '{"name":"renamed while closing"}'
-  await answered(idle, `GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
-  const head = `POST ${base_path}${at}/rename HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${installation.token}\r\n`
+  await answered(idle, `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`)
+  const head = `POST ${base_path}${at}/rename HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${installation.token}\r\n`
   const begun = `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`
   expect(await answered(busy, begun)).toMatch(/^HTTP\/1\.1 100 /)
   const restarted = installation.restart()
