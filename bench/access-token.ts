@@ -5,7 +5,7 @@ import type { Db } from '#server/db.ts'
 import { type KeyPlace, newKeys, signing_alg } from '#server/oauth/keys.ts'
 import { audienceOf, issuerOf } from '#server/oauth/provider.ts'
 import { saveRecord } from '#server/oauth/records.ts'
-import { openSecret } from '#server/oauth/secret.ts'
+import { openSecret } from '#server/secret.ts'
 
 export const bench_origin = 'http://127.0.0.1'
 

@@ -1,11 +1,13 @@
 // The HTTP side of the server for benches that compare two of them within one process, because two processes of the same
 // code differ by a quarter. Only getService is asked for; nothing is looked after.
+import { randomBytes } from 'node:crypto'
 import type { Db } from '#server/db.ts'
 import type { Handlers } from '#server/handler.ts'
 import { newHttp } from '#server/http.ts'
 import type { Callers } from '#server/identity/callers.ts'
 import { newLog } from '#server/log.ts'
 import type { RateLimits } from '#server/rate-limit.ts'
+import { newSecret } from '#server/secret.ts'
 import { serviceHandlers } from '#server/service/routes.ts'
 
 type Side = { db: Db; callers: Callers; rate_limits: RateLimits | undefined }
@@ -22,11 +24,12 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
       providers: new Map(),
       snapshot_policy: { interval_seconds: 1, kept: 1 },
       settled: { wait: async () => undefined, see: async (_, look) => await look(), close: () => undefined },
+      secret: newSecret(randomBytes(32)),
       sampler: { latest: () => undefined },
     }) as Handlers,
     ...identity,
     recordOutcome: async () => undefined,
-    hosts: [],
+    hosts: new Set(),
     trusted_proxies: [],
     ready: async () => undefined,
     ca_pem: '',

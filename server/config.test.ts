@@ -17,7 +17,6 @@ test('without flags and variables every setting has its default', () => {
     postgres_directories: [],
     snapshots: { interval_seconds: 86_400, kept: 7 },
     log_retention: { days: 7, mb: 1024 },
-    metrics_token: undefined,
     rate_limit: 100,
     trusted_proxies: [],
     public_url: undefined,
@@ -39,7 +38,6 @@ const accepted: [flag: string, text: string, member: string, value: unknown][] =
   ['--region', 'eu-1', 'region', 'eu-1'],
   ['--snapshots', '90m,1', 'snapshots', { interval_seconds: 5400, kept: 1 }],
   ['--log-retention', '30d,10MB', 'log_retention', { days: 30, mb: 10 }],
-  ['--metrics-token', 'sixteen-letters!', 'metrics_token', 'sixteen-letters!'],
   ['--service-host', 'db.example.com', 'service_host', 'db.example.com'],
   ['--service-ports', '1024-1024', 'service_ports', { first: 1024, last: 1024 }],
   ['--postgres-directories', '/a:/b/c', 'postgres_directories', ['/a', '/b/c']],
@@ -101,7 +99,6 @@ const refused: [flag: string, text: string][] = [
   ['--snapshots', '1w,7'],
   ['--log-retention', '7d'],
   ['--log-retention', '0d,1024MB'],
-  ['--metrics-token', 'short'],
 ]
 
 test.each(refused)('%s %j is refused by name', (flag, text) => {

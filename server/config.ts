@@ -20,7 +20,6 @@ import {
   parseRegion,
   parseServiceHost,
   parseSnapshots,
-  parseToken,
   wholeNumber,
 } from './setting-value.ts'
 
@@ -75,11 +74,6 @@ const table = {
     default: '7d,1024MB',
     description: 'How long and how much of the log of a database is kept; whichever limit is met first counts.',
     parse: parseLogRetention,
-  },
-  metrics_token: {
-    default: '',
-    description: 'Bearer token for /metrics; empty: /metrics answers to this machine only.',
-    parse: parseToken,
   },
   rate_limit: {
     default: '100',

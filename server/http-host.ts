@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 const host_form = /^(?:\[([\da-f:.]+)\]|([^\s:/@#?[\]]+))(?::\d{0,5})?$/i
 const loopback_form = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 
-/** What is wrong with the request's Host; undefined while all is well. told: names and addresses in lower case. */
+/** What is wrong with the request's Host; undefined while all is well. told: see hostsOf. */
 export function hostProblem(raw: IncomingMessage, told: ReadonlySet<string>): string | undefined {
   if (countHosts(raw.rawHeaders) !== 1) return 'a request must have exactly one header Host'
   const [, address, host = address] = host_form.exec(raw.headers.host ?? '') ?? []
@@ -15,9 +15,10 @@ export function hostProblem(raw: IncomingMessage, told: ReadonlySet<string>): st
   return 'the header Host names another server; use an address of this one, or tell it that name with --public-url'
 }
 
-/** The name or address of a URL, as hostProblem compares it. */
-export function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
+/** What the settings tell. */
+export function hostsOf({ host, public_url }: { host: string; public_url: string | undefined }): ReadonlySet<string> {
+  const names = public_url === undefined ? [host] : [host, new URL(public_url).hostname]
+  return new Set(names.map((name) => name.toLowerCase().replace(/^\[(.*)\]$/, '$1')))
 }
 
 /** Node keeps the first one only. */

@@ -50,7 +50,7 @@ type Parts = {
   rate_limits: RateLimits | undefined
   recordOutcome: RecordOutcome
   /** Names and addresses that requests may be meant for, beside those of loopback and the one that was reached. */
-  hosts: readonly string[]
+  hosts: ReadonlySet<string>
   /** Addresses and networks whose X-Forwarded-For is believed. */
   trusted_proxies: readonly string[]
   /** Why the server cannot serve right now; undefined when it can. */
@@ -101,7 +101,7 @@ export function newHttp(parts: Parts): FastifyInstance {
     return sendFault(reply, fault)
   })
 
-  addHooks(app, admission, new Set(parts.hosts.map((host) => host.toLowerCase())))
+  addHooks(app, admission, parts.hosts)
   tellAnswers(app, parts)
   serveEndpoints(app, parts, admission)
   serveHealth(app, parts)

@@ -11,7 +11,7 @@ import { newChecks } from './checks.ts'
 import { type Config, shutdown_grace_seconds } from './config.ts'
 import type { Db } from './db.ts'
 import { newHttp } from './http.ts'
-import { hostOf } from './http-host.ts'
+import { hostsOf } from './http-host.ts'
 import { newCallers, type Verifier } from './identity/callers.ts'
 import { identityHandlers } from './identity/routes.ts'
 import { tokenHandlers } from './identity/token-routes.ts'
@@ -37,6 +37,7 @@ import type { ServiceContext } from './service/context.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
 import { serviceLogHandlers } from './service-log/routes.ts'
+import { openMetricsToken, openSecret } from './secret.ts'
 import { newSettled } from './settled.ts'
 import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
@@ -102,6 +103,7 @@ export async function stopEverything(config: Config, log: Log = newLog(config.lo
 
 async function start(config: Config, options: StartOptions, log: Log, opened: AsyncDisposableStack): Promise<Server> {
   const installation = await openInstallation(config.data_dir)
+  const secret = await openSecret(config.data_dir)
 
   const store = await openStore(config, installation, log)
   opened.defer(() => within(shutdown_grace_seconds, store.close(), log, 'the metadata store is still busy'))
@@ -117,7 +119,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
-  const context = { db, log, providers, sampler, settled: newSettled(db), snapshot_policy: config.snapshots }
+  const context = { db, log, providers, sampler, secret, settled: newSettled(db), snapshot_policy: config.snapshots }
   const reconcile = {
     service: newServiceReconcile(context),
     'replica set': newReplicaSetReconcile(context),
@@ -135,7 +137,6 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     options,
     log,
     opened,
-    db,
     installation,
     context,
     sampler,
@@ -184,7 +185,6 @@ type Parts = {
   options: StartOptions
   log: Log
   opened: AsyncDisposableStack
-  db: Db
   installation: Installation
   context: ServiceContext
   sampler: Sampler
@@ -194,8 +194,10 @@ type Parts = {
 
 /** From here on requests are answered. */
 async function serve(parts: Parts): Promise<{ url: string; public_url: string }> {
-  const { config, options, log, opened, db, installation, context, sampler, telemetry, ca_pem } = parts
-  const oauth = await openOauth({ config, db, log, installation })
+  const { config, options, log, opened, installation, context, sampler, telemetry, ca_pem } = parts
+  const { db } = context
+  const { installation_id, data_dir } = installation
+  const oauth = openOauth({ config, db, log, installation_id, secret: context.secret })
   opened.defer(async () => oauth.close())
   const callers = newCallers(db, [newTokenVerifier(db), oauth.verifier, ...(options.verifiers ?? [])])
   const http = newHttp({
@@ -218,7 +220,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
     callers,
     rate_limits: newRateLimits(config.rate_limit),
     recordOutcome: newAuditRecord(db, log),
-    hosts: [config.host, ...(config.public_url === undefined ? [] : [hostOf(config.public_url)])],
+    hosts: hostsOf(config),
     trusted_proxies: config.trusted_proxies,
     ready: () => reasonNotReady(db),
     ca_pem,
@@ -226,7 +228,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
     log,
     version,
   })
-  serveMetrics(http, config.metrics_token, () => telemetry.text({ sql: db, sampler, version }))
+  serveMetrics(http, await openMetricsToken(data_dir), () => telemetry.text({ sql: db, sampler, version }))
   opened.defer(() => closeHttp(http, log))
   oauth.serve(http, () => callers.forget())
   const url = await listen(http, config)

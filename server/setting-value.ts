@@ -143,10 +143,3 @@ export function parseLogRetention(text: string): { days: number; mb: number } {
   if (days >= 1 && mb >= 10) return { days, mb }
   throw new Error(`must be days and at least 10 megabytes such as 7d,1024MB, not ${JSON.stringify(text)}`)
 }
-
-export function parseToken(text: string): string | undefined {
-  if (text === '') return undefined
-  // A secret, so the problem does not repeat it.
-  if (/^[\x21-\x7e]{16,256}$/.test(text)) return text
-  throw new Error('must be 16 to 256 visible ASCII characters')
-}

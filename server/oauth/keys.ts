@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import type { Db, Sql } from '../db.ts'
 import { newId } from '../id.ts'
 import { newRateLimit } from '../rate-limit.ts'
-import type { Secret } from './secret.ts'
+import type { Secret } from '../secret.ts'
 
 export const signing_alg = 'ES256'
 

@@ -9,9 +9,9 @@ import type { Db } from '../db.ts'
 import { declaresTooMuch, endAfterAnswer } from '../http-body.ts'
 import { faultOf, sendFault, tooLarge } from '../http-errors.ts'
 import type { Verifier } from '../identity/callers.ts'
-import type { Installation } from '../installation.ts'
 import type { Log } from '../log.ts'
 import { addressKey, newRateLimit } from '../rate-limit.ts'
+import type { Secret } from '../secret.ts'
 import { newExternalLogin } from './external-login.ts'
 import { serveExternalLogin } from './external-routes.ts'
 import { readForms } from './form.ts'
@@ -25,7 +25,6 @@ import { newPasswords } from './password.ts'
 import { servePasswords } from './password-routes.ts'
 import { newProviders } from './provider.ts'
 import { sweepRecords } from './records.ts'
-import { openSecret } from './secret.ts'
 import { newThrottle } from './throttle.ts'
 import { newJwtVerifier } from './verifier.ts'
 
@@ -41,16 +40,15 @@ export type Oauth = {
   close(): void
 }
 
-type Place = { config: Config; db: Db; log: Log; installation: Installation }
+type Place = { config: Config; db: Db; log: Log; installation_id: string; secret: Secret }
 
-export async function openOauth({ config, db, log, installation }: Place): Promise<Oauth> {
-  const { installation_id, data_dir } = installation
+export function openOauth({ config, db, log, installation_id, secret }: Place): Oauth {
   let public_url = config.public_url
   const origin = () => {
     assert(public_url !== undefined, 'nobody can ask before the server listens')
     return public_url
   }
-  const keys = newKeys({ db, installation_id, secret: await openSecret(data_dir) })
+  const keys = newKeys({ db, installation_id, secret })
   const sweep = () => sweepRecords(db).catch((error: unknown) => log.warn({ err: error }, 'sweeping logins failed'))
   const sweeping = setInterval(() => void sweep(), sweep_ms).unref()
   return {

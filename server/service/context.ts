@@ -3,6 +3,7 @@ import type { Provider } from '#providers/provider.ts'
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
 import type { Sampler } from '../metric/sampler.ts'
+import type { Secret } from '../secret.ts'
 import type { Settled } from '../settled.ts'
 import type { SnapshotPolicy } from '../snapshot/rules.ts'
 
@@ -12,6 +13,7 @@ export type ServiceContext = {
   /** Region code → provider; the first one is the default region. */
   providers: ReadonlyMap<string, Provider>
   sampler: Pick<Sampler, 'latest'>
+  secret: Secret
   settled: Settled
   snapshot_policy: SnapshotPolicy
 }

@@ -1,5 +1,6 @@
 // Repeated creations. A request with an Idempotency-Key makes one service, however often and however concurrently it is
-// sent. Only a hash of the key is stored: with the salt beside it the key itself yields the same password again.
+// sent. Only a hash of the key is stored: with the salt beside it and the installation's secret the key itself yields the
+// same password again.
 import { createHash } from 'node:crypto'
 import { Fault } from '#contract/fault.ts'
 import type { Sql } from '../db.ts'

@@ -1,7 +1,8 @@
 // Makes a service: what create and fork have in common. One row at a free endpoint, its first snapshot, its event and its
 // nudge in one transaction; once, however often a request with an Idempotency-Key is repeated. The answer is the only
 // place where the password ever appears.
-import { createHash, randomBytes } from 'node:crypto'
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { Fault } from '#contract/fault.ts'
 import type { Service } from '#contract/service.ts'
 import type { Provider } from '#providers/provider.ts'
@@ -13,7 +14,7 @@ import { nudge } from '../work.ts'
 import type { ServiceContext } from './context.ts'
 import { insertEvent } from './events.ts'
 import { findRepeat, insertIdempotencyKey } from './idempotency.ts'
-import { newPassword, newVerifier, passwordOf } from './password.ts'
+import { newPassword, newPasswordSalt, newVerifier, passwordOf } from './password.ts'
 import { services_per_project_max, serviceView } from './rules.ts'
 import { countServices, insertService, type NewService, type ServiceRow, type Source } from './store.ts'
 
@@ -34,11 +35,12 @@ export type Making = {
   sourceOf?: (tx: Sql) => Promise<Source>
 }
 
-export async function makeService({ db }: ServiceContext, making: Making): Promise<Service> {
+export async function makeService({ db, secret }: ServiceContext, making: Making): Promise<Service> {
   const { project_id, idempotency_key } = making
   const service_id = newId()
-  const salt = randomBytes(16)
-  const password = idempotency_key === undefined ? newPassword() : passwordOf(idempotency_key, salt)
+  const salt = newPasswordSalt(secret)
+  const password = idempotency_key === undefined ? newPassword() : passwordOf(secret, idempotency_key, salt)
+  assert(password !== undefined, 'this secret made the salt')
   // Computed by another thread, while the store is busy with the rest.
   const identity = { service_id, password_verifier: newVerifier(password) }
   if (idempotency_key === undefined) {
@@ -52,8 +54,18 @@ export async function makeService({ db }: ServiceContext, making: Making): Promi
   if (row !== undefined) return viewOf(making, row, password)
   const repeat = await findRepeat(db, repeatable)
   if (repeat === undefined) throw new Fault('CONFLICT', 'this Idempotency-Key expired just now; choose a new key')
-  return viewOf(making, repeat.row, passwordOf(idempotency_key, repeat.salt))
+  const repeated = passwordOf(secret, idempotency_key, repeat.salt)
+  if (repeated === undefined) throw answeredElsewhere()
+  return viewOf(making, repeat.row, repeated)
 }
+
+/** Another installation of the same store, or this one with another secret.key. */
+const answeredElsewhere = (): Fault =>
+  new Fault(
+    'UNAVAILABLE',
+    'only the server that answered this Idempotency-Key first can repeat its answer; send the request again, or choose a new key',
+    { retry_after_seconds: 1 },
+  )
 
 function viewOf({ provider }: Making, row: ServiceRow, initial_password: string): Service {
   return { ...serviceView(row, { now: new Date(), volume_type: provider.volume_type }), initial_password }

@@ -1,7 +1,8 @@
 // Verifiers against the published SCRAM test vector's arithmetic, and the rules of passwords.
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { newPassword, newVerifier, passwordOf, passwordProblem } from './password.ts'
+import { newSecret } from '../secret.ts'
+import { newPassword, newPasswordSalt, newVerifier, passwordOf, passwordProblem } from './password.ts'
 
 test('a verifier proves its password and no other', async () => {
   const verifier = await newVerifier('correct horse')
@@ -29,11 +30,20 @@ test('a generated password has 32 URL-safe characters', () => {
 })
 
 test('a key and a salt give the same password again, another salt another one', () => {
-  const salt = Buffer.alloc(16, 1)
-  expect(passwordOf('key', salt)).toBe(passwordOf('key', salt))
-  expect(passwordOf('key', salt)).toMatch(/^[A-Za-z0-9_-]{32}$/)
-  expect(passwordOf('key', salt)).not.toBe(passwordOf('key', Buffer.alloc(16, 2)))
-  expect(passwordOf('key', salt)).not.toBe(passwordOf('other', salt))
+  const secret = newSecret(Buffer.alloc(32, 1))
+  const salt = newPasswordSalt(secret)
+  const password = passwordOf(secret, 'key', salt)
+  expect(password).toMatch(/^[A-Za-z0-9_-]{32}$/)
+  expect(passwordOf(secret, 'key', salt)).toBe(password)
+  expect(passwordOf(secret, 'key', newPasswordSalt(secret))).not.toBe(password)
+  expect(passwordOf(secret, 'other', salt)).not.toBe(password)
+})
+
+test('a salt of another secret, or of none, gives no password', () => {
+  const secret = newSecret(Buffer.alloc(32, 1))
+  expect(passwordOf(secret, 'key', newPasswordSalt(newSecret(Buffer.alloc(32, 2))))).toBeUndefined()
+  expect(passwordOf(secret, 'key', Buffer.alloc(16, 1))).toBeUndefined()
+  expect(passwordOf(secret, 'key', Buffer.of())).toBeUndefined()
 })
 
 test.each([

@@ -1,7 +1,8 @@
 // Passwords: generated, or checked, and turned into the SCRAM-SHA-256 verifier that PostgreSQL stores. The verifier is
 // the only thing that leaves this file for the store; a password itself is in an answer once, or nowhere.
-import { createHash, createHmac, hkdfSync, pbkdf2, randomBytes } from 'node:crypto'
+import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Secret } from '../secret.ts'
 
 const scram_iterations = 4096
 const salt_bytes = 16
@@ -11,11 +12,24 @@ export function newPassword(): string {
   return randomBytes(password_bytes).toString('base64url')
 }
 
-/** The same key and salt give the same password: a repeated request can be answered without keeping the password. */
-export function passwordOf(idempotency_key: string, salt: Buffer): string {
-  return Buffer.from(hkdfSync('sha256', idempotency_key, salt, 'howdah initial password', password_bytes)).toString(
-    'base64url',
-  )
+/** For passwordOf. Its second half tells the secret that made it from others. */
+export function newPasswordSalt(secret: Secret): Buffer {
+  const random = randomBytes(salt_bytes)
+  return Buffer.concat([random, markOf(secret, random)])
+}
+
+/**
+ * The same key and salt give the same password: a repeated request can be answered without keeping the password. Only with
+ * the installation's secret: a key is often easy to guess, and the salt stands in the store. Undefined for the salt of
+ * another secret.
+ */
+export function passwordOf(secret: Secret, idempotency_key: string, salt: Buffer): string | undefined {
+  if (!salt.subarray(salt_bytes).equals(markOf(secret, salt.subarray(0, salt_bytes)))) return undefined
+  return secret.derive(salt, `initial password ${idempotency_key}`, password_bytes).toString('base64url')
+}
+
+function markOf(secret: Secret, random: Buffer): Buffer {
+  return secret.derive(random, 'salt of initial passwords', salt_bytes)
 }
 
 export async function newVerifier(password: string): Promise<string> {

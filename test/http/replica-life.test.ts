@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { ask } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { scrape } from '#test/metrics-scrape.ts'
 import { objectionsTo, promtool_is_missing } from '#test/promtool.ts'
 import { orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
@@ -96,7 +97,7 @@ test('how far its replicas and sets are behind is a metric of the service, and o
   const whose = `service_id="${service.service_id}",project_id="${howdah.project_id}"`
   const of_set = `${whose},role="replica_set",replica_set_id="${set.id}"`
   const text = await until(async () => {
-    const answer = await (await fetch(`${howdah.server.url}/metrics`)).text()
+    const answer = (await scrape(howdah)).text
     return answer.includes(`howdah_replica_lag_bytes{${of_set},node="1"} `) && answer
   })
   expect(text).toContain(`howdah_service_replication_lag_bytes{${whose},role="replica"} `)

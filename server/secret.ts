@@ -1,6 +1,7 @@
-// The installation's own secret: a file in the data directory that only the server's user can read. It encrypts what
-// must not be readable in the metadata store or in a backup of it. Lost, it costs nothing but a new signing key.
-import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from 'node:crypto'
+// The installation's own secrets: files in the data directory that only the server's user can read. secret.key encrypts
+// what must not be readable in the metadata store or in a backup of it, and derives what must not follow from it. Lost, it
+// costs a new signing key, and the answers to creations with an Idempotency-Key cannot be repeated.
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { link, readFile, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -9,15 +10,25 @@ export type Secret = {
   seal(text: string, label: string): Buffer
   /** Undefined for what was sealed by another secret or for another label. */
   open(sealed: Buffer, label: string): string | undefined
+  /** The same bytes for the same salt and label, and for nobody without the secret. */
+  derive(salt: Buffer, label: string, bytes: number): Buffer
 }
 
 const key_bytes = 32
 const iv_bytes = 12
 const tag_bytes = 16
 const cipher_name = 'aes-256-gcm'
+const token_form = /^[\x21-\x7e]{16,256}$/
+const remove_it = 'remove it, and the server makes another one'
 
 export async function openSecret(data_dir: string): Promise<Secret> {
-  const key = await ensureKey(join(data_dir, 'secret.key'))
+  const file = join(data_dir, 'secret.key')
+  const key = Buffer.from(await ensureSecretFile(file), 'base64url')
+  if (key.length !== key_bytes) throw new Error(`${file} does not hold a key; ${remove_it}`)
+  return newSecret(key)
+}
+
+export function newSecret(key: Buffer): Secret {
   return {
     seal: (text, label) => {
       const iv = randomBytes(iv_bytes)
@@ -36,17 +47,23 @@ export async function openSecret(data_dir: string): Promise<Secret> {
         return undefined
       }
     },
+    derive: (salt, label, bytes) => Buffer.from(hkdfSync('sha256', key, salt, label, bytes)),
   }
 }
 
-async function ensureKey(file: string): Promise<Buffer> {
+/** What Prometheus sends to read /metrics. */
+export async function openMetricsToken(data_dir: string): Promise<string> {
+  const file = join(data_dir, 'metrics-token')
+  const token = await ensureSecretFile(file)
+  if (!token_form.test(token)) throw new Error(`${file} must hold 16 to 256 visible ASCII characters; ${remove_it}`)
+  return token
+}
+
+/** Made once and found again for ever; servers that start at once all read the same one. */
+async function ensureSecretFile(file: string): Promise<string> {
   for (;;) {
     const text = await readFile(file, 'utf8').catch(unlessCode('ENOENT'))
-    if (text !== undefined) {
-      const key = Buffer.from(text.trim(), 'base64url')
-      if (key.length === key_bytes) return key
-      throw new Error(`${file} does not hold a key; remove it, and the server makes another one`)
-    }
+    if (text !== undefined) return text.trim()
     // link, not rename: the first one wins and the others read what it wrote.
     const aside = `${file}.${randomUUID()}`
     await writeFile(aside, `${randomBytes(key_bytes).toString('base64url')}\n`, { mode: 0o600, flush: true })
