@@ -19,6 +19,7 @@ const control_characters = /[\u0000-\u001f\u007f-\u009f]/u // oxlint-disable-lin
 /** Why this cannot be the name of something; undefined when it can. */
 export function nameProblem(name: string): string | undefined {
   const characters = Array.from(name.trim()).length
+  if (!name.isWellFormed()) return 'must be well-formed Unicode'
   if (control_characters.test(name)) return 'must not contain control characters'
   if (characters >= 1 && characters <= name_characters_max) return undefined
   return `must be 1 to ${name_characters_max} characters long after trimming`

@@ -10,6 +10,7 @@ import { objectOf, plainSchema } from '#contract/openapi.ts'
 import { invalidRequest, nameProblem, problemsOf } from '#contract/problem.ts'
 import type { Check } from './handler.ts'
 import { lazily } from './lazily.ts'
+import { queryProblems, textProblems } from './text.ts'
 
 const idempotency_key_form = /^[\x21-\x7e]{1,255}$/
 const wait_form = /(?:^|[,;])\s*wait\s*=\s*"?(\d+)"?\s*(?:$|[,;])/i
@@ -19,14 +20,17 @@ export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undef
   const query_check = endpoint.query && newCheck(endpoint.query, query_validator)
   return async (request: FastifyRequest) => {
     const idempotency_key = endpoint.idempotent ? request.headers['idempotency-key'] : undefined
-    const problems: string[] = []
+    let problems: string[] = []
     if (idempotency_key !== undefined && !idempotency_key_form.test(String(idempotency_key))) {
       problems.push('the header Idempotency-Key: must be 1 to 255 visible ASCII characters')
     }
+    const malformed = malformedText(endpoint, request)
     if (query_check !== undefined) problems.push(...query_check(request.query, 'query'))
     if (body_check !== undefined && request.body === undefined && !endpoint.body_optional)
       problems.push('/: a JSON body is required')
     else if (body_check !== undefined) problems.push(...body_check(request.body === undefined ? {} : request.body, ''))
+    const paths = new Set(malformed.map(pathOf))
+    problems = [...malformed, ...problems.filter((problem) => !paths.has(pathOf(problem)))]
     if (problems.length > 0)
       throw invalidRequest([...problems, ...(await moreProblems(endpoint, check, request, problems))])
     return {
@@ -41,6 +45,15 @@ export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undef
     }
   }
 }
+
+/** What is no text is nothing else either: no schema has anything to add to it. */
+function malformedText(endpoint: Endpoint, request: FastifyRequest): string[] {
+  const in_query = Object.keys(objectOf(endpoint.query).properties ?? {})
+  const in_body = endpoint.body === undefined ? {} : declaredOf(endpoint.body, request.body)
+  return [...queryProblems(request.raw.url ?? '', in_query), ...textProblems(in_body)]
+}
+
+const pathOf = (problem: string) => problem.split(':')[0]
 
 /** A preference is no demand: what is not understood is not there, and what is too much is as much as there is. */
 function waitOf(prefer: string | string[] | undefined): number {

@@ -143,7 +143,9 @@ async function withUserInfo(metadata: Metadata, payload: JWTPayload, access_toke
 
 function readClaims(payload: JWTPayload): Claims {
   const subject = payload.sub ?? ''
-  if (!/^[^\p{Cc}]{1,255}$/u.test(subject)) throw new IssuerError('its ID token has no usable subject')
+  // Half characters would be stored as one and the same: two subjects would become one user.
+  if (!/^[^\p{Cc}]{1,255}$/u.test(subject) || !subject.isWellFormed())
+    throw new IssuerError('its ID token has no usable subject')
   const email = payload['email']
   const name = payload['name'] ?? payload['preferred_username'] ?? email
   const groups = Array.isArray(payload['groups']) ? payload['groups'] : []

@@ -44,7 +44,7 @@ const higher = (one: Role | undefined, other: Role): Role => (one && lowerRole(o
 async function linkIdentity(tx: Sql, issuer: string, claims: Claims): Promise<number> {
   const { email, subject } = claims
   // An unverified one could be anybody's, and invitations go by e-mail.
-  if (!claims.email_verified || !email_form.test(email)) {
+  if (!claims.email_verified || !email_form.test(email) || !email.isWellFormed()) {
     throw new Fault(
       'FORBIDDEN',
       'The issuer does not vouch for your e-mail address. Verify it there, then log in again.',

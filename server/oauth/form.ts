@@ -2,10 +2,12 @@
 // of it in the form must fit together: another site can make a browser send a form, but not read the cookie; and
 // browsers that say where a request comes from are believed when it is from elsewhere.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isAscii } from 'node:buffer'
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
 import { readBytes } from '../http-body.ts'
+import { malformedNames } from '../text.ts'
 import { cookieValues } from './cookie.ts'
 
 export type Form = ReadonlyMap<string, string>
@@ -22,9 +24,12 @@ export function readForms(scope: FastifyInstance): void {
       throw new Fault('UNSUPPORTED_MEDIA_TYPE', 'Send this page’s own form.')
     }
     const bytes = await readBytes(payload)
+    const text = bytes.toString('latin1')
+    const [malformed] = isAscii(bytes) ? malformedNames(text) : ['']
+    if (malformed !== undefined) throw notText(malformed)
     // A field that comes twice counts once: the first.
     const form = new Map<string, string>()
-    for (const [name, value] of new URLSearchParams(bytes.toString('utf8'))) if (!form.has(name)) form.set(name, value)
+    for (const [name, value] of new URLSearchParams(text)) if (!form.has(name)) form.set(name, value)
     return form
   })
 }
@@ -55,6 +60,9 @@ export function csrfFor(request: FastifyRequest, reply: FastifyReply, origin: st
 
 export const notOurForm = (): Fault =>
   new Fault('FORBIDDEN', 'This form has expired or does not come from this site. Go back, reload the page, try again.')
+
+const notText = (name: string): Fault =>
+  new Fault('INVALID_REQUEST', `What was typed${name === '' ? '' : ` as ${name}`} is not well-formed Unicode.`)
 
 function tokenOf(cookie: string, purpose: string): string {
   return hash('sha256', `${cookie} ${purpose}`, 'base64url')
