@@ -51,6 +51,11 @@ test('every tag in use is declared', () => {
   expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(declared))
 })
 
+test.each(['deleteSnapshot', 'updatePassword', 'createReplicaSet'])('%s can meet a conflict, and says so', (name) => {
+  const operation = operations.find((one) => one.operation.operationId === name)?.operation
+  expect(operation?.responses).toHaveProperty('409')
+})
+
 describe.each(operations)('$method $path', ({ path, method, operation }) => {
   test('declares its path parameters, and each parameter once', () => {
     const in_path = operation.parameters.filter((parameter) => parameter.in === 'path')

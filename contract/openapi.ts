@@ -47,9 +47,8 @@ export function faultsOf(endpoint: Endpoint): FaultCode[] {
   const has_path_ids = endpoint.path.includes('{')
   const needs_role = !['public', 'caller', 'viewer'].includes(endpoint.access)
   const possible: Record<FaultCode, boolean> = {
-    // What stands in the place of a service may be a replica set, which is read as one but is none.
-    INVALID_REQUEST:
-      endpoint.body !== undefined || endpoint.query !== undefined || endpoint.path.includes('{service_id}'),
+    // Also where nothing is sent: the Host may be wrong.
+    INVALID_REQUEST: true,
     WRONG_STATE: endpoint.accepts !== undefined,
     UNAUTHORIZED: endpoint.access !== 'public',
     FORBIDDEN: needs_role,
@@ -57,7 +56,7 @@ export function faultsOf(endpoint: Endpoint): FaultCode[] {
     NOT_FOUND: has_path_ids,
     METHOD_NOT_ALLOWED: false,
     CONFLICT: endpoint.idempotent === true,
-    PAYLOAD_TOO_LARGE: endpoint.method !== 'GET',
+    PAYLOAD_TOO_LARGE: true,
     UNSUPPORTED_MEDIA_TYPE: endpoint.body !== undefined,
     RATE_LIMITED: true,
     INTERNAL: true,

@@ -61,7 +61,7 @@ export const replica_set_endpoints = {
     access: 'developer',
     accepts: accepted_statuses.replica_set,
     body: CreateReplicaSetInput,
-    faults: ['QUOTA_EXCEEDED'],
+    faults: ['CONFLICT', 'QUOTA_EXCEEDED'],
     success: 202,
     output: ReadReplicaSet,
   }),

@@ -218,6 +218,7 @@ export const service_endpoints = {
         description: '8 to 256 characters, without control characters.',
       }),
     }),
+    faults: ['CONFLICT'],
     success: 204,
   }),
   setEnvironment: endpoint({

@@ -83,6 +83,7 @@ export const snapshot_endpoints = {
     description: 'The last complete one stays: forks and recovery stand on it.',
     tag,
     access: 'developer',
+    faults: ['CONFLICT'],
     success: 202,
   }),
   getRestorable: endpoint({

@@ -6,6 +6,7 @@ import { base_path } from '#contract/api.ts'
 import { newLog } from '#server/log.ts'
 import { startServer } from '#server/main.ts'
 import { newTestConfig, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
 import { connectRaw, sendRaw } from './raw-http.ts'
 
 let installation: TestInstallation
@@ -156,6 +157,21 @@ describe('a body that is declared larger than any may be', () => {
     expect((await answer()).status).toBe(413)
     await closed()
   })
+})
+
+test('the refusal to delete the last snapshot is one that the OpenAPI document names', async () => {
+  const { service_id } = await installation.createService({ cpu_millis: 'shared' })
+  const snapshots = `${installation.services}/${service_id}/snapshots`
+  const snapshot = await until(async () => {
+    const { body } = await installation.call<{ id: string; status: string }[]>('GET', snapshots)
+    return body.find(({ status }) => status === 'complete')
+  })
+  const { status } = await installation.call('DELETE', `${snapshots}/${snapshot.id}`)
+  expect(status).toBe(409)
+  type Document = { paths: Record<string, { delete?: { responses: object } }> }
+  const { body } = await installation.call<Document>('GET', '/openapi.json')
+  const path = '/projects/{project_id}/services/{service_id}/snapshots/{snapshot_id}'
+  expect(body.paths[path]?.delete?.responses).toHaveProperty(String(status))
 })
 
 describe('a method that there is not', () => {
