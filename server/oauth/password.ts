@@ -4,6 +4,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Fault } from '#contract/fault.ts'
+import { newGate } from '../gate.ts'
 
 /** OWASP's choice for argon2id. */
 const memory_kib = 19_456
@@ -24,7 +25,7 @@ export type Passwords = {
 
 /** own_costs: of what is made from now on; what there is knows its own. */
 export function newPasswords(own_costs: Costs = { memory_kib, passes }): Passwords {
-  const enter = newGate()
+  const enter = newGate({ at_once_max, waiting_max, refusal: busy })
   const compute = (password: string, salt: Buffer, costs: Costs): Promise<Buffer> =>
     enter(() =>
       promisify(argon2)('argon2id', {
@@ -79,25 +80,6 @@ function parseVerifier(verifier: string): Verifier | undefined {
 }
 
 const encode = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '')
-
-function newGate() {
-  let inside = 0
-  const waiting: (() => void)[] = []
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (inside >= at_once_max) {
-      if (waiting.length >= waiting_max) throw busy()
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else inside += 1
-    try {
-      return await work()
-    } finally {
-      // Whoever waits takes this place; nobody else can get in between.
-      const next = waiting.shift()
-      if (next === undefined) inside -= 1
-      else next()
-    }
-  }
-}
 
 const busy = (): Fault =>
   new Fault('UNAVAILABLE', 'too many people are logging in right now; try again in a moment', {

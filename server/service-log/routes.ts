@@ -1,13 +1,25 @@
 // Reads the log of a service: finds out whose it is, asks its region's provider, and answers in the mode asked for.
+// Reads that look through much of a log are bounded for each project: its searches wait for each other, not for others.
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
-import type { LogRefusal } from '#providers/provider.ts'
+import type { LogQuery, LogRefusal } from '#providers/provider.ts'
+import { newGates } from '../gate.ts'
 import type { Handlers } from '../handler.ts'
 import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { parseLogRequest } from './rules.ts'
 
+const scan_limits = {
+  at_once_max: 2,
+  waiting_max: 16,
+  refusal: () =>
+    new Fault('RATE_LIMITED', 'too many searches through logs of this project at once; wait for their answers first', {
+      retry_after_seconds: 2,
+    }),
+}
+
 export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Handlers, 'getServiceLogs'> {
+  const scan = newGates(scan_limits)
   return {
     getServiceLogs: async ({ params, query: request }) => {
       const service = await getService(db, params)
@@ -18,7 +30,8 @@ export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Hand
       if (provider === undefined) {
         throw new Fault('UNAVAILABLE', `the region ${service.region_code} cannot be reached from this server`)
       }
-      const page = await provider.logs(service.service_id, query)
+      const read = () => provider.logs(service.service_id, query)
+      const page = scansLog(query) ? await scan(service.project_id, read) : await read()
       if ('refused' in page) throw invalidRequest([problemOf(page)])
       const logs = page.entries.map(({ message }) => message)
       if (!by_cursor) return { logs }
@@ -26,6 +39,11 @@ export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Hand
       return { logs, entries: [...page.entries], ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
     },
   }
+}
+
+/** Not one that needs only the entries it answers. */
+function scansLog({ search, severities, skip }: LogQuery): boolean {
+  return search.length > 0 || severities.length > 0 || skip > 0
 }
 
 function problemOf({ refused }: LogRefusal): string {
