@@ -4,9 +4,10 @@
 // 1. A failure is a warning: features answer for themselves, and `howdah doctor` says what is missing.
 // 2. What the distribution starts with them is stopped and does not start at boot, also when we are killed in between.
 // 3. Nobody but root is asked for anything or gets anything installed.
+// 4. Root runs the system's own programs: the PATH of the caller that starts the server is not searched.
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 
 const programs = [
   { program: 'pgbouncer', debian_package: 'pgbouncer', daemon: 'pgbouncer' },
@@ -14,6 +15,8 @@ const programs = [
   { program: 'ip', debian_package: 'iproute2' },
   { program: 'mkfs.xfs', debian_package: 'xfsprogs', for_tests: true },
 ]
+/** Debian puts servers where ordinary users do not search. */
+const system_folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
 /** For what goes over the network; unpacking is never cut short. */
 const download_timeout_ms = 180_000
 
@@ -55,7 +58,7 @@ function download(packages) {
 
 function aptGet(command, timeout) {
   const patience = ['-o', 'DPkg::Lock::Timeout=60', '-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20']
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const env = { ...process.env, PATH: system_folders.join(':'), DEBIAN_FRONTEND: 'noninteractive' }
   execFileSync('apt-get', ['-qq', ...patience, ...command], { stdio: 'ignore', env, timeout })
 }
 
@@ -74,16 +77,14 @@ function finish(packages, marker) {
 /** What was not installed has nothing to stop. */
 function run(program, args) {
   try {
-    execFileSync(program, args, { stdio: 'ignore', timeout: 60_000 })
+    execFileSync(program, args, { stdio: 'ignore', env: { PATH: system_folders.join(':') }, timeout: 60_000 })
   } catch {
     // Told by nobody, missed by nobody: the daemon is not there, or this host manages daemons in another way.
   }
 }
 
-/** Debian puts servers where ordinary users do not search. */
 function isThere(program) {
-  const searched = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/bin', '/usr/local/sbin', '/sbin']
-  return searched.filter(Boolean).some((directory) => {
+  return system_folders.some((directory) => {
     try {
       accessSync(join(directory, program), constants.X_OK)
       return true

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { resolve } from 'node:path'
+import { findProgram } from '#providers/local/program.ts'
 import { namespaceAt } from '#providers/local/vpc/namespace.ts'
 import { openInstallation } from '#server/installation.ts'
 import { number_form } from '#server/path-id.ts'
@@ -42,7 +43,7 @@ export const vpcExec: Command = {
   details:
     'The program has the network of the VPC and everything else as usual; its exit code is passed on. Only for the\n' +
     'user who runs the server.\n' +
-    'Example: howdah vpc exec 1000 -- psql "host=10.20.0.2 user=tsdbadmin dbname=tsdb sslmode=require"',
+    'Example: howdah vpc exec 1000 -- psql "host=10.64.0.2 user=tsdbadmin dbname=tsdb sslmode=require"',
   run: async ({ config, need, rest }) => {
     const vpc_id = need('vpc_id')
     if (!number_form.test(vpc_id)) throw new UsageError(`a VPC’s id is a number, and ${JSON.stringify(vpc_id)} is none`)
@@ -67,7 +68,7 @@ export const vpcExec: Command = {
 async function runInside([program = '', ...args]: readonly string[]): Promise<number> {
   // Howdah's own cache of compiled code is nothing for other programs.
   const { NODE_COMPILE_CACHE: _, ...env } = process.env
-  const child = spawn(program, args, { stdio: 'inherit', env })
+  const child = spawn((await findProgram(program)) ?? program, args, { stdio: 'inherit', env })
   // The terminal sends its signals to the program as well, and the program decides what they mean.
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void child.kill(signal))

@@ -6,6 +6,7 @@ import { open, readdir } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Effect } from './effect.ts'
 import { errorCode, readIfThere } from './look.ts'
+import { system_env } from './program.ts'
 
 const look_every_ms = 3
 
@@ -19,7 +20,7 @@ export async function spawnDaemon(
   try {
     return spawn(program, args, {
       cwd: '/',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+      env: system_env,
       detached: true,
       stdio: ['ignore', file.fd, file.fd],
       ...(uid === undefined ? {} : { uid }),

@@ -1,13 +1,19 @@
 // Programs of the operating system that some features need, found by looking at each use: whoever installs one need not
-// start the server anew.
+// start the server anew. What root runs lies where only root can put it: the PATH of the caller that started the server
+// names no program for root. An ordinary user runs its own programs as itself, so its PATH counts.
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 
-/** Debian puts servers into /usr/sbin, which ordinary users do not search. */
+/** Debian puts servers into sbin, which ordinary users do not search; what an administrator built is below /usr/local. */
+const system_folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
+
+/** The environment of every program of the system that is run by its name alone. */
+export const system_env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+
 export async function findProgram(program: string): Promise<string | undefined> {
-  const searched = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/bin']
-  for (const directory of searched.filter(Boolean)) {
+  const own = process.getuid?.() === 0 ? [] : (process.env.PATH ?? '').split(delimiter)
+  for (const directory of [...own, ...system_folders].filter(Boolean)) {
     const path = join(directory, program)
     const found = await access(path, constants.X_OK).then(
       () => true,

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { errorCode } from './look.ts'
+import { system_env } from './program.ts'
 import { inLanes } from './together.ts'
 
 /** Small things are done at once, without other threads: so long, until everybody else has a turn. */
@@ -24,7 +25,7 @@ export async function chownTree(path: string, owner: { uid: number; gid: number 
 /** Makes a freshly written tree durable: one flush of its file system, which beats an fsync of each of a thousand files. */
 export async function syncTree(path: string): Promise<void> {
   try {
-    await promisify(execFile)('sync', ['-f', path], { env: { PATH: process.env.PATH ?? '/usr/bin:/bin' } })
+    await promisify(execFile)('sync', ['-f', path], { env: system_env })
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
     const { directories, files } = await listTree(path)

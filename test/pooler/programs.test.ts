@@ -1,7 +1,8 @@
 // A host that lacks PgBouncer and HAProxy: what is said, and what the first start as root does about it. The programs are hidden
-// in a mount namespace of the test's own, where apt-get and the like are scripts that write down how they were called.
+// in a mount namespace of the test's own, where apt-get and the like are scripts that write down how they were called. They lie
+// where the system's own lie, because root runs no others.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -10,9 +11,11 @@ import { repository } from '#test/e2e/howdah.ts'
 const can_hide = spawnSync('unshare', ['-m', 'true']).status === 0
 
 let folder = ''
+let faked: string[] = []
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'howdah-test-programs-'))
+  faked = []
 })
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
@@ -90,23 +93,20 @@ function runHidden(script: string) {
   const hide = ['pgbouncer', 'haproxy'].map(
     (name) => `! test -e /usr/sbin/${name} || mount --bind /dev/null /usr/sbin/${name}`,
   )
-  const words = [
-    '-m',
-    'sh',
-    '-ec',
-    [...hide, 'exec "$@"'].join('; '),
-    'sh',
-    process.execPath,
-    join(folder, 'script.ts'),
-  ]
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
-  return spawnSync('unshare', words, { encoding: 'utf8', env })
+  const replace = faked.map((name) => {
+    const there = ['/usr/sbin', '/usr/bin'].map((place) => join(place, name)).find((path) => existsSync(path))
+    return there === undefined ? '' : `mount --bind ${folder}/${name} ${there}`
+  })
+  const all = [...hide, ...replace, `mount --bind ${folder} /usr/local/sbin`, 'exec "$@"'].filter(Boolean)
+  const words = ['-m', 'sh', '-ec', all.join('; '), 'sh', process.execPath, join(folder, 'script.ts')]
+  return spawnSync('unshare', words, { encoding: 'utf8' })
 }
 
 function fake(program: string, script: string): void {
   const path = join(folder, program)
   writeFileSync(path, `#!/bin/sh\necho "$*" >> ${path}.calls\n${script}\n`)
   chmodSync(path, 0o755)
+  faked.push(program)
 }
 
 function fakeDaemons(): void {

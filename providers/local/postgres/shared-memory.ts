@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Effect } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
+import { system_env } from '../program.ts'
 import type { Owner } from '../layout.ts'
 
 const folder = '/dev/shm'
@@ -23,7 +24,7 @@ export async function ensureSharedMemoryGone(effect: Effect, owner: Owner): Prom
   for (const id of segmentsOf((await readIfThere('/proc/sysvipc/shm')) ?? '', owner)) {
     await effect('shared memory: remove')
     // Fails when somebody else was faster, and where the tool is missing: then 56 bytes stay until the next boot.
-    await promisify(execFile)('ipcrm', ['-m', id]).catch(() => undefined)
+    await promisify(execFile)('ipcrm', ['-m', id], { env: system_env }).catch(() => undefined)
   }
 }
 

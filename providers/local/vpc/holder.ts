@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses } from '../daemon.ts'
 import { ensureRemoved, type Effect } from '../effect.ts'
 import { statIfThere } from '../look.ts'
+import { system_env } from '../program.ts'
 import { holderOf, isRoot } from './namespace.ts'
 
 export type NetworksHolder = { ensure(): Promise<void>; end(): Promise<void> }
@@ -48,8 +49,7 @@ async function ensureHolder(place: Place): Promise<void> {
 async function spawnHolder(place: Place): Promise<number> {
   const script = `${own_run} && exec -a "$0" sleep infinity`
   const [program, ...args] = [...unshare_words, 'bash', '-c', script, titleOf(place)]
-  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
-  const child = spawn(program, args, { cwd: '/', env, detached: true, stdio: 'ignore' })
+  const child = spawn(program, args, { cwd: '/', env: system_env, detached: true, stdio: 'ignore' })
   let broken: Error | undefined
   child.on('error', (error) => {
     broken = error

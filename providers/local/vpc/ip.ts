@@ -2,14 +2,13 @@
 // process is what costs. It knows the answers' form and no meaning.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { system_env } from '../program.ts'
 import { own_run, unshare_words } from './holder.ts'
 import { isRoot, type Namespace } from './namespace.ts'
 
 /** Only a kernel in trouble takes so long. */
 const timeout_ms = 10_000
 const answer_bytes_max = 64 * 1024 ** 2
-/** Ordinary users do not search /usr/sbin. */
-const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
 export type IpLink = {
   ifname: string
@@ -91,7 +90,7 @@ function ipIn(namespace: Namespace | undefined): string[] {
 async function run(command: readonly string[], lines: readonly string[] = []): Promise<string> {
   const [program = '', ...args] = command
   const running = promisify(execFile)(program, args, {
-    env,
+    env: system_env,
     cwd: '/',
     timeout: timeout_ms,
     maxBuffer: answer_bytes_max,
