@@ -66,7 +66,7 @@ describe('what is no block is refused with the reason', () => {
     'fd00::/16',
     '::ffff:10.0.0.0/112',
   ])('%j is not written as a block is', (text) => {
-    expect(cidrProblem(text)).toBe('must be an IPv4 network such as 10.20.0.0/16')
+    expect(cidrProblem(text)).toBe('must be an IPv4 network such as 10.64.0.0/16')
   })
 })
 

@@ -5,6 +5,7 @@ export type Cidr = { first: number; size: number }
 
 const prefix_min = 16
 const prefix_max = 28
+const form_problem = 'must be an IPv4 network such as 10.64.0.0/16'
 const private_networks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10'] as const
 
 /** No zeros in front: some programs take such a number for an octal one. */
@@ -15,14 +16,23 @@ const cidr_form = new RegExp(`^${[1, 2, 3, 4].map(() => number_form).join('\\.')
 export function cidrProblem(text: string): string | undefined {
   const { cidr, prefix, host_bits } = partsOf(text) ?? {}
   if (cidr === undefined || prefix === undefined || host_bits === undefined) {
-    return 'must be an IPv4 network such as 10.20.0.0/16'
+    return form_problem
   }
   if (prefix < prefix_min || prefix > prefix_max) return `must have a prefix from /${prefix_min} to /${prefix_max}`
   if (host_bits > 0) return `has host bits that are not zero; the network is ${addressIn(cidr, 0)}/${prefix}`
-  if (!private_networks.some((network) => contains(parseCidr(network), cidr))) {
-    return `must be a private network, in one of ${private_networks.join(', ')}`
-  }
-  return undefined
+  return privateProblem(cidr)
+}
+
+/** Why no block of a VPC can lie in this range; undefined when some can. */
+export function rangeProblem(text: string): string | undefined {
+  const { cidr, prefix, host_bits } = partsOf(text) ?? {}
+  if (cidr === undefined || prefix === undefined || prefix > prefix_max || host_bits !== 0) return form_problem
+  return privateProblem(cidr)
+}
+
+function privateProblem(cidr: Cidr): string | undefined {
+  if (private_networks.some((network) => contains(parseCidr(network), cidr))) return undefined
+  return `must be a private network, in one of ${private_networks.join(', ')}`
 }
 
 /** A block that is known to be well written: of a VPC, or of this file. */
@@ -42,7 +52,7 @@ export function addressIn({ first }: Cidr, index: number): string {
   return [24, 16, 8, 0].map((bits) => Math.floor(address / 2 ** bits) % 256).join('.')
 }
 
-function contains(outer: Cidr, inner: Cidr): boolean {
+export function contains(outer: Cidr, inner: Cidr): boolean {
   return inner.first >= outer.first && inner.first + inner.size <= outer.first + outer.size
 }
 

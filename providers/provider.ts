@@ -196,7 +196,7 @@ export type Provider = {
   watch(onChange: (service_id: string) => void): void
   /** Why no service of this region can be in a VPC, as a sentence that says what to do; undefined when it can. */
   networkRefusal(): Promise<string | undefined>
-  /** Why this region can have no VPC of this range, such as one that its host uses itself; undefined when it can. */
+  /** Why this region can have no VPC of this range: it is not the operator's, or the host uses it; undefined when it can. */
   vpcRefusal(cidr: string): Promise<string | undefined>
   /** The network of a VPC and its links to its peers. Both sides of a peering must be applied when it changes. */
   applyVpc(wanted: WantedVpc): Promise<ObservedVpc>

@@ -20,6 +20,7 @@ import {
   parseRegion,
   parseServiceHost,
   parseSnapshots,
+  parseVpcRanges,
   wholeNumber,
 } from './setting-value.ts'
 
@@ -63,6 +64,12 @@ const table = {
     default: '',
     description: 'More PostgreSQL installations (folders with a bin folder), separated by colons.',
     parse: parseDirectories,
+  },
+  vpc_ranges: {
+    default: '10.64.0.0/10',
+    description:
+      'Private networks, separated by commas, in which the ranges of VPCs lie. As root the server bars this host’s own way to a VPC’s range, so name only what neither the host nor its clients use.',
+    parse: parseVpcRanges,
   },
   snapshots: {
     default: '24h,7',

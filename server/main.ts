@@ -43,7 +43,9 @@ import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
 import { newVpcReconcile, nudgeEveryVpc, nudgeVpc } from './vpc/reconcile.ts'
+import { neededAddressesOf } from './vpc/ranges.ts'
 import { vpcHandlers } from './vpc/routes.ts'
+import { listWarnings } from './warnings.ts'
 import { alarm } from './work.ts'
 
 type LocalProvider = Awaited<ReturnType<typeof openLocalProvider>>
@@ -73,6 +75,8 @@ export type Server = Registration & {
   region: string
   store: StoreAccess['kind']
   limits_description: string
+  /** What the operator should know and can change, a sentence each. */
+  warnings: readonly string[]
   installations: LocalProvider['installations']
   /** Finishes what was begun, bounded by the grace; databases go on running. */
   close(): Promise<void>
@@ -132,22 +136,14 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   await nudgeEveryVpc(context)
   await nudgeEverything(db)
 
-  const parts = {
-    config,
-    options,
-    log,
-    opened,
-    installation,
-    context,
-    sampler,
-    telemetry,
-    ca_pem: provider.authority_pem,
-  }
+  const ca_pem = provider.authority_pem
+  const parts = { config, options, log, opened, installation, context, sampler, telemetry, ca_pem }
   const { url, public_url } = await serve(parts)
   opened.defer(() => context.settled.close())
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
   const registration = await ensureRegistration(db)
 
+  const warnings = await listWarnings(db, config, log)
   log.info({ url, version, data_dir: config.data_dir, store: store.kind }, 'server started')
   return {
     ...registration,
@@ -161,6 +157,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     region: config.region,
     store: store.kind,
     limits_description: provider.limits_description,
+    warnings,
     installations: provider.installations,
     close: async () => {
       log.info({}, 'server stopping')
@@ -246,6 +243,8 @@ function openProvider(config: Config, installation: Installation, log: Log, opti
     postgres_directories: config.postgres_directories,
     installation_id: installation.installation_id,
     log_retention: config.log_retention,
+    vpc_ranges: config.vpc_ranges,
+    needed_addresses: neededAddressesOf(config),
     ...(options.effect && { effect: options.effect }),
     log: (fact, message) => log.warn(fact, message),
   })

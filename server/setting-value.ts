@@ -3,6 +3,7 @@
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { rangeProblem } from '#contract/cidr.ts'
 import { type Role, roles } from '#contract/endpoint.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -75,6 +76,13 @@ export function parseNetworks(text: string): readonly string[] {
   const wrong = named.find((network) => !isNetwork(network))
   if (wrong === undefined) return named
   throw new Error(`must be addresses or networks such as 10.0.0.0/8, separated by commas, not ${JSON.stringify(wrong)}`)
+}
+
+export function parseVpcRanges(text: string): readonly string[] {
+  const ranges = text.split(',').map((range) => range.trim())
+  const problem = ranges.map((range) => rangeProblem(range)).find((one) => one !== undefined)
+  if (problem === undefined) return ranges
+  throw new Error(`must be networks separated by commas; each ${problem}; not ${JSON.stringify(text)}`)
 }
 
 function isNetwork(text: string): boolean {

@@ -13,6 +13,7 @@ import type { LogWatch } from './log/log-watch.ts'
 import type { LogRetention } from './log/retention.ts'
 import type { NetworksHolder } from './vpc/holder.ts'
 import type { RoomWatch } from './room.ts'
+import type { VpcRanges } from './vpc/ranges.ts'
 import type { VpcWatch } from './vpc/watch.ts'
 import type { Watch } from './watch.ts'
 
@@ -39,6 +40,8 @@ export type LocalHost = {
   lag_reader: LagReader
   vpc_watch: VpcWatch
   networks_holder: NetworksHolder
+  /** Which ranges they may have. */
+  vpc_ranges: VpcRanges
   /** Why there are no networks here. */
   networkRefusal(): Promise<string | undefined>
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`. Only saves a connection. */

@@ -26,7 +26,8 @@ import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
-import { newNetworkRefusal, vpcRefusal } from './vpc/refusal.ts'
+import { type VpcRanges, vpc_ranges_default, vpcRefusal } from './vpc/ranges.ts'
+import { newNetworkRefusal } from './vpc/refusal.ts'
 import { ensureNodesStopped, findService, removeLimits } from './ha/nodes.ts'
 import { ensurePoolerGone, poolerRefusal } from './pooler/pooler.ts'
 import { freePort } from './postgres/port.ts'
@@ -51,6 +52,10 @@ export type LocalOptions = {
   postgres_directories: readonly string[]
   installation_id: string
   log_retention?: LogRetention
+  /** In which the range of every VPC lies. */
+  vpc_ranges?: readonly string[]
+  /** Addresses outside this host that no VPC may have, because the server needs them. */
+  needed_addresses?: readonly string[]
   /** Called before every change of the world with its name; the crash tests end the process there. */
   effect?: (name: string) => void | Promise<void>
   log: (fact: object, message: string) => void
@@ -100,7 +105,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.vpc_watch.onServiceChange(onChange)
     },
     networkRefusal: () => host.networkRefusal(),
-    vpcRefusal,
+    vpcRefusal: (cidr) => vpcRefusal(host.vpc_ranges, cidr),
     applyVpc: (wanted) => applyVpc(host, wanted),
     listVpcs: () => listVpcs(host),
     watchVpcs: (onChange) => host.vpc_watch.onChange(onChange),
@@ -160,8 +165,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     }),
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
-  const lag_reader = newLagReader()
-  const jobs = newJobs()
+  const [lag_reader, jobs] = [newLagReader(), newJobs()]
   const makeSpare = async (installation: PostgresInstallation, signal: AbortSignal) => {
     try {
       await ensureSpare(effect, await template(installation), signal)
@@ -194,6 +198,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     lag_reader,
     vpc_watch: newVpcWatch(),
     networks_holder: newNetworksHolder({ directory, effect }),
+    vpc_ranges: vpcRangesOf(options),
     networkRefusal: newNetworkRefusal(),
     roles_seen: new Map(),
     deaths_told: new Set(),
@@ -203,6 +208,11 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     jobs,
   }
 }
+
+const vpcRangesOf = ({ vpc_ranges = vpc_ranges_default, needed_addresses = [] }: LocalOptions): VpcRanges => ({
+  vpc_ranges,
+  needed_addresses,
+})
 
 /** As root, PostgreSQL's users pass through our folders to their own, but cannot list them. */
 async function ensureFolders(effect: Effect, directory: string, as_root: boolean): Promise<void> {

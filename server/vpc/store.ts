@@ -57,6 +57,12 @@ export async function listVpcs(sql: Sql, project_id: string): Promise<VpcRow[]> 
   ])
 }
 
+export async function listVpcsOfRegion(sql: Sql, region_code: string): Promise<VpcRow[]> {
+  return sql.query<VpcRow>(`select ${columns} from vpcs where region_code = $1 and deleted_at is null order by id`, [
+    region_code,
+  ])
+}
+
 export async function listVpcIds(sql: Sql): Promise<number[]> {
   const rows = await sql.query<{ id: number }>(`select id from vpcs`)
   return rows.map((row) => row.id)

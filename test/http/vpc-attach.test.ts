@@ -72,7 +72,7 @@ describe('as rows of a region that nobody runs', () => {
   }
 
   test('every service has an address of its own, the lowest that is free, until the VPC is full', async () => {
-    const vpc_id = await insertVpc('10.50.0.0/28')
+    const vpc_id = await insertVpc('10.65.0.0/28')
     const ids = await Promise.all(Array.from({ length: 14 }, insertService))
     const answers = await Promise.all(ids.map((service_id) => attach(service_id, vpc_id)))
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -85,21 +85,21 @@ describe('as rows of a region that nobody runs', () => {
       ids.map((service_id) => howdah.call<Attached>('GET', `${howdah.services}/${service_id}`)),
     )
     const hosts = views.map(({ body }) => body.endpoint).filter(({ port }) => port === 5432)
-    const last = (host: string) => Number(host.replace('10.50.0.', ''))
+    const last = (host: string) => Number(host.replace('10.65.0.', ''))
     expect(hosts.map(({ host }) => last(host)).toSorted((a, b) => a - b)).toEqual(
       Array.from({ length: 13 }, (_, index) => index + 2),
     )
   })
 
   test('the answer says where, the service is CONFIGURING and shows its address at once', async () => {
-    const vpc_id = await insertVpc('10.51.0.0/24')
+    const vpc_id = await insertVpc('10.66.0.0/24')
     const service_id = await insertService()
     const answer = await attach(service_id, vpc_id)
     expect([answer.status, answer.body]).toEqual([
       202,
-      { message: `the service moves to 10.51.0.2:5432 in VPC ${vpc_id}` },
+      { message: `the service moves to 10.66.0.2:5432 in VPC ${vpc_id}` },
     ])
-    const endpoint = { host: '10.51.0.2', port: 5432 }
+    const endpoint = { host: '10.66.0.2', port: 5432 }
     const in_vpc = { ...endpoint, vpc_id }
     const { body } = await howdah.call('GET', `${howdah.services}/${service_id}`)
     expect(body).toMatchObject({ status: 'CONFIGURING', endpoint, vpcEndpoint: in_vpc, vpc_endpoint: in_vpc })
@@ -109,14 +109,14 @@ describe('as rows of a region that nobody runs', () => {
 
   test('a VPC of another project, of no project, or deleted is unknown; one of another region is refused', async () => {
     const service_id = await insertService()
-    const deleted = await insertVpc('10.52.0.0/24')
+    const deleted = await insertVpc('10.67.0.0/24')
     expect((await howdah.call('DELETE', `${vpcs()}/${deleted}`)).status).toBe(204)
-    const foreign = await insertVpc('10.52.0.0/24', await callers.newProject())
+    const foreign = await insertVpc('10.67.0.0/24', await callers.newProject())
     for (const id of [deleted, foreign, '999999999', '', 'x', '-1', '1e3', `${foreign} `]) {
       const answer = await attach(service_id, id)
       expect([answer.status, answer.body.message], id).toEqual([404, unknown_vpc])
     }
-    const { id } = await newVpc('10.53.0.0/24')
+    const { id } = await newVpc('10.68.0.0/24')
     const elsewhere = await attach(service_id, id)
     expect(elsewhere).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
     expect(elsewhere.body.message).toContain(`VPC ${id} is in region local, the service in elsewhere`)

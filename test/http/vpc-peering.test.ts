@@ -203,7 +203,7 @@ describe('failure', () => {
       await one.call('DELETE', `${one.peerings}/${wrong.body.id}`)
       await untilActive(one, (await peer(one, other)).body.id)
 
-      const [a, b] = [await newSide({ cidr: '10.200.0.0/16' }), await newSide({ cidr: '10.200.7.0/24' })]
+      const [a, b] = [await newSide({ cidr: '10.120.0.0/16' }), await newSide({ cidr: '10.120.7.0/24' })]
       const { body: asked } = await peer(a, b)
       const { body: refused } = await peer(b, a)
       for (const seen of [refused, await get(a, asked.id)]) {
@@ -217,13 +217,13 @@ describe('failure', () => {
 
   test.skipIf(why)(`a VPC has no two peers with a common address${why}`, async () => {
     const hub = await newSide()
-    const [first, second] = [await newSide({ cidr: '10.210.0.0/24' }), await newSide({ cidr: '10.210.0.0/24' })]
+    const [first, second] = [await newSide({ cidr: '10.121.0.0/24' }), await newSide({ cidr: '10.121.0.0/24' })]
     await peer(first, hub)
     await untilActive(hub, (await peer(hub, first)).body.id)
     const { body: asked } = await peer(second, hub)
     const { body } = await peer(hub, second)
     expect(body.error_message).toBe(
-      `the CIDR blocks overlap: VPC ${hub.vpc.id} has a peer already whose block overlaps 10.210.0.0/24`,
+      `the CIDR blocks overlap: VPC ${hub.vpc.id} has a peer already whose block overlaps 10.121.0.0/24`,
     )
     expect((await get(second, asked.id)).status).toBe('failed')
   })

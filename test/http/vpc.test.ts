@@ -44,11 +44,11 @@ describe('a VPC', () => {
     const owner = await newOwner()
     const { call, vpcs } = owner
     expect((await call('GET', vpcs)).body).toEqual([])
-    const made = await create(owner, '10.20.0.0/16', { name: ' first ' })
-    const vpc = { id: expect.stringMatching(/^\d+$/), cidr: '10.20.0.0/16', name: 'first', region_code: 'local' }
+    const made = await create(owner, '10.100.0.0/16', { name: ' first ' })
+    const vpc = { id: expect.stringMatching(/^\d+$/), cidr: '10.100.0.0/16', name: 'first', region_code: 'local' }
     expect([made.status, made.body]).toEqual([201, vpc])
     const at = `${vpcs}/${made.body.id}`
-    const second = await create(owner, '10.21.0.0/28')
+    const second = await create(owner, '10.101.0.0/28')
     expect((await call('GET', vpcs)).body).toEqual([made.body, second.body])
     expect(await call('GET', at)).toMatchObject({ status: 200, body: made.body })
     const renamed = await call('POST', `${at}/rename`, { name: 'renamed' })
@@ -64,7 +64,7 @@ describe('a VPC', () => {
 
   test('of another project, with a strange id or without one is the same as none', async () => {
     const other = await newOwner()
-    const { body: foreign } = await create(other, '10.22.0.0/24')
+    const { body: foreign } = await create(other, '10.102.0.0/24')
     const { call, vpcs } = await newOwner()
     for (const id of [foreign.id, '1', '999999999', '0', '01', '-1', '1e3', 'x', `${foreign.id}%00`, '9'.repeat(40)]) {
       const answers = [
@@ -80,7 +80,7 @@ describe('a VPC', () => {
 
   test('is written down in the audit log by its id', async () => {
     const owner = await newOwner()
-    const { body } = await create(owner, '10.20.0.0/16')
+    const { body } = await create(owner, '10.100.0.0/16')
     const audit = await owner.call<{ entries: unknown[] }>('GET', `/projects/${owner.project_id}/audit`)
     expect(audit.body.entries).toMatchObject([{ endpoint: 'createVpc', resource_id: body.id, status: 201 }])
   })
@@ -88,7 +88,7 @@ describe('a VPC', () => {
   test('keeps its project from being deleted, by name', async () => {
     const { token, project_id } = await callers.newToken('owner', { project_id: await callers.newProject() })
     const owner = { call: callers.callWith(token), vpcs: `/projects/${project_id}/vpcs`, project_id }
-    const { body } = await create(owner, '10.20.0.0/16', { name: 'home' })
+    const { body } = await create(owner, '10.100.0.0/16', { name: 'home' })
     const refused = await owner.call('DELETE', `/projects/${project_id}`)
     expect(refused).toMatchObject({ status: 409, body: { code: 'CONFLICT' } })
     expect(refused.body.message).toContain(`VPC ${body.id} (home)`)
@@ -109,33 +109,40 @@ describe('what cannot be', () => {
 
   test('a block that overlaps another one of the project is refused by its name; in another project it is fine', async () => {
     const owner = await newOwner()
-    const { body: first } = await create(owner, '10.20.16.0/20', { name: 'first' })
-    for (const cidr of ['10.20.16.0/20', '10.20.0.0/16', '10.20.31.240/28']) {
+    const { body: first } = await create(owner, '10.100.16.0/20', { name: 'first' })
+    for (const cidr of ['10.100.16.0/20', '10.100.0.0/16', '10.100.31.240/28']) {
       const answer = await create(owner, cidr)
       expect([answer.status, answer.body.code]).toEqual([409, 'CONFLICT'])
-      expect(answer.body.message).toContain(`${cidr} overlaps VPC ${first.id} (first, 10.20.16.0/20)`)
+      expect(answer.body.message).toContain(`${cidr} overlaps VPC ${first.id} (first, 10.100.16.0/20)`)
     }
-    expect((await create(owner, '10.20.32.0/20')).status).toBe(201)
-    expect((await create(owner, '10.20.0.0/20')).status).toBe(201)
-    expect((await create(await newOwner(), '10.20.16.0/20')).status).toBe(201)
+    expect((await create(owner, '10.100.32.0/20')).status).toBe(201)
+    expect((await create(owner, '10.100.0.0/20')).status).toBe(201)
+    expect((await create(await newOwner(), '10.100.16.0/20')).status).toBe(201)
   })
 
   test('a block is free again as soon as its VPC is deleted', async () => {
     const owner = await newOwner()
-    const { body } = await create(owner, '10.20.0.0/16')
+    const { body } = await create(owner, '10.100.0.0/16')
     expect((await owner.call('DELETE', `${owner.vpcs}/${body.id}`)).status).toBe(204)
-    expect((await create(owner, '10.20.0.0/16')).status).toBe(201)
+    expect((await create(owner, '10.100.0.0/16')).status).toBe(201)
   })
 
   test('of overlapping ones that are asked for at the same moment exactly one is made', async () => {
     const owner = await newOwner()
-    const cidrs = ['10.30.0.0/16', '10.30.0.0/17', '10.30.128.0/17', '10.30.128.0/24', '10.30.0.0/20', '10.30.128.0/28']
+    const cidrs = [
+      '10.103.0.0/16',
+      '10.103.0.0/17',
+      '10.103.128.0/17',
+      '10.103.128.0/24',
+      '10.103.0.0/20',
+      '10.103.128.0/28',
+    ]
     const answers = await Promise.all(cidrs.map((cidr) => create(owner, cidr)))
     expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true)
     const made = answers.filter(({ status }) => status === 201).map(({ body }) => parseCidr(body.cidr))
     expect(made.length).toBeGreaterThanOrEqual(1)
     for (const one of made) expect(made.filter((other) => overlaps(one, other))).toEqual([one])
-    const same = await Promise.all(Array.from({ length: 12 }, () => create(owner, '10.40.0.0/16')))
+    const same = await Promise.all(Array.from({ length: 12 }, () => create(owner, '10.104.0.0/16')))
     expect(same.filter(({ status }) => status === 201)).toHaveLength(1)
     expect(same.filter(({ status }) => status === 409)).toHaveLength(11)
   })
@@ -149,14 +156,14 @@ test('a project has as many VPCs as it may, and no more', async () => {
     [owner.project_id, vpcs_per_project_max],
   )
   expect((await owner.call<Vpc[]>('GET', owner.vpcs)).body).toHaveLength(vpcs_per_project_max)
-  const answer = await create(owner, '192.168.0.0/24')
+  const answer = await create(owner, '10.110.0.0/24')
   expect([answer.status, answer.body.code]).toEqual([403, 'QUOTA_EXCEEDED'])
 })
 
 test.skipIf(why)(`fifty VPCs are fifty networks, and no trace is left when all are deleted${why}`, async () => {
   const owner = await newOwner()
   const { installation_id } = await openInstallation(installation.config.data_dir)
-  const made = await Promise.all(Array.from({ length: 50 }, (_, index) => create(owner, `10.${index}.0.0/16`)))
+  const made = await Promise.all(Array.from({ length: 50 }, (_, index) => create(owner, `10.${64 + index}.0.0/16`)))
   expect(made.every(({ status }) => status === 201)).toBe(true)
   const names = made.map(({ body }) => namespaceOf({ installation_id }, body.id))
   const networks = () => listNamespaces(installation_id).filter((name) => names.includes(name))

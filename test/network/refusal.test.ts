@@ -1,10 +1,9 @@
-// What is said where there can be no networks, and which ranges a host does not give away.
+// What is said where there can be no networks. Which ranges a host does not give away: see test/security/vpc-ranges.test.ts.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { vpcRefusal } from '#providers/local/vpc/refusal.ts'
 import { why_no_networks as why } from './vpc-fixture.ts'
 
 const program = join(import.meta.dirname, 'refusal-main.ts')
@@ -32,12 +31,4 @@ test.skipIf(why)(`root of a container that took the capabilities away has VPCs t
     deleted: { settled: true },
     attached: { state: 'not_serving', settled: false, waiting_for: refusal },
   })
-})
-
-test('a range that the host uses itself is refused by name, also in part', async () => {
-  expect(await vpcRefusal('127.0.0.0/16')).toMatch(
-    /127\.0\.0\.0\/16 overlaps 127\.0\.0\.\d.* at lo.*choose another range/,
-  )
-  // Reserved for documentation: no host has it.
-  expect(await vpcRefusal('203.0.113.0/28')).toBeUndefined()
 })

@@ -1,24 +1,34 @@
 // The host's own way to the range of a VPC: there must be none. Without this route a program on the host that dials an
 // address of the VPC would reach whoever has that address outside, by the default route. Every VPC has a route of its
 // own, told apart by its metric, so that VPCs with the same range never share one. An ordinary user cannot bar the host.
+// Nothing is ever added to the host's routing table that is outside the operator's ranges or that the host needs itself,
+// whatever the API let pass; such a route of a former version goes.
 import type { WantedVpc } from '../../provider.ts'
 import type { Effect } from '../effect.ts'
 import { changeNetwork, listUnreachable } from './ip.ts'
 import { metricOf, type Named } from './name.ts'
 import { isRoot } from './namespace.ts'
+import { isOutside, vpcRefusal, type VpcRanges } from './ranges.ts'
 
-type Host = Named & { effect: Effect }
+type Host = Named & { effect: Effect; vpc_ranges: VpcRanges }
 
 /** Marks the routes that we made, in a column of the routing table that is there for it. */
 const protocol = '172'
 
-export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Promise<void> {
-  if (!isRoot()) return
+/** A sentence when the range is one that the host's routing table does not get. */
+export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Promise<string | undefined> {
+  if (!isRoot()) return undefined
+  const refusal = await vpcRefusal(host.vpc_ranges, cidr)
+  if (refusal !== undefined) {
+    await ensureBarrierGone(host, vpc_id)
+    return withoutSentence(host.vpc_ranges, cidr, refusal)
+  }
   const metric = metricOf(host, vpc_id)
   const found = (await listUnreachable(protocol)).filter((route) => route.metric === metric)
-  if (found.some(({ dst }) => dst === cidr)) return
+  if (found.some(({ dst }) => dst === cidr)) return undefined
   await host.effect('host route: add')
   await changeNetwork(undefined, [`route add ${wordsOf(cidr, metric)}`])
+  return undefined
 }
 
 export async function ensureBarrierGone(host: Host, vpc_id: string): Promise<void> {
@@ -32,3 +42,10 @@ export async function ensureBarrierGone(host: Host, vpc_id: string): Promise<voi
 }
 
 const wordsOf = (cidr: string, metric: number) => `unreachable ${cidr} proto ${protocol} metric ${metric}`
+
+function withoutSentence(ranges: VpcRanges, cidr: string, refusal: string): string {
+  const unbarred = `the network is kept, but the host has no route that keeps its own programs from dialling ${cidr} elsewhere`
+  if (!isOutside(ranges, cidr)) return `${unbarred}: ${refusal}`
+  const wider = [...ranges.vpc_ranges, cidr].join(',')
+  return `${unbarred}: it is outside the ranges for VPCs; if the host needs no address of it, start the server with --vpc-ranges ${wider}`
+}

@@ -18,6 +18,12 @@ export function overlap(one: string, other: string): boolean {
   return a.first <= b.last && b.first <= a.last
 }
 
+/** Whether all addresses of one are also of the other. */
+export function within(inner: string, outer: string): boolean {
+  const [a, b] = [rangeOf(inner), rangeOf(outer)]
+  return a.first >= b.first && a.last <= b.last
+}
+
 /** `10.0.0.0/8`, or one address. */
 function rangeOf(cidr: string): Range {
   const found = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:\/(\d{1,2}))?$/.exec(cidr)

@@ -15,7 +15,15 @@ export type IpLink = {
   flags: readonly string[]
   addr_info: readonly { family: string; local: string; prefixlen: number }[]
 }
-export type IpRoute = { type?: string; dst: string; dev?: string; protocol?: string; metric?: number }
+export type IpRoute = {
+  type?: string
+  dst: string
+  dev?: string
+  protocol?: string
+  metric?: number
+  gateway?: string
+  nexthops?: readonly { gateway?: string }[]
+}
 export type IpRule = { priority: number; iif?: string; action?: string }
 
 /** Changes a namespace, or the host where none is named, line by line; the first line that fails ends it. */
@@ -45,7 +53,7 @@ export async function listUnreachable(protocol: string): Promise<IpRoute[]> {
   return routes as IpRoute[] // iproute2's own form
 }
 
-/** The routes of the host, those to its own addresses included, that have an address in common with a range. */
+/** The routes of the host, those to its own addresses and the default ones included, that have an address in common with a range. */
 export async function listRoutesTouching(cidr: string): Promise<IpRoute[]> {
   const narrower = `route show table all root ${cidr}`
   const wider = `route show table all match ${cidr}`

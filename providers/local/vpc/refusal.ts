@@ -1,5 +1,5 @@
-// What this host lacks for VPCs, and which ranges it cannot give away because it uses them itself. Found out by trying.
-import { listRoutesTouching, tryNetworks } from './ip.ts'
+// What this host lacks for VPCs. Found out by trying.
+import { tryNetworks } from './ip.ts'
 import { isRoot } from './namespace.ts'
 
 type Lack = { finding: string; remedy: string }
@@ -35,20 +35,9 @@ export async function networkLack(): Promise<Lack | undefined> {
   }
 }
 
-/** The host's own networks: what its routes lead to, other than everything and nothing. */
-export async function vpcRefusal(cidr: string): Promise<string | undefined> {
-  const routes = await listRoutesTouching(cidr).catch(() => []) // a host without iproute2 makes no networks either
-  const clash = routes.find(({ type, dst }) => dst !== 'default' && !leads_nowhere.includes(type ?? ''))
-  if (!clash) return undefined
-  const where = clash.dev === undefined ? '' : ` at ${clash.dev}`
-  return `the range ${cidr} overlaps ${clash.dst}${where}, which the host of this region uses itself; choose another range`
-}
-
 /** In a user namespace everybody has these capabilities, over what is inside it. */
 const permit_user_namespaces =
   'let ordinary users have user namespaces: sysctl user.max_user_namespaces must not be 0, on Debian kernel.unprivileged_userns_clone be 1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns be 0'
-
-const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
 
 function lackOfPrivilege(reason: string): Lack {
   const as_root =

@@ -17,14 +17,14 @@ export async function applyVpc(host: LocalHost, wanted: WantedVpc): Promise<Obse
   const refusal = await host.networkRefusal()
   if (wanted.deleted) return await ensureGone(host, wanted.vpc_id, refusal)
   if (refusal !== undefined) return setback(refusal, look_again_when_refused_seconds)
-  await ensureBarrier(host, wanted)
+  const unbarred = await ensureBarrier(host, wanted)
   const network = await ensureNetwork(host, wanted)
   host.vpc_watch.track(wanted.vpc_id, network.namespace.path)
   await cutOthers(host, network, wanted.peers)
   const observed = await ensureLinks(host, network, wanted)
   // Whoever runs in a namespace that was there before must move, and addresses may have been lost.
   if (network.changed) host.vpc_watch.tellServices(wanted.vpc_id)
-  return observed
+  return unbarred === undefined ? observed : { waiting_for: unbarred, ...observed }
 }
 
 /** So that nothing of ours is left on a host whose databases are all stopped. The next look makes it again. */

@@ -1,0 +1,63 @@
+// Which ranges VPCs may have on this host. A tenant chooses a range, and as root the server bars the host's own way to it: so
+// a range that the host needs would cut the host off. The list that the operator gave is the wall; what is known to be needed
+// is refused inside it too.
+import { readFile } from 'node:fs/promises'
+import { isIPv4 } from 'node:net'
+import { overlap, within } from './cidr.ts'
+import { listRoutesTouching, type IpRoute } from './ip.ts'
+
+export type VpcRanges = {
+  /** The operator's list. */
+  vpc_ranges: readonly string[]
+  /** Addresses outside this host without which the server cannot work, such as its metadata store's. */
+  needed_addresses: readonly string[]
+}
+
+export const vpc_ranges_default = ['10.64.0.0/10'] as const
+
+/** The second has the real name servers where the first names systemd's own resolver. */
+const resolver_files = ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']
+const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
+
+/** Why no VPC can have this range, as a sentence that says what to do; undefined when one can. */
+export async function vpcRefusal(ranges: VpcRanges, cidr: string): Promise<string | undefined> {
+  return rangeRefusal(ranges, cidr) ?? (await hostRefusal(ranges, cidr))
+}
+
+export function isOutside({ vpc_ranges }: Pick<VpcRanges, 'vpc_ranges'>, cidr: string): boolean {
+  return !vpc_ranges.some((range) => within(cidr, range))
+}
+
+function rangeRefusal(ranges: VpcRanges, cidr: string): string | undefined {
+  if (!isOutside(ranges, cidr)) return undefined
+  return `the range ${cidr} is outside those that this region gives to VPCs: ${ranges.vpc_ranges.join(', ')}; choose a range inside`
+}
+
+/** The host's own networks: what its routes lead to, other than everything and nothing, and whom it reaches by them. */
+async function hostRefusal({ needed_addresses }: VpcRanges, cidr: string): Promise<string | undefined> {
+  const routes = await listRoutesTouching(cidr).catch(() => []) // a host without iproute2 makes no networks either
+  const route = routes.find(({ type, dst }) => dst !== 'default' && !leads_nowhere.includes(type ?? ''))
+  if (route) return usedSentence(cidr, route.dst + (route.dev === undefined ? '' : ` at ${route.dev}`))
+  const known = [...routes.flatMap(nextHopsOf), ...(await listNameServers()), ...needed_addresses]
+  const clash = known.find((address) => overlap(address, cidr))
+  return clash === undefined ? undefined : usedSentence(cidr, clash)
+}
+
+const usedSentence = (cidr: string, used: string) =>
+  `the range ${cidr} overlaps ${used}, which the host of this region uses itself; choose another range`
+
+function nextHopsOf({ gateway, nexthops = [] }: IpRoute): string[] {
+  const all = [gateway, ...nexthops.map((hop) => hop.gateway)]
+  return all.filter((address) => address !== undefined && isIPv4(address)).map(String)
+}
+
+async function listNameServers(): Promise<string[]> {
+  const texts = await Promise.all(resolver_files.map((path) => readFile(path, 'utf8').catch(() => '')))
+  return texts.flatMap(nameServersIn)
+}
+
+/** Those with an IPv4 address, from the text of a resolv.conf. Pure. */
+export function nameServersIn(text: string): string[] {
+  const named = text.split('\n').map((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1] ?? '')
+  return named.filter((address) => isIPv4(address))
+}
