@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { removeTree } from './tenant-files.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
+import { sharedUserFinding } from './isolation.ts'
 import { openLimits } from './limits.ts'
 import { canEndConnections } from './vpc/ip.ts'
 import { networkLack } from './vpc/refusal.ts'
@@ -48,7 +49,7 @@ function userFact(): HostFact {
   return {
     name,
     supported: false,
-    finding: `running as user ${process.getuid?.()}, and so do all services`,
+    finding: sharedUserFinding(),
     remedy: 'Run the server as root; PostgreSQL itself never runs as root.',
   }
 }

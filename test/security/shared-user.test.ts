@@ -1,0 +1,66 @@
+// As an ordinary user all databases share one user, so PostgreSQL itself is the only wall between tenants. The operator is told,
+// and a start that demands more is refused, not imitated.
+import { spawn, spawnSync } from 'node:child_process'
+import { chownSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { repository, startHowdah } from '#test/e2e/howdah.ts'
+import { as_ordinary_user, nobody } from '#test/privileges.ts'
+import { as_root } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+
+/** The command as an ordinary user types it. */
+const commandOfUser = (...words: string[]) => [
+  ...(as_root ? as_ordinary_user : []),
+  join(repository, 'bin/howdah'),
+  ...words,
+]
+
+function howdahOfUser(...words: string[]) {
+  const [program = '', ...args] = commandOfUser(...words)
+  return spawnSync(program, args, { encoding: 'utf8', timeout: 120_000 })
+}
+
+function newPlace(): string[] {
+  const data_dir = newDataDir()
+  onTestFinished(() => removeDataDir(data_dir))
+  if (as_root) chownSync(data_dir, nobody, nobody)
+  const { first, last } = newServicePorts()
+  return ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
+}
+
+const shared = /all databases run as this user, so only PostgreSQL itself keeps a tenant from the other databases/
+
+test('an ordinary user who asks for isolated databases is refused with the reason and what it takes', () => {
+  const { status, stdout, stderr } = howdahOfUser('start', '--isolate', '--port', '0', ...newPlace())
+  expect([status, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(shared)
+  expect(stderr).toMatch(/^howdah: --isolate is refused: .*that takes a server that runs as root.*\/etc\/subuid/m)
+})
+
+test('doctor tells an ordinary user in one line that all databases share one user', () => {
+  const { stdout } = howdahOfUser('doctor', ...newPlace())
+  const line = stdout.split('\n').find((one) => one.includes('a user of its own for each service'))
+  expect(line).toMatch(shared)
+})
+
+test('the start of an ordinary user says in one line that all databases share one user', async () => {
+  const [program = '', ...args] = commandOfUser('start', '--port', '0', ...newPlace())
+  const server = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void server.kill('SIGKILL'))
+  let output = ''
+  server.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  await until(() => output.includes('Ctrl-C'), { what: 'howdah start is up' })
+  expect(output.split('\n').filter((line) => shared.test(line))).toHaveLength(1)
+})
+
+test.skipIf(!as_root)('root starts with isolated databases, and has nothing to be warned of', async () => {
+  const data_dir = newDataDir()
+  onTestFinished(() => removeDataDir(data_dir))
+  const server = await startHowdah(['--isolate', '--data-dir', data_dir])
+  onTestFinished(async () => void (await server.end('SIGKILL')))
+  expect(server.output()).not.toContain('Warning')
+})
