@@ -1,6 +1,8 @@
 // The process that holds the networks of an ordinary user: an own user namespace, in which that user may make networks, and an
-// own /run, in which iproute2 keeps them. It does nothing but live, longer than we do. When it dies, the networks go with it
+// own root, in whose /run iproute2 keeps them. It does nothing but live, longer than we do. When it dies, the networks go with it
 // and are made again like any that were removed by hand. Root needs none.
+// A mount namespace is a copy of the mount table and keeps every file system in it busy, also after the host has unmounted it. So
+// it goes into a root of its own, which has the folders of programs and nothing else of the host's.
 import { spawn } from 'node:child_process'
 import { readlink, rename, rm, symlink } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -18,9 +20,18 @@ const look_every_ms = 3
 const start_wait_ms = 5_000
 const end_wait_ms = 5_000
 
+/** Without the files of a person's own shell, which bash reads where its input is a socket, as from us. */
+export const shell = ['bash', '--norc', '-c'] as const
 /** What an ordinary user needs to make networks. */
 export const unshare_words = ['unshare', '--user', '--map-root-user', '--mount', '--net', '--']
-export const own_run = 'mount -t tmpfs howdah /run && mkdir /run/netns'
+export const own_root = [
+  'mount -t tmpfs howdah /run && cd /run && mkdir -p usr proc etc var run/netns old && ln -s /run var/run',
+  'mount --rbind /usr usr && mount --rbind /proc proc',
+  // Links into /usr on most hosts; what the linker knows beyond them is in its cache.
+  'for f in bin sbin lib lib32 lib64 libx32; do if test -L /$f; then cp -P /$f .; elif test -d /$f; then mkdir $f && mount --rbind /$f $f; fi || exit; done',
+  '{ test ! -e /etc/ld.so.cache || cp /etc/ld.so.cache etc; }',
+  'pivot_root . old && umount -l old && cd /',
+].join(' && ')
 
 export function newNetworksHolder(place: Place): NetworksHolder {
   let under_way: Promise<void> | undefined
@@ -47,8 +58,8 @@ async function ensureHolder(place: Place): Promise<void> {
 }
 
 async function spawnHolder(place: Place): Promise<number> {
-  const script = `${own_run} && exec -a "$0" sleep infinity`
-  const [program, ...args] = [...unshare_words, 'bash', '-c', script, titleOf(place)]
+  const script = `${own_root} && exec -a "$0" sleep infinity`
+  const [program, ...args] = [...unshare_words, ...shell, script, titleOf(place)]
   const child = spawn(program, args, { cwd: '/', env: system_env, detached: true, stdio: 'ignore' })
   let broken: Error | undefined
   child.on('error', (error) => {

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { system_env } from '../program.ts'
-import { own_run, unshare_words } from './holder.ts'
+import { own_root, shell, unshare_words } from './holder.ts'
 import { isRoot, type Namespace } from './namespace.ts'
 
 /** Only a kernel in trouble takes so long. */
@@ -61,17 +61,17 @@ export async function listRoutesTouching(cidr: string): Promise<IpRoute[]> {
 }
 
 /** Ends the TCP connections of a namespace with a range, as far as the kernel knows how to; both programs are told. */
-export async function endConnections({ name, manage }: Namespace, cidr: string): Promise<void> {
-  await run([...manage, 'ss', '-N', name, '-K', '-t', '-H', 'dst', cidr])
+export async function endConnections({ change }: Namespace, cidr: string): Promise<void> {
+  await run([...change, 'ss', '-K', '-t', '-H', 'dst', cidr])
 }
 
 /** Tries what VPCs need, in namespaces that end with the process that is in them. Fails as the first of them does. */
 export async function tryNetworks(): Promise<void> {
   const links =
     'ip link add vpc0 type bridge && ip link add try0 type veth peer name try1 && ip rule add not iif lo unreachable'
-  const named = `${own_run} && ip netns add try && ip -n try link show && unshare --user --map-user=1 true`
-  if (isRoot()) await run(['unshare', '--net', '--', 'bash', '-c', links])
-  else await run([...unshare_words, 'bash', '-c', `${links} && ${named}`])
+  const named = `${own_root} && ip netns add try && nsenter --net=/run/netns/try ip link show && unshare --user --map-user=1 true`
+  if (isRoot()) await run(['unshare', '--net', '--', ...shell, links])
+  else await run([...unshare_words, ...shell, `${links} && ${named}`])
 }
 
 /**
@@ -83,7 +83,7 @@ export async function canEndConnections(): Promise<boolean> {
     'ip link set lo up && echo 40000 40000 > /proc/sys/net/ipv4/ip_local_port_range && exec 3<>/dev/tcp/127.0.0.1/40000'
   const script = `${connect} && ss -K -t -H dst 127.0.0.1 > /dev/null && ss -t -H state established`
   const unshare = isRoot() ? ['unshare', '--net', '--'] : unshare_words
-  return (await run([...unshare, 'bash', '-c', script]).catch(() => 'not even tried')) === ''
+  return (await run([...unshare, ...shell, script]).catch(() => 'not even tried')) === ''
 }
 
 async function ask(command: readonly string[], lines: readonly string[]): Promise<unknown[]> {
@@ -92,7 +92,7 @@ async function ask(command: readonly string[], lines: readonly string[]): Promis
 }
 
 function ipIn(namespace: Namespace | undefined): string[] {
-  return namespace === undefined ? ['ip'] : [...namespace.manage, 'ip', '-n', namespace.name]
+  return namespace === undefined ? ['ip'] : [...namespace.change, 'ip']
 }
 
 async function run(command: readonly string[], lines: readonly string[] = []): Promise<string> {

@@ -11,8 +11,10 @@ export type NetworkPlace = Named & { directory: string }
 export type Namespace = {
   name: string
   path: string
-  /** The words before a program that makes or changes networks. */
+  /** The words before a program that makes or removes networks. */
   manage: readonly string[]
+  /** The words before a program that changes this one. */
+  change: readonly string[]
   /** The words before a program that is to run inside, as the user that we are. */
   enter: readonly string[]
 }
@@ -20,13 +22,17 @@ export type Namespace = {
 export function namespaceAt(place: NetworkPlace, vpc_id: string): Namespace {
   const name = namespaceOf(place, vpc_id)
   const path = join(namespacesOf(place), name)
-  if (isRoot()) return { name, path, manage: [], enter: ['nsenter', `--net=${path}`, '--'] }
+  const nsenter = ['nsenter', `--net=${path}`, '--']
+  if (isRoot()) return { name, path, manage: [], change: nsenter, enter: nsenter }
   const [holder, preserve] = [holderOf(place), '--preserve-credentials']
   const user = `--user=${holder}/ns/user`
+  // There the other networks have their names.
+  const names = `--mount=${holder}/ns/mnt`
   return {
     name,
     path,
-    manage: ['nsenter', preserve, user, `--mount=${holder}/ns/mnt`, `--net=${holder}/ns/net`, '--'],
+    manage: ['nsenter', preserve, user, names, `--net=${holder}/ns/net`, '--'],
+    change: ['nsenter', preserve, user, names, `--net=${path}`, '--'],
     enter: ['nsenter', preserve, user, `--net=${path}`, '--', ...ourselves()],
   }
 }

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { Duplex } from 'node:stream'
 import type { Endpoint } from '../../provider.ts'
 import { system_env } from '../program.ts'
+import { shell } from './holder.ts'
 
 export type Relay = {
   connection: Duplex
@@ -17,7 +18,7 @@ const said_chars_max = 1_000
 
 /** The prefix brings a command into the network. */
 export function openRelay(prefix: readonly string[], { host, port }: Endpoint): Relay {
-  const [program, ...args] = [...prefix, 'bash', '-c', script, 'bash', host, String(port)]
+  const [program, ...args] = [...prefix, ...shell, script, 'bash', host, String(port)]
   // A group of its own, so that all of it can be ended at once.
   const child = spawn(program, args, { cwd: '/', env: system_env, detached: true, stdio: 'pipe' })
   const connection = Duplex.from({ readable: child.stdout, writable: child.stdin })
