@@ -1,8 +1,9 @@
 // One line of PostgreSQL's JSON log as an entry of the API. Pure. What is not a whole entry (garbage, a torn line) and what is
-// the control plane's own doing is no entry. Passwords are taken out here, before anybody can see or search the text.
+// the control plane's own doing is no entry. Passwords and the host's paths are taken out here, before anybody can see or
+// search the text.
 import type { LogEntry } from '../../provider.ts'
 import { type LoggedLine, parseHead, parseLine } from './line.ts'
-import { withoutPasswords } from './mask.ts'
+import { masked, withoutPasswords } from './mask.ts'
 
 /** An entry with its text whole: searched like this, shown within its bounds. */
 export type ParsedEntry = { time_ms: number; timestamp: string; severity: string; text: string }
@@ -50,12 +51,15 @@ function digitAt(bytes: Buffer, at: number): number {
   return (bytes[at] ?? 0) - digit_zero
 }
 
-/** `time_ms`: as `timeAt` found it. `cut`: the line is the head of a longer one, so it may end anywhere. */
-export function parseEntry(line: string, time_ms: number, cut = false): ParsedEntry | undefined {
+/**
+ * `time_ms`: as `timeAt` found it. `hidden`: the folder of the host below which the service lies, which is no tenant's business.
+ * `cut`: the line is the head of a longer one, so it may end anywhere.
+ */
+export function parseEntry(line: string, time_ms: number, hidden = '', cut = false): ParsedEntry | undefined {
   const logged = cut ? parseHead(line) : parseLine(line)
   if (logged === undefined || isOurs(logged)) return undefined
   const { date, time, severity } = logged
-  return { time_ms, timestamp: `${date}T${time}Z`, severity, text: textOf(logged) }
+  return { time_ms, timestamp: `${date}T${time}Z`, severity, text: withoutPath(textOf(logged), hidden) }
 }
 
 /** As callers get it. `line_bytes`: of the whole line, where only its head was read. */
@@ -78,6 +82,11 @@ function textOf(logged: LoggedLine): string {
   let text = texts.message
   for (const name of label_names) if (texts[name] !== '') text += text_labels[name] + texts[name]
   return text
+}
+
+/** Such as that of the file of client rules, which the entry of every failed login names. */
+function withoutPath(text: string, hidden: string): string {
+  return hidden === '' ? text : text.replaceAll(hidden, masked)
 }
 
 const label_names = ['detail', 'hint', 'internal_query', 'context', 'statement'] as const

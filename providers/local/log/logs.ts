@@ -17,7 +17,7 @@ export async function readLogs(host: LogHost, service_id: string, query: LogQuer
   const asked = query.node ?? after?.node ?? places[0].node
   const place = places.find(({ node }) => node === asked)
   if (place === undefined || (after !== undefined && after.node !== asked)) return { refused: 'cursor' }
-  const log = { folder: place.log, node: asked }
+  const log = { folder: place.log, node: asked, hidden: host.directory }
   const { entries, next } = await readPage(log, query, after, host.scanners)
   return next === undefined ? { entries } : { entries, cursor: newCursor(service_id, next) }
 }

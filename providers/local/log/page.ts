@@ -14,7 +14,8 @@ import type { ScannerPool } from './scanner-pool.ts'
 import { seekTime } from './seek.ts'
 import { newPace, type Pace, signedLines } from './signed-lines.ts'
 
-export type NodeLog = { folder: string; node: number }
+/** `hidden`: the folder of the host that no entry may name. */
+export type NodeLog = { folder: string; node: number; hidden?: string }
 
 export type PageQuery = Omit<LogQuery, 'node' | 'cursor'>
 
@@ -55,7 +56,13 @@ export async function readPage(
     try {
       const end = name === after?.file ? Math.min(after.offset, file.size) : file.size
       const range = rangeOf(file, end, query)
-      const done = await collectFile({ file, name, node: log.node, ...range }, query, scan, pool, harvest)
+      const done = await collectFile(
+        { file, name, node: log.node, hidden: log.hidden, ...range },
+        query,
+        scan,
+        pool,
+        harvest,
+      )
       if (done || range.last) break
       harvest.scanned_bytes += Math.max(0, range.high - range.low)
     } finally {
@@ -77,7 +84,13 @@ function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: Pag
   }
 }
 
-type Part = { file: LogFile; name: string; node: number; low: number; high: number }
+type Part = Pick<NodeLog, 'node'> & {
+  file: LogFile
+  name: string
+  hidden: string | undefined
+  low: number
+  high: number
+}
 
 /** True when the page is complete. */
 async function collectFile(part: Part, query: PageQuery, scan: Scan, pool: ScannerPool, harvest: Harvest) {
@@ -100,7 +113,7 @@ async function collectFile(part: Part, query: PageQuery, scan: Scan, pool: Scann
       }
       const time_ms = timeAt(bytes, start)
       if (time_ms !== undefined && isWithin(time_ms, query)) {
-        const parsed = parseEntry(bytes.toString('utf8', start, end), time_ms)
+        const parsed = parseEntry(bytes.toString('utf8', start, end), time_ms, part.hidden)
         if (collectEntry(part, base + start, parsed, undefined, query, scan, harvest)) return true
       }
     }
@@ -119,7 +132,7 @@ async function collectLong(part: Part, start: number, end: number, query: PageQu
   const { bytesRead } = await readAt(part.file.fd, head, 0, head.length, start)
   const time_ms = timeAt(head, 0)
   if (time_ms === undefined || !isWithin(time_ms, query)) return false
-  const parsed = parseEntry(head.toString('utf8', 0, bytesRead), time_ms, true)
+  const parsed = parseEntry(head.toString('utf8', 0, bytesRead), time_ms, part.hidden, true)
   return collectEntry(part, start, parsed, end - start, query, scan, harvest)
 }
 
