@@ -6,6 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Place } from '../layout.ts'
+import { optionsOf, superuser } from '../postgres/fence.ts'
 import { endSession, socketOf } from '../postgres/superuser.ts'
 import { parseLsn, type Position } from './quorum.ts'
 
@@ -20,9 +21,10 @@ const look_every_ms = 5
 export async function findPosition(place: Place, replayed_beyond = 0n): Promise<Asked | undefined> {
   const settings = {
     ...socketOf(place),
-    user: 'postgres',
+    user: superuser,
     database: 'postgres',
     application_name: 'howdah',
+    options: optionsOf({ statement_timeout_ms: connect_timeout_ms }),
     // Only such a connection may ask for the timeline; statements it takes as well.
     replication: 'database',
     connectionTimeoutMillis: connect_timeout_ms,
@@ -46,7 +48,7 @@ export async function findPosition(place: Place, replayed_beyond = 0n): Promise<
 
 async function ask(client: pg.Client): Promise<Asked | undefined> {
   const { rows: before } = await client.query<{ received: string | null; replayed: string | null }>(
-    'select pg_last_wal_receive_lsn() as received, pg_last_wal_replay_lsn() as replayed',
+    'select pg_catalog.pg_last_wal_receive_lsn() as received, pg_catalog.pg_last_wal_replay_lsn() as replayed',
   )
   const { rows: identified } = await client.query<{ timeline: number | string; xlogpos: string }>('IDENTIFY_SYSTEM')
   const [known] = before

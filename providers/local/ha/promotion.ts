@@ -112,7 +112,9 @@ export const rejoinJobOf = ({ service_id }: Place) => `${service_id}/rejoin`
 async function awaitPromotion(effect: Effect, place: Place): Promise<boolean> {
   return await withSuperuser(place, {}, async (client) => {
     const inRecovery = async () => {
-      const { rows } = await client.query<{ in_recovery: boolean }>('select pg_is_in_recovery() as in_recovery')
+      const { rows } = await client.query<{ in_recovery: boolean }>(
+        'select pg_catalog.pg_is_in_recovery() as in_recovery',
+      )
       return rows[0]?.in_recovery !== false
     }
     // The other replicas can come before it takes writes, and then no commit waits for them.

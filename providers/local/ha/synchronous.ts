@@ -105,9 +105,13 @@ async function isProtected(place: Place, list: SyncList, primary: number): Promi
   const names = others(list.members, primary).map(nodeName)
   return await withSuperuser(place, {}, async (client) => {
     let reached: bigint | undefined
-    for (const deadline = Date.now() + wait_ms; Date.now() < deadline; await client.query('select pg_sleep(0.005)')) {
+    for (
+      const deadline = Date.now() + wait_ms;
+      Date.now() < deadline;
+      await client.query('select pg_catalog.pg_sleep(0.005)')
+    ) {
       const { rows } = await client.query<{ names: string; written: string }>(
-        `select current_setting('synchronous_standby_names') as names, pg_current_wal_flush_lsn() - '0/0' as written`,
+        `select current_setting('synchronous_standby_names') as names, pg_catalog.pg_current_wal_flush_lsn() - '0/0' as written`,
       )
       // The server has been told to read its files, but may not have come to it.
       if (rows[0]?.names !== namesOf(list)) continue

@@ -16,10 +16,10 @@ const statement_timeout_ms = 2_000
 export async function activityOf(place: Place): Promise<Activity | undefined> {
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
     const { rows } = await client.query<Record<keyof Activity, string>>(
-      `select (select count(*) from pg_stat_activity
+      `select (select count(*) from pg_catalog.pg_stat_activity
                where backend_type = 'client backend' and usename <> 'postgres') as connections,
               sum(xact_commit + xact_rollback) as transactions, sum(blks_hit) as blocks_hit, sum(blks_read) as blocks_read
-       from pg_stat_database`,
+       from pg_catalog.pg_stat_database`,
     )
     const [row] = rows
     if (row === undefined) return undefined

@@ -59,9 +59,9 @@ async function ask(client: pg.Client): Promise<ReadonlyMap<string, Lag>> {
   const { rows } = await client.query<Lag & { name: string }>({
     name: 'lags',
     text: `select application_name as name,
-                  coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn), 0)::float8 as bytes,
+                  coalesce(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), replay_lsn), 0)::float8 as bytes,
                   coalesce(extract(epoch from replay_lag), 0)::float8 as seconds
-           from pg_stat_replication where usename = $1`,
+           from pg_catalog.pg_stat_replication where usename = $1`,
     values: [standby_role],
   })
   return new Map(rows.map(({ name, bytes, seconds }) => [name, { bytes, seconds }]))

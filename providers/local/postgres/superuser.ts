@@ -1,12 +1,25 @@
 // The control plane's own connection to a service: by its unix socket, as the superuser that only the control plane's
 // operating-system user may be. Nothing it says reaches the server's log: a statement may hold a verifier.
+//
+// 1. It trusts nothing that a tenant can make. It runs in database `postgres`, to which tenants cannot connect; a session in
+//    another database is the exception, and every name that it says is qualified.
+// 2. Its settings come with the startup packet: those win over `alter database … set` and `alter role … set`.
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Place } from '../layout.ts'
 import { newSocketTo } from '../tenant-files.ts'
+import { optionsOf, superuser } from './fence.ts'
 import { unlessStill } from './standstill.ts'
 
-export type SessionOptions = { database?: string; statement_timeout_ms?: number; connect_timeout_ms?: number }
+export type SessionOptions = {
+  database?: string
+  /** Of the server: needed for a session in a tenant's database. */
+  major?: number
+  /** A role that has no password, such as the pooler's, with no settings but its own; absent: the superuser. */
+  user?: string
+  statement_timeout_ms?: number
+  connect_timeout_ms?: number
+}
 
 const connect_timeout_ms_default = 5_000
 const statement_timeout_ms_default = 8_000
@@ -32,38 +45,35 @@ export async function withSuperuser<T>(
   }
 }
 
+/** A session of a role that can do less. It is no superuser's at any time. */
+export async function withRole<T>(
+  place: Place,
+  user: string,
+  database: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  return await withSuperuser(place, { user, database }, work)
+}
+
 /** Whoever takes it connects it and ends it. */
 export function newSession(
   place: Place,
   {
     database = 'postgres',
+    user = superuser,
+    major,
     statement_timeout_ms = statement_timeout_ms_default,
     connect_timeout_ms = connect_timeout_ms_default,
   }: SessionOptions,
 ): pg.Client {
-  // A failing or slow statement would be logged with its text.
-  const quiet = {
-    log_statement: 'none',
-    log_min_error_statement: 'panic',
-    log_min_duration_statement: -1,
-    log_min_duration_sample: -1,
-    log_transaction_sample_rate: 0,
-    statement_timeout: statement_timeout_ms,
-    // What we do must not wait for a standby that we may be about to make. What is lost with a primary is done again.
-    synchronous_commit: 'local',
-    // Also where customers are refused for lack of space.
-    default_transaction_read_only: 'off',
-  }
   const client = new pg.Client({
     ...socketOf(place),
-    user: 'postgres',
+    user,
     database,
     application_name: 'howdah',
     connectionTimeoutMillis: connect_timeout_ms,
     query_timeout: statement_timeout_ms + 1_000,
-    options: Object.entries(quiet)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
+    ...(user === superuser && { options: optionsOf({ ...(major && { major }), statement_timeout_ms }) }),
   })
   // A connection that breaks fails its query; the event alone must not end the process.
   client.on('error', () => undefined)

@@ -22,7 +22,7 @@ export async function ensureWritersStopped({ effect, room_watch }: LocalHost, pl
   await effect('writers: interrupt')
   await withSuperuser(place, {}, (client) =>
     client.query(
-      `select count(pg_cancel_backend(pid)) from pg_stat_activity
+      `select count(pg_catalog.pg_cancel_backend(pid)) from pg_catalog.pg_stat_activity
        where backend_type = 'client backend' and usename <> 'postgres' and state = 'active'
          and backend_xid is not null and xact_start < $1`,
       [low_since],

@@ -67,7 +67,7 @@ export async function copyRunning(
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
     const wary = { of_tenant: true, tolerate_missing: true, leave_room: true, signal: either }
     await effect('copy: begin backup')
-    await client.query('select pg_backup_start($1, true)', [label])
+    await client.query('select pg_catalog.pg_backup_start($1, true)', [label])
     await effect('copy: files')
     const { bytes, shares_blocks } = await copyTree(place.data, to, {
       ...wary,
@@ -79,8 +79,8 @@ export async function copyRunning(
     const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')
     const stopping = client.query<Stop & { label: string; ms: number }>(
-      `select labelfile as label, pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position, ${clock_ms} as ms
-       from pg_backup_stop(false)`,
+      `select labelfile as label, pg_catalog.pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position, ${clock_ms} as ms
+       from pg_catalog.pg_backup_stop(false)`,
     )
     const [from, { rows }] = await Promise.all([findWal(place), stopping])
     const [stop] = rows
@@ -191,8 +191,10 @@ async function commitNow(effect: Effect, client: pg.Client): Promise<{ ms: numbe
   const ms = (clock[0]?.ms ?? Date.now()) - 1
   await effect('copy: commit')
   await client.query('set synchronous_commit = local')
-  await client.query(`select pg_logical_emit_message(true, 'howdah', '')`)
-  const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_insert_lsn()) as name')
+  await client.query(`select pg_catalog.pg_logical_emit_message(true, 'howdah', '')`)
+  const { rows } = await client.query<{ name: string }>(
+    'select pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) as name',
+  )
   return { ms, wal_file: rows[0]?.name ?? '' }
 }
 

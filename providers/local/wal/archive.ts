@@ -51,7 +51,7 @@ export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<
     const { rows } = await client.query<{ failing: boolean; failed: string | null }>(
       `select last_failed_wal as failed,
          last_failed_time is not null and last_failed_time > coalesce(last_archived_time, '-infinity') as failing
-       from pg_stat_archiver`,
+       from pg_catalog.pg_stat_archiver`,
     )
     if (!rows[0]?.failing) return undefined
     stalled.add(place.service_id)
@@ -59,7 +59,7 @@ export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<
     // By itself it would try again within a minute; woken, it tries now.
     await effect('archive: try again')
     const passed = await ensureEndedPassed(effect, place)
-    await client.query('select pg_reload_conf()')
+    await client.query('select pg_catalog.pg_reload_conf()')
     if (passed) return undefined
     return (
       `its WAL cannot be archived (${rows[0].failed} is waiting), so moments from now on cannot be restored; ` +

@@ -69,7 +69,7 @@ async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
   await effect('parent: commit after the target')
   try {
     await withSuperuser(await inForce(parent), {}, (client) =>
-      client.query(`set synchronous_commit = local; select pg_logical_emit_message(true, 'howdah', '')`),
+      client.query(`set synchronous_commit = local; select pg_catalog.pg_logical_emit_message(true, 'howdah', '')`),
     )
     return true
   } catch {

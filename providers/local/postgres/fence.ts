@@ -1,0 +1,69 @@
+// The settings with which a superuser's session of the control plane begins. Pure. They come with the startup packet, so they win
+// over all that a tenant can set for its database and its roles, and are in force before the first statement.
+// A server that does not know one of them refuses the session: here are only settings that every server since 16 knows.
+
+/** `major`: of the server, where the session is in a tenant's database; there settings count that older servers do not know. */
+type Session = { major?: number; statement_timeout_ms: number }
+
+/** Only the control plane's operating-system user can be it. */
+export const superuser = 'postgres'
+
+/** Shorter than any statement may take, and longer than it takes to end a tenant's session that is in the way. */
+const lock_timeout_ms = 4_000
+/** No transaction of ours waits for anything outside the server. */
+const idle_in_transaction_ms_max = 60_000
+
+export function optionsOf({ major = 0, statement_timeout_ms }: Session): string {
+  const values = {
+    ...fence,
+    ...quiet,
+    statement_timeout: statement_timeout_ms,
+    ...(major >= 17 && known_from_17),
+  }
+  return Object.entries(values)
+    .map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', String.raw`\ `)}`)
+    .join(' ')
+}
+
+/** All that a tenant can set and that would change what our statements mean, do or answer. */
+const fence = {
+  // The temporary schema is named, or it would come first.
+  search_path: 'pg_catalog,pg_temp',
+  // A setting of the database can make even a superuser's session another role's.
+  role: 'none',
+  // No policy of a tenant is ever evaluated: a statement to which one applies fails.
+  row_security: 'off',
+  local_preload_libraries: '',
+  lock_timeout: lock_timeout_ms,
+  idle_in_transaction_session_timeout: idle_in_transaction_ms_max,
+  // Some sessions are open for as long as a copy takes.
+  idle_session_timeout: 0,
+  default_transaction_isolation: 'read committed',
+  default_transaction_deferrable: 'off',
+  // Also where customers are refused for lack of space.
+  default_transaction_read_only: 'off',
+  // What we do must not wait for a standby that we may be about to make. What is lost with a primary is done again.
+  synchronous_commit: 'local',
+  client_encoding: 'UTF8',
+  client_min_messages: 'warning',
+  standard_conforming_strings: 'on',
+  datestyle: 'ISO,MDY',
+  intervalstyle: 'postgres',
+  timezone: 'UTC',
+  bytea_output: 'hex',
+  extra_float_digits: 1,
+  jit: 'off',
+}
+
+/** A failing or slow statement would be logged with its text, and a running one is seen by every role that monitors. */
+const quiet = {
+  log_statement: 'none',
+  log_min_error_statement: 'panic',
+  log_min_duration_statement: -1,
+  log_min_duration_sample: -1,
+  log_transaction_sample_rate: 0,
+  track_activities: 'off',
+}
+
+/** Of use in a tenant's database only: in `postgres` no tenant sets or makes anything. */
+const known_from_17 = { transaction_timeout: 0, event_triggers: 'off' }
