@@ -13,8 +13,10 @@ import { groupOf, listeningAt, noSpaceSentence, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { ensureTimelineForgotten } from './promotion.ts'
-import { ensureReplicationRole, ensureSlot, ensureSlotGone, listSenders, type Sender } from './replication.ts'
+import { ensureSlot, ensureSlotGone, listSenders, type Sender } from './replication.ts'
+import { ensureReservedRole } from '../postgres/reserved-roles.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
+import { standby_role } from '../postgres/settings.ts'
 import {
   ensureKilled,
   ensureReloaded,
@@ -28,6 +30,7 @@ import {
 import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
 import { ensureDataAway, ensureFollowing, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
+import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
 
 export type StandbyWish = {
   /** The node's own, in the role of a standby. */
@@ -75,7 +78,7 @@ export async function ensureStandby(host: LocalHost, wish: StandbyWish): Promise
   await ensureNodeHome(host.effect, place)
   await host.log_watch.ensureKept(place.log)
   const sender = await preparePrimary(host, wish)
-  if (sender === 'unreachable') return seenAs('not_streaming', 'a replica waits until its primary serves')
+  if (typeof sender === 'string') return seenAs('not_streaming', sender)
   try {
     if ((await ensureStandbyData(host, place, wish.primary)) === 'copying') {
       return seenAs('copying', 'the data of a replica is being copied')
@@ -159,16 +162,17 @@ const mayLeave = async (wish: StandbyWish) => (await wish.mayLeave?.()) ?? true
 
 const listenedAt = ({ place, listen }: StandbyWish) => (listen ? listeningAt(place, listen.port) : place)
 
-/** The role and the slot are there, and WAL is kept from before the copy on. Undefined: it sends nothing to this one. */
+/** The role and the slot are there, and WAL is kept from before the copy on. Undefined: it sends nothing to this one; a sentence: it cannot yet. */
 async function preparePrimary(host: LocalHost, { primary, name, slot }: StandbyWish) {
   try {
     return await withSuperuser(primary, { connect_timeout_ms: answer_ms_max }, async (client) => {
-      await ensureReplicationRole(host.effect, client)
+      await ensureReservedRole(host.effect, client, standby_role)
       if (slot !== undefined) await ensureSlot(host.effect, client, slot)
       return (await listSenders(client)).find((sender) => sender.name === name)
     })
-  } catch {
-    return 'unreachable'
+  } catch (error) {
+    const { message } = tenantSetbackOf(error) ?? { message: 'its primary does not serve yet' }
+    return `a replica waits: ${message}`
   }
 }
 
@@ -187,7 +191,7 @@ async function findStreaming(
     for (;;) {
       const sender = (await listSenders(client)).find((one) => one.name === name)
       if (sender?.state === 'streaming' || Date.now() >= deadline) return sender
-      await client.query('select pg_sleep($1)', [look_every_ms / 1000])
+      await client.query('select pg_catalog.pg_sleep($1)', [look_every_ms / 1000])
     }
   })
 }
@@ -230,7 +234,7 @@ async function reachedBy(place: Place): Promise<string | undefined> {
   try {
     return await withSuperuser(place, { connect_timeout_ms: answer_ms_max }, async (client) => {
       const { rows } = await client.query<{ reached: string }>(
-        `select concat_ws(' and ', pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) as reached`,
+        `select concat_ws(' and ', pg_catalog.pg_last_wal_receive_lsn(), pg_catalog.pg_last_wal_replay_lsn()) as reached`,
       )
       return rows[0]?.reached
     })

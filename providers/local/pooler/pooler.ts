@@ -26,6 +26,7 @@ import { portIsFree } from '../postgres/port.ts'
 import { ensureInNetwork, isInNetwork, networkPrefix, probeAt } from '../vpc/service-network.ts'
 import { hashOf } from '../postgres/settings.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
+import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
 
 export type PoolerWish = {
   /** Of the service or the replica set: its home, user and certificate. */
@@ -151,10 +152,16 @@ async function ensureRunning(
   const usable = in_place && pid === String(found.pid) && started_with === start_hash ? found.pid : undefined
   await effect('pooler: limits')
   await limits.ensure(poolerGroupOf(place), wish.size)
-  await ensurePoolerRole(effect, wish.primary).catch((error: unknown) => {
-    // One that runs has it; replicas serve on while their primary is away.
-    if (usable === undefined) throw error
-  })
+  const trouble = await ensurePoolerRole(effect, wish.primary, happenings).then(
+    () => undefined,
+    (error: unknown) => {
+      const setback_of_tenant = tenantSetbackOf(error)
+      // One that runs has it; replicas serve on while their primary is away.
+      if (!setback_of_tenant && usable === undefined) throw error
+      return setback_of_tenant?.message
+    },
+  )
+  if (trouble !== undefined) return trouble
   if (usable !== undefined && has_read === read_hash) return usable
   await ensureFile(effect, 'pooler users', files.users, users, place.owner)
   await ensureFile(effect, 'pooler settings', files.settings, settings, place.owner)
@@ -204,7 +211,7 @@ async function untilNobodyIsAtWork(primary: Place, deadline: number): Promise<vo
   await withSuperuser(primary, {}, async (client) => {
     while (Date.now() < deadline) {
       const { rowCount } = await client.query(
-        `select from pg_stat_activity
+        `select from pg_catalog.pg_stat_activity
          where backend_type = 'client backend' and client_addr is null and usename <> 'postgres' and state <> 'idle'`,
       )
       if (!rowCount) return

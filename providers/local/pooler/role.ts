@@ -1,49 +1,67 @@
-// What the pooler needs inside PostgreSQL: a role without a password, which only the service's own user can be, and one
-// function that gives this role the verifier of another. Both are made on the primary.
+// What the pooler needs inside PostgreSQL: a role without a password, which only the service's own user can be, and the function
+// that gives this role the verifier of another. Both are part of the template; services from before it get them here, and so
+// does a database that a tenant made anew from template0.
 //
-// The function stands in pg_catalog, where customers cannot replace it. Whoever has not logged in as that role gets nothing
-// from it; it has no privileges of its own instead, because dumps would carry those to where there is no such function.
-// It knows no superuser and nobody who could not log in right now.
-import type pg from 'pg'
+// It is looked at as the pooler itself comes, in the tenant's database: with that role, and no settings but the role's own. A
+// superuser's session in that database is opened only to make the function, and names nothing outside pg_catalog.
+import pg from 'pg'
+import type { Happening } from '../../provider.ts'
 import type { Effect } from '../effect.ts'
-import { master_database, type Place } from '../layout.ts'
+import { master_database, master_role, type Place } from '../layout.ts'
+import { ensureReservedRole } from '../postgres/reserved-roles.ts'
 import { pooler_role } from '../postgres/settings.ts'
-import { withSuperuser } from '../postgres/superuser.ts'
+import { withRole, withSuperuser } from '../postgres/superuser.ts'
+import { withCatalogChanges } from '../postgres/tenant-locks.ts'
+import { TenantSetback, tenantSetbackOf } from '../postgres/tenant-setback.ts'
+import { lookup_body, lookup_function, lookup_sql, pooler_lookup } from './lookup.ts'
 
-const lookup = 'pg_catalog.howdah_pooler_lookup'
-
-/** What PgBouncer asks at a login. */
-export const pooler_lookup = `select role_name, verifier from ${lookup}($1)`
-
-const lookup_body = `
-  select rolname::text, rolpassword from pg_authid
-  where session_user = '${pooler_role}' and rolname = asked and rolcanlogin and not rolsuper
-    and rolpassword like 'SCRAM-SHA-256$%' and (rolvaliduntil is null or rolvaliduntil > now())
-`
-
-/** Looked at again and again: a customer may drop the database and make another one of that name. */
-export async function ensurePoolerRole(effect: Effect, primary: Place): Promise<void> {
-  await withSuperuser(primary, { database: master_database }, async (client) => {
-    const there = await findParts(client)
-    if (there.role && there.body === lookup_body) return
-    await effect('pooler role: make')
-    await client.query(
-      `begin;
-       -- Nobody has to wait for a standby.
-       set local synchronous_commit = local;
-       ${there.role ? '' : `create role ${pooler_role} login noinherit;`}
-       create or replace function ${lookup}(asked text) returns table (role_name text, verifier text)
-       language sql stable security definer set search_path = pg_catalog, pg_temp as $body$${lookup_body}$body$;
-       commit`,
-    )
+/** Looked at again and again: a tenant may drop the database and make another one of that name. */
+export async function ensurePoolerRole(effect: Effect, primary: Place, happenings: Happening[]): Promise<void> {
+  if ((await lookupTrouble(primary)) === undefined) return
+  const major = await withCatalogChanges(primary, happenings, async (client) => {
+    await ensureReservedRole(effect, client, pooler_role)
+    return await ensureConnect(effect, client)
   })
+  const still = await lookupTrouble(primary)
+  if (still === undefined) return
+  if (still !== no_lookup) throw new TenantSetback(`the pooler cannot ask for verifiers in database tsdb: ${still}`)
+  await effect('pooler lookup: make')
+  await withSuperuser(primary, { database: master_database, major }, (client) => client.query(lookup_sql))
 }
 
-async function findParts(client: pg.Client): Promise<{ role: boolean; body: string | null }> {
-  const { rows } = await client.query<{ role: boolean; body: string | null }>(
-    `select exists (select from pg_roles where rolname = $1) as role,
-            (select prosrc from pg_proc where oid = to_regprocedure($2)) as body`,
-    [pooler_role, `${lookup}(text)`],
+const no_lookup = 'there is no lookup'
+
+/** Why a lookup as the pooler makes it does not succeed; undefined when it does. */
+async function lookupTrouble(primary: Place): Promise<string | undefined> {
+  try {
+    return await withRole(primary, pooler_role, master_database, async (client) => {
+      const { rows: found } = await client.query<{ body: string }>(
+        `select p.prosrc as body from pg_catalog.pg_proc p
+         where p.oid = pg_catalog.to_regprocedure('${lookup_function}(pg_catalog.text)')`,
+      )
+      if (found[0]?.body !== lookup_body) return no_lookup
+      const { rowCount } = await client.query(pooler_lookup, [master_role])
+      return rowCount === 1 ? undefined : `it does not find the role ${master_role}`
+    })
+  } catch (error) {
+    // A server that is going away, or a connection that broke, says nothing about the role.
+    const refused = error instanceof pg.DatabaseError && !error.code?.startsWith('57P')
+    if (!refused || tenantSetbackOf(error)) throw error
+    return error.message
+  }
+}
+
+/** A tenant that closes its database to the public closes it to this role too. Returns the server's major version. */
+async function ensureConnect(effect: Effect, client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ major: number; may: boolean | null }>(
+    `select pg_catalog.current_setting('server_version_num')::int / 10000 as major,
+       (select pg_catalog.has_database_privilege($1, d.oid, 'connect') from pg_catalog.pg_database d
+        where d.datname = $2) as may`,
+    [pooler_role, master_database],
   )
-  return rows[0] ?? { role: false, body: null }
+  if (rows[0]?.may === false) {
+    await effect('pooler role: let in')
+    await client.query(`grant connect on database ${master_database} to ${pooler_role}`)
+  }
+  return rows[0]?.major ?? 0
 }

@@ -1,38 +1,134 @@
-// The master role's verifier and the extensions of its database, set over the unix socket as the superuser that only
-// the control plane can be. It changes only what differs, and leaves no trace of a verifier in the server's log.
+// The master role of a service: its verifier, its rights, and the extensions of its database. Only what differs is changed, and
+// no verifier leaves a trace in the server's log or in its list of sessions.
+//
+// 1. The role cannot log in until it is handed over, and no role can take LOGIN from itself: while it has neither LOGIN nor a
+//    password, no tenant has ever been in this server. Only then a superuser makes extensions in the tenant's database.
+// 2. Later a tenant may have laid anything in the way of an extension's script. What is missing then is said, not made.
 import type pg from 'pg'
+import type { Happening } from '../../provider.ts'
 import type { Effect } from '../effect.ts'
 import { master_database, master_role, type Place } from '../layout.ts'
-import { withSuperuser } from './superuser.ts'
+import { ensureMasterDatabase } from './master-database.ts'
+import { ensureReplicationReserved, ensureReservedRole, reserved_roles } from './reserved-roles.ts'
+import { pooler_role } from './settings.ts'
+import { withRole, withSuperuser } from './superuser.ts'
+import { withCatalogChanges } from './tenant-locks.ts'
+import { TenantSetback } from './tenant-setback.ts'
 
 export type RoleWish = { password_verifier: string; extensions: readonly string[] }
 
-export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleWish): Promise<void> {
-  // One connection is a third of the cost of a create: a second one only for those who need their own database.
-  const database = wish.extensions.length > 0 ? master_database : 'postgres'
-  await withSuperuser(place, { database }, async (client) => {
-    await ensureVerifier(effect, client, wish.password_verifier)
-    await ensureExtensions(effect, client, wish.extensions)
+/** `lacks`: a sentence about extensions that the tenant has removed. */
+export type RoleSeen = { happenings: Happening[]; lacks?: string }
+
+/** Rights of earlier templates: with the one its holder reads all verifiers, with the other it locks all catalogs. */
+const withdrawn_rights = ['pg_read_all_data', 'pg_maintain']
+
+/** Throws a TenantSetback where the tenant has made a login impossible and must undo it. */
+export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleWish): Promise<RoleSeen> {
+  const happenings: Happening[] = []
+  // One connection is a third of the cost of a create: all of it goes over one, but for extensions.
+  const handed_over = await withCatalogChanges(place, happenings, async (client) => {
+    const role = await readRole(client)
+    await ensureRolesReserved(effect, client, happenings)
+    await ensureRightsWithdrawn(effect, client, role, happenings)
+    if (!role.handed_over) await ensureExtensions(effect, place, wish.extensions, role.major)
+    await ensureVerifier(effect, client, role, wish.password_verifier, happenings)
+    await ensureMasterDatabase(effect, client, happenings)
+    return role.handed_over
+  })
+  const lacks = handed_over ? await findLacking(place, wish.extensions) : undefined
+  return { happenings, ...(lacks !== undefined && { lacks }) }
+}
+
+type Role = {
+  major: number
+  handed_over: boolean
+  rolpassword: string | null
+  may_log_in: boolean
+  /** Of those that no master role has any more. */
+  rights: string[]
+  sees_postgres: boolean
+}
+
+async function readRole(client: pg.Client): Promise<Role> {
+  const { rows } = await client.query<Role>(
+    `select pg_catalog.current_setting('server_version_num')::int / 10000 as major, r.rolpassword,
+       r.rolcanlogin or r.rolpassword is not null as handed_over,
+       r.rolcanlogin and r.rolconnlimit <> 0 and coalesce(r.rolvaliduntil > pg_catalog.now(), true) as may_log_in,
+       array(select p.rolname::text from pg_catalog.pg_auth_members m join pg_catalog.pg_roles p on p.oid = m.roleid
+             where m.member = r.oid and p.rolname = any ($2)) as rights,
+       pg_catalog.has_database_privilege(r.oid, 'postgres', 'connect') as sees_postgres
+     from pg_catalog.pg_authid r where r.rolname = $1`,
+    [master_role, withdrawn_rights],
+  )
+  const [role] = rows
+  if (role === undefined) throw new Error(`there is no role ${master_role}`)
+  return role
+}
+
+/** Also where neither replicas nor a pooler are wanted: a tenant must not be the first to make such a role. */
+async function ensureRolesReserved(effect: Effect, client: pg.Client, happenings: Happening[]): Promise<void> {
+  for (const role of reserved_roles) {
+    await ensureReservedRole(effect, client, role).catch((error: unknown) => {
+      // Whatever needs the role says so.
+      if (!(error instanceof TenantSetback)) throw error
+    })
+  }
+  for (const role of await ensureReplicationReserved(effect, client)) {
+    happenings.push({ kind: 'healed', message: `the role ${role} had REPLICATION, which no role of a tenant has` })
+  }
+}
+
+async function ensureRightsWithdrawn(effect: Effect, client: pg.Client, role: Role, happenings: Happening[]) {
+  if (role.rights.length > 0) {
+    await effect('master role: withdraw rights')
+    // From all to whom it was granted on, too.
+    await client.query(`revoke ${role.rights.join(', ')} from ${master_role} cascade`)
+    const message = `${role.rights.join(' and ')} was revoked from ${master_role} and from all roles to which it was granted on, because it shows verifiers or locks catalogs; grant rights on schemas and tables instead`
+    happenings.push({ kind: 'changed', message })
+  }
+  if (!role.sees_postgres) return
+  await effect('master role: out of database postgres')
+  await client.query(`revoke all on database postgres from ${master_role}`)
+}
+
+async function ensureVerifier(
+  effect: Effect,
+  client: pg.Client,
+  { rolpassword, may_log_in, handed_over }: Role,
+  verifier: string,
+  happenings: Happening[],
+): Promise<void> {
+  if (rolpassword === verifier && may_log_in) return
+  await effect('master role: set verifier')
+  await client.query(
+    `alter role ${master_role} login connection limit -1 valid until 'infinity' password ${client.escapeLiteral(verifier)}`,
+  )
+  if (handed_over && !may_log_in) {
+    happenings.push({ kind: 'healed', message: `a login as ${master_role} works again: the role was closed` })
+  }
+}
+
+/** No tenant has been here. Without `cascade`: an extension that needs others is none that is offered. */
+async function ensureExtensions(effect: Effect, place: Place, extensions: readonly string[], major: number) {
+  if (extensions.length === 0) return
+  await withSuperuser(place, { database: master_database, major }, async (client) => {
+    for (const extension of extensions) {
+      await effect('master database: create extension')
+      await client.query(`create extension if not exists ${client.escapeIdentifier(extension)} schema public`)
+    }
   })
 }
 
-async function ensureVerifier(effect: Effect, client: pg.Client, verifier: string): Promise<void> {
-  const { rows } = await client.query<{ rolpassword: string | null }>(
-    'select rolpassword from pg_authid where rolname = $1',
-    [master_role],
-  )
-  if (rows[0]?.rolpassword === verifier) return
-  await effect('master role: set verifier')
-  await client.query(`alter role ${master_role} login password ${client.escapeLiteral(verifier)}`)
-}
-
-async function ensureExtensions(effect: Effect, client: pg.Client, extensions: readonly string[]): Promise<void> {
-  if (extensions.length === 0) return
-  const { rows } = await client.query<{ extname: string }>('select extname from pg_extension')
-  const there = new Set(rows.map((row) => row.extname))
-  for (const extension of extensions) {
-    if (there.has(extension)) continue
-    await effect('master database: create extension')
-    await client.query(`create extension if not exists ${client.escapeIdentifier(extension)} cascade`)
-  }
+/** Looked at as a role that can do nothing, in the tenant's database. */
+async function findLacking(place: Place, extensions: readonly string[]): Promise<string | undefined> {
+  if (extensions.length === 0) return undefined
+  const present = await withRole(place, pooler_role, master_database, async (client) => {
+    const { rows } = await client.query<{ extname: string }>('select extname from pg_catalog.pg_extension')
+    return rows.map(({ extname }) => extname)
+  }).catch(() => extensions)
+  const lacking = extensions.filter((extension) => !present.includes(extension))
+  if (lacking.length === 0) return undefined
+  const sql = lacking.map((extension) => `create extension "${extension}"`).join('; ')
+  return `the database ${master_database} has lost an extension with which the service was made; to get it back, run as ${master_role}: ${sql}`
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
 import { archiveSettings, shellPath } from '../wal/archive.ts'
-import type { Place } from '../layout.ts'
+import { master_database, type Place } from '../layout.ts'
 
 export type SettingsWish = {
   size: Size
@@ -54,15 +54,22 @@ export function settingsOf(wish: SettingsWish): string {
 /**
  * Who may connect: the control plane by its operating-system user, everybody else by TLS and SCRAM. The two roles without a
  * password are let in where only the service's own user can come: its socket folders are closed to all others.
+ *
+ * The word `replication` means physical replication only. A connection with `replication=database`, which can copy a whole
+ * cluster as well, is let in like any other to that database: what keeps tenants from it is that no role of theirs has
+ * REPLICATION, and that the roles that have it come by no address.
  */
 export function hbaOf(): string {
   return [
     'local all postgres peer map=howdah',
     'local replication postgres peer map=howdah',
     `local replication ${standby_role} trust`,
-    `local all ${pooler_role} trust`,
+    `local ${master_database} ${pooler_role} trust`,
+    `local all,replication ${standby_role},${pooler_role} reject`,
+    'local replication all reject',
     'local all all scram-sha-256',
-    `hostssl all,replication ${standby_role},${pooler_role} all reject`,
+    `hostssl all,replication postgres,${standby_role},${pooler_role} all reject`,
+    'hostssl replication all all reject',
     'hostssl all all all scram-sha-256',
     '',
   ].join('\n')
@@ -99,6 +106,10 @@ const fixed = {
   // PostgreSQL's own, but known here: else a server would have other settings as a standby than as a primary.
   max_locks_per_transaction: 64,
   max_prepared_transactions: 0,
+  // However many connections tenants take: the control plane's sessions, some of which last as long as a copy, and the
+  // pooler's lookups.
+  superuser_reserved_connections: 8,
+  reserved_connections: 2,
   // A standby that is away for long must not fill the disk; from the archive it catches up all the same.
   max_slot_wal_keep_size: '2GB',
   // Somebody may be waiting for what a hung standby does not say.

@@ -10,11 +10,14 @@ import { listNames, removeEntry } from '../tenant-files.ts'
 import { syncTree } from '../tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
 import { errorCode, readIfThere, statIfThere } from '../look.ts'
+import { lookup_sql } from '../pooler/lookup.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { foldersOf, master_database, master_role, nobody } from '../layout.ts'
+import { reserved_roles, roleSql } from './reserved-roles.ts'
+import { pooler_role } from './settings.ts'
 
 /** Raised when what the template holds changes, so that new services get it. */
-const template_format = 3
+const template_format = 4
 /**
  * Half of PostgreSQL's own. Every snapshot and every fork leaves files early and begins new ones: of a small database those
  * are most of what a fork takes. Still smaller ones are more to archive, each with flushes of its own.
@@ -91,7 +94,10 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   await effect('template: initdb')
   await run('initdb', ['-D', aside, ...initdbOptions(installation.major)])
   const single = ['--single', '-D', aside, '-c', 'exit_on_error=on', '-c', 'fsync=off', '-c', 'min_wal_size=32MB']
-  await effect('template: master role')
+  // Copied into every database that is made after it.
+  await effect('template: lookup')
+  await run('postgres', [...single, 'template1'], `${lookup_sql}\n`)
+  await effect('template: roles')
   await run('postgres', [...single, 'postgres'], clusterSql(installation.major))
   await effect('template: master database')
   await run('postgres', [...single, master_database], databaseSql)
@@ -120,17 +126,20 @@ function initdbOptions(major: number): string[] {
   return `${access} ${locale} ${wal} --data-checksums --no-sync --no-instructions`.split(' ')
 }
 
+/** Which of PostgreSQL's own roles the master role has. None that reads verifiers or locks catalogs. */
+const rights = ['pg_monitor', 'pg_signal_backend', 'pg_checkpoint']
+
 // One statement a line: so reads single-user PostgreSQL.
 function clusterSql(major: number): string {
-  const roles = ['pg_monitor', 'pg_read_all_data', 'pg_signal_backend', 'pg_checkpoint']
-  if (major >= 17) roles.push('pg_maintain')
   return [
-    `create role ${master_role} login createrole createdb`,
-    `grant ${roles.join(', ')} to ${master_role} with admin option`,
+    ...reserved_roles.flatMap((role) => roleSql(role, major)),
+    // Its first login is allowed when everything is there that it is to find: see the file of the master role.
+    `create role ${master_role} nologin createrole createdb`,
+    `grant ${rights.join(', ')} to ${master_role} with admin option`,
     `create database ${master_database} owner ${master_role}`,
-    // Roles that the customer creates meet in the customer's databases, not in ours.
+    `grant connect on database ${master_database} to ${pooler_role}`,
+    // The control plane's sessions are in the one, and every new database is a copy of the other.
     'revoke all on database postgres, template1 from public',
-    `grant connect on database postgres to ${master_role}`,
     '',
   ].join('\n')
 }

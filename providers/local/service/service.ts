@@ -11,7 +11,7 @@ import { findHold } from '../snapshot/hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { ensureMasterRole } from '../postgres/master-role.ts'
+import { ensureMasterRole, type RoleSeen } from '../postgres/master-role.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade, isReplaceable, listPlaces } from '../ha/nodes.ts'
 import { ensurePoolerGone, ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
@@ -32,6 +32,7 @@ import { floorOf } from '../postgres/control-file.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
 import { StandsStill, unlessStill } from '../postgres/standstill.ts'
+import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { together } from '../together.ts'
 import { Planted } from '../tenant-files.ts'
@@ -41,6 +42,11 @@ import { nodeName } from '../ha/synchronous.ts'
 /** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
 const look_again_when_well_seconds = 300
 const look_again_when_hopeless_seconds = 60
+/**
+ * A probe goes only as far as the password: that the rest of a login works, which a tenant can change at any time, is looked at
+ * over a session, and at each routine pass.
+ */
+const known_ms_max = (look_again_when_well_seconds - 60) * 1000
 
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
   const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
@@ -71,6 +77,8 @@ async function observe(host: LocalHost, own: Place, wanted: WantedService): Prom
     if (error instanceof StandsStill) {
       return setback('not_serving', error.message, isReplaceable(wanted) ? 0 : undefined)
     }
+    const by_tenant = tenantSetbackOf(error)
+    if (by_tenant) return setback('not_serving', by_tenant.message)
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(place), noSpaceSentence(host.directory))
   })
@@ -181,7 +189,7 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
       ensureLogin(host, place, wanted, postmaster),
       ensureStandbys(host, leader, wanted),
     )
-    return { ...withMore(login, standbys), happenings: [...happenings, ...standbys.happenings] }
+    return { ...withMore(login, standbys), happenings: [...happenings, ...login.happenings, ...standbys.happenings] }
   } finally {
     await ensureLimits(host, place, wanted.size)
   }
@@ -234,33 +242,43 @@ async function ensureLogin(
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
   const probed = (ready?: Promise<void>) =>
     unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up, ...(ready && { ready }) }))
-  let login = isKnown(host, wanted, postmaster) ? await probed() : undefined
+  let role: RoleSeen = { happenings: [] }
+  let login = isKnown(host, wanted, postmaster, known_ms_max) ? await probed() : undefined
   if (login?.result !== 'ok') {
-    const ready = ensureRole(host, place, wanted)
-    login = (await together(probed(ready), ready))[0]
-    host.roles_seen.set(place.service_id, seenOf(wanted, postmaster))
+    const made = ensureRole(host, place, wanted)
+    const ready = made.then(() => undefined)
+    ;[login, role] = await together(probed(ready), made)
+    const what = seenOf(wanted, postmaster)
+    host.roles_seen.set(place.service_id, { what, at_ms: Date.now(), lacks: role.lacks })
   }
+  const { happenings } = role
+  const lacks = host.roles_seen.get(place.service_id)?.lacks
   if (login.result === 'ok') {
     const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
     const troubles = [host.room_watch.lowSince() && low_sentence, stalled].filter((one) => one !== undefined)
-    if (troubles.length > 0) return { ...setback('not_serving', troubles.join('; ')), settled: true }
-    return { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings: [] }
+    if (troubles.length > 0) return { ...setback('not_serving', troubles.join('; ')), settled: true, happenings }
+    const well = { settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
+    return { state: 'serving', ...well, ...(lacks !== undefined && { waiting_for: lacks }) }
   }
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
-  return setback('not_serving', `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`)
+  const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
+  return { ...setback('not_serving', sentence), happenings }
 }
 
 /** All that a customer finds with the first login. */
-async function ensureRole(host: LocalHost, place: Place, wanted: WantedService): Promise<void> {
-  await ensureMasterRole(host.effect, place, wanted)
-  if ((await findPrimary(place)).term <= 1) return
+async function ensureRole(host: LocalHost, place: Place, wanted: WantedService): Promise<RoleSeen> {
+  const seen = await ensureMasterRole(host.effect, place, wanted)
+  if ((await findPrimary(place)).term <= 1) return seen
   await ensureArchiveWhole(host.effect, place)
   await ensureEndedPassed(host.effect, place)
+  return seen
 }
 
 /** Whether this postmaster was seen to have all that this generation wants. */
-const isKnown = ({ roles_seen }: LocalHost, wanted: WantedService, postmaster: Postmaster) =>
-  roles_seen.get(wanted.service_id) === seenOf(wanted, postmaster)
+function isKnown({ roles_seen }: LocalHost, wanted: WantedService, postmaster: Postmaster, age_ms_max = Infinity) {
+  const seen = roles_seen.get(wanted.service_id)
+  return seen?.what === seenOf(wanted, postmaster) && Date.now() - seen.at_ms < age_ms_max
+}
 
 const seenOf = ({ generation }: WantedService, { pid }: Postmaster) => `${pid}/${generation}`
 

@@ -1,0 +1,79 @@
+// Changes of roles and databases that no tenant can hold up: a tenant's transaction that stays open holds its locks on them for
+// as long as it likes. A session that keeps such a change waiting is ended, and the events say so.
+import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Happening } from '../../provider.ts'
+import type { Place } from '../layout.ts'
+import { superuser } from './fence.ts'
+import { withSuperuser } from './superuser.ts'
+
+/** Far longer than such a change takes; whoever asked for a new password waits for it. */
+const patience_ms = 500
+const attempts_max = 3
+
+/** As `withSuperuser`. The work reads before it changes anything, because it may be begun anew. */
+export async function withCatalogChanges<T>(
+  place: Place,
+  happenings: Happening[],
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  return await withSuperuser(place, {}, async (client) => {
+    const over = new AbortController()
+    const watching = endBlockers(place, client, over.signal, happenings)
+    try {
+      return await withAttempts(() => work(client))
+    } finally {
+      over.abort()
+      await watching
+    }
+  })
+}
+
+/** What waited for a row that was then changed is refused, and finds the change when it looks again. */
+async function withAttempts<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === attempts_max || !isMeantime(error)) throw error
+    }
+  }
+}
+
+/** Another transaction was faster, or the wait for one was longer than it may be. */
+function isMeantime(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? error.code : undefined
+  const [lock_timeout, deadlock, duplicate_role, duplicate_row] = ['55P03', '40P01', '42710', '23505']
+  return (
+    /tuple concurrently (updated|deleted)/.test(error.message) ||
+    [lock_timeout, deadlock, duplicate_role, duplicate_row].includes(String(code))
+  )
+}
+
+/** Until the signal: looks now and then who keeps the session waiting, and ends those that are not the control plane's. */
+async function endBlockers(place: Place, client: pg.Client, over: AbortSignal, happenings: Happening[]): Promise<void> {
+  // Known to the driver, but not to its types.
+  const { processID: pid } = client as pg.Client & { processID: number }
+  for (;;) {
+    const waited = await pause(patience_ms, true, { signal: over }).catch(() => false)
+    if (!waited) return
+    const ended = await withSuperuser(place, {}, (other) => endBlockersOf(other, pid)).catch(() => [])
+    for (const { blocker, usename } of ended) {
+      const message = `a session of ${usename} (process ${blocker}) was ended: it kept the control plane waiting for a lock`
+      happenings.push({ kind: 'session ended', message })
+    }
+  }
+}
+
+async function endBlockersOf(client: pg.Client, pid: number) {
+  // Chosen first and ended then: in one condition PostgreSQL may try the end before the choice.
+  const { rows } = await client.query<{ blocker: number; usename: string }>(
+    `with blockers as materialized (
+       select a.pid, a.usename from pg_catalog.pg_stat_activity a
+       where a.pid = any (pg_catalog.pg_blocking_pids($1)) and a.usename <> $2)
+     select b.pid as blocker, b.usename, pg_catalog.pg_terminate_backend(b.pid) from blockers b`,
+    [pid, superuser],
+  )
+  return rows
+}
