@@ -108,7 +108,14 @@ export async function settle(provider: LocalProvider, wanted: WantedService): Pr
   })
 }
 
-export type Login = { user?: string; password?: string; database?: string; tls?: boolean }
+export type Login = {
+  user?: string
+  password?: string
+  database?: string
+  tls?: boolean
+  /** Settings of the session, as in `-c role=none`. */
+  options?: string
+}
 
 export async function loginTo(provider: LocalProvider, wanted: WantedService, login: Login = {}): Promise<pg.Client> {
   const client = new pg.Client({
@@ -117,6 +124,7 @@ export async function loginTo(provider: LocalProvider, wanted: WantedService, lo
     password: login.password ?? 'first password',
     database: login.database ?? 'tsdb',
     connectionTimeoutMillis: 60_000,
+    ...(login.options !== undefined && { options: login.options }),
     ...(login.tls === false ? { ssl: false } : { ssl: { ca: provider.authority_pem } }),
   })
   client.on('error', () => undefined)

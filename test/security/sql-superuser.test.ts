@@ -1,0 +1,76 @@
+// The way from SQL to superuser by the control plane's own sessions: whatever a tenant puts in front of a name, no session
+// of the control plane runs it.
+import { expect, test } from 'vitest'
+import { useWorlds } from '#test/provider/service-fixture.ts'
+import {
+  asTenant,
+  expectFailsOver,
+  expectForks,
+  expectGoesOn,
+  has_pooler,
+  layTraps,
+  makeOld,
+  newTenant,
+  restartServer,
+  trapped,
+} from './tenant.ts'
+
+const { newWorld } = useWorlds()
+const is_super = `select bool_or(rolsuper) from pg_catalog.pg_roles where rolname = 'tsdbadmin'`
+
+test.skipIf(!has_pooler)(
+  'views over catalogs in front of the search path are run by no session when the pooler is enabled twice',
+  async () => {
+    const tenant = await newTenant(await newWorld())
+    await layTraps(tenant)
+    await expectGoesOn(tenant)
+    await expectGoesOn(tenant)
+    expect(await trapped(tenant)).toBe('nobody')
+    expect(await asTenant(tenant, is_super)).toBe('false')
+    await expect(asTenant(tenant, `create table t (a text); copy t from program 'id'`)).rejects.toThrow(/denied/)
+    await expectForks(tenant)
+    await expectFailsOver(tenant)
+    expect(await trapped(tenant)).toBe('nobody')
+    expect(await asTenant(tenant, is_super)).toBe('false')
+  },
+)
+
+test('a view over pg_extension is run by no session when a service with extensions gets a new password', async () => {
+  const tenant = await newTenant(await newWorld(), { extensions: ['pg_trgm'] })
+  await layTraps(tenant)
+  await expectGoesOn(tenant)
+  expect(await trapped(tenant)).toBe('nobody')
+  expect(await asTenant(tenant, is_super)).toBe('false')
+})
+
+test('traps in a service from before are run by no session when the server is upgraded', async () => {
+  const tenant = await newTenant(await newWorld(), { extensions: ['pg_trgm'] })
+  await layTraps(tenant)
+  await makeOld(tenant)
+  await restartServer(tenant)
+  await expectGoesOn(tenant)
+  expect(await trapped(tenant)).toBe('nobody')
+  expect(await asTenant(tenant, is_super)).toBe('false')
+})
+
+test('an extension that the tenant dropped is not made again over its traps, and the events say how to get it', async () => {
+  const tenant = await newTenant(await newWorld(), { extensions: ['pg_trgm'] })
+  await asTenant(tenant, 'drop schema public cascade')
+  await asTenant(tenant, 'create schema public')
+  await layTraps(tenant)
+  // The script of the extension would replace, call or adopt what it finds under these names.
+  await asTenant(
+    tenant,
+    `create function public.similarity(text, text) returns real language sql as 'select case when evil.pwn() then 1::real end'`,
+  )
+  await expectGoesOn(tenant)
+  const seen = await tenant.provider.applyService(tenant.wanted)
+  expect(seen).toMatchObject({ state: 'serving', settled: true, waiting_for: expect.stringContaining('pg_trgm') })
+  expect(seen.waiting_for).toMatch(/create extension "?pg_trgm/)
+  expect(await trapped(tenant)).toBe('nobody')
+  expect(await asTenant(tenant, is_super)).toBe('false')
+  await asTenant(tenant, 'drop function public.similarity(text, text)')
+  await asTenant(tenant, 'create extension pg_trgm schema public')
+  await restartServer(tenant)
+  expect((await tenant.provider.applyService(tenant.wanted)).waiting_for).toBeUndefined()
+})
