@@ -208,5 +208,7 @@ function newPasswordInput() {
       maxlength="256"
       aria-describedby="rule"
     />
-    <p class="hint" id="rule">At least 10 characters. A few words that do not belong together are good.</p>`
+    <p class="hint" id="rule">
+      At least 10 characters, and none that everybody uses. A few words that do not belong together are good.
+    </p>`
 }

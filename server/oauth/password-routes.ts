@@ -28,7 +28,7 @@ async function change(parts: OauthParts, request: FastifyRequest, reply: Fastify
   const form = formOf(request, change_path)
   const email = (form.get('email') ?? '').slice(0, 254)
   const new_password = form.get('new_password') ?? ''
-  const problem = passwordProblem(new_password)
+  const problem = passwordProblem(new_password, email)
   if (problem !== undefined) return showChange(parts, request, reply.code(400), { email, message: problem })
   const address = addressOf(request)
   const wait_seconds = await parts.throttle.take(email, address)
@@ -50,10 +50,11 @@ async function set(parts: OauthParts, request: FastifyRequest, reply: FastifyRep
   const form = formOf(request, set_password_path)
   const token = tokenOf(form.get('token'))
   const new_password = form.get('new_password') ?? ''
-  const problem = passwordProblem(new_password)
-  if (problem !== undefined) return showSet(parts, request, reply.code(400), { token, message: problem })
   // Looked at first, so that a stranger cannot make the server compute for nothing.
-  if ((await findLinkUser(parts.db, token)) === undefined) throw unknownLink()
+  const email = await findLinkUser(parts.db, token)
+  if (email === undefined) throw unknownLink()
+  const problem = passwordProblem(new_password, email)
+  if (problem !== undefined) return showSet(parts, request, reply.code(400), { token, message: problem })
   if (!(await setPasswordByLink(parts.db, token, await parts.passwords.newVerifier(new_password)))) throw unknownLink()
   parts.forget()
   return sendPage(reply, passwordDonePage())

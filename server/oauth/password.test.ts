@@ -38,8 +38,8 @@ test('a flood is refused beyond what may wait, and all who waited are answered',
 })
 
 test('what a new password must be', () => {
-  expect(passwordProblem('ten letter')).toBeUndefined()
-  expect(passwordProblem('nine char')).toContain('at least 10')
-  expect(passwordProblem('x'.repeat(257))).toContain('at most 256')
-  expect(passwordProblem('with a \n in it')).toContain('control')
+  expect(passwordProblem('ten letter', 'ada@example.com')).toBeUndefined()
+  expect(passwordProblem('nine char', 'ada@example.com')).toContain('at least 10')
+  expect(passwordProblem('x'.repeat(257), 'ada@example.com')).toContain('at most 256')
+  expect(passwordProblem('with a \n in it', 'ada@example.com')).toContain('control')
 })

@@ -5,6 +5,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Fault } from '#contract/fault.ts'
 import { newGate } from '../gate.ts'
+import { isCommonPassword } from './common-password.ts'
 
 /** OWASP's choice for argon2id. */
 const memory_kib = 19_456
@@ -51,12 +52,15 @@ export function newPasswords(own_costs: Costs = { memory_kib, passes }): Passwor
   }
 }
 
-/** Why this cannot be a password; undefined when it can. */
-export function passwordProblem(password: string): string | undefined {
+/** Why this cannot be the password of the user with this e-mail; undefined when it can. */
+export function passwordProblem(password: string, email: string): string | undefined {
   const characters = password.length
   if (characters < characters_min) return `The new password needs at least ${characters_min} characters.`
   if (characters > characters_max) return `The new password can have at most ${characters_max} characters.`
   if (/\p{Cc}/u.test(password)) return 'The new password must not have control characters.'
+  if (isCommonPassword(password, email)) {
+    return 'The new password is among the first that strangers try. Choose a few words that do not belong together.'
+  }
   return undefined
 }
 

@@ -1,0 +1,58 @@
+// The pages that set a password refuse what strangers try first: the common ones, and the user's own e-mail.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { newBrowser } from '#test/oauth/browser.ts'
+import { logIn, openPeople, type People } from '#test/oauth/people.ts'
+
+let installation: TestInstallation
+let people: People
+let origin: string
+
+beforeAll(async () => {
+  installation = await startInstallation()
+  people = await openPeople(installation)
+  origin = installation.server.public_url
+})
+
+afterAll(async () => {
+  await people?.close()
+  await installation?.stop()
+})
+
+const weakFor = (email: string) => [
+  'passwordpassword',
+  'Passw0rd1234!',
+  'qwertyuiop12',
+  'iloveyou2024',
+  '12345678901234567890',
+  email,
+  email.toUpperCase(),
+  `${email.split('@')[0]}1`,
+]
+
+test('the link that sets a password takes none of them, and stays good for a better one', async () => {
+  const person = await people.newPerson()
+  const browser = newBrowser()
+  const form = await browser.get(await people.newLink(person.user_id))
+  for (const new_password of weakFor(person.email)) {
+    const page = await browser.submit(form, { new_password })
+    expect([new_password, page.status]).toEqual([new_password, 400])
+    expect(page.text).toContain('among the first that strangers try')
+  }
+  expect((await logIn(origin, person)).access_token).toBeTruthy()
+  expect((await browser.submit(form, { new_password: 'purple teapot sings' })).status).toBe(200)
+  expect((await logIn(origin, { ...person, password: 'purple teapot sings' })).access_token).toBeTruthy()
+})
+
+test('nobody changes their password to one of them', async () => {
+  const person = await people.newPerson()
+  const { email, password } = person
+  const browser = newBrowser()
+  const form = await browser.get(`${origin}/oauth/password`)
+  for (const new_password of weakFor(email)) {
+    const page = await browser.submit(form, { email, password, new_password })
+    expect([new_password, page.status]).toEqual([new_password, 400])
+    expect(page.text).toContain('among the first that strangers try')
+  }
+  expect((await logIn(origin, person)).access_token).toBeTruthy()
+})
