@@ -34,8 +34,9 @@ poolerTest('every role gets in, by session and by transaction, and a new passwor
   expect(await askThrough(pooled, 'select current_user', changed)).toBe('app')
   // Another database of the same name is served like the first one.
   await session.end()
-  for (const sql of ['drop database tsdb with (force)', 'create database tsdb']) {
-    await ask(provider, wanted, sql, { database: 'postgres' })
+  await ask(provider, wanted, 'create database other')
+  for (const sql of ['drop database tsdb with (force)', 'create database tsdb template template0']) {
+    await ask(provider, wanted, sql, { database: 'other' })
   }
   await settle(provider, wanted)
   expect(await askThrough(pooled, 'select current_user', changed)).toBe('app')

@@ -45,9 +45,7 @@ test('a login without TLS, without a password, or as the superuser is refused', 
   await settle(provider, wanted)
   await expect(loginTo(provider, wanted, { tls: false })).rejects.toThrow(/no encryption|no pg_hba.conf entry/)
   await expect(loginTo(provider, wanted, { password: 'wrong' })).rejects.toThrow(/password authentication failed/)
-  await expect(loginTo(provider, wanted, { user: 'postgres', database: 'postgres' })).rejects.toThrow(
-    /password authentication failed/,
-  )
+  await expect(loginTo(provider, wanted, { user: 'postgres', database: 'postgres' })).rejects.toThrow(/rejects/)
 })
 
 test('two services have identities of their own, and neither can read the other', async () => {

@@ -46,7 +46,7 @@ balancedTest(
 
 /** The rest every new service goes through too, in the test of its own. */
 const chosen =
-  /^(replication role|hold|copy|standby|settings|postmaster|limits|node home|balancer|home: rename|deleted|socket folder: remove)/
+  /^(hold|copy|standby|settings|postmaster|limits|node home|balancer|home: rename|deleted|socket folder: remove)/
 
 /** What is done only when processes end late; another run may not meet it. */
 const by_chance = ['leftover processes: kill', 'stale pid file: remove', 'stale socket lock: remove']

@@ -31,13 +31,11 @@ async function tryAll(tenant: Tenant, escapes: readonly Escape[], work: () => Pr
     return outcome
   }
   for (const each of escapes) expect(await tried(each), each.what).toMatch(each.refusal)
-  let over = false
+  const over = new AbortController()
   const trying = (async () => {
-    while (!over) for (const each of escapes) expect(await tried(each), each.what).toMatch(each.refusal)
+    while (!over.signal.aborted) for (const each of escapes) expect(await tried(each), each.what).toMatch(each.refusal)
   })()
-  await work().finally(() => {
-    over = true
-  })
+  await work().finally(() => over.abort())
   await trying
 }
 
@@ -123,15 +121,15 @@ test('floods of checkpoints, notifications, large objects, temporary files and l
   const listener = await tenantSession(tenant)
   onTestFinished(() => listener.end().catch(() => undefined))
   await listener.query('listen c; begin')
-  let over = false
+  const over = new AbortController()
   const flooding = floods.map(async (sql) => {
     const session = await tenantSession(tenant)
     onTestFinished(() => session.end().catch(() => undefined))
-    for (let round = 0; round < 20 && !over; round += 1) await session.query(sql).catch(() => undefined)
+    for (let round = 0; round < 20 && !over.signal.aborted; round += 1) await session.query(sql).catch(() => undefined)
   })
   await expectGoesOn(tenant)
   await expectForks(tenant)
-  over = true
+  over.abort()
   await Promise.all(flooding)
   await expectFailsOver(tenant)
 })

@@ -26,15 +26,16 @@ const has = (tenant: Tenant, attribute: string, role: string) =>
 
 /** A replication connection over TCP, as a thief of the whole cluster opens it. */
 async function stream({ provider, wanted }: Tenant, user: string, password: string, replication: 'true' | 'database') {
-  const client = new pg.Client({
+  // With a member that the driver knows, but not its types.
+  const settings = {
     ...wanted.endpoint,
     user,
     password,
     database: 'tsdb',
     ssl: { ca: provider.authority_pem },
-    // Known to the driver, but not to its types.
-    ...{ replication },
-  })
+    replication,
+  }
+  const client = new pg.Client(settings)
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -89,15 +90,14 @@ test.skipIf(!has_pooler)(
   async () => {
     const tenant = await newTenant(await newWorld())
     await makeOld(tenant)
-    const direct = { ...tenant, wanted: { ...tenant.wanted, endpoint: tenant.wanted.endpoint } }
     // The maker is dropped, so that no membership is left by which the role would be known as a tenant's.
-    await asTenant(direct, `create role maker createrole login password 'mine'`)
-    await asTenant(direct, `create role mine login password 'mine'`, { user: 'maker', password: 'mine' })
-    const session = await tenantSession(direct, { user: 'mine', password: 'mine' })
+    await asTenant(tenant, `create role maker createrole login password 'mine'`)
+    await asTenant(tenant, `create role mine login password 'mine'`, { user: 'maker', password: 'mine' })
+    const session = await tenantSession(tenant, { user: 'mine', password: 'mine' })
     onTestFinished(() => session.end().catch(() => undefined))
-    await asTenant(direct, `alter role mine rename to howdah_pooler`, { user: 'maker', password: 'mine' })
-    await asTenant(direct, `alter role howdah_pooler password null`, { user: 'maker', password: 'mine' })
-    await asTenant(direct, 'drop role maker')
+    await asTenant(tenant, `alter role mine rename to howdah_pooler`, { user: 'maker', password: 'mine' })
+    await asTenant(tenant, `alter role howdah_pooler password null`, { user: 'maker', password: 'mine' })
+    await asTenant(tenant, 'drop role maker')
     await restartServer(tenant)
     await expectGoesOn(tenant)
     const stolen = await session.query(`select * from pg_catalog.howdah_pooler_lookup('tsdbadmin')`).then(

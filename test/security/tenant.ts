@@ -1,7 +1,7 @@
 // What the tests of a tenant in SQL share: a service whose master role does its worst, the traps that it lays, and the
 // proof that the control plane goes on: a pass that settles, a new password, the pooler, a fork, a failover.
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
 import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { placeOf } from '#providers/local/layout.ts'

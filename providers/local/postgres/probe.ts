@@ -15,7 +15,7 @@ export type ProbeWish = {
   /** Aborted when nobody can expect an answer any more. */
   given_up?: AbortSignal
   /** What must hold before anybody logs in. Reaching the server and its TLS need not wait for it. */
-  ready?: Promise<void>
+  ready?: Promise<unknown>
 }
 
 /** `other_password`: it serves, but not with the verifier that is wanted. */

@@ -240,14 +240,13 @@ async function ensureLogin(
   const { network, password_verifier } = wanted
   const endpoint = listenOf(wanted)
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const probed = (ready?: Promise<void>) =>
+  const probed = (ready?: Promise<unknown>) =>
     unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up, ...(ready && { ready }) }))
   let role: RoleSeen = { happenings: [] }
   let login = isKnown(host, wanted, postmaster, known_ms_max) ? await probed() : undefined
   if (login?.result !== 'ok') {
     const made = ensureRole(host, place, wanted)
-    const ready = made.then(() => undefined)
-    ;[login, role] = await together(probed(ready), made)
+    ;[login, role] = await together(probed(made), made)
     const what = seenOf(wanted, postmaster)
     host.roles_seen.set(place.service_id, { what, at_ms: Date.now(), lacks: role.lacks })
   }
