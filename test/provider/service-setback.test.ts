@@ -1,8 +1,8 @@
 // What a provider says and does when the world is not ready: a crash, a port in use, a full disk, a slow stop.
 import { execFileSync, spawn } from 'node:child_process'
-import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { segmentsOf } from '#providers/local/postgres/shared-memory.ts'
 import { until } from '#test/until.ts'
@@ -69,7 +69,7 @@ test('a pid file that names a stranger, or nobody, does not keep a service from 
   const pid_file = join(world.directory, 'services', wanted.service_id, 'data', 'postmaster.pid')
   for (const content of [`${process.pid}\n`, '']) {
     await settle(provider, { ...wanted, power: 'off' })
-    await writeFile(pid_file, content)
+    await writeOwned(pid_file, content)
     expect((await settle(provider, wanted)).state).toBe('serving')
   }
 })
@@ -88,7 +88,7 @@ test('a lock of its socket that names a stranger, or nobody, does not keep a ser
   const lock = join(world.directory, 'run', wanted.service_id, `.s.PGSQL.${port}.lock`)
   for (const content of [`${stranger.pid}\n${data}\n`, '']) {
     await settle(provider, { ...wanted, power: 'off' })
-    await writeFile(lock, content)
+    await writeOwned(lock, content)
     expect(await provider.applyService(wanted)).toMatchObject({ state: 'serving', settled: true })
   }
 })
@@ -202,3 +202,10 @@ test('a data directory that lost its version of PostgreSQL says which one it nee
   expect(seen.settled).toBe(false)
   expect(seen.waiting_for).toMatch(/needs PostgreSQL 9/)
 })
+
+/** As the service's own user would have written it. */
+async function writeOwned(path: string, content: string): Promise<void> {
+  await writeFile(path, content)
+  const { uid, gid } = await stat(dirname(path))
+  await chown(path, uid, gid)
+}
