@@ -19,7 +19,7 @@ test('sessions at a service are opened in two files, and superusers are in a ten
   ])
   expect(filesWith(/withSuperuser\([^)]*database/).toSorted()).toEqual([
     'local/pooler/role.ts',
-    'local/postgres/master-role.ts',
+    'local/postgres/extensions.ts',
     'local/postgres/superuser.ts',
   ])
 })

@@ -53,7 +53,7 @@ test('traps in a service from before are run by no session when the server is up
   expect(await asTenant(tenant, is_super)).toBe('false')
 })
 
-test('an extension that the tenant dropped is not made again over its traps, and the events say how to get it', async () => {
+test('an extension that got lost is made again without running a trap, and what is in its way is said', async () => {
   const tenant = await newTenant(await newWorld(), { extensions: ['pg_trgm'] })
   await asTenant(tenant, 'drop schema public cascade')
   await asTenant(tenant, 'create schema public')
@@ -61,16 +61,19 @@ test('an extension that the tenant dropped is not made again over its traps, and
   // The script of the extension would replace, call or adopt what it finds under these names.
   await asTenant(
     tenant,
-    `create function public.similarity(text, text) returns real language sql as 'select case when evil.pwn() then 1::real end'`,
+    `create function public.similarity(text, text) returns real language sql as 'select case when evil.pwn() then 1::real end';
+     create type public.gtrgm as (n int);
+     create function evil.similarity(text, text) returns real language sql as 'select case when evil.pwn() then 1::real end'`,
   )
   await expectGoesOn(tenant)
   const seen = await tenant.provider.applyService(tenant.wanted)
   expect(seen).toMatchObject({ state: 'serving', settled: true, waiting_for: expect.stringContaining('pg_trgm') })
-  expect(seen.waiting_for).toMatch(/create extension "?pg_trgm/)
+  expect(seen.waiting_for).toMatch(/already exists in schema "public"/)
+  expect(await asTenant(tenant, `select count(*) from pg_namespace where nspname like 'howdah%'`)).toBe('0')
+  await asTenant(tenant, 'drop function public.similarity(text, text); drop type public.gtrgm')
+  await expectGoesOn(tenant)
+  expect((await tenant.provider.applyService(tenant.wanted)).waiting_for).toBeUndefined()
+  expect(await asTenant(tenant, `select public.similarity('word', 'word')`)).toBe('1')
   expect(await trapped(tenant)).toBe('nobody')
   expect(await asTenant(tenant, is_super)).toBe('false')
-  await asTenant(tenant, 'drop function public.similarity(text, text)')
-  await asTenant(tenant, 'create extension pg_trgm schema public')
-  await restartServer(tenant)
-  expect((await tenant.provider.applyService(tenant.wanted)).waiting_for).toBeUndefined()
 })

@@ -1,23 +1,21 @@
 // The master role of a service: its verifier, its rights, and the extensions of its database. Only what differs is changed, and
 // no verifier leaves a trace in the server's log or in its list of sessions.
 //
-// 1. The role cannot log in until it is handed over, and no role can take LOGIN from itself: while it has neither LOGIN nor a
-//    password, no tenant has ever been in this server. Only then a superuser makes extensions in the tenant's database.
-// 2. Later a tenant may have laid anything in the way of an extension's script. What is missing then is said, not made.
+// The role cannot log in until it is handed over, and no role can take LOGIN from itself: while it has neither LOGIN nor a
+// password, no tenant has ever been in this server.
 import type pg from 'pg'
 import type { Happening } from '../../provider.ts'
 import type { Effect } from '../effect.ts'
-import { master_database, master_role, type Place } from '../layout.ts'
+import { master_role, type Place } from '../layout.ts'
+import { ensureExtensions, makeExtensions } from './extensions.ts'
 import { ensureMasterDatabase } from './master-database.ts'
 import { ensureReplicationReserved, ensureReservedRole, reserved_roles } from './reserved-roles.ts'
-import { pooler_role } from './settings.ts'
-import { withRole, withSuperuser } from './superuser.ts'
 import { withCatalogChanges } from './tenant-locks.ts'
 import { TenantSetback } from './tenant-setback.ts'
 
 export type RoleWish = { password_verifier: string; extensions: readonly string[] }
 
-/** `lacks`: a sentence about extensions that the tenant has removed. */
+/** `lacks`: a sentence about extensions that the tenant's database does not have. */
 export type RoleSeen = { happenings: Happening[]; lacks?: string }
 
 /** Rights of earlier templates: with the one its holder reads all verifiers, with the other it locks all catalogs. */
@@ -27,16 +25,16 @@ const withdrawn_rights = ['pg_read_all_data', 'pg_maintain']
 export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleWish): Promise<RoleSeen> {
   const happenings: Happening[] = []
   // One connection is a third of the cost of a create: all of it goes over one, but for extensions.
-  const handed_over = await withCatalogChanges(place, happenings, async (client) => {
+  const { handed_over, major } = await withCatalogChanges(place, happenings, async (client) => {
     const role = await readRole(client)
     await ensureRolesReserved(effect, client, happenings)
     await ensureRightsWithdrawn(effect, client, role, happenings)
-    if (!role.handed_over) await ensureExtensions(effect, place, wish.extensions, role.major)
+    if (!role.handed_over) await makeExtensions(effect, place, wish.extensions, role.major)
     await ensureVerifier(effect, client, role, wish.password_verifier, happenings)
     await ensureMasterDatabase(effect, client, happenings)
-    return role.handed_over
+    return role
   })
-  const lacks = handed_over ? await findLacking(place, wish.extensions) : undefined
+  const lacks = handed_over ? await ensureExtensions(effect, place, wish.extensions, major) : undefined
   return { happenings, ...(lacks !== undefined && { lacks }) }
 }
 
@@ -107,28 +105,4 @@ async function ensureVerifier(
   if (handed_over && !may_log_in) {
     happenings.push({ kind: 'healed', message: `a login as ${master_role} works again: the role was closed` })
   }
-}
-
-/** No tenant has been here. Without `cascade`: an extension that needs others is none that is offered. */
-async function ensureExtensions(effect: Effect, place: Place, extensions: readonly string[], major: number) {
-  if (extensions.length === 0) return
-  await withSuperuser(place, { database: master_database, major }, async (client) => {
-    for (const extension of extensions) {
-      await effect('master database: create extension')
-      await client.query(`create extension if not exists ${client.escapeIdentifier(extension)} schema public`)
-    }
-  })
-}
-
-/** Looked at as a role that can do nothing, in the tenant's database. */
-async function findLacking(place: Place, extensions: readonly string[]): Promise<string | undefined> {
-  if (extensions.length === 0) return undefined
-  const present = await withRole(place, pooler_role, master_database, async (client) => {
-    const { rows } = await client.query<{ extname: string }>('select extname from pg_catalog.pg_extension')
-    return rows.map(({ extname }) => extname)
-  }).catch(() => extensions)
-  const lacking = extensions.filter((extension) => !present.includes(extension))
-  if (lacking.length === 0) return undefined
-  const sql = lacking.map((extension) => `create extension "${extension}"`).join('; ')
-  return `the database ${master_database} has lost an extension with which the service was made; to get it back, run as ${master_role}: ${sql}`
 }

@@ -1,0 +1,72 @@
+// The extensions of a service's database. Their scripts are run by a superuser, in the one database where a tenant may make
+// anything, so nothing of a tenant may be within reach of a script.
+//
+// 1. Before the master role can log in there is nothing of a tenant: they are made where they belong.
+// 2. After that an extension that got lost, with a schema or with the database, is made in a schema that no tenant knows, and
+//    moved from there whole. What is in its way then is not touched: it is said.
+import { randomBytes } from 'node:crypto'
+import type { Effect } from '../effect.ts'
+import { master_database, master_role, type Place } from '../layout.ts'
+import { pooler_role } from './settings.ts'
+import { withRole, withSuperuser } from './superuser.ts'
+
+/** Fixed: no search path decides. */
+const home_schema = 'public'
+
+/** No tenant has been here. Without `cascade`: an extension that needs others is none that is offered. */
+export async function makeExtensions(effect: Effect, place: Place, extensions: readonly string[], major: number) {
+  if (extensions.length === 0) return
+  await withSuperuser(place, { database: master_database, major }, async (client) => {
+    for (const extension of extensions) {
+      await effect('master database: create extension')
+      await client.query(`create extension if not exists ${client.escapeIdentifier(extension)} schema ${home_schema}`)
+    }
+  })
+}
+
+/** A sentence when some are still missing: the service serves without them. */
+export async function ensureExtensions(effect: Effect, place: Place, extensions: readonly string[], major: number) {
+  const lacking = await findLacking(place, extensions)
+  const reasons: string[] = []
+  for (const extension of lacking) {
+    await effect('master database: create extension')
+    const reason = await makeAnew(place, extension, major).then(() => undefined, messageOf)
+    if (reason !== undefined) reasons.push(`${extension} (${reason})`)
+  }
+  if (reasons.length === 0) return undefined
+  return (
+    `the database ${master_database} lacks an extension and it could not be made: ${reasons.join(', ')}; ` +
+    `remove what is in its way, or make it as ${master_role} with create extension`
+  )
+}
+
+/** Looked at as a role that can do nothing. */
+async function findLacking(place: Place, extensions: readonly string[]): Promise<string[]> {
+  if (extensions.length === 0) return []
+  const present = await withRole(place, pooler_role, master_database, async (client) => {
+    const { rows } = await client.query<{ extname: string }>('select extname from pg_catalog.pg_extension')
+    return rows.map(({ extname }) => extname)
+  }).catch(() => extensions)
+  return extensions.filter((extension) => !present.includes(extension))
+}
+
+/**
+ * The script's search path is the new schema alone, in which only a superuser can have put anything. The move runs no code, and
+ * fails when a name is taken.
+ */
+async function makeAnew(place: Place, extension: string, major: number): Promise<void> {
+  await withSuperuser(place, { database: master_database, major }, async (client) => {
+    const name = client.escapeIdentifier(extension)
+    const schema = client.escapeIdentifier(`howdah_${randomBytes(8).toString('hex')}`)
+    await client.query(
+      `begin;
+       create schema ${schema};
+       create extension ${name} schema ${schema};
+       alter extension ${name} set schema ${home_schema};
+       drop schema ${schema};
+       commit`,
+    )
+  })
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
