@@ -114,6 +114,8 @@ export type ObservedService = {
   /** It can never be made as wanted (a WAL segment of its source is missing, say): trying again is of no use. */
   failed?: boolean
   snapshots: readonly ObservedSnapshot[]
+  /** Its archive takes too much of its disk quota: with a new snapshot the WAL before it can go. */
+  archive_presses?: boolean
   /** When to look again although nobody asks; absent: the caller's own pace. */
   look_again_seconds?: number
   happenings: readonly Happening[]
@@ -164,7 +166,10 @@ export type LogRefusal = { refused: 'node' | 'cursor' }
 export type ServiceMetrics = {
   cpu_usage_millicores?: number
   memory_usage_bytes?: number
+  /** Of data and WAL. */
   disk_usage_bytes?: number
+  disk_archive_bytes?: number
+  disk_quota_bytes?: number
   connections?: number
   transactions_per_second?: number
   cache_hit_ratio?: number
@@ -183,6 +188,8 @@ export type MeasuredService = { service_id: string; endpoint: Endpoint; has_stan
 export type Provider = {
   region_code: string
   volume_type: string
+  /** What a service of this size may take of the disk with data, WAL and archive; undefined: as much as there is. */
+  diskGbsOf(size: Size): number | undefined
   /** An endpoint for a new service: none of the taken ports, and nobody is listening there now. */
   newEndpoint(taken_ports: ReadonlySet<number>): Promise<Endpoint>
   /** Why this region cannot make such a service, as a sentence that says what to do; undefined when it can. */

@@ -109,6 +109,10 @@ export function nodeOf(place: Place, node: number, role: 'primary' | 'standby'):
 /** The control group of a node. */
 export const groupOf = ({ service_id, node }: Place): string => (node === 0 ? service_id : `${service_id}-${node}`)
 
+/** A server with clients of its own: of a service only the primary has some, whichever node that is; of a set each node. */
+export const clientsKeyOf = ({ service_id, sockets, service_sockets, node }: Place): string =>
+  sockets === service_sockets ? service_id : `${service_id}/${node}`
+
 /** The port of the service whose files have this owner: the way back from `placeOf`. */
 export const portOf = (owner: { uid: number }): number => owner.uid - first_service_uid
 

@@ -12,6 +12,8 @@ import type { LagReader } from './metric/lag-reader.ts'
 import type { LogWatch } from './log/log-watch.ts'
 import type { LogRetention } from './log/retention.ts'
 import type { NetworksHolder } from './vpc/holder.ts'
+import type { Projects } from './quota/project.ts'
+import type { QuotaWatch } from './quota/watch.ts'
 import type { RoomWatch } from './room.ts'
 import type { VpcRanges } from './vpc/ranges.ts'
 import type { VpcWatch } from './vpc/watch.ts'
@@ -37,6 +39,11 @@ export type LocalHost = {
   archive_watch: ArchiveWatch
   balance_watch: BalanceWatch
   room_watch: RoomWatch
+  /** GB of disk for each GB of memory; 0: there are no quotas. */
+  disk_quota: number
+  quota_watch: QuotaWatch
+  /** Where the kernel itself enforces quotas. */
+  projects: Projects | undefined
   lag_reader: LagReader
   vpc_watch: VpcWatch
   networks_holder: NetworksHolder

@@ -17,7 +17,7 @@ import {
   type PostgresInstallation,
 } from './postgres/installation.ts'
 import { newJobs } from './jobs.ts'
-import { foldersOf, nobody, tooLongSentence } from './layout.ts'
+import { foldersOf, nobody, type Place, tooLongSentence } from './layout.ts'
 import { openLimits } from './limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { newLogWatch } from './log/log-watch.ts'
@@ -34,6 +34,12 @@ import { freePort } from './postgres/port.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
 import { newCopiers } from './snapshot/copiers.ts'
+import { newGrowth } from './growth.ts'
+import { newProcessorTime } from './metric/processor-time.ts'
+import { openProjects } from './quota/project.ts'
+import { quotaGbsOf } from './quota/rules.ts'
+import { measureService } from './quota/usage.ts'
+import { newQuotaWatch } from './quota/watch.ts'
 import { newRoomWatch } from './room.ts'
 import { ensureWrites } from './service/writes.ts'
 import { ensureSpare, spare_job } from './postgres/spare.ts'
@@ -56,6 +62,8 @@ export type LocalOptions = {
   vpc_ranges?: readonly string[]
   /** Addresses outside this host that no VPC may have, because the server needs them. */
   needed_addresses?: readonly string[]
+  /** GB of disk that a service may take for each GB of its memory; 0 and by default: as much as there is. */
+  disk_quota?: number
   /** Called before every change of the world with its name; the crash tests end the process there. */
   effect?: (name: string) => void | Promise<void>
   log: (fact: object, message: string) => void
@@ -76,7 +84,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
   const host = await openHost(options)
   const scanners = newScannerPool()
   // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
-  host.room_watch.onChange((place) => void ensureWrites(host, place).catch(() => undefined))
+  const applyAccess = (place: Place) => void ensureWrites(host, place).catch(() => undefined)
+  host.room_watch.onChange(applyAccess)
+  host.quota_watch.onChange(applyAccess)
   // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
   const prepared = prepareTemplates(host).catch((error: unknown) =>
     options.log({ err: error }, 'template not prepared'),
@@ -84,6 +94,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
   return {
     region_code: options.region_code,
     volume_type: 'local',
+    diskGbsOf: (size) => quotaGbsOf(size, host.disk_quota),
     authority_pem: host.authority.certificate_pem,
     limits_description: host.limits.description,
     installations: host.installations,
@@ -102,6 +113,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.jobs.onEnd(onChange)
       host.balance_watch.onMissing(onChange)
       host.room_watch.onChange(({ service_id }) => onChange(service_id))
+      host.quota_watch.onChange(({ service_id }, is_news) => is_news && onChange(service_id))
       host.vpc_watch.onServiceChange(onChange)
     },
     networkRefusal: () => host.networkRefusal(),
@@ -116,6 +128,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.log_watch.close()
       host.balance_watch.close()
       host.room_watch.close()
+      host.quota_watch.close()
       await host.lag_reader.close()
       host.vpc_watch.close()
       await host.jobs.close()
@@ -193,7 +206,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     log_watch: newLogWatch(effect, log_retention),
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
-    room_watch: newRoomWatch(directory),
+    ...(await openDisk({ effect, directory, limits, as_root, disk_quota: options.disk_quota ?? 0 })),
     balance_watch: newBalanceWatch(effect, lag_reader),
     lag_reader,
     vpc_watch: newVpcWatch(),
@@ -213,6 +226,20 @@ const vpcRangesOf = ({ vpc_ranges = vpc_ranges_default, needed_addresses = [] }:
   vpc_ranges,
   needed_addresses,
 })
+
+type DiskWish = Pick<LocalHost, 'effect' | 'directory' | 'limits' | 'as_root' | 'disk_quota'>
+
+/** Who may take how much of it. */
+async function openDisk({ effect, directory, limits, as_root, disk_quota }: DiskWish) {
+  const processorTime = newProcessorTime(limits)
+  const projects = disk_quota > 0 && as_root ? await openProjects(effect, directory) : undefined
+  return {
+    disk_quota,
+    projects,
+    room_watch: newRoomWatch(directory, newGrowth(processorTime)),
+    quota_watch: newQuotaWatch({ measure: (place) => measureService(projects, place), processorTime }),
+  }
+}
 
 /** As root, PostgreSQL's users pass through our folders to their own, but cannot list them. */
 async function ensureFolders(effect: Effect, directory: string, as_root: boolean): Promise<void> {

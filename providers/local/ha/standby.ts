@@ -109,6 +109,7 @@ export async function ensureStandbyRunning(
   // A server that believes to be a primary, and is not, must not go on for a moment.
   if (!(await isStandby(place))) await ensureKilled(effect, place)
   await ensureFollowing(effect, place)
+  await host.projects?.lift(place)
   // Where it cannot be read, PostgreSQL itself says what is wrong with the data.
   const floor = await floorOf(place.data).catch(() => undefined)
   const following = { primary, name, slot }

@@ -16,11 +16,18 @@ import type { Limits } from '../limits.ts'
 import { listPlacesQuickly } from '../ha/nodes.ts'
 import { portOfPidFile } from '../postgres/port-in-force.ts'
 import { pid_file } from '../postgres/process.ts'
+import type { QuotaWatch } from '../quota/watch.ts'
 import { readText } from '../tenant-files.ts'
 import { lastWrittenOf, storageOf } from './storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from './usage.ts'
 
-export type MeterHost = { directory: string; as_root: boolean; limits: Limits; lag_reader: LagReader }
+export type MeterHost = {
+  directory: string
+  as_root: boolean
+  limits: Limits
+  lag_reader: LagReader
+  quota_watch: Pick<QuotaWatch, 'find'>
+}
 
 /** What is remembered of a service between two calls. Times are of the monotonic clock. */
 type Memory = {
@@ -65,6 +72,7 @@ export function newMeter(host: MeterHost) {
       if (at % services_per_turn === services_per_turn - 1) await others()
     }
     memories = next
+    for (const one of running) noteQuota(host.quota_watch, one)
     await walkSome(running)
     await askSome(running)
     await readLags(host.lag_reader, running)
@@ -143,6 +151,18 @@ function dueAmong(running: readonly Running[], of: 'storage' | 'activity'): Runn
       isDue(memory, memory[of], of === 'storage' ? (memory.storage?.took_ms ?? 0) * walk_share : 0),
     )
     .toSorted((a, b) => waited(a) - waited(b))
+}
+
+/** What its quota is measured by is newer than the last walk here, and saves the next one. */
+function noteQuota(quota_watch: MeterHost['quota_watch'], { memory, place }: Running): void {
+  const found = quota_watch.find(place.service_id)
+  if (!found) return
+  memory.metrics.disk_quota_bytes = found.quota_bytes
+  if (!found.state) return
+  const { data_bytes, archive_bytes } = found.state.used
+  memory.metrics.disk_usage_bytes = data_bytes
+  memory.metrics.disk_archive_bytes = archive_bytes
+  memory.storage = { at_ms: memory.at_ms, cpu_ns: memory.usage.cpu_ns, took_ms: 0, written_ms: 0 }
 }
 
 async function walkSome(running: readonly Running[]): Promise<void> {

@@ -11,8 +11,12 @@ import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { rotationMbOf } from '../log/retention.ts'
 import type { Hashes } from './process.ts'
-import { hashOf, hbaOf, identOf, settingsOf, type SettingsWish } from './settings.ts'
+import { quotaBytesOf } from '../quota/rules.ts'
+import { type Access, accessOf } from '../service/access.ts'
+import { hashOf, hbaOf, identOf, settingsOf, shutHbaOf, type SettingsWish } from './settings.ts'
 
+/** Of all that is said about writes, so that one text can be written over another. */
+const writes_chars = 72
 const nobody_waited_for = `synchronous_standby_names = ''\n`
 
 type Wish = Pick<SettingsWish, 'size' | 'endpoint' | 'place' | 'following' | 'floor'>
@@ -30,11 +34,11 @@ export async function ensureServerFiles(
     archive_module: await hasArchiveModule(bin),
     host_memory_mb: host.memory_mb,
     log_rotation_mb: rotationMbOf(host.log_retention),
+    disk_quota_bytes: quotaBytesOf(wish.size, host.disk_quota),
   })
-  const [hba, ident] = [hbaOf(), identOf(host.control_plane_user)]
   await ensureFile(effect, 'settings', place.settings, settings, place.owner)
-  await ensureFile(effect, 'client rules', place.hba, hba, place.owner)
-  await ensureFile(effect, 'user map', place.ident, ident, place.owner)
+  await ensureClientRules(host, place)
+  await ensureFile(effect, 'user map', place.ident, identOf(host.control_plane_user), place.owner)
   // Without it every server would say at every look at its files that it is not there.
   if (!(await statIfThere(place.synchronous))) {
     await ensureFile(effect, 'synchronous replicas', place.synchronous, nobody_waited_for, place.owner)
@@ -43,19 +47,34 @@ export async function ensureServerFiles(
   return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place, !wish.following) }
 }
 
+/** Who may log in. */
+export async function ensureClientRules(host: LocalHost, place: Place): Promise<void> {
+  const hba = accessOf(host, place.service_id).logins ? hbaOf() : shutHbaOf()
+  await ensureFile(host.effect, 'client rules', place.hba, hba, place.owner)
+}
+
 /**
  * Whether there is space to write, as PostgreSQL reads it. With the time of the change, so that no two texts are the same: on a
  * full disk nobody can note that the server has read one.
  */
-export async function ensureWritesSetting({ effect, room_watch }: LocalHost, place: Place): Promise<void> {
-  const setting = `default_transaction_read_only = ${room_watch.lowSince() ? 'on ' : 'off'}`
+export async function ensureWritesSetting(host: LocalHost, place: Place): Promise<void> {
+  const { effect } = host
+  const access = accessOf(host, place.service_id)
   const before = await readIfThere(place.writes)
+  if (before !== undefined && access.writes === undefined) return
+  const setting = writesText(access)
   if (before?.startsWith(setting)) return
-  const text = `${setting} # since ${new Date().toISOString()}\n`
+  const text = `${setting}# since ${new Date().toISOString()}\n`
   if (before?.length !== text.length) return await ensureFile(effect, 'writes', place.writes, text, place.owner)
   // In place, with as many bytes: a disk without space has none for a second file either.
   await effect('writes: change')
   await writeFile(place.writes, text, { flag: 'r+' })
+}
+
+function writesText({ writes = true, temp_file_limit }: Access): string {
+  const lines = [`default_transaction_read_only = ${writes ? 'off' : 'on'}`]
+  if (temp_file_limit !== undefined) lines.push(`temp_file_limit = ${temp_file_limit}`)
+  return `${lines.join('\n').padEnd(writes_chars)}\n`
 }
 
 /** Of what the files say right now. Whom commits wait for matters to a primary only: whoever takes over starts anew. */
@@ -65,5 +84,5 @@ export async function findFilesHash(place: Place, is_primary: boolean): Promise<
   )
   // What is remarked in the file changes nothing.
   const lines = synchronous.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, ...(is_primary ? [...lines, writes] : [])])
+  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, writes, ...(is_primary ? lines : [])])
 }

@@ -19,6 +19,8 @@ export type SettingsWish = {
   archive_module: boolean
   host_memory_mb: number
   log_rotation_mb: number
+  /** What the service may take of the disk; absent: there is no quota. */
+  disk_quota_bytes?: number | undefined
 }
 
 /** `slot`: by which its primary keeps WAL for it. */
@@ -41,6 +43,8 @@ export const pooler_role = 'howdah_pooler'
 /** A shared service is one of many on a host and mostly idle. */
 const shared_memory_mb = 128
 const connections_max = 1_000
+/** Of the disk quota, for the temporary files of one session: an index over most of the data can be built. */
+const temp_file_share = 0.5
 
 export function settingsOf(wish: SettingsWish): string {
   const values: Values = { ...fixed, ...placed(wish), ...sized(wish.size, wish.host_memory_mb) }
@@ -73,6 +77,11 @@ export function hbaOf(): string {
     'hostssl all all all scram-sha-256',
     '',
   ].join('\n')
+}
+
+/** The same while the service is shut: the control plane and standbys come in, and nobody else. */
+export function shutHbaOf(): string {
+  return hbaOf().replaceAll(/^((?:local|hostssl) +all +all +.*?)\S+$/gm, '$1reject')
 }
 
 export function identOf(control_plane_user: string): string {
@@ -145,8 +154,10 @@ const fixed = {
 
 type Values = Record<string, string | number>
 
-function placed({ endpoint, place, following, major, archive_module, log_rotation_mb }: SettingsWish): Values {
+function placed({ endpoint, place, following, major, archive_module, log_rotation_mb, ...wish }: SettingsWish): Values {
+  const { disk_quota_bytes } = wish
   return {
+    ...(disk_quota_bytes && { temp_file_limit: `${Math.floor((disk_quota_bytes * temp_file_share) / 1024)}kB` }),
     ...archiveSettings(place, archive_module),
     log_rotation_size: `${log_rotation_mb}MB`,
     // Who came in, once; older versions cannot leave out who merely knocked, as a balancer does every few seconds.

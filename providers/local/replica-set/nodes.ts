@@ -10,6 +10,7 @@ import { nodeOf, type Place } from '../layout.ts'
 import { answers } from '../ha/liveness.ts'
 import type { LocalHost } from '../local-host.ts'
 import { inForce } from '../postgres/port-in-force.ts'
+import { quotaBytesOf } from '../quota/rules.ts'
 import { ensureNodesKilled, isBeingMade, listNodeFolders } from '../ha/nodes.ts'
 import { ensureKilled, findPostmaster } from '../postgres/process.ts'
 import {
@@ -40,6 +41,8 @@ export type NodesSeen = {
 /** Addresses of the loopback network, 127.0.0.0/8, from here on: far from those that people use by hand. */
 const first_loopback_block = 100
 const answer_within_ms = 3_000
+/** A copy of data that fills its quota has WAL of its own; what is beyond are temporary files of readers. */
+const standby_share = 1.15
 
 /**
  * Where customers reach a node, through the balancer. The set's own port, unique on this host, makes the addresses unique
@@ -88,7 +91,7 @@ export async function ensureNodesGone(host: LocalHost, place: Place): Promise<st
 /** After the balancer has forgotten them. */
 export async function ensureSurplusGone(host: LocalHost, place: Place, wanted_nodes: number): Promise<void> {
   for (const node of (await listNodeFolders(place)).filter((one) => one >= wanted_nodes)) {
-    host.watch.forget(watchedAs(place, node))
+    for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(watchedAs(place, node))
     await ensureStandbyGone(host, nodeOf(place, node, 'standby'))
   }
 }
@@ -125,6 +128,9 @@ async function ensureNode(
   if (pid === undefined) return seen
   // Of several the balancer knows how they are.
   host.watch.track(watchedAs(place, node), pid, set.wanted.nodes === 1 ? { listening: place } : {})
+  host.room_watch.track(place, pid)
+  const quota_bytes = quotaBytesOf(set.wanted.service.size, host.disk_quota)
+  if (quota_bytes !== undefined) host.quota_watch.track(place, { pid, quota_bytes: quota_bytes * standby_share })
   if ((await findUses(place.service_sockets))?.get(node)?.use === 'off') await use('in')
   return { ...seen, pid, happenings: [...seen.happenings, ...storyOf(node, lost)] }
 }

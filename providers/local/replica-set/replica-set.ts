@@ -17,6 +17,7 @@ import { ensureNodes, ensureNodesGone, ensureSurplusGone, nodeAddressOf, type Re
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../vpc/service-network.ts'
 import { connectionsOf } from '../postgres/settings.ts'
+import { accessOf, accessTrouble } from '../service/access.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
 import { Planted } from '../tenant-files.ts'
 
@@ -48,7 +49,7 @@ async function replicaSetOf(host: LocalHost, wanted: WantedReplicaSet): Promise<
 }
 
 async function ensureGone(host: LocalHost, place: Place): Promise<ObservedReplicaSet> {
-  host.watch.forget(place.service_id)
+  for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(place.service_id)
   host.vpc_watch.place(place.service_id, undefined)
   host.balance_watch.forget(place.service_id)
   await host.jobs.end(place.service_id)
@@ -62,7 +63,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<ObservedReplic
 }
 
 async function ensureOff(host: LocalHost, place: Place): Promise<ObservedReplicaSet> {
-  host.watch.forget(place.service_id)
+  for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(place.service_id)
   host.balance_watch.forget(place.service_id)
   await ensurePoolerGone(host, place)
   await ensureBalancerGone(host, place)
@@ -161,7 +162,9 @@ async function ensurePooling(
 }
 
 /** Why the master role cannot log in at the endpoint; undefined when it can. */
-async function loginTrouble(host: LocalHost, { wanted, listen: endpoint }: ReplicaSet): Promise<string | undefined> {
+async function loginTrouble(host: LocalHost, set: ReplicaSet): Promise<string | undefined> {
+  const { wanted, place, listen: endpoint } = set
+  if (!accessOf(host, place.service_id).logins) return accessTrouble(host, place.service_id)
   const { password_verifier } = wanted.service
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
   const login = await probeAt(host, wanted.network, wish)

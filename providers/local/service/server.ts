@@ -18,6 +18,7 @@ import {
   type Hashes,
   type Postmaster,
 } from '../postgres/process.ts'
+import { quotaBytesOf } from '../quota/rules.ts'
 import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
 import { look_again_soon_seconds, setback, type Seen } from './seen.ts'
 import { ensureStandbysRisen } from '../ha/standbys.ts'
@@ -37,6 +38,9 @@ export async function ensureRunning(
 ): Promise<Postmaster | Seen> {
   const { effect } = host
   const { postmaster, died } = await findPostmaster(place)
+  const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
+  // A server that is not there yet needs space to start.
+  if (quota_bytes !== undefined) await host.projects?.ensure(place, quota_bytes, postmaster === undefined)
   if (!postmaster) return await startHere(host, place, wanted, start, happenings, died)
   const in_network = await isInNetwork(host, wanted.network, postmaster.pid)
   if (postmaster.settings_hash === start.settings_hash && in_network) {

@@ -25,7 +25,8 @@ import { findPostmaster, type Hashes, type Postmaster } from '../postgres/proces
 import { ensureInNetwork, hostsOf, listenOf, probeAt } from '../vpc/service-network.ts'
 import { look_again_soon_seconds, setback, withMore, type Seen } from './seen.ts'
 import { ensureWritersStopped } from './writes.ts'
-import { low_sentence } from '../room.ts'
+import { quotaBytesOf } from '../quota/rules.ts'
+import { accessOf, accessTrouble } from './access.ts'
 import { withPooler } from '../pooler/service-pooler.ts'
 import { ensureLimits, ensureRunning, type Start } from './server.ts'
 import { floorOf } from '../postgres/control-file.ts'
@@ -87,7 +88,8 @@ async function observe(host: LocalHost, own: Place, wanted: WantedService): Prom
   if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
   // One that waits for its VPC still runs where it was.
   const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(place), wanted)
-  return { ...withMore(seen, { ...copying, settled: true, happenings: [] }), snapshots }
+  const archive_presses = host.quota_watch.find(wanted.service_id)?.state?.presses ?? false
+  return { ...withMore(seen, { ...copying, settled: true, happenings: [] }), snapshots, archive_presses }
 }
 
 /** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
@@ -132,6 +134,7 @@ async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
   host.watch.forget(service_id)
   host.archive_watch.forget(service_id)
   host.room_watch.forget(service_id)
+  host.quota_watch.forget(service_id)
   host.roles_seen.delete(service_id)
   host.deaths_told.delete(service_id)
   host.stalls_told.delete(service_id)
@@ -153,6 +156,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
   host.archive_watch.forget(place.service_id)
   host.room_watch.forget(place.service_id)
+  host.quota_watch.forget(place.service_id)
   await ensurePoolerGone(host, place)
   const waiting_for = await ensureNodesStopped(host.effect, place)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
@@ -189,7 +193,8 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
       ensureLogin(host, place, wanted, postmaster),
       ensureStandbys(host, leader, wanted),
     )
-    return { ...withMore(login, standbys), happenings: [...happenings, ...login.happenings, ...standbys.happenings] }
+    const seen = withMore(login, standbys)
+    return { ...seen, happenings: [...happenings, ...seen.happenings] }
   } finally {
     await ensureLimits(host, place, wanted.size)
   }
@@ -201,7 +206,9 @@ function watch(host: LocalHost, place: Place, wanted: WantedService, { pid }: Po
   host.watch.track(place.service_id, pid, isReplaceable(wanted) ? urgent : {})
   host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
   host.archive_watch.track(place)
-  host.room_watch.track(place)
+  host.room_watch.track(place, pid)
+  const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
+  if (quota_bytes !== undefined) host.quota_watch.track(place, { pid, quota_bytes })
 }
 
 async function ensureFiles(
@@ -238,7 +245,13 @@ async function ensureLogin(
   postmaster: Postmaster,
 ): Promise<Seen> {
   const { network, password_verifier } = wanted
+  const { service_id } = place
   const endpoint = listenOf(wanted)
+  const trouble = accessTrouble(host, service_id)
+  const told = host.quota_watch.takeHappenings(service_id)
+  if (!accessOf(host, service_id).logins) {
+    return { ...setback('not_serving', trouble ?? ''), settled: true, happenings: told }
+  }
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
   const probed = (ready?: Promise<unknown>) =>
     unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up, ...(ready && { ready }) }))
@@ -248,16 +261,19 @@ async function ensureLogin(
     const made = ensureRole(host, place, wanted)
     ;[login, role] = await together(probed(made), made)
     const what = seenOf(wanted, postmaster)
-    host.roles_seen.set(place.service_id, { what, at_ms: Date.now(), lacks: role.lacks })
+    host.roles_seen.set(service_id, { what, at_ms: Date.now(), lacks: role.lacks })
   }
-  const { happenings } = role
-  const lacks = host.roles_seen.get(place.service_id)?.lacks
+  const happenings = [...told, ...role.happenings]
+  const lacks = host.roles_seen.get(service_id)?.lacks
   if (login.result === 'ok') {
     const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
-    const troubles = [host.room_watch.lowSince() && low_sentence, stalled].filter((one) => one !== undefined)
-    if (troubles.length > 0) return { ...setback('not_serving', troubles.join('; ')), settled: true, happenings }
-    const well = { settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
-    return { state: 'serving', ...well, ...(lacks !== undefined && { waiting_for: lacks }) }
+    const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
+    if (host.room_watch.lowSince() || stalled !== undefined) {
+      return { ...setback('not_serving', waiting_for), settled: true, happenings }
+    }
+    // A full quota is its users' own affair: it serves what they may still do, and can be given another size.
+    const seen: Seen = { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
+    return waiting_for === '' ? seen : { ...seen, waiting_for }
   }
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`

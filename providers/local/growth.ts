@@ -1,0 +1,46 @@
+// Which of the running services take disk space right now. Asked while the disk has little left, again and again: first it
+// remembers processor times, then it walks over the files of those that used some, and from then on it knows who grew.
+// Whatever grows counts, also what no quota counts and no transaction tells of: temporary files, logs, unlogged tables.
+import type { Place } from './layout.ts'
+import type { ProcessorTime } from './metric/processor-time.ts'
+import { storageOf } from './metric/storage.ts'
+
+export type Running = { place: Place; pid: number }
+
+export type Growth = {
+  /** Those that grew since this was last asked. */
+  growing(running: Iterable<Running>): Promise<Place[]>
+  /** What is remembered is old. */
+  reset(): void
+}
+
+/** Less is no writer that could not be waited for. */
+const busy_cpu_ns = 2_000_000
+/** Background writers and statistics write less. */
+const growth_bytes = 1024 ** 2
+
+export function newGrowth(processorTime: ProcessorTime): Growth {
+  let known = new Map<string, { cpu_ns: number; bytes?: number | undefined }>()
+  return {
+    async growing(running) {
+      const next: typeof known = new Map()
+      const growing: Place[] = []
+      for (const { place, pid } of running) {
+        const cpu_ns = processorTime(place, pid)
+        if (cpu_ns === undefined) continue
+        const before = known.get(place.data)
+        const busy = before !== undefined && cpu_ns - before.cpu_ns > busy_cpu_ns
+        const bytes = busy ? await bytesOf(place) : before?.bytes
+        next.set(place.data, { cpu_ns, bytes })
+        if (busy && bytes !== undefined && bytes - (before.bytes ?? Infinity) > growth_bytes) growing.push(place)
+      }
+      known = next
+      return growing
+    },
+    reset: () => known.clear(),
+  }
+}
+
+async function bytesOf({ data, archive, log }: Place): Promise<number> {
+  return (await storageOf(data)) + (await storageOf(archive)) + (await storageOf(log))
+}

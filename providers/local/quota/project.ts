@@ -1,0 +1,186 @@
+// Quotas that the kernel itself enforces: project quotas of XFS, mounted with `prjquota`. What PostgreSQL writes carries the
+// number of a project, each with a limit of its own: tables, WAL and archive, so that no limit of the others ever keeps
+// PostgreSQL from writing WAL, without which it ends. A table or an archive that meets its limit is refused space, and all
+// else goes on, also while no server watches.
+// 1. The limit is beyond the quota: what refuses writes in time is the watch (watch.ts).
+// 2. Folders of a service's user are marked by a child that runs as that user, so nothing there can mislead root.
+// 3. Only a service's own home is left unmarked: what is renamed into it may come from anywhere.
+import { execFile } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Effect } from '../effect.ts'
+import type { Owner, Place } from '../layout.ts'
+import { isDiskFull } from '../look.ts'
+import { removeTree } from '../tree.ts'
+import type { Used } from './rules.ts'
+
+export type Projects = {
+  /** `starting`: nothing runs there, and what starts must have some space. */
+  ensure(place: Place, quota_bytes: number, starting: boolean): Promise<void>
+  /** Of a standby, which must be able to follow its primary wherever that goes. */
+  lift(place: Place): Promise<void>
+  /** Undefined when the kernel does not count all of it. */
+  usedBy(place: Place): Used | undefined
+}
+
+type Books = { limit_bytes: number; used_bytes: number }
+
+const mib = 1024 ** 2
+/** More than a service gets before it is shut, and what PostgreSQL itself needs to stop and to start. */
+const limitOf = (quota_bytes: number) => wholeMib(quota_bytes * 1.2) + 256 * mib
+const start_bytes = 64 * mib
+const programs = { quota: '/usr/sbin/xfs_quota', io: '/usr/sbin/xfs_io', as_user: '/usr/bin/setpriv' }
+/** A data directory may have a million files. */
+const run_ms_max = 600_000
+/** A user's own numbers: one for its archive, two for each node. */
+const projects_per_user = 1024
+
+/** Finds out by doing: marks a folder, limits it, and must be refused space. Undefined where that does not work. */
+export async function openProjects(effect: Effect, directory: string): Promise<Projects | undefined> {
+  const mount = mountOf(readFileSync('/proc/self/mountinfo', 'utf8'), directory)
+  return mount !== undefined && (await isEnforced(mount, directory)) ? newProjects(effect, mount) : undefined
+}
+
+/** Where the XFS is mounted that holds the directory, if it has project quotas. Pure. */
+export function mountOf(mountinfo: string, directory: string): string | undefined {
+  let found: { path: string; enforces: boolean } | undefined
+  for (const line of mountinfo.split('\n')) {
+    const [front = '', back = ''] = line.split(' - ')
+    const [type, , options = ''] = back.split(' ')
+    const path = front
+      .split(' ')[4]
+      ?.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+    if (path === undefined || !`${directory}/`.startsWith(path.endsWith('/') ? path : `${path}/`)) continue
+    // Of several at one path the last one is seen.
+    if (found && path.length < found.path.length) continue
+    found = { path, enforces: type === 'xfs' && /(^|,)p(rj)?quota(,|$)/.test(options) }
+  }
+  return found?.enforces ? found.path : undefined
+}
+
+function newProjects(effect: Effect, mount: string): Projects {
+  return {
+    async ensure(place, quota_bytes, starting) {
+      const { owner } = place
+      if (!owner) return
+      const wanted = Math.min(limitOf(quota_bytes), limitMax(mount))
+      const seen = booksOf(mount, place)
+      if (!seen) await markAll(effect, mount, place, owner)
+      const books = booksOf(mount, place)
+      if (!books) throw new Error(`the disk quota of ${place.home} is not counted`)
+      const limits = books.map(({ limit_bytes, used_bytes }) => {
+        const least = wholeMib(used_bytes) + start_bytes
+        // While it runs its limit does not rise with what it takes.
+        const kept = starting || !seen ? least : Math.min(least, limit_bytes)
+        return Math.min(Math.max(wanted, kept), limitMax(mount))
+      })
+      if (books.every(({ limit_bytes }, at) => limit_bytes === limits[at])) return
+      await effect('quota: limit')
+      await setLimits(mount, foldersOf(place, owner), limits)
+    },
+    async lift(place) {
+      if (!place.owner || !booksOf(mount, place)) return
+      await effect('quota: lift')
+      await setLimits(mount, foldersOf(place, place.owner).slice(0, 2), [0, 0])
+    },
+    usedBy(place) {
+      const [data, wal, archive] = booksOf(mount, place) ?? []
+      if (!data || !wal || !archive) return undefined
+      return { data_bytes: data.used_bytes + wal.used_bytes, archive_bytes: archive.used_bytes }
+    },
+  }
+}
+
+type Folder = { path: string; project: number }
+
+/** Tables, WAL, archive. */
+function foldersOf({ data, archive, node }: Place, { uid }: Owner): Folder[] {
+  const first = uid * projects_per_user
+  return [
+    { path: data, project: first + 1 + 2 * node },
+    { path: join(data, 'pg_wal'), project: first + 2 + 2 * node },
+    { path: archive, project: first },
+  ]
+}
+
+/** Undefined unless all three are marked and limited, each by itself. */
+function booksOf(mount: string, place: Place): Books[] | undefined {
+  if (!place.owner) return undefined
+  const disk_blocks = statfsSync(mount).blocks
+  const books = foldersOf(place, place.owner).flatMap(({ path }) => bookOf(path, disk_blocks) ?? [])
+  const [data, wal] = books
+  // Marking was cut off between the tables and the WAL: both are counted as one.
+  if (books.length < 3 || data?.used_bytes === wal?.used_bytes) return undefined
+  return books
+}
+
+/** The kernel tells of a marked folder what its project may take, and what is left of it. */
+function bookOf(path: string, disk_blocks: number): Books | undefined {
+  let folder: number | undefined
+  try {
+    folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    const { blocks, bfree, bsize } = statfsSync(`/proc/self/fd/${folder}`)
+    return blocks === disk_blocks ? undefined : { limit_bytes: blocks * bsize, used_bytes: (blocks - bfree) * bsize }
+  } catch {
+    return undefined
+  } finally {
+    if (folder !== undefined) closeSync(folder)
+  }
+}
+
+/** A larger one would not show. */
+function limitMax(mount: string): number {
+  const { blocks, bsize } = statfsSync(mount)
+  return Math.floor((blocks * bsize) / mib - 1) * mib
+}
+
+/** What each has taken shows only where there is a limit, so there is one from the beginning. */
+async function markAll(effect: Effect, mount: string, place: Place, owner: Owner): Promise<void> {
+  const folders = foldersOf(place, owner)
+  await effect('quota: mark')
+  await setLimits(
+    mount,
+    folders,
+    folders.map(() => limitMax(mount)),
+  )
+  // In their order: the WAL lies below the tables, and is marked anew.
+  for (const folder of folders) await mark(folder, owner)
+}
+
+/** Twice, for what a server made in a folder before the folder itself was marked. */
+async function mark({ path, project }: Folder, { uid, gid }: Owner): Promise<void> {
+  const user = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--']
+  const commands = ['chattr -R +P', `chproj -R ${project}`, `chproj -R ${project}`].flatMap((one) => ['-c', one])
+  await run(programs.as_user, [...user, programs.io, '-r', ...commands, path])
+}
+
+async function setLimits(mount: string, folders: readonly Folder[], limits: readonly number[]): Promise<void> {
+  const commands = folders.flatMap(({ project }, at) => ['-c', `limit -p bhard=${limits[at]} ${project}`])
+  await run(programs.quota, ['-x', '-D', '/dev/null', '-P', '/dev/null', ...commands, mount])
+}
+
+async function run(program: string, args: readonly string[]): Promise<void> {
+  await promisify(execFile)(program, [...args], { env: {}, timeout: run_ms_max, maxBuffer: mib })
+}
+
+async function isEnforced(mount: string, directory: string): Promise<boolean> {
+  const folder = mkdtempSync(join(directory, 'quota-'))
+  const project = 2 ** 32 - 2
+  const own = { uid: 0, gid: 0 }
+  try {
+    await setLimits(mount, [{ path: folder, project }], [mib])
+    await mark({ path: folder, project }, own)
+    writeFileSync(join(folder, 'file'), Buffer.alloc(2 * mib))
+    return false
+  } catch (error) {
+    return isDiskFull(error)
+  } finally {
+    await removeTree(folder)
+    await setLimits(mount, [{ path: folder, project }], [0]).catch(() => undefined)
+  }
+}
+
+function wholeMib(bytes: number): number {
+  return Math.ceil(bytes / mib) * mib
+}

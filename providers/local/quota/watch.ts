@@ -1,0 +1,123 @@
+// Measures what each running service takes of the disk, every ten seconds at most and the more often the less is left of its
+// quota, and calls back when something follows from it. A service without processor time since its last measure is left
+// alone. A call back changes nothing by itself: whoever is called finds out what is in force (service/access.ts).
+import type { Happening } from '../../provider.ts'
+import { clientsKeyOf, type Place } from '../layout.ts'
+import type { ProcessorTime } from '../metric/processor-time.ts'
+import { happeningOf, measureAgainInMs, quotaStateOf, sentenceOf, type QuotaState, type Used } from './rules.ts'
+
+export type QuotaWatch = {
+  /** A server with clients of its own: a service's primary, or a node of a replica set. */
+  track(place: Place, it: { pid: number; quota_bytes: number }): void
+  /** All of a service or of a set, or one node of it. */
+  forget(key: string): void
+  /** Undefined: it is not tracked. Without a state it was not measured yet. */
+  find(service_id: string): { quota_bytes: number; state?: QuotaState } | undefined
+  /** What happened since this was last asked. */
+  takeHappenings(service_id: string): Happening[]
+  /** `is_news`: false when it was measured for the first time, and nothing follows. */
+  onChange(callback: (place: Place, is_news: boolean) => void): void
+  close(): void
+}
+
+type Tracked = {
+  place: Place
+  pid: number
+  quota_bytes: number
+  state?: QuotaState
+  /** At the last measure. */
+  cpu_ns?: number | undefined
+  due_ms: number
+  happenings: Happening[]
+}
+
+const look_every_ms = 500
+/** Within it a backend writes some megabytes at most. */
+const idle_cpu_ns = 20_000_000
+/** More than what a server writes that nobody uses. */
+const growth_bytes = 1024 ** 2
+
+type Parts = { measure: (place: Place) => Promise<Used>; processorTime: ProcessorTime }
+
+export function newQuotaWatch(parts: Parts): QuotaWatch {
+  const tracked = new Map<string, Tracked>()
+  const callbacks: ((place: Place, is_news: boolean) => void)[] = []
+  const timer = newLoop(async () => {
+    for (const one of [...tracked.values()].filter(({ due_ms }) => due_ms <= performance.now())) {
+      // A folder that vanished belongs to a service that is going away.
+      const news = await lookAt(parts, one).catch(() => undefined)
+      const is_current = tracked.get(clientsKeyOf(one.place)) === one
+      if (news && is_current) for (const callback of callbacks) callback(one.place, news.is_news)
+    }
+  })
+  const keysOf = (service_id: string) =>
+    [...tracked.keys()].filter((key) => key === service_id || key.startsWith(`${service_id}/`))
+  return {
+    track(place, { pid, quota_bytes }) {
+      const key = clientsKeyOf(place)
+      const before = tracked.get(key)
+      const is_same = before?.place.data === place.data && before.pid === pid && before.quota_bytes === quota_bytes
+      if (before && is_same) return
+      tracked.set(key, { happenings: [], ...before, place, pid, quota_bytes, cpu_ns: undefined, due_ms: 0 })
+    },
+    forget(service_id) {
+      for (const key of keysOf(service_id)) tracked.delete(key)
+    },
+    find: (service_id) => {
+      const all = keysOf(service_id).flatMap((key) => tracked.get(key) ?? [])
+      return all.find(({ state }) => state?.level === 'shut') ?? all[0]
+    },
+    takeHappenings: (service_id) => tracked.get(service_id)?.happenings.splice(0) ?? [],
+    onChange: (callback) => void callbacks.push(callback),
+    close: () => timer.close(),
+  }
+}
+
+/** Undefined: nothing has changed. */
+async function lookAt({ measure, processorTime }: Parts, one: Tracked): Promise<{ is_news: boolean } | undefined> {
+  const { place, pid, quota_bytes, state: before } = one
+  const cpu_ns = processorTime(place, pid)
+  const begun_ms = performance.now()
+  if (before && canRest(before) && cpu_ns !== undefined && cpu_ns - (one.cpu_ns ?? -Infinity) < idle_cpu_ns) {
+    one.due_ms = begun_ms + measureAgainInMs(before.used, quota_bytes, 0)
+    return undefined
+  }
+  const used = await measure(place)
+  const now_ms = performance.now()
+  const state = quotaStateOf(before, used, quota_bytes, { ms: Date.now() })
+  one.state = state
+  one.cpu_ns = cpu_ns
+  one.due_ms = now_ms + measureAgainInMs(used, quota_bytes, now_ms - begun_ms)
+  one.happenings.push(...happeningOf(before, state, quota_bytes))
+  if (!before) return { is_news: state.level !== 'within' || state.presses }
+  const changed = before.level !== state.level || before.presses !== state.presses
+  // A login may have come in while it was being shut.
+  const leaks = state.level === 'shut' && used.data_bytes - before.used.data_bytes > growth_bytes
+  return changed || leaks ? { is_news: changed } : undefined
+}
+
+/** Of others space may come back without any work of theirs, or time itself changes something. */
+const canRest = ({ level, presses }: QuotaState) => (level === 'within' || level === 'near') && !presses
+
+/** One turn after the other. */
+function newLoop(turn: () => Promise<void>): { close(): void } {
+  let closed = false
+  let timer = setTimeout(look, look_every_ms).unref()
+  function look() {
+    void turn().then(() => {
+      if (!closed) timer = setTimeout(look, look_every_ms).unref()
+    })
+  }
+  return {
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** What an over-full service tells its users. */
+export function quotaTrouble(watch: QuotaWatch, service_id: string): string | undefined {
+  const found = watch.find(service_id)
+  return found?.state && sentenceOf(found.state, found.quota_bytes)
+}

@@ -1,0 +1,35 @@
+// Whether a service takes writes and logins right now, by what is left of the disk and of its quota. Asked by whoever writes
+// the files that PostgreSQL reads; nothing is remembered here.
+import type { LocalHost } from '../local-host.ts'
+import { quotaTrouble } from '../quota/watch.ts'
+import { low_sentence, shut_sentence } from '../room.ts'
+
+export type Access = {
+  /** Undefined: not known yet, so it stays as it is. */
+  writes: boolean | undefined
+  logins: boolean
+  /** Since when writes are refused. */
+  since?: Date
+  /** For the temporary files of one session; absent: that of its size. */
+  temp_file_limit?: '0' | '64MB'
+}
+
+type Watches = Pick<LocalHost, 'room_watch' | 'quota_watch'>
+
+export function accessOf({ room_watch, quota_watch }: Watches, service_id: string): Access {
+  const low_since = room_watch.lowSince()
+  const found = quota_watch.find(service_id)
+  const { level, since } = found?.state ?? {}
+  const logins = !room_watch.isShut(service_id) && level !== 'shut'
+  if (low_since) return { writes: false, logins, since: low_since, temp_file_limit: '0' }
+  if (found && level === undefined) return { writes: undefined, logins }
+  if (since && (level === 'full' || level === 'shut')) return { writes: false, logins, since, temp_file_limit: '64MB' }
+  return { writes: true, logins }
+}
+
+/** What users must know. `serving`: they can log in and read; `shut`: they cannot. */
+export function accessTrouble({ room_watch, quota_watch }: Watches, service_id: string): string | undefined {
+  if (room_watch.isShut(service_id)) return shut_sentence
+  if (room_watch.lowSince()) return low_sentence
+  return quotaTrouble(quota_watch, service_id)
+}
