@@ -7,6 +7,8 @@ export const metric_series = {
   cpu_usage_millicores: { unit: 'millicores', description: 'Processor time of all processes of the service.' },
   memory_usage_bytes: { unit: 'bytes', description: 'Memory in use by all processes of the service.' },
   disk_usage_bytes: { unit: 'bytes', description: 'Data and write-ahead log on the disk.' },
+  disk_archive_bytes: { unit: 'bytes', description: 'Archived write-ahead log on the disk.' },
+  disk_quota_bytes: { unit: 'bytes', description: 'What the two may take together; without a quota there is none.' },
   connections: { unit: 'connections', description: 'Open sessions of clients.' },
   transactions_per_second: { unit: 'transactions per second', description: 'Committed and rolled back.' },
   replication_lag_bytes: {

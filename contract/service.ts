@@ -61,6 +61,11 @@ export const Service = Type.Object(
         spec: Type.Object({
           cpu_millis: Type.Optional(Type.Integer()),
           memory_gbs: Type.Optional(Type.Integer()),
+          disk_gbs: Type.Optional(
+            Type.Integer({
+              description: 'What data, WAL and archive may take together; absent: as much as there is.',
+            }),
+          ),
           volume_type: Type.String(),
         }),
       }),

@@ -77,6 +77,12 @@ const table = {
       'How often a service is snapshot (s, m, h or d), and how many such snapshots are kept; recovery begins at the oldest.',
     parse: parseSnapshots,
   },
+  disk_quota: {
+    default: '10',
+    description:
+      'GB of disk that a service may take for each GB of its memory, with data, WAL and archive; a shared service counts as 1 GB. 0: no quotas.',
+    parse: wholeNumber(0, 100_000),
+  },
   log_retention: {
     default: '7d,1024MB',
     description: 'How long and how much of the log of a database is kept; whichever limit is met first counts.',

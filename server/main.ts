@@ -245,6 +245,7 @@ function openProvider(config: Config, installation: Installation, log: Log, opti
     log_retention: config.log_retention,
     vpc_ranges: config.vpc_ranges,
     needed_addresses: neededAddressesOf(config),
+    disk_quota: config.disk_quota,
     ...(options.effect && { effect: options.effect }),
     log: (fact, message) => log.warn(fact, message),
   })

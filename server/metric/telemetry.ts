@@ -58,6 +58,8 @@ const service_families: [name: string, help: string, of: (metrics: ServiceMetric
   ['cpu_cores', 'Processor cores in use.', ({ cpu_usage_millicores: it }) => (it === undefined ? it : it / 1000)],
   ['memory_bytes', 'Memory in use.', ({ memory_usage_bytes }) => memory_usage_bytes],
   ['disk_bytes', 'Data and write-ahead log on the disk.', ({ disk_usage_bytes }) => disk_usage_bytes],
+  ['disk_archive_bytes', 'Archived write-ahead log on the disk.', ({ disk_archive_bytes }) => disk_archive_bytes],
+  ['disk_quota_bytes', 'What the two may take together.', ({ disk_quota_bytes }) => disk_quota_bytes],
   ['connections', 'Open sessions of clients.', ({ connections }) => connections],
   ['transactions_per_second', 'Committed and rolled back.', ({ transactions_per_second }) => transactions_per_second],
   [

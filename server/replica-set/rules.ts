@@ -84,7 +84,8 @@ export function poolerView(
 /** The view of a set for clients that know services only: its own service's view fills in the rest. */
 export function setAsService(row: ReplicaSetRow, parent: Parent & { power: 'on' | 'off' }, service: Service): Service {
   const { id, name, cpu_millis, memory_gbs, endpoint, metadata, status, ...pooler } = replicaSetView(row, parent)
-  const volume_type = service.resources[0]?.spec.volume_type ?? 'unknown'
+  // Its nodes are copies of the service, and may take as much.
+  const { volume_type = 'unknown', disk_gbs } = service.resources[0]?.spec ?? {}
   const { connection_pooler } = pooler
   return {
     service_id: id,
@@ -100,7 +101,7 @@ export function setAsService(row: ReplicaSetRow, parent: Parent & { power: 'on' 
     ha_replicas: { replica_count: 0, sync_replica_count: 0 },
     metadata,
     read_replica_sets: [],
-    resources: [{ id, spec: { cpu_millis, memory_gbs, volume_type } }],
+    resources: [{ id, spec: { cpu_millis, memory_gbs, ...(disk_gbs !== undefined && { disk_gbs }), volume_type } }],
   }
 }
 

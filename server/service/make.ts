@@ -15,8 +15,9 @@ import type { ServiceContext } from './context.ts'
 import { insertEvent } from './events.ts'
 import { findRepeat, insertIdempotencyKey } from './idempotency.ts'
 import { newPassword, newPasswordSalt, newVerifier, passwordOf } from './password.ts'
-import { services_per_project_max, serviceView } from './rules.ts'
+import { services_per_project_max, serviceView, sizeOf } from './rules.ts'
 import { countServices, insertService, type NewService, type ServiceRow, type Source } from './store.ts'
+import { volumeOf } from './view.ts'
 
 export type Described = Omit<
   NewService,
@@ -68,7 +69,7 @@ const answeredElsewhere = (): Fault =>
   )
 
 function viewOf({ provider }: Making, row: ServiceRow, initial_password: string): Service {
-  return { ...serviceView(row, { now: new Date(), volume_type: provider.volume_type }), initial_password }
+  return { ...serviceView(row, { now: new Date(), ...volumeOf(provider, sizeOf(row)) }), initial_password }
 }
 
 type Identity = { service_id: string; password_verifier: Promise<string> }

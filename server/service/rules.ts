@@ -154,8 +154,12 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
   return wanted
 }
 
-export function serviceView(row: ServiceRow, about: { now: Date; volume_type: string }): Service {
+/** What its region says of a service of its size. */
+export type Volume = { volume_type: string; disk_gbs?: number | undefined }
+
+export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Volume & { now: Date }): Service {
   const size = sizeOf(row)
+  const volume = { ...(disk_gbs !== undefined && { disk_gbs }), volume_type }
   const view: Service = {
     service_id: row.service_id,
     project_id: row.project_id,
@@ -163,13 +167,13 @@ export function serviceView(row: ServiceRow, about: { now: Date; volume_type: st
     created: row.created.toISOString(),
     region_code: row.region_code,
     service_type: row.service_type,
-    status: rowStatus(row, about.now),
+    status: rowStatus(row, now),
     endpoint: endpointOf(row, 'service', { host: row.host, port: row.port }),
     ...poolerView(row, row, 'service'),
     ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },
     metadata: { environment: row.environment },
     read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row)),
-    resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), volume_type: about.volume_type } }],
+    resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), ...volume } }],
   }
   if (row.vpc_id !== null) {
     view.vpcEndpoint = { ...view.endpoint, vpc_id: String(row.vpc_id) }

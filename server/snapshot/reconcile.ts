@@ -6,7 +6,7 @@ import { newId } from '../id.ts'
 import { insertEvent } from '../service/events.ts'
 import type { ServiceRow } from '../service/store.ts'
 import { nudge } from '../work.ts'
-import { expiredSnapshots, snapshotIsDue, type SnapshotPolicy } from './rules.ts'
+import { expiredSnapshots, pressedPolicy, snapshotIsDue, type SnapshotPolicy } from './rules.ts'
 import {
   insertSnapshot,
   listSnapshots,
@@ -43,7 +43,8 @@ export async function saveSnapshots(tx: Sql, { row, snapshots, seen, policy, now
     }
     if (snapshot.state === 'absent' && known.deleted_at !== null) await removeSnapshots(tx, [known.snapshot_id])
   }
-  if (row.deleted_at === null && row.settled_generation > 0) await saveSchedule(tx, row, { policy, now })
+  const schedule = { policy: seen.archive_presses ? pressedPolicy(policy) : policy, now }
+  if (row.deleted_at === null && row.settled_generation > 0) await saveSchedule(tx, row, schedule)
   return progress
 }
 

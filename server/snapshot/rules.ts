@@ -5,6 +5,14 @@ import type { SnapshotRow } from './store.ts'
 
 export type SnapshotPolicy = { interval_seconds: number; kept: number }
 
+/** For a service whose archive takes too much of its disk quota: WAL goes with the snapshots before it, so a new one is taken. */
+export function pressedPolicy({ interval_seconds }: SnapshotPolicy): SnapshotPolicy {
+  return { interval_seconds: Math.min(interval_seconds, pressed_interval_seconds), kept: 1 }
+}
+
+/** A snapshot may be a copy of all that there is. */
+const pressed_interval_seconds = 60
+
 /** True when the newest snapshot that the schedule counts (taken or under way) is older than the interval. */
 export function snapshotIsDue(
   rows: readonly SnapshotRow[],

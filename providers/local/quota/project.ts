@@ -6,13 +6,13 @@
 // 2. Folders of a service's user are marked by a child that runs as that user, so nothing there can mislead root.
 // 3. Only a service's own home is left unmarked: what is renamed into it may come from anywhere.
 import { execFile } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Effect } from '../effect.ts'
 import type { Owner, Place } from '../layout.ts'
 import { isDiskFull } from '../look.ts'
-import { removeTree } from '../tree.ts'
+import { openFolder, pathOf, removeTree } from '../tenant-files.ts'
 import type { Used } from './rules.ts'
 
 export type Projects = {
@@ -92,15 +92,15 @@ function newProjects(effect: Effect, mount: string): Projects {
   }
 }
 
-type Folder = { path: string; project: number }
+type Folder = { folder: string; below: string; project: number }
 
 /** Tables, WAL, archive. */
 function foldersOf({ data, archive, node }: Place, { uid }: Owner): Folder[] {
   const first = uid * projects_per_user
   return [
-    { path: data, project: first + 1 + 2 * node },
-    { path: join(data, 'pg_wal'), project: first + 2 + 2 * node },
-    { path: archive, project: first },
+    { folder: data, below: '', project: first + 1 + 2 * node },
+    { folder: data, below: 'pg_wal', project: first + 2 + 2 * node },
+    { folder: archive, below: '', project: first },
   ]
 }
 
@@ -108,7 +108,7 @@ function foldersOf({ data, archive, node }: Place, { uid }: Owner): Folder[] {
 function booksOf(mount: string, place: Place): Books[] | undefined {
   if (!place.owner) return undefined
   const disk_blocks = statfsSync(mount).blocks
-  const books = foldersOf(place, place.owner).flatMap(({ path }) => bookOf(path, disk_blocks) ?? [])
+  const books = foldersOf(place, place.owner).flatMap((one) => bookOf(one, disk_blocks) ?? [])
   const [data, wal] = books
   // Marking was cut off between the tables and the WAL: both are counted as one.
   if (books.length < 3 || data?.used_bytes === wal?.used_bytes) return undefined
@@ -116,16 +116,16 @@ function booksOf(mount: string, place: Place): Books[] | undefined {
 }
 
 /** The kernel tells of a marked folder what its project may take, and what is left of it. */
-function bookOf(path: string, disk_blocks: number): Books | undefined {
-  let folder: number | undefined
+function bookOf({ folder, below }: Folder, disk_blocks: number): Books | undefined {
+  let handle: number | undefined
   try {
-    folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-    const { blocks, bfree, bsize } = statfsSync(`/proc/self/fd/${folder}`)
+    handle = openFolder(folder, below)
+    const { blocks, bfree, bsize } = statfsSync(pathOf(handle))
     return blocks === disk_blocks ? undefined : { limit_bytes: blocks * bsize, used_bytes: (blocks - bfree) * bsize }
   } catch {
     return undefined
   } finally {
-    if (folder !== undefined) closeSync(folder)
+    if (handle !== undefined) closeSync(handle)
   }
 }
 
@@ -149,10 +149,10 @@ async function markAll(effect: Effect, mount: string, place: Place, owner: Owner
 }
 
 /** Twice, for what a server made in a folder before the folder itself was marked. */
-async function mark({ path, project }: Folder, { uid, gid }: Owner): Promise<void> {
+async function mark({ folder, below, project }: Folder, { uid, gid }: Owner): Promise<void> {
   const user = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--']
   const commands = ['chattr -R +P', `chproj -R ${project}`, `chproj -R ${project}`].flatMap((one) => ['-c', one])
-  await run(programs.as_user, [...user, programs.io, '-r', ...commands, path])
+  await run(programs.as_user, [...user, programs.io, '-r', ...commands, join(folder, below)])
 }
 
 async function setLimits(mount: string, folders: readonly Folder[], limits: readonly number[]): Promise<void> {
@@ -166,18 +166,18 @@ async function run(program: string, args: readonly string[]): Promise<void> {
 
 async function isEnforced(mount: string, directory: string): Promise<boolean> {
   const folder = mkdtempSync(join(directory, 'quota-'))
-  const project = 2 ** 32 - 2
+  const probed = { folder, below: '', project: 2 ** 32 - 2 }
   const own = { uid: 0, gid: 0 }
   try {
-    await setLimits(mount, [{ path: folder, project }], [mib])
-    await mark({ path: folder, project }, own)
+    await setLimits(mount, [probed], [mib])
+    await mark(probed, own)
     writeFileSync(join(folder, 'file'), Buffer.alloc(2 * mib))
     return false
   } catch (error) {
     return isDiskFull(error)
   } finally {
     await removeTree(folder)
-    await setLimits(mount, [{ path: folder, project }], [0]).catch(() => undefined)
+    await setLimits(mount, [probed], [0]).catch(() => undefined)
   }
 }
 
