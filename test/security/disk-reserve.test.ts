@@ -1,0 +1,135 @@
+// Attack: one tenant takes the disk to its last byte by transactions that begin with `begin read write`, by temporary files or
+// by its log, and so ends the databases of all others. Needs a small disk of its own, so a root that may mount.
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { ask, loginTo } from '#test/database.ts'
+import { familyOf } from '#test/fork/family.ts'
+import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+import { freeMb, mountDisk, startGreed } from './greed.ts'
+
+const data_dir = newDataDir()
+const disk = join(data_dir, 'local')
+const mounted = mountDisk(disk, 900)
+if (!mounted) rmSync(data_dir, { recursive: true })
+const reserve_mb = 128
+/** For a moment it may be less, on a machine that is busy. */
+const least_mb = 48
+
+let howdah: TestInstallation
+let other: ReadyService
+
+beforeAll(async () => {
+  if (!mounted) return
+  howdah = await startInstallation({ config: { data_dir, disk_quota: 0 } })
+  other = await howdah.createService({ name: 'other', cpu_millis: 'shared' })
+  await familyOf(howdah).untilSnapshot(other)
+})
+
+afterAll(async () => {
+  if (!mounted) return
+  await howdah?.server.close()
+  // Ends everything that runs on the disk and empties it; only the mounted folder itself cannot be removed yet.
+  await removeDataDir(data_dir).catch(() => undefined)
+  execFileSync('umount', ['--lazy', disk])
+  await removeDataDir(data_dir)
+})
+
+const query = (service: ReadyService, sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
+const livesSince = (service: ReadyService) => query(service, 'select pg_postmaster_start_time()')
+const events = async (service: ReadyService) => (await familyOf(howdah).events(service)).join('\n')
+
+async function newGreedy(name: string): Promise<ReadyService> {
+  const service = await howdah.createService({ name, cpu_millis: 'shared' })
+  await familyOf(howdah).untilSnapshot(service)
+  await query(service, 'create table hoard (line text)')
+  return service
+}
+
+async function ensureGone(service: ReadyService): Promise<void> {
+  await howdah.call('DELETE', `${howdah.services}/${service.service_id}`)
+  await howdah.untilStatus(service.service_id, 'gone')
+  await howdah.untilStatus(other.service_id, 'READY')
+}
+
+/** The least that was free until this is told of the service, and a while after it. */
+async function leastFreeUntilShut(service: ReadyService): Promise<number> {
+  let least = Infinity
+  const look = () => {
+    least = Math.min(least, freeMb(disk))
+  }
+  const timer = setInterval(look, 5)
+  try {
+    await until(async () => (await events(service)).includes('logins are refused'), { what: 'it is shut' })
+    const seen_at = Date.now()
+    // It would go on to come back, if it could.
+    await until(() => Date.now() - seen_at > 3_000)
+  } finally {
+    clearInterval(timer)
+  }
+  return least
+}
+
+describe.skipIf(!mounted)('a disk that is nearly full (needs a root that may mount)', () => {
+  test('a loop of `begin read write` never takes the reserve, and ends no database', async () => {
+    const greedy = await newGreedy('greedy')
+    const before = [await livesSince(other), await livesSince(greedy)]
+    const greed = startGreed(howdah, greedy)
+    try {
+      expect(await leastFreeUntilShut(greedy)).toBeGreaterThan(least_mb)
+      expect(freeMb(disk)).toBeGreaterThan(reserve_mb)
+    } finally {
+      await greed.stop()
+    }
+    expect(greed.committed()).toBeGreaterThan(0)
+    await expect(query(other, 'create table t ()')).rejects.toThrow(/read-only transaction/)
+    expect(await livesSince(other)).toEqual(before[0])
+    await expect(query(greedy, 'select 1')).rejects.toThrow(/rejects connection/)
+    expect(await events(other)).not.toContain('logins are refused')
+    await ensureGone(greedy)
+    expect(await livesSince(other)).toEqual(before[0])
+    await query(other, 'create table t ()')
+  })
+
+  test('neither do temporary files of a query that only reads', async () => {
+    const greedy = await newGreedy('sorter')
+    const session = await loginTo(howdah.server.api_url, greedy, greedy.initial_password)
+    const sorting = session.query(
+      `select repeat(md5(n::text), 20) from generate_series(1, 10000000) n order by 1 offset 9999999`,
+    )
+    const refused = sorting.then(
+      () => 'finished',
+      () => 'ended',
+    )
+    try {
+      expect(await leastFreeUntilShut(greedy)).toBeGreaterThan(least_mb)
+      expect(await refused).toBe('ended')
+    } finally {
+      await session.end().catch(() => undefined)
+    }
+    // What it had taken came back with its end.
+    await howdah.untilStatus(greedy.service_id, 'READY')
+    await ensureGone(greedy)
+  })
+
+  test('neither does a log that is written as fast as can be', async () => {
+    const greedy = await newGreedy('talker')
+    const session = await loginTo(howdah.server.api_url, greedy, greedy.initial_password)
+    const talking = session.query(`do $$ begin loop raise log '%', repeat('x', 100000); end loop; end $$`)
+    const refused = talking.then(
+      () => 'finished',
+      () => 'ended',
+    )
+    try {
+      expect(await leastFreeUntilShut(greedy)).toBeGreaterThan(least_mb)
+      expect(await refused).toBe('ended')
+    } finally {
+      await session.end().catch(() => undefined)
+    }
+    expect((await query(other, 'select 1'))[0]).toBe('1')
+    await ensureGone(greedy)
+  })
+})
