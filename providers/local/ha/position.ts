@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Place } from '../layout.ts'
-import { optionsOf, superuser } from '../postgres/fence.ts'
+import { optionsOf, superuser } from '../postgres/session-settings.ts'
 import { endSession, socketOf } from '../postgres/superuser.ts'
 import { parseLsn, type Position } from './quorum.ts'
 

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Place } from '../layout.ts'
 import { newSocketTo } from '../tenant-files.ts'
-import { optionsOf, superuser } from './fence.ts'
+import { optionsOf, superuser } from './session-settings.ts'
 import { unlessStill } from './standstill.ts'
 
 export type SessionOptions = {

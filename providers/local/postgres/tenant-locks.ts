@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Happening } from '../../provider.ts'
 import type { Place } from '../layout.ts'
-import { superuser } from './fence.ts'
+import { superuser } from './session-settings.ts'
 import { withSuperuser } from './superuser.ts'
 
 /** Far longer than such a change takes; whoever asked for a new password waits for it. */

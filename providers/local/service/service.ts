@@ -2,7 +2,6 @@
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import type { Happening, ObservedService, WantedService } from '../../provider.ts'
-import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/archive.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../look.ts'
 import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
@@ -11,7 +10,6 @@ import { findHold } from '../snapshot/hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { ensureMasterRole, type RoleSeen } from '../postgres/master-role.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade, isReplaceable, listPlaces } from '../ha/nodes.ts'
 import { ensurePoolerGone, ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
@@ -22,32 +20,25 @@ import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
 import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
-import { ensureInNetwork, hostsOf, listenOf, probeAt } from '../vpc/service-network.ts'
+import { ensureInNetwork, hostsOf, listenOf } from '../vpc/service-network.ts'
 import { look_again_soon_seconds, setback, withMore, type Seen } from './seen.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
-import { accessOf, accessTrouble } from './access.ts'
 import { withPooler } from '../pooler/service-pooler.ts'
 import { ensureLimits, ensureRunning, type Start } from './server.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
-import { StandsStill, unlessStill } from '../postgres/standstill.ts'
+import { StandsStill } from '../postgres/standstill.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { together } from '../together.ts'
 import { Planted } from '../tenant-files.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
 import { nodeName } from '../ha/synchronous.ts'
+import { ensureLogin, isKnown } from './login.ts'
 
-/** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
-const look_again_when_well_seconds = 300
 const look_again_when_hopeless_seconds = 60
-/**
- * A probe goes only as far as the password: that the rest of a login works, which a tenant can change at any time, is looked at
- * over a session, and at each routine pass.
- */
-const known_ms_max = (look_again_when_well_seconds - 60) * 1000
 
 export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
   const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
@@ -236,66 +227,6 @@ async function startWith(
   const known = written.find((start) => start.installation === installation)
   return known ?? { ...(await ensureFiles(host, place, wanted, installation)), installation }
 }
-
-/** The master role can log in with the wanted password, as seen from outside. */
-async function ensureLogin(
-  host: LocalHost,
-  place: Place,
-  wanted: WantedService,
-  postmaster: Postmaster,
-): Promise<Seen> {
-  const { network, password_verifier } = wanted
-  const { service_id } = place
-  const endpoint = listenOf(wanted)
-  const trouble = accessTrouble(host, service_id)
-  const told = host.quota_watch.takeHappenings(service_id)
-  if (!accessOf(host, service_id).logins) {
-    return { ...setback('not_serving', trouble ?? ''), settled: true, happenings: told }
-  }
-  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const probed = (ready?: Promise<unknown>) =>
-    unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up, ...(ready && { ready }) }))
-  let role: RoleSeen = { happenings: [] }
-  let login = isKnown(host, wanted, postmaster, known_ms_max) ? await probed() : undefined
-  if (login?.result !== 'ok') {
-    const made = ensureRole(host, place, wanted)
-    ;[login, role] = await together(probed(made), made)
-    const what = seenOf(wanted, postmaster)
-    host.roles_seen.set(service_id, { what, at_ms: Date.now(), lacks: role.lacks })
-  }
-  const happenings = [...told, ...role.happenings]
-  const lacks = host.roles_seen.get(service_id)?.lacks
-  if (login.result === 'ok') {
-    const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
-    const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
-    if (host.room_watch.lowSince() || stalled !== undefined) {
-      return { ...setback('not_serving', waiting_for), settled: true, happenings }
-    }
-    // A full quota is its users' own affair: it serves what they may still do, and can be given another size.
-    const seen: Seen = { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
-    return waiting_for === '' ? seen : { ...seen, waiting_for }
-  }
-  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
-  const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
-  return { ...setback('not_serving', sentence), happenings }
-}
-
-/** All that a customer finds with the first login. */
-async function ensureRole(host: LocalHost, place: Place, wanted: WantedService): Promise<RoleSeen> {
-  const seen = await ensureMasterRole(host.effect, place, wanted)
-  if ((await findPrimary(place)).term <= 1) return seen
-  await ensureArchiveWhole(host.effect, place)
-  await ensureEndedPassed(host.effect, place)
-  return seen
-}
-
-/** Whether this postmaster was seen to have all that this generation wants. */
-function isKnown({ roles_seen }: LocalHost, wanted: WantedService, postmaster: Postmaster, age_ms_max = Infinity) {
-  const seen = roles_seen.get(wanted.service_id)
-  return seen?.what === seenOf(wanted, postmaster) && Date.now() - seen.at_ms < age_ms_max
-}
-
-const seenOf = ({ generation }: WantedService, { pid }: Postmaster) => `${pid}/${generation}`
 
 /** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
 async function findInstallation(host: LocalHost, place: Place, { extensions }: WantedService) {

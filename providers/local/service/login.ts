@@ -1,0 +1,87 @@
+// A login as a customer makes it: whether the master role can log in right now at the service's endpoint, with the wanted
+// password, and what the tenant has done to keep it from that. What this process has seen to hold is looked at seldom.
+import type { WantedService } from '../../provider.ts'
+import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/archive.ts'
+import type { Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { ensureMasterRole, type RoleSeen } from '../postgres/master-role.ts'
+import { findPrimary } from '../ha/primary.ts'
+import type { Postmaster } from '../postgres/process.ts'
+import { listenOf, probeAt } from '../vpc/service-network.ts'
+import { setback, type Seen } from './seen.ts'
+import { accessOf, accessTrouble } from './access.ts'
+import { unlessStill } from '../postgres/standstill.ts'
+import { together } from '../together.ts'
+
+/** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
+const look_again_when_well_seconds = 300
+/**
+ * A probe goes only as far as the password: that the rest of a login works, which a tenant can change at any time, is looked at
+ * over a session, and at each routine pass.
+ */
+const known_ms_max = (look_again_when_well_seconds - 60) * 1000
+
+/** The master role can log in with the wanted password, as seen from outside. */
+export async function ensureLogin(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  postmaster: Postmaster,
+): Promise<Seen> {
+  const { network, password_verifier } = wanted
+  const { service_id } = place
+  const endpoint = listenOf(wanted)
+  const trouble = accessTrouble(host, service_id)
+  const told = host.quota_watch.takeHappenings(service_id)
+  if (!accessOf(host, service_id).logins) {
+    return { ...setback('not_serving', trouble ?? ''), settled: true, happenings: told }
+  }
+  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
+  const probed = (ready?: Promise<unknown>) =>
+    unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up, ...(ready && { ready }) }))
+  let role: RoleSeen = { happenings: [] }
+  let login = isKnown(host, wanted, postmaster, known_ms_max) ? await probed() : undefined
+  if (login?.result !== 'ok') {
+    const made = ensureRole(host, place, wanted)
+    ;[login, role] = await together(probed(made), made)
+    const what = seenOf(wanted, postmaster)
+    host.roles_seen.set(service_id, { what, at_ms: Date.now(), lacks: role.lacks })
+  }
+  const happenings = [...told, ...role.happenings]
+  const lacks = host.roles_seen.get(service_id)?.lacks
+  if (login.result === 'ok') {
+    const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
+    const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
+    if (host.room_watch.lowSince() || stalled !== undefined) {
+      return { ...setback('not_serving', waiting_for), settled: true, happenings }
+    }
+    // A full quota is its users' own affair: it serves what they may still do, and can be given another size.
+    const seen: Seen = { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
+    return waiting_for === '' ? seen : { ...seen, waiting_for }
+  }
+  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
+  const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
+  return { ...setback('not_serving', sentence), happenings }
+}
+
+/** All that a customer finds with the first login. */
+async function ensureRole(host: LocalHost, place: Place, wanted: WantedService): Promise<RoleSeen> {
+  const seen = await ensureMasterRole(host.effect, place, wanted)
+  if ((await findPrimary(place)).term <= 1) return seen
+  await ensureArchiveWhole(host.effect, place)
+  await ensureEndedPassed(host.effect, place)
+  return seen
+}
+
+/** Whether this postmaster was seen to have all that this generation wants. */
+export function isKnown(
+  { roles_seen }: LocalHost,
+  wanted: WantedService,
+  postmaster: Postmaster,
+  age_ms_max = Infinity,
+) {
+  const seen = roles_seen.get(wanted.service_id)
+  return seen?.what === seenOf(wanted, postmaster) && Date.now() - seen.at_ms < age_ms_max
+}
+
+const seenOf = ({ generation }: WantedService, { pid }: Postmaster) => `${pid}/${generation}`
