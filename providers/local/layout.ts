@@ -10,7 +10,7 @@ export type Owner = { uid: number; gid: number }
 /** The kernel's limit for the path of a unix socket, without the closing zero. */
 const socket_path_bytes_max = 107
 const service_id_bytes_max = 16
-const first_service_uid = 70_000
+export const first_service_uid = 70_000
 
 /** initdb needs a user that exists; `nobody` does everywhere. */
 export const nobody: Owner = { uid: 65_534, gid: 65_534 }

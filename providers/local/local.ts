@@ -291,7 +291,7 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   await ensurePoolerGone(host, primary)
   await ensureBalancerGone(host, primary)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
-    if ((await ensureNodesStopped(host.effect, primary)) !== undefined) continue
+    if ((await ensureNodesStopped(host, primary, 'service')) !== undefined) continue
     // Their control groups go too: whoever stops everything may be about to remove everything.
     return await removeLimits(host, primary)
   }

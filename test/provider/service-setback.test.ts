@@ -4,7 +4,7 @@ import { chown, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { segmentsOf } from '#providers/local/postgres/shared-memory.ts'
+import { entriesOf } from '#providers/local/postgres/shared-memory.ts'
 import { until } from '#test/until.ts'
 import {
   as_root,
@@ -54,7 +54,7 @@ test('a delete right after a crash leaves no process, file or shared memory', as
   expect(await readdir(join(world.directory, 'services'))).toEqual([])
   if (!as_root) return
   const table = await readFile('/proc/sysvipc/shm', 'utf8')
-  expect(segmentsOf(table, { uid: 70_000 + wanted.endpoint.port, gid: 0 })).toEqual([])
+  expect(entriesOf(table, { uid: 70_000 + wanted.endpoint.port, gid: 0 }, 7)).toEqual([])
   const memory = await Promise.all(
     (await readdir('/dev/shm')).map((name) => stat(join('/dev/shm', name)).catch(() => undefined)),
   )

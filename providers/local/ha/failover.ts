@@ -14,7 +14,8 @@ import { readIfThere, statIfThere } from '../look.ts'
 import { ensureFenced } from './fence.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { isStopped } from '../daemon.ts'
-import { nodeOf, type Place } from '../layout.ts'
+import { groupOf, nodeOf, type Place } from '../layout.ts'
+import { ensureGroupEmpty } from '../leftovers.ts'
 import { findEntry } from '../tenant-files.ts'
 import { answers } from './liveness.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -110,6 +111,7 @@ async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
   const happenings: Happening[] = [{ kind: 'primary lost', message: trouble.what }]
   await ensurePaused(host, place)
   await ensureFenced(host.effect, place)
+  await ensureGroupEmpty(host, groupOf(place), 0)
   happenings.push({ kind: 'fenced', message: `no process of node ${primary.node} is left` })
   const election = await elect(change, trouble)
   if ('wait' in election) {

@@ -4,7 +4,8 @@ import { readdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { WantedService } from '../../provider.ts'
-import { ensureRemoved, type Effect } from '../effect.ts'
+import { ensureRemoved } from '../effect.ts'
+import { ensureGroupGone, last_words_ms, newLeftovers } from '../leftovers.ts'
 import { statIfThere } from '../look.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { groupOf, nodeOf, placeOf, portOf, type Place } from '../layout.ts'
@@ -70,19 +71,27 @@ export async function isBeingMade(place: Place): Promise<boolean> {
   return (await findHold({ ...place, copying: place.making })) !== undefined
 }
 
-/** A sentence while one of them has not ended yet. */
-export async function ensureNodesStopped(effect: Effect, primary: Place): Promise<string | undefined> {
+/** A sentence while one of them has not ended yet. With the last of them goes whatever they have started. */
+export async function ensureNodesStopped(
+  host: LocalHost,
+  primary: Place,
+  scope: 'service' | 'set',
+): Promise<string | undefined> {
+  const leftovers = await newLeftovers(host, primary, scope)
   for (const place of await listPlaces(primary)) {
-    const waiting_for = await ensureStopped(effect, place)
+    const waiting_for = await ensureStopped(host.effect, place)
     if (waiting_for !== undefined) return waiting_for
   }
+  await leftovers.end(last_words_ms)
   return undefined
 }
 
-/** Ends all processes, and takes away what lies outside the service's home. */
-export async function ensureNodesKilled(host: LocalHost, primary: Place): Promise<void> {
+/** Ends all processes, of a service also whatever else its user has, and takes away what lies outside its home. */
+export async function ensureNodesKilled(host: LocalHost, primary: Place, scope: 'user' | 'set'): Promise<void> {
   const { effect } = host
+  const leftovers = await newLeftovers(host, primary, scope)
   for (const place of await listPlaces(primary)) await ensureKilled(effect, place)
+  await leftovers.end(0)
   await effect('limits: remove')
   await removeLimits(host, primary)
   const run = dirname(primary.service_sockets)
@@ -93,6 +102,6 @@ export async function ensureNodesKilled(host: LocalHost, primary: Place): Promis
 }
 
 /** The control groups of all its nodes. Nothing may run in them any more. */
-export async function removeLimits({ limits }: LocalHost, primary: Place): Promise<void> {
-  for (const place of await listPlaces(primary)) await limits.remove(groupOf(place))
+export async function removeLimits(host: LocalHost, primary: Place): Promise<void> {
+  for (const place of await listPlaces(primary)) await ensureGroupGone(host, groupOf(place))
 }

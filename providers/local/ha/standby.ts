@@ -10,6 +10,7 @@ import { ensureFile, ensureRemoved } from '../effect.ts'
 import { isDiskFull, readIfThere } from '../look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, listeningAt, noSpaceSentence, type Place } from '../layout.ts'
+import { ensureGroupGone } from '../leftovers.ts'
 import type { LocalHost } from '../local-host.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { ensureTimelineForgotten } from './promotion.ts'
@@ -148,7 +149,7 @@ export async function ensureStandbyGone(
   const { effect } = host
   await ensureDataAway(effect, place)
   await effect('limits: remove')
-  await host.limits.remove(groupOf(place))
+  await ensureGroupGone(host, groupOf(place))
   if (slot) await withSuperuser(slot.primary, {}, (client) => ensureSlotGone(effect, client, slot.name))
   // Of the first node only what is its own: its home is that of the service.
   if (place.node_home !== place.home) await ensureRemoved(effect, 'removed node', place.node_home)

@@ -9,6 +9,7 @@ import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts
 import { ensureFile, ensureFolder, ensureRemoved } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
+import { ensureGroupGone } from '../leftovers.ts'
 import type { LocalHost } from '../local-host.ts'
 import {
   endPooler,
@@ -90,7 +91,7 @@ export async function ensurePoolerGone(host: LocalHost, place: Place): Promise<v
   if ((await statIfThere(files.settings)) === undefined) return
   await endPooler(host.effect, place)
   await host.effect('pooler: limits removed')
-  await host.limits.remove(poolerGroupOf(place))
+  await ensureGroupGone(host, poolerGroupOf(place))
   for (const path of [files.paused, files.loaded, files.log, files.users, files.folder, files.settings]) {
     await ensureRemoved(host.effect, 'pooler', path)
   }

@@ -1,47 +1,67 @@
-// The shared memory that a killed postmaster leaves in the kernel. The next start of the same data directory clears it
-// away; for a service that is deleted instead, this does. Only where a service has a user of its own can its memory
-// be told from its neighbours'.
+// What processes of a service leave outside its folders: shared memory of a killed postmaster, which the next start of the same data
+// directory would clear away, and whatever code of a tenant made in the kernel's tables and in the folders that all users share.
+// Only where a service has a user of its own can its things be told from its neighbours'.
 import { execFile } from 'node:child_process'
-import { readdir, rm } from 'node:fs/promises'
+import { lstatSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Effect } from '../effect.ts'
-import { readIfThere, statIfThere } from '../look.ts'
+import { listHostProcesses } from '../host-process.ts'
+import { readIfThere } from '../look.ts'
 import { system_env } from '../program.ts'
 import type { Owner } from '../layout.ts'
 
-const folder = '/dev/shm'
+/** Anybody can make files there. */
+const shared_folders = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp']
+/** The kernel's tables of System V: shared memory, semaphores, queues; and by which option an entry is removed. */
+const tables = [
+  { file: '/proc/sysvipc/shm', option: '-m', user_column: 7 },
+  { file: '/proc/sysvipc/sem', option: '-s', user_column: 4 },
+  { file: '/proc/sysvipc/msg', option: '-q', user_column: 7 },
+] as const
+const remove_timeout_ms = 5_000
+/** The kernel has them in memory, microseconds each: so many before everybody else has a turn. */
+const at_a_stretch = 500
 
 export async function ensureSharedMemoryGone(effect: Effect, owner: Owner): Promise<void> {
   // Another installation of this host may run a service under the same user, for the port was free: then nothing is ours.
-  if (await someoneRunsAs(owner)) return
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('PostgreSQL.'))
-  for (const path of names.map((name) => join(folder, name))) {
-    if ((await statIfThere(path))?.uid !== owner.uid) continue
-    await effect('shared memory: remove')
-    await rm(path, { force: true })
-  }
-  for (const id of segmentsOf((await readIfThere('/proc/sysvipc/shm')) ?? '', owner)) {
-    await effect('shared memory: remove')
-    // Fails when somebody else was faster, and where the tool is missing: then 56 bytes stay until the next boot.
-    await promisify(execFile)('ipcrm', ['-m', id], { env: system_env }).catch(() => undefined)
+  if ((await listHostProcesses()).some(({ uids }) => uids.includes(owner.uid))) return
+  await ensureFilesGone(effect, owner)
+  for (const { file, option, user_column } of tables) {
+    for (const id of entriesOf((await readIfThere(file)) ?? '', owner, user_column)) {
+      await effect('shared memory: remove')
+      // Fails when somebody else was faster, and where the tool is missing: then 56 bytes stay until the next boot.
+      await promisify(execFile)('ipcrm', [option, id], { env: system_env }).catch(() => undefined)
+    }
   }
 }
 
-async function someoneRunsAs(owner: Owner): Promise<boolean> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const running = await Promise.all(
-    pids.map(async (pid) => {
-      if ((await statIfThere(`/proc/${pid}`))?.uid !== owner.uid) return false
-      // Empty for one that has ended and waits to be reaped.
-      return Boolean(await readIfThere(`/proc/${pid}/cmdline`))
-    }),
-  )
-  return running.includes(true)
+/** By a child that has this user: the names are a tenant's, and nothing with more rights walks them. */
+async function ensureFilesGone(effect: Effect, owner: Owner): Promise<void> {
+  const found = await Promise.all(shared_folders.map((folder) => hasFilesOf(folder, owner)))
+  const folders = shared_folders.filter((_, at) => found[at])
+  if (folders.length === 0) return
+  await effect('shared folders: remove files')
+  const chosen = ['-mindepth', '1', '-maxdepth', '1', '-uid', String(owner.uid)]
+  const words = [...folders, ...chosen, '-exec', 'rm', '-rf', '--one-file-system', '--', '{}', '+']
+  const child = promisify(execFile)('find', words, { ...owner, env: system_env, cwd: '/', timeout: remove_timeout_ms })
+  // What it cannot remove, or not in time, is only in the way of this user.
+  await child.catch(() => undefined)
 }
 
-/** The ids of a user's System V segments, from the kernel's table: id in the second column, user in the eighth. */
-export function segmentsOf(table: string, owner: Owner): string[] {
+async function hasFilesOf(folder: string, owner: Owner): Promise<boolean> {
+  const names = await readdir(folder).catch(() => [])
+  for (const [at, name] of names.entries()) {
+    if (at % at_a_stretch === at_a_stretch - 1) await nextTurn()
+    if (lstatSync(join(folder, name), { throwIfNoEntry: false })?.uid === owner.uid) return true
+  }
+  return false
+}
+
+/** The ids of a user's entries in one of the kernel's tables: in the second column. */
+export function entriesOf(table: string, owner: Owner, user_column: number): string[] {
   const rows = table.split('\n').map((line) => line.trim().split(/\s+/))
-  return rows.filter((row) => row[7] === String(owner.uid)).map((row) => row[1] ?? '')
+  return rows.filter((row) => row[user_column] === String(owner.uid)).map((row) => row[1] ?? '')
 }

@@ -12,6 +12,7 @@ import { commandOf, endProcesses, spawnDaemon } from '../daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
+import { ensureGroupGone } from '../leftovers.ts'
 import type { LocalHost } from '../local-host.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { findProgram } from '../program.ts'
@@ -78,7 +79,7 @@ export async function ensureBalancerGone(host: LocalHost, place: Place): Promise
   if ((await statIfThere(settingsPathOf(place))) === undefined) return
   await endBalancers(host, place)
   await host.effect('balancer: limits removed')
-  await host.limits.remove(balancerGroupOf(place))
+  await ensureGroupGone(host, balancerGroupOf(place))
   await ensureEntryRemoved(host.effect, 'balancer', place.service_sockets, control_socket)
   for (const path of [outputPathOf(place), settingsPathOf(place)]) await ensureRemoved(host.effect, 'balancer', path)
 }

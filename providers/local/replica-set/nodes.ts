@@ -84,7 +84,7 @@ export async function ensureNodesGone(host: LocalHost, place: Place): Promise<st
   for (const node of await listNodeFolders(place)) {
     if (await isBeingMade(nodeOf(place, node, 'standby'))) return 'another server is copying its data'
   }
-  await ensureNodesKilled(host, place)
+  await ensureNodesKilled(host, place, 'set')
   return undefined
 }
 

@@ -67,7 +67,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<ObservedReplica
   host.balance_watch.forget(place.service_id)
   await ensurePoolerGone(host, place)
   await ensureBalancerGone(host, place)
-  const waiting_for = await ensureNodesStopped(host.effect, place)
+  const waiting_for = await ensureNodesStopped(host, place, 'set')
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   return { state: 'stopped', settled: true, happenings: [] }
 }

@@ -137,7 +137,7 @@ async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
     return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
   }
   await ensurePoolerGone(host, base)
-  await ensureNodesKilled(host, base)
+  await ensureNodesKilled(host, base, 'user')
   if (base.owner) await ensureSharedMemoryGone(host.effect, base.owner)
   await ensureDataGone(host.effect, base)
   return { state: 'absent', settled: true, happenings: [] }
@@ -149,7 +149,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   host.room_watch.forget(place.service_id)
   host.quota_watch.forget(place.service_id)
   await ensurePoolerGone(host, place)
-  const waiting_for = await ensureNodesStopped(host.effect, place)
+  const waiting_for = await ensureNodesStopped(host, place, 'service')
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   return { state: 'stopped', settled: true, happenings: [] }
 }

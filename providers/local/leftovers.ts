@@ -1,0 +1,164 @@
+// The end of everything that runs for a service or a replica set, also of what code of a tenant started and hid: in a session of its
+// own, elsewhere, under another name. Killed until none was seen.
+//
+// 1. A process is known by its control group, which it cannot leave, and as root by its user, all four of them.
+// 2. Another installation of this host may run a service under the same user, for the port was free then: its processes are in its
+//    own groups, or work below a home of its own that only root can have made. They are spared.
+// 3. Replica sets have the user of their service. They are ended with it, and spared while only it stops.
+// 4. An ordinary user has one user for all. Without groups a process is known there by where it works and who started it; one that
+//    left both behind cannot be told from others.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { signalIfThere } from './daemon.ts'
+import type { Effect } from './effect.ts'
+import { groupsOf, killMembers, membersOf, removeInner } from './group-members.ts'
+import {
+  findHostProcess,
+  folderOf,
+  identityOf,
+  listHostProcesses,
+  sessionOf,
+  type HostProcess,
+} from './host-process.ts'
+import { first_service_uid, type Owner, type Place } from './layout.ts'
+import type { Limits } from './limits.ts'
+import { system_env } from './program.ts'
+import { homeOf, isIn } from './process-home.ts'
+
+type Host = { directory: string; installation_id: string; effect: Effect; limits: Limits }
+
+/** `user`: all that its user has, for a service that is deleted; else what belongs to the service, or to the set, itself. */
+export type Scope = 'user' | 'service' | 'set'
+
+export type Leftovers = {
+  /** Kills what is left after the grace, in which what was told to end may do so, and has seen that none is. */
+  end(grace_ms: number): Promise<void>
+}
+
+/** What a server still says when its postmaster has ended, its log collector writes within this. */
+export const last_words_ms = 1_000
+
+const look_every_ms = 3
+const wait_ms = 8_000
+const sweep_every_ms = 200
+
+/** To be made before anything is told to end: who started whom can only be seen while they live. */
+export async function newLeftovers(host: Host, place: Place, scope: Scope): Promise<Leftovers> {
+  const whose = `${scope === 'set' ? 'replica set' : 'service'} ${place.service_id}`
+  const started = place.owner || host.limits.hierarchy ? new Set<string>() : await listStarted(place)
+  const user = scope === 'user' ? place.owner : undefined
+  return { end: (grace_ms) => endAll(host, () => list(host, place, scope, started), { user, whose, grace_ms }) }
+}
+
+/** The control group goes, after whatever is in it. Nothing may be meant to run there any more. */
+export async function ensureGroupGone(host: Pick<Host, 'effect' | 'limits'>, group: string): Promise<void> {
+  await ensureGroupEmpty(host, group, last_words_ms)
+  if (host.limits.hierarchy) removeInner(host.limits.hierarchy, group)
+  await host.limits.remove(group)
+}
+
+export async function ensureGroupEmpty(host: Pick<Host, 'effect' | 'limits'>, group: string, grace_ms: number) {
+  const { hierarchy } = host.limits
+  if (!hierarchy) return
+  const listGroup = async () => ({ ours: membersOf(hierarchy, group), others: [], groups: [group] })
+  await endAll(host, listGroup, { whose: `group ${group}`, grace_ms })
+}
+
+/** `others`: of the same user and not to be ended. */
+type Found = { ours: number[]; others: number[]; groups: readonly string[] }
+
+/** user: the one of whom nothing may be left. */
+type Ending = { user?: Owner | undefined; whose: string; grace_ms: number }
+
+async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look: () => Promise<Found>, ending: Ending) {
+  const { user, whose, grace_ms } = ending
+  let swept_at = 0
+  for (const began = Date.now(); ; await pause(look_every_ms)) {
+    const { ours, others, groups } = await look()
+    const tried_ms = Date.now() - began - grace_ms
+    if (ours.length === 0 && (user === undefined || others.length > 0 || swept_at > 0)) return
+    if (ours.length > 0) {
+      if (tried_ms < 0) continue
+      if (tried_ms > wait_ms) throw new Error(`processes ${ours.join(', ')} of ${whose} do not end`)
+      await effect('leftover processes: kill')
+      if (limits.hierarchy) for (const group of groups) killMembers(limits.hierarchy, group)
+      for (const pid of ours) signalIfThere(pid, 'SIGKILL')
+    }
+    // One that forks ahead of every look is seen by none: the last word has the kernel. Where nothing is left, nothing changes by it.
+    if (user && others.length === 0 && Date.now() - swept_at > sweep_every_ms) {
+      await killAllOf(user)
+      swept_at = Date.now()
+    }
+  }
+}
+
+/** The kernel kills all processes of a user in one step, also those that are being forked, when a process of that user asks. */
+export async function killAllOf(owner: Owner): Promise<void> {
+  // Whatever else is wrong: never as a user that is not a service's.
+  assert(owner.uid > first_service_uid, 'only the processes of a service are killed')
+  const kill = promisify(execFile)('/bin/sh', ['-c', 'kill -KILL -1'], { ...owner, env: system_env, cwd: '/' })
+  // It cannot even be started where processes are at their limit: then one by one, until it can.
+  await kill.catch(() => undefined)
+}
+
+async function list(host: Host, place: Place, scope: Scope, started: ReadonlySet<string>): Promise<Found> {
+  const { hierarchy } = host.limits
+  const groups = hierarchy ? groupsOf(hierarchy, place.service_id) : []
+  const members = new Set(hierarchy ? groups.flatMap((group) => membersOf(hierarchy, group)) : [])
+  // What is in no group was never started here, where there are groups; only with its last service a user must have nothing left.
+  if (hierarchy && scope !== 'user') return { ours: [...members], others: [], groups }
+  const own = ancestors()
+  const found: Found = { ours: [...members], others: [], groups }
+  for (const process of await listHostProcesses()) {
+    const { pid } = process
+    if (place.owner && !members.has(pid) && !process.uids.includes(place.owner.uid)) continue
+    const is_ours =
+      members.has(pid) || (place.owner ? isOfUser(host, place, scope, process) : isOfPlace(place, process))
+    if (is_ours || started.has(identityOf(pid))) {
+      if (!own.has(pid)) found.ours.push(pid)
+    } else if (place.owner) found.others.push(pid)
+  }
+  return found
+}
+
+/** Of a process of the service's user that is in none of its groups. */
+function isOfUser(host: Host, place: Place, scope: Scope, process: HostProcess): boolean {
+  const home = homeOf(host, place, process)
+  if (home === 'elsewhere') return false
+  if (scope === 'user') return true
+  if (scope === 'set') return home === place.service_id
+  return (home === undefined || home === place.service_id) && !isErrand(process)
+}
+
+/**
+ * A child of a server that does something as the service's user: it is in the session of its parent, which is root's. A daemon is not,
+ * and nothing that a daemon starts can enter that session.
+ */
+function isErrand({ pid, parent }: HostProcess): boolean {
+  const by_root = findHostProcess(parent)?.uids.every((uid) => uid === 0) === true
+  return by_root && sessionOf(parent) === sessionOf(pid)
+}
+
+/** PostgreSQL works in its data directory, and so does what it starts unless that goes elsewhere. */
+const isOfPlace = (place: Place, process: HostProcess) => isIn(place, folderOf(process))
+
+/** All that came from what works in the place's folders. */
+async function listStarted(place: Place): Promise<Set<string>> {
+  const all = await listHostProcesses()
+  const chosen = new Set(all.filter((process) => isOfPlace(place, process)).map(({ pid }) => pid))
+  for (let size = 0; size < chosen.size;) {
+    size = chosen.size
+    for (const { pid, parent } of all) if (chosen.has(parent)) chosen.add(pid)
+  }
+  for (const pid of ancestors()) chosen.delete(pid)
+  return new Set([...chosen].map(identityOf))
+}
+
+/** This process, and all that it came from: a person may have started it in a folder of the service. */
+function ancestors(): Set<number> {
+  const found = new Set<number>()
+  for (let pid = process.pid; pid > 0 && !found.has(pid); pid = findHostProcess(pid)?.parent ?? 0) found.add(pid)
+  return found
+}

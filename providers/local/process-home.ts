@@ -1,0 +1,55 @@
+// To which service a process belongs whose user two installations, or a service and its replica sets, may share: by its control
+// group, or by the home that it works in or was started with. What a process says of itself counts only where root has made the
+// home that it names for that user, so a process cannot pass for one of another installation by a folder of its own making.
+import { lstatSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { folderOf, groupsTextOf, wordsOf, type HostProcess } from './host-process.ts'
+import type { Place } from './layout.ts'
+
+/** The id of a service or replica set of this installation; `elsewhere`: another installation's; undefined: nothing says. */
+export function homeOf(
+  { directory, installation_id }: { directory: string; installation_id: string },
+  place: Place,
+  process: HostProcess,
+): string | undefined {
+  const [, installation, group = ''] = /\/howdah-([a-z0-9-]+)\/([a-z0-9-]+)/.exec(groupsTextOf(process)) ?? []
+  if (installation !== undefined) {
+    return installation === installation_id ? group.replace(/-(\d+|pooler|balancer)$/, '') : 'elsewhere'
+  }
+  const own = join(realpathOf(directory) ?? directory, 'services', '/')
+  for (const named of [folderOf(process), ...wordsOf(process)].flatMap(homesIn)) {
+    const home = realpathOf(named)
+    if (home === undefined || !isMadeFor(home, place)) continue
+    return home.startsWith(own) ? home.slice(own.length).replace(/\.gone$/, '') : 'elsewhere'
+  }
+  return undefined
+}
+
+/** Whether a process with this folder works on the data of one of the place's nodes. */
+export function isIn({ home, gone }: Place, folder: string): boolean {
+  const below = [home, gone].find((path) => folder.startsWith(`${path}/`))
+  return below !== undefined && /^(node-\d+\/)?data(\.gone)?([ /]|$)/.test(folder.slice(below.length + 1))
+}
+
+/** What may be a home in a path, or in a word with one: `config_file=/srv/howdah/local/services/abc/howdah.conf`. */
+function homesIn(word: string): string[] {
+  const path = word.slice(Math.max(0, word.indexOf('/')))
+  const ends = [...path.matchAll(/\/services\/[a-z0-9]+(\.gone)?(?=\/|$)/g)].map(
+    ({ index, 0: end }) => index + end.length,
+  )
+  return ends.map((end) => path.slice(0, end))
+}
+
+/** Homes are root's, with the group of their service's user. */
+function isMadeFor(home: string, { owner }: Place): boolean {
+  const seen = lstatSync(home, { throwIfNoEntry: false })
+  return seen !== undefined && seen.isDirectory() && seen.uid === 0 && seen.gid === owner?.gid
+}
+
+function realpathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
