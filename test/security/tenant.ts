@@ -131,7 +131,9 @@ export async function makeOld(tenant: Tenant): Promise<void> {
   await asSuperuser(tenant, async (client) => {
     await client.query('drop owned by howdah_pooler').catch(() => undefined)
     await client.query('drop role if exists howdah_standby, howdah_pooler')
-    await client.query('grant pg_read_all_data, pg_maintain to tsdbadmin with admin option')
+    await client.query('grant pg_read_all_data to tsdbadmin with admin option')
+    // Known from PostgreSQL 17 on.
+    await client.query('grant pg_maintain to tsdbadmin with admin option').catch(() => undefined)
     await client.query('grant connect on database postgres to tsdbadmin')
   })
 }
