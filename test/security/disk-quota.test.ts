@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, loginTo } from '#test/database.ts'
 import { familyOf } from '#test/fork/family.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { scrape } from '#test/metrics-scrape.ts'
 import { until } from '#test/until.ts'
 import { startGreed, usedMb } from './greed.ts'
 
@@ -143,7 +144,7 @@ test('the quota is shown with the size, and its parts are measured', async () =>
     expect(await specOf(shared)).toEqual({ disk_gbs: 3, volume_type: 'local' })
     expect(await specOf(sized)).toEqual({ cpu_millis: 500, memory_gbs: 2, disk_gbs: 6, volume_type: 'local' })
     const exposed = await until(async () => {
-      const text = await (await fetch(`${big.server.url}/metrics`)).text()
+      const { text } = await scrape(big)
       const measured = text.split('\n').filter((line) => line.includes(sized.service_id))
       return measured.some((line) => line.startsWith('howdah_service_disk_archive_bytes')) && measured
     })

@@ -2,7 +2,7 @@
 // the files that PostgreSQL reads; nothing is remembered here.
 import type { LocalHost } from '../local-host.ts'
 import { quotaTrouble } from '../quota/watch.ts'
-import { low_sentence, shut_sentence } from '../room.ts'
+import { low_sentence, shut_sentence } from '../room-watch.ts'
 
 export type Access = {
   /** Undefined: not known yet, so it stays as it is. */
