@@ -26,7 +26,7 @@ test.skipIf(why)(
     const [near, deep, other] = [sleepIn('one'), sleepIn('one/inner/most'), sleepIn('onetwo')]
     await until(() => membersOf(hierarchy, 'one').length === 2 && membersOf(hierarchy, 'onetwo').length === 1)
     expect(groupsOf(hierarchy, 'one').toSorted()).toEqual(['one', 'one-pooler'])
-    expect(membersOf(hierarchy, 'one').toSorted()).toEqual([near, deep].toSorted())
+    expect(new Set(membersOf(hierarchy, 'one'))).toEqual(new Set([near, deep]))
     killMembers(hierarchy, 'one')
     await until(() => membersOf(hierarchy, 'one').length === 0)
     expect(membersOf(hierarchy, 'onetwo')).toEqual([other])
