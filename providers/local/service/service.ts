@@ -79,8 +79,9 @@ async function observe(host: LocalHost, own: Place, wanted: WantedService): Prom
   if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
   // One that waits for its VPC still runs where it was.
   const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(place), wanted)
-  const archive_presses = host.quota_watch.find(wanted.service_id)?.state?.presses ?? false
-  return { ...withMore(seen, { ...copying, settled: true, happenings: [] }), snapshots, archive_presses }
+  const archive_presses = host.quota_watch.find(wanted.service_id)?.state?.presses === true
+  const observed = { ...withMore(seen, { ...copying, settled: true, happenings: [] }), snapshots }
+  return archive_presses ? { ...observed, archive_presses } : observed
 }
 
 /** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
