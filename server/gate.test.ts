@@ -1,4 +1,4 @@
-// Gates: how many are inside, who waits, who is refused, and that keys do not share.
+// Gates: how many calls are inside, wait and are refused, and that keys do not share.
 import { expect, test } from 'vitest'
 import { Fault } from '#contract/fault.ts'
 import { newGates } from './gate.ts'

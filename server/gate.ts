@@ -1,11 +1,11 @@
-// Gates: of all who want to do the same costly work, a few do it at once, some wait for their turn, and the rest is refused.
-// Memory and processors are bounded by that, whatever comes.
+// Gates: of all calls for the same costly work a few run at once, some wait for their turn, and the rest is refused. Memory
+// and processors are bounded by that, however many calls come.
 import type { Fault } from '#contract/fault.ts'
 
 export type GateLimits = {
   at_once_max: number
   waiting_max: number
-  /** What the rest is told. */
+  /** For the rest. */
   refusal: () => Fault
 }
 
@@ -22,7 +22,7 @@ export function newGate({ at_once_max, waiting_max, refusal }: GateLimits): Gate
     try {
       return await work()
     } finally {
-      // The first of those who wait takes this place; no other can get in between.
+      // The call that has waited longest takes this place; no other can get in between.
       const next = waiting.shift()
       if (next === undefined) inside -= 1
       else next()

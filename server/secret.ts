@@ -10,7 +10,7 @@ export type Secret = {
   seal(text: string, label: string): Buffer
   /** Undefined for what was sealed by another secret or for another label. */
   open(sealed: Buffer, label: string): string | undefined
-  /** The same bytes for the same salt and label, and for nobody without the secret. */
+  /** The same bytes for the same salt and label; without the secret they cannot be computed. */
   derive(salt: Buffer, label: string, bytes: number): Buffer
 }
 

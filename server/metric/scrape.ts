@@ -1,4 +1,4 @@
-// GET /metrics, for Prometheus: whoever has the token may read, from anywhere. Also on this machine: it has other users.
+// GET /metrics, for Prometheus. A reader needs the token wherever it is, also on this machine: other users share it.
 import type { FastifyInstance } from 'fastify'
 import { hash, timingSafeEqual } from 'node:crypto'
 import { Fault } from '#contract/fault.ts'

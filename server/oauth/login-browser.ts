@@ -1,8 +1,8 @@
 // Which browser a login under way belongs to. The authorization server's own cookies name the login; they can be planted
 // into another browser, so they prove nothing. Promises:
 // 1. The browser that begins a login gets a random key, and every later step of the login must bring it.
-// 2. Who proves who they are gets a new key in exchange for that one: a browser that knows the older key, because it
-//    began the login or planted it, cannot go on with what another one has proven. Of two at once, one wins.
+// 2. A browser that proves its user gets a new key in exchange for that one: a browser that knows the older key, because
+//    it began the login or planted it, cannot go on with what another one has proven. Of two at once, one wins.
 // 3. The store has the hash of a key only.
 import { hash, randomBytes } from 'node:crypto'
 import type { Sql } from '../db.ts'

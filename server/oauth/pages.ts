@@ -209,6 +209,6 @@ function newPasswordInput() {
       aria-describedby="rule"
     />
     <p class="hint" id="rule">
-      At least 10 characters, and none that everybody uses. A few words that do not belong together are good.
+      At least 10 characters, and no common password. A few words that do not belong together are good.
     </p>`
 }

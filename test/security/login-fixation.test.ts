@@ -240,7 +240,7 @@ describe('at an outside issuer', () => {
     },
   )
 
-  test('whoever goes the whole way in one browser is logged in', async () => {
+  test('a browser that goes the whole way is logged in', async () => {
     const browser = newBrowser()
     const { asked, at_issuer } = await begin(browser)
     const answer = await answerOf(browser, at_issuer, 'somebody')

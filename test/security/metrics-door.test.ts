@@ -1,4 +1,4 @@
-// /metrics tells of every service of every project: it is for whoever runs the server, and for nobody else on the machine.
+// /metrics tells of every service of every project: it is for the operator of the server, and for no other user of the machine.
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ test('a local user without the token reads nothing', async () => {
   }
 })
 
-test('whoever has the token reads all, also through a proxy', async () => {
+test('a reader with the token reads all, also through a proxy', async () => {
   expect(await scrape(installation)).toMatchObject({ status: 200, text: expect.stringContaining('howdah_') })
   const authorization = `Bearer ${metricsTokenOf(installation)}`
   expect((await ask({ authorization, 'x-forwarded-for': '192.0.2.1' })).status).toBe(200)

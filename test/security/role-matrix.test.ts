@@ -16,7 +16,7 @@ import { fillProject, no_world, storedOf, type World } from './project-world.ts'
 /** role: in our project; undefined where they have none. is_valid: whether their credential is one. */
 type Caller = {
   what: string
-  kind: 'user' | 'token' | 'nobody'
+  kind: 'user' | 'token' | 'none'
   role: Role | undefined
   is_valid: boolean
   credential: () => Promise<string | undefined>
@@ -72,15 +72,15 @@ async function addStrangers(): Promise<void> {
   const what = 'a token of an owner of another project'
   all_callers.push({ ...stranger, what, kind: 'token', credential: async () => token })
 
-  const nobody = { role: undefined, is_valid: false, kind: 'nobody' } as const
-  all_callers.push({ ...nobody, what: 'nobody', credential: async () => undefined })
+  const invalid = { role: undefined, is_valid: false, kind: 'none' } as const
+  all_callers.push({ ...invalid, what: 'no credential', credential: async () => undefined })
   const expired = await callers.newToken('owner', { expires_at: new Date(Date.now() - 1000) })
-  all_callers.push({ ...nobody, what: 'an owner’s expired token', credential: async () => expired.token })
+  all_callers.push({ ...invalid, what: 'an owner’s expired token', credential: async () => expired.token })
   const revoked = await callers.newToken('owner')
   await revokeToken(callers.db, revoked.public_key)
-  all_callers.push({ ...nobody, what: 'an owner’s revoked token', credential: async () => revoked.token })
+  all_callers.push({ ...invalid, what: 'an owner’s revoked token', credential: async () => revoked.token })
   const bent = (await callers.newToken('owner')).token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
-  all_callers.push({ ...nobody, what: 'an owner’s token with one wrong letter', credential: async () => bent })
+  all_callers.push({ ...invalid, what: 'an owner’s token with one wrong letter', credential: async () => bent })
 }
 
 /** A login is used as long as it stands: some endpoints end it. */

@@ -44,7 +44,7 @@ test('the link that sets a password takes none of them, and stays good for a bet
   expect((await logIn(origin, { ...person, password: 'purple teapot sings' })).access_token).toBeTruthy()
 })
 
-test('nobody changes their password to one of them', async () => {
+test('the page that changes a password takes none of them', async () => {
   const person = await people.newPerson()
   const { email, password } = person
   const browser = newBrowser()
