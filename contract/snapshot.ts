@@ -73,6 +73,7 @@ export const snapshot_endpoints = {
     tag,
     access: 'developer',
     accepts: accepted_statuses.snapshot,
+    faults: ['QUOTA_EXCEEDED'],
     success: 202,
     output: Snapshot,
   }),

@@ -7,10 +7,12 @@ import { access, copyFile, mkdtemp, statfs, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { newEffect } from './effect.ts'
 import { removeTree } from './tenant-files.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
 import { sharedUserFinding } from './isolation.ts'
 import { openLimits } from './limits.ts'
+import { openProjects } from './quota/project.ts'
 import { canEndConnections } from './vpc/ip.ts'
 import { networkLack } from './vpc/refusal.ts'
 import { findProgram } from './program.ts'
@@ -32,6 +34,7 @@ export async function hostFacts(options: {
     programFact({ name: 'iproute2', program: 'ip', flag: '-V', need: 'VPCs need it', debian_package: 'iproute2' }),
     postgresFacts(options.postgres_directories),
     diskFact(directory),
+    quotaFact(directory),
   ])
   const cores: HostFact = { name: 'cores', supported: true, finding: `${availableParallelism()}` }
   return [userFact(), ...tried.flat(), memoryFact(), cores]
@@ -166,6 +169,19 @@ async function diskFact(directory: string): Promise<HostFact> {
   const supported = bavail * bsize >= disk_bytes_wanted
   const finding = `${inGib(bavail * bsize)} free of ${inGib(blocks * bsize)} at ${directory}`
   return { name: 'disk space', supported, finding, ...(supported ? {} : { remedy: 'Free at least 1 GiB.' }) }
+}
+
+async function quotaFact(directory: string): Promise<HostFact> {
+  const name = 'disk quotas'
+  const as_root = process.getuid?.() === 0
+  const projects = as_root ? await openProjects(newEffect(undefined), directory).catch(() => undefined) : undefined
+  if (projects) return { name, supported: true, finding: `enforced by the kernel at ${directory}` }
+  return {
+    name,
+    supported: false,
+    finding: 'services are measured while the server runs; the kernel enforces nothing',
+    remedy: 'Run as root, put the data directory on an XFS mounted with prjquota, and apt-get install xfsprogs.',
+  }
 }
 
 function memoryFact(): HostFact {

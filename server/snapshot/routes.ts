@@ -12,6 +12,9 @@ import { nudge } from '../work.ts'
 import { restorableOf, snapshotView } from './rules.ts'
 import { insertSnapshot, listSnapshots, listSnapshotsInUse, saveSnapshotDeleted } from './store.ts'
 
+/** A snapshot does not count towards the disk quota, and may be a copy of all that there is. */
+const manual_snapshots_max = 20
+
 export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof typeof snapshot_endpoints> {
   const { db } = context
   return {
@@ -23,6 +26,11 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
     takeSnapshot: ({ params }) =>
       db.transaction(async (tx) => {
         const { service_id } = await lockService(tx, params, api.takeSnapshot.accepts)
+        const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
+        if (kept.length >= manual_snapshots_max) {
+          const limit = `a service has at most ${manual_snapshots_max} snapshots that were asked for; delete one first`
+          throw new Fault('QUOTA_EXCEEDED', limit)
+        }
         const row = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'manual' })
         await insertEvent(tx, service_id, 'requested', `snapshot ${row.snapshot_id} requested`)
         await nudge(tx, 'service', service_id)

@@ -126,7 +126,7 @@ async function startOf(session: pg.Client): Promise<string> {
 
 /** A sparse file: what is not written takes nothing. False where this host cannot do it. */
 function mountXfs(): boolean {
-  const image = join(data_dir, 'xfs')
+  const image = `${data_dir}.xfs`
   mkdirSync(disk)
   try {
     execFileSync('truncate', ['--size', '2G', image])
@@ -138,5 +138,8 @@ function mountXfs(): boolean {
     // Where every test is skipped nothing is cleaned up after them.
     rmSync(data_dir, { recursive: true })
     return false
+  } finally {
+    // While it is mounted it goes on without a name.
+    rmSync(image, { force: true })
   }
 }

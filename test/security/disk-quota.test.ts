@@ -133,6 +133,16 @@ describe('a service that fills its disk quota', () => {
   })
 })
 
+test('a service cannot be made to fill the disk with snapshots either', async () => {
+  const service = await howdah.createService({ name: 'collector', cpu_millis: 'shared' })
+  const take = () => howdah.call('POST', at(service, '/snapshots'))
+  const answers: number[] = []
+  for (let n = 0; n < 21; n++) answers.push((await take()).status)
+  expect(answers).toEqual([...Array.from({ length: 20 }, () => 202), 403])
+  expect((await take()).body).toMatchObject({ code: 'QUOTA_EXCEEDED' })
+  await howdah.call('DELETE', at(service))
+})
+
 test('the quota is shown with the size, and its parts are measured', async () => {
   const big = await startInstallation({ config: { disk_quota: 3 }, sample_interval_ms: 200 })
   try {

@@ -16,8 +16,11 @@ import { openFolder, pathOf, removeTree } from '../tenant-files.ts'
 import type { Used } from './rules.ts'
 
 export type Projects = {
-  /** `starting`: nothing runs there, and what starts must have some space. */
-  ensure(place: Place, quota_bytes: number, starting: boolean): Promise<void>
+  /**
+   * `starting`: nothing runs there, and what starts must have some space. A sentence when it fails for the first time: nothing
+   * depends on it, because the service is measured then.
+   */
+  ensure(place: Place, quota_bytes: number, starting: boolean): Promise<string | undefined>
   /** Of a standby, which must be able to follow its primary wherever that goes. */
   lift(place: Place): Promise<void>
   /** Undefined when the kernel does not count all of it. */
@@ -60,29 +63,26 @@ export function mountOf(mountinfo: string, directory: string): string | undefine
 }
 
 function newProjects(effect: Effect, mount: string): Projects {
+  const failing = new Set<string>()
   return {
     async ensure(place, quota_bytes, starting) {
-      const { owner } = place
-      if (!owner) return
-      const wanted = Math.min(limitOf(quota_bytes), limitMax(mount))
-      const seen = booksOf(mount, place)
-      if (!seen) await markAll(effect, mount, place, owner)
-      const books = booksOf(mount, place)
-      if (!books) throw new Error(`the disk quota of ${place.home} is not counted`)
-      const limits = books.map(({ limit_bytes, used_bytes }) => {
-        const least = wholeMib(used_bytes) + start_bytes
-        // While it runs its limit does not rise with what it takes.
-        const kept = starting || !seen ? least : Math.min(least, limit_bytes)
-        return Math.min(Math.max(wanted, kept), limitMax(mount))
-      })
-      if (books.every(({ limit_bytes }, at) => limit_bytes === limits[at])) return
-      await effect('quota: limit')
-      await setLimits(mount, foldersOf(place, owner), limits)
+      if (!place.owner) return undefined
+      try {
+        await ensureLimited(effect, mount, { place, owner: place.owner, quota_bytes, starting })
+        failing.delete(place.service_id)
+        return undefined
+      } catch (error) {
+        if (failing.has(place.service_id)) return undefined
+        failing.add(place.service_id)
+        const reason = error instanceof Error ? error.message : String(error)
+        return `the kernel does not enforce its disk quota (${reason}); it is measured instead`
+      }
     },
     async lift(place) {
       if (!place.owner || !booksOf(mount, place)) return
       await effect('quota: lift')
-      await setLimits(mount, foldersOf(place, place.owner).slice(0, 2), [0, 0])
+      // What fails is tried again by the next pass; until then the limit is that of its time as a primary.
+      await setLimits(mount, foldersOf(place, place.owner).slice(0, 2), [0, 0]).catch(() => undefined)
     },
     usedBy(place) {
       const [data, wal, archive] = booksOf(mount, place) ?? []
@@ -90,6 +90,26 @@ function newProjects(effect: Effect, mount: string): Projects {
       return { data_bytes: data.used_bytes + wal.used_bytes, archive_bytes: archive.used_bytes }
     },
   }
+}
+
+type LimitWish = { place: Place; owner: Owner; quota_bytes: number; starting: boolean }
+
+async function ensureLimited(effect: Effect, mount: string, wish: LimitWish): Promise<void> {
+  const { place, owner, quota_bytes, starting } = wish
+  const largest = limitMax(mount)
+  const seen = booksOf(mount, place)
+  if (!seen) await markAll(effect, mount, place, owner)
+  const books = seen ?? booksOf(mount, place)
+  if (!books) throw new Error('what was marked is not counted')
+  const limits = books.map(({ limit_bytes, used_bytes }) => {
+    const least = wholeMib(used_bytes) + start_bytes
+    // While it runs its limit does not rise with what it takes.
+    const kept = starting || !seen ? least : Math.min(least, limit_bytes)
+    return Math.min(Math.max(limitOf(quota_bytes), kept), largest)
+  })
+  if (books.every(({ limit_bytes }, at) => limit_bytes === limits[at])) return
+  await effect('quota: limit')
+  await setLimits(mount, foldersOf(place, owner), limits)
 }
 
 type Folder = { folder: string; below: string; project: number }

@@ -2,8 +2,8 @@
 //
 // The quota counts data and WAL of the primary, and the archive. The archive gives way first: from 100 % on it is cut down to
 // the newest snapshot. Writes are refused when data and WAL alone take 100 %, or all three a tenth more. A transaction that
-// says `begin read write`, to free space, has a tenth beyond that (256 MB at least), and the WAL that it leaves in the archive three tenths. A
-// service that takes more is shut: logins are refused for a while, which doubles each time.
+// says `begin read write`, to free space, has a tenth beyond that, 256 MB at least, and the archive of its WAL two tenths more.
+// A service that takes more is shut: logins are refused for a while, which doubles each time.
 import type { Happening, Size } from '../../provider.ts'
 
 /** `data_bytes`: with the WAL. */

@@ -64,6 +64,8 @@ export function newQuotaWatch(parts: Parts): QuotaWatch {
       for (const key of keysOf(service_id)) tracked.delete(key)
     },
     find: (service_id) => {
+      const own = tracked.get(service_id)
+      if (own) return own
       const all = keysOf(service_id).flatMap((key) => tracked.get(key) ?? [])
       return all.find(({ state }) => state?.level === 'shut') ?? all[0]
     },

@@ -14,20 +14,19 @@ export type Access = {
   temp_file_limit?: '0' | '64MB'
 }
 
-type Watches = Pick<LocalHost, 'room_watch' | 'quota_watch'>
+type Watches = Pick<LocalHost, 'room_watch' | 'quota_watch' | 'disk_quota'>
 
-export function accessOf({ room_watch, quota_watch }: Watches, service_id: string): Access {
+export function accessOf({ room_watch, quota_watch, disk_quota }: Watches, service_id: string): Access {
   const low_since = room_watch.lowSince()
-  const found = quota_watch.find(service_id)
-  const { level, since } = found?.state ?? {}
+  const { level, since } = quota_watch.find(service_id)?.state ?? {}
   const logins = !room_watch.isShut(service_id) && level !== 'shut'
   if (low_since) return { writes: false, logins, since: low_since, temp_file_limit: '0' }
-  if (found && level === undefined) return { writes: undefined, logins }
+  if (disk_quota > 0 && level === undefined) return { writes: undefined, logins }
   if (since && (level === 'full' || level === 'shut')) return { writes: false, logins, since, temp_file_limit: '64MB' }
   return { writes: true, logins }
 }
 
-/** What users must know. `serving`: they can log in and read; `shut`: they cannot. */
+/** Why, for its users; undefined when it takes both. */
 export function accessTrouble({ room_watch, quota_watch }: Watches, service_id: string): string | undefined {
   if (room_watch.isShut(service_id)) return shut_sentence
   if (room_watch.lowSince()) return low_sentence

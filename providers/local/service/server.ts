@@ -40,7 +40,8 @@ export async function ensureRunning(
   const { postmaster, died } = await findPostmaster(place)
   const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
   // A server that is not there yet needs space to start.
-  if (quota_bytes !== undefined) await host.projects?.ensure(place, quota_bytes, postmaster === undefined)
+  const unlimited = quota_bytes && (await host.projects?.ensure(place, quota_bytes, postmaster === undefined))
+  if (unlimited) happenings.push({ kind: 'disk_quota', message: unlimited })
   if (!postmaster) return await startHere(host, place, wanted, start, happenings, died)
   const in_network = await isInNetwork(host, wanted.network, postmaster.pid)
   if (postmaster.settings_hash === start.settings_hash && in_network) {
