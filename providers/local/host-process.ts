@@ -1,5 +1,5 @@
-// What /proc says of the processes of this host, whoever they belong to. It only reads. The owner of a process's folder says little
-// (a process that cannot be dumped shows root's), so users are read from its status, all four of them.
+// What /proc says of all processes of this host. It only reads. The owner of a process's folder says little (the folder of an
+// undumpable process is root's), so users are read from its status, all four of them.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
@@ -10,10 +10,10 @@ export type HostProcess = {
   uids: readonly number[]
 }
 
-/** A file of /proc takes some 20 µs: so many are read before everybody else has a turn. */
+/** A file of /proc takes some 20 µs: so many are read before other work has a turn. */
 const at_a_stretch = 64
 
-/** All that live. One that has ended and waits to be reaped does not, unless threads of it go on. */
+/** All that live. A process that has ended and waits to be reaped does not, unless threads of it go on. */
 export async function listHostProcesses(): Promise<HostProcess[]> {
   const found: HostProcess[] = []
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -47,7 +47,7 @@ export const wordsOf = ({ pid }: Pick<HostProcess, 'pid'>): string[] => textOf(`
 /** Its control groups, as the kernel lists them. */
 export const groupsTextOf = ({ pid }: Pick<HostProcess, 'pid'>): string => textOf(`/proc/${pid}/cgroup`)
 
-/** Its session: only what was forked inside is in one, so nothing can enter that of another process. */
+/** Its session: a process is forked inside one or begins its own, so none can enter that of another. */
 export const sessionOf = (pid: number): string | undefined => statOf(pid)[3]
 
 /** With its start it differs from every other process that ever had its number. */

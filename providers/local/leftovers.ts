@@ -5,8 +5,8 @@
 // 2. Another installation of this host may run a service under the same user, for the port was free then: its processes are in its
 //    own groups, or work below a home of its own that only root can have made. They are spared.
 // 3. Replica sets have the user of their service. They are ended with it, and spared while only it stops.
-// 4. An ordinary user has one user for all. Without groups a process is known there by where it works and who started it; one that
-//    left both behind cannot be told from others.
+// 4. An ordinary user has one user for all. Without groups a process is known there by the folder that it works in and by its
+//    ancestors; a process without both cannot be told from others.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -33,7 +33,7 @@ type Host = { directory: string; installation_id: string; effect: Effect; limits
 export type Scope = 'user' | 'service' | 'set'
 
 export type Leftovers = {
-  /** Kills what is left after the grace, in which what was told to end may do so, and has seen that none is. */
+  /** After the grace, in which processes may end by themselves, kills what is left until none is seen. */
   end(grace_ms: number): Promise<void>
 }
 
@@ -86,7 +86,7 @@ async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look:
       if (limits.hierarchy) for (const group of groups) killMembers(limits.hierarchy, group)
       for (const pid of ours) signalIfThere(pid, 'SIGKILL')
     }
-    // One that forks ahead of every look is seen by none: the last word has the kernel. Where nothing is left, nothing changes by it.
+    // A process that forks ahead of every look is never seen: the kernel has the last word. Where nothing is left, it changes nothing.
     if (user && others.length === 0 && Date.now() - swept_at > sweep_every_ms) {
       await killAllOf(user)
       swept_at = Date.now()

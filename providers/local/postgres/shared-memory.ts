@@ -13,7 +13,7 @@ import { readIfThere } from '../look.ts'
 import { system_env } from '../program.ts'
 import type { Owner } from '../layout.ts'
 
-/** Anybody can make files there. */
+/** All users can make files there. */
 const shared_folders = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp']
 /** The kernel's tables of System V: shared memory, semaphores, queues; and by which option an entry is removed. */
 const tables = [
@@ -22,7 +22,7 @@ const tables = [
   { file: '/proc/sysvipc/msg', option: '-q', user_column: 7 },
 ] as const
 const remove_timeout_ms = 5_000
-/** The kernel has them in memory, microseconds each: so many before everybody else has a turn. */
+/** The kernel has them in memory, microseconds each: so many before other work has a turn. */
 const at_a_stretch = 500
 
 export async function ensureSharedMemoryGone(effect: Effect, owner: Owner): Promise<void> {
@@ -32,7 +32,7 @@ export async function ensureSharedMemoryGone(effect: Effect, owner: Owner): Prom
   for (const { file, option, user_column } of tables) {
     for (const id of entriesOf((await readIfThere(file)) ?? '', owner, user_column)) {
       await effect('shared memory: remove')
-      // Fails when somebody else was faster, and where the tool is missing: then 56 bytes stay until the next boot.
+      // Fails when another server was faster, and where the tool is missing: then 56 bytes stay until the next boot.
       await promisify(execFile)('ipcrm', [option, id], { env: system_env }).catch(() => undefined)
     }
   }

@@ -15,7 +15,7 @@ type Host = Named & { effect: Effect; vpc_ranges: VpcRanges }
 /** Marks the routes that we made, in a column of the routing table that is there for it. */
 const protocol = '172'
 
-/** A sentence when the range is one that the host's routing table does not get. */
+/** A sentence when the host's routing table does not get this range. */
 export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Promise<string | undefined> {
   if (!isRoot()) return undefined
   const refusal = await vpcRefusal(host.vpc_ranges, cidr)
