@@ -9,7 +9,8 @@ import type { Effect } from '../effect.ts'
 import { master_role, type Place } from '../layout.ts'
 import { ensureExtensions, makeExtensions } from './extensions.ts'
 import { ensureMasterDatabase } from './master-database.ts'
-import { ensureReplicationReserved, ensureReservedRole, reserved_roles } from './reserved-roles.ts'
+import { ensureReplicationReserved, ensureReservedRole, pooler_mark, reserved_roles } from './reserved-roles.ts'
+import { pooler_role } from './settings.ts'
 import { withCatalogChanges } from './tenant-locks.ts'
 import { TenantSetback } from './tenant-setback.ts'
 
@@ -27,11 +28,10 @@ export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleW
   // One connection is a third of the cost of a create: all of it goes over one, but for extensions.
   const { handed_over, major } = await withCatalogChanges(place, happenings, async (client) => {
     const role = await readRole(client)
-    await ensureRolesReserved(effect, client, happenings)
-    await ensureRightsWithdrawn(effect, client, role, happenings)
     if (!role.handed_over) await makeExtensions(effect, place, wish.extensions, role.major)
+    else if (!role.up_to_date) await ensureUpToDate(effect, client, happenings)
     await ensureVerifier(effect, client, role, wish.password_verifier, happenings)
-    await ensureMasterDatabase(effect, client, happenings)
+    if (role.handed_over) await ensureMasterDatabase(effect, client, happenings)
     return role
   })
   const lacks = handed_over ? await ensureExtensions(effect, place, wish.extensions, major) : undefined
@@ -41,11 +41,10 @@ export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleW
 type Role = {
   major: number
   handed_over: boolean
+  /** It was made by, or brought to, this template: no tenant can undo that. */
+  up_to_date: boolean
   rolpassword: string | null
   may_log_in: boolean
-  /** Of those that no master role has any more. */
-  rights: string[]
-  sees_postgres: boolean
 }
 
 async function readRole(client: pg.Client): Promise<Role> {
@@ -53,39 +52,50 @@ async function readRole(client: pg.Client): Promise<Role> {
     `select pg_catalog.current_setting('server_version_num')::int / 10000 as major, r.rolpassword,
        r.rolcanlogin or r.rolpassword is not null as handed_over,
        r.rolcanlogin and r.rolconnlimit <> 0 and coalesce(r.rolvaliduntil > pg_catalog.now(), true) as may_log_in,
-       array(select p.rolname::text from pg_catalog.pg_auth_members m join pg_catalog.pg_roles p on p.oid = m.roleid
-             where m.member = r.oid and p.rolname = any ($2)) as rights,
-       pg_catalog.has_database_privilege(r.oid, 'postgres', 'connect') as sees_postgres
+       exists (select from pg_catalog.pg_authid p, pg_catalog.pg_authid mark, pg_catalog.pg_auth_members m
+               where p.rolname = $2 and mark.rolname = $3 and m.roleid = mark.oid and m.member = p.oid) as up_to_date
      from pg_catalog.pg_authid r where r.rolname = $1`,
-    [master_role, withdrawn_rights],
+    [master_role, pooler_role, pooler_mark],
   )
   const [role] = rows
   if (role === undefined) throw new Error(`there is no role ${master_role}`)
   return role
 }
 
-/** Also where neither replicas nor a pooler are wanted: a tenant must not be the first to make such a role. */
-async function ensureRolesReserved(effect: Effect, client: pg.Client, happenings: Happening[]): Promise<void> {
+/**
+ * A service from before gets the reserved roles and loses what the master role must not have. Also where neither replicas nor a
+ * pooler are wanted: a tenant must not be the first to make such a role. The pooler's is the last, and the mark of it all.
+ */
+async function ensureUpToDate(effect: Effect, client: pg.Client, happenings: Happening[]): Promise<void> {
+  await ensureRightsWithdrawn(effect, client, happenings)
+  for (const role of await ensureReplicationReserved(effect, client)) {
+    happenings.push({ kind: 'healed', message: `the role ${role} had REPLICATION, which no role of a tenant has` })
+  }
   for (const role of reserved_roles) {
     await ensureReservedRole(effect, client, role).catch((error: unknown) => {
       // Whatever needs the role says so.
       if (!(error instanceof TenantSetback)) throw error
     })
   }
-  for (const role of await ensureReplicationReserved(effect, client)) {
-    happenings.push({ kind: 'healed', message: `the role ${role} had REPLICATION, which no role of a tenant has` })
-  }
 }
 
-async function ensureRightsWithdrawn(effect: Effect, client: pg.Client, role: Role, happenings: Happening[]) {
-  if (role.rights.length > 0) {
+async function ensureRightsWithdrawn(effect: Effect, client: pg.Client, happenings: Happening[]): Promise<void> {
+  const { rows } = await client.query<{ rights: string[]; sees_postgres: boolean }>(
+    `select array(select p.rolname::text from pg_catalog.pg_auth_members m join pg_catalog.pg_authid p on p.oid = m.roleid
+             where m.member = r.oid and p.rolname = any ($2)) as rights,
+       pg_catalog.has_database_privilege(r.oid, 'postgres', 'connect') as sees_postgres
+     from pg_catalog.pg_authid r where r.rolname = $1`,
+    [master_role, withdrawn_rights],
+  )
+  const { rights = [], sees_postgres } = rows[0] ?? {}
+  if (rights.length > 0) {
     await effect('master role: withdraw rights')
     // From all to whom it was granted on, too.
-    await client.query(`revoke ${role.rights.join(', ')} from ${master_role} cascade`)
-    const message = `${role.rights.join(' and ')} was revoked from ${master_role} and from all roles to which it was granted on, because it shows verifiers or locks catalogs; grant rights on schemas and tables instead`
+    await client.query(`revoke ${rights.join(', ')} from ${master_role} cascade`)
+    const message = `${rights.join(' and ')} was revoked from ${master_role} and from all roles to which it was granted on, because it shows verifiers or locks catalogs; grant rights on schemas and tables instead`
     happenings.push({ kind: 'changed', message })
   }
-  if (!role.sees_postgres) return
+  if (sees_postgres !== true) return
   await effect('master role: out of database postgres')
   await client.query(`revoke all on database postgres from ${master_role}`)
 }

@@ -14,7 +14,7 @@ export const reserved_roles = [standby_role, pooler_role] as const
 export type ReservedRole = (typeof reserved_roles)[number]
 
 /** Lets the pooler ask for a verifier when all other connections are taken. */
-const pooler_mark = 'pg_use_reserved_connections'
+export const pooler_mark = 'pg_use_reserved_connections'
 const dependent_objects = '2BP01'
 
 /** `timeout 0` is none. They win over what a tenant sets for its database. */
@@ -37,8 +37,9 @@ export function roleSql(role: ReservedRole, major: number): string[] {
   if (role === standby_role) return [`create role ${standby_role} login replication`]
   return [
     `create role ${pooler_role} login noinherit`,
-    `grant ${pooler_mark} to ${pooler_role} with inherit true`,
     ...settingsSql(major),
+    // Last: one without it is not finished.
+    `grant ${pooler_mark} to ${pooler_role} with inherit true`,
   ]
 }
 
