@@ -40,6 +40,7 @@ import { openProjects } from './quota/project.ts'
 import { quotaGbsOf } from './quota/rules.ts'
 import { measureService } from './quota/usage.ts'
 import { newQuotaWatch } from './quota/watch.ts'
+import { openReserve } from './reserve.ts'
 import { newRoomWatch } from './room-watch.ts'
 import { ensureWrites } from './service/writes.ts'
 import { ensureSpare, spare_job } from './postgres/spare.ts'
@@ -236,7 +237,7 @@ async function openDisk({ effect, directory, limits, as_root, disk_quota }: Disk
   return {
     disk_quota,
     projects,
-    room_watch: newRoomWatch(directory, newGrowth(processorTime)),
+    room_watch: newRoomWatch(directory, newGrowth(processorTime), openReserve(directory)),
     quota_watch: newQuotaWatch({ measure: (place) => measureService(projects, place), processorTime }),
   }
 }

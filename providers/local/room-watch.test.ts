@@ -43,6 +43,12 @@ test('it is opened with enough space above the reserve, although writes are stil
   expect([look.may_open, look.low_since_ms !== undefined]).toEqual([true, true])
 })
 
+test('the reserve alone is left', () => {
+  expect(after(200, 149).wall_since_ms).toBe(undefined)
+  expect(after(200, 147, 140).wall_since_ms).toBe(1_000_100)
+  expect(after(200, 147, 149).wall_since_ms).toBe(undefined)
+})
+
 test('the search for whoever grows needs something that was taken', () => {
   expect(after(191, 191).search).toBe(false)
   expect(after(191, 189).search).toBe(true)

@@ -1,13 +1,15 @@
 // Looks after the last space of the disk on which databases run: PostgreSQL ends at once when it cannot begin its next WAL file.
-// When little is left, services serve reads only until there is more. A service that goes on to grow all the same, by
-// transactions that insist on writing or in any other way, is shut before it comes to the reserve, which is nobody's.
+// 1. When little is left, services serve reads only until there is more.
+// 2. A service that goes on to grow all the same, by transactions that insist on writing or in any other way, is shut. When it
+//    comes back and little is left once more, it is shut at once.
+// 3. A service that was faster comes to the reserve, which is held (reserve.ts): it is refused space there, is shut, and then the
+//    reserve is given free, for whatever the databases need to go on.
 import type { Growth, Running } from './growth.ts'
 import { clientsKeyOf, type Place } from './layout.ts'
+import { type Reserve, reserve_bytes } from './reserve.ts'
 import { freeBytes } from './room.ts'
 
 const mib = 1024 ** 2
-/** What logins and statistics write while services serve reads only, and what a crashed server needs to recover. */
-const reserve_bytes = 128 * mib
 /** Services refuse writes: what is left above the reserve is for writers that are not stopped at once. */
 const low_bytes = reserve_bytes + 64 * mib
 /** A service that still grows is shut. */
@@ -15,12 +17,18 @@ const shut_bytes = reserve_bytes + 32 * mib
 /** Not to go to and fro; nor with a disk that fills by leaps. */
 const enough_bytes = low_bytes + 32 * mib
 const low_ms_min = 2_000
-/** From the look at the disk until the last writer has ended. */
-const reaction_ms = 400
+/** A database may need so much at once, for its next WAL file. */
+const wall_bytes = reserve_bytes + 20 * mib
+/** What is shut has ended by then. */
+const wall_ms = 1_000
+const suspect_ms = 600_000
+/** From the look at the disk until a writer that goes on although writes are refused is known, and until it has ended. */
+const refusing_ms = 1_000
+const shutting_ms = 400
 /** By then statements that were writing when writes were refused have ended. */
 const interrupt_ms = 200
-/** From the first search for what takes space until it is known. */
-const search_ms = 1_000
+/** The first searches for what takes space only remember: they come before writes are refused. */
+const searching_ms = 2_000
 /** So much less must be left since the last search to search again. */
 const search_every_bytes = mib
 /** Where so much is left, no writer fills the disk before the next look. */
@@ -44,52 +52,97 @@ export type RoomWatch = {
   close(): void
 }
 
-export function newRoomWatch(folder: string, growth: Growth): RoomWatch {
+export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): RoomWatch {
   const tracked = new Map<string, Running>()
-  const callbacks: ((place: Place) => void)[] = []
-  const shut = new Set<string>()
+  const places = () => [...tracked.values()].map(({ place }) => place)
+  const { tell, onChange } = newListeners()
+  const shut = newShut()
   let state: RoomState | undefined
   let timer: NodeJS.Timeout | undefined
   let searching = false
+  /** Those that grew although writes were refused. */
+  let defiant: readonly Place[] = []
 
-  const tell = (chosen: (place: Place) => boolean) => {
-    const places = [...tracked.values()].map(({ place }) => place).filter(chosen)
-    for (const place of places) for (const callback of callbacks) callback(place)
-  }
-  const search = async (may_shut: boolean) => {
+  const search = async ({ are_defiant, may_shut }: Pick<RoomLook, 'are_defiant' | 'may_shut'>) => {
     searching = true
     const growing = await growth.growing(tracked.values()).finally(() => {
       searching = false
     })
-    if (!may_shut || state?.low_since_ms === undefined) return
-    for (const { service_id } of growing) shut.add(service_id)
-    tell((place) => growing.includes(place))
+    if (state?.low_since_ms === undefined) return
+    if (are_defiant && growing.length > 0) defiant = growing
+    tell(shut.add(may_shut ? growing : growing.filter(shut.isSuspect)))
+  }
+  const guardReserve = ({ free, at_ms, wall_since_ms }: RoomState) => {
+    if (free < plenty_bytes && free > enough_bytes) reserve.hold()
+    if (wall_since_ms === undefined) return
+    tell(shut.add(defiant))
+    if (at_ms - wall_since_ms > wall_ms) reserve.release()
   }
   const look = () => {
-    const free = freeIfThere(folder)
+    const free = freeIfThere(folder) + reserve.heldBytes()
     const was_low = state?.low_since_ms !== undefined
-    const { search: searches, may_shut, may_open, ...next } = roomStateOf(state, { free, at_ms: Date.now() }, searching)
+    const next = roomStateOf(state, { free, at_ms: Date.now() }, searching)
     state = next
     timer = setTimeout(look, free < plenty_bytes ? look_every_ms.scarce : look_every_ms.plenty).unref()
-    if (searches) void search(may_shut)
+    guardReserve(next)
+    if (next.search) void search(next)
     const is_low = next.low_since_ms !== undefined
-    if (is_low === was_low && !(may_open && shut.size > 0)) return
-    const opened = new Set(shut)
-    shut.clear()
-    if (!is_low) growth.reset()
-    tell(({ service_id }) => is_low !== was_low || opened.has(service_id))
+    if (is_low !== was_low) {
+      shut.clear()
+      if (is_low) shut.add(places().filter(shut.isSuspect))
+      else {
+        growth.reset()
+        defiant = []
+      }
+      tell(places())
+    } else if (next.may_open) {
+      const opened = places().filter(({ service_id }) => shut.has(service_id))
+      shut.clear()
+      tell(opened)
+    }
   }
   look()
   return {
     lowSince: () => (state?.low_since_ms === undefined ? undefined : new Date(state.low_since_ms)),
-    isShut: (service_id) => shut.has(service_id),
+    isShut: shut.has,
     track: (place, pid) => void tracked.set(clientsKeyOf(place), { place, pid }),
     forget(key) {
       for (const one of tracked.keys()) if (one === key || one.startsWith(`${key}/`)) tracked.delete(one)
-      shut.delete(key)
+      shut.forget(key)
     },
-    onChange: (callback) => void callbacks.push(callback),
+    onChange,
     close: () => clearTimeout(timer),
+  }
+}
+
+function newListeners() {
+  const callbacks: ((place: Place) => void)[] = []
+  return {
+    onChange: (callback: (place: Place) => void) => void callbacks.push(callback),
+    tell: (places: readonly Place[]) => {
+      for (const place of places) for (const callback of callbacks) callback(place)
+    },
+  }
+}
+
+/** The services that are shut, and those that were so not long ago. */
+function newShut() {
+  const shut = new Set<string>()
+  const suspect_until_ms = new Map<string, number>()
+  return {
+    has: (service_id: string) => shut.has(service_id),
+    isSuspect: ({ service_id }: Place) => (suspect_until_ms.get(service_id) ?? 0) > Date.now(),
+    /** Those of them that were open. */
+    add(growing: readonly Place[]): Place[] {
+      const more = growing.filter(({ service_id }) => !shut.has(service_id))
+      for (const { service_id } of more) {
+        shut.add(service_id)
+        suspect_until_ms.set(service_id, Date.now() + suspect_ms)
+      }
+      return more
+    },
+    clear: () => shut.clear(),
+    forget: (service_id: string) => void shut.delete(service_id),
   }
 }
 
@@ -97,32 +150,37 @@ type FreeAt = { free: number; at_ms: number }
 
 export type RoomState = FreeAt & {
   low_since_ms: number | undefined
+  /** Nothing but the reserve is left. */
+  wall_since_ms: number | undefined
   /** The last search, or the most that was free since. */
   searched: FreeAt
 }
 
-/** What follows: to find out who grows, to shut those, to open all that are shut. */
-export type RoomLook = RoomState & { search: boolean; may_shut: boolean; may_open: boolean }
+/** What follows: to find out who grows, whether those do it although writes are refused, to shut those, to open all that are shut. */
+export type RoomLook = RoomState & { search: boolean; are_defiant: boolean; may_shut: boolean; may_open: boolean }
 
 /** Pure. `searching`: the last search is still under way. */
 export function roomStateOf(before: RoomState | undefined, now: FreeAt, searching: boolean): RoomLook {
   const { free, at_ms } = now
   const since_ms = before?.low_since_ms
   const low_ms = since_ms === undefined ? 0 : at_ms - since_ms
-  const soon = freeIn(reaction_ms, before, now)
-  const low = since_ms === undefined ? soon < low_bytes : free < enough_bytes || low_ms < low_ms_min
+  const free_in = (ms: number) => freeIn(ms, before, now)
+  const low = since_ms === undefined ? free_in(refusing_ms) < low_bytes : free < enough_bytes || low_ms < low_ms_min
   const searched = before?.searched ?? { free: 0, at_ms: 0 }
   const most_free = Math.max(searched.free, free)
-  const is_watched = low || freeIn(search_ms, before, now) < low_bytes
+  const is_watched = low || free_in(searching_ms) < low_bytes
   const search = !searching && is_watched && free <= most_free - search_every_bytes
+  // Whatever grew since the last search did so after writes were refused.
+  const are_defiant = at_ms - searched.at_ms < low_ms - interrupt_ms
   return {
     free,
     at_ms,
     low_since_ms: low ? (since_ms ?? at_ms) : undefined,
+    wall_since_ms: free < wall_bytes ? (before?.wall_since_ms ?? at_ms) : undefined,
     searched: search ? now : { ...searched, free: most_free },
     search,
-    // Whatever grew since the last search did so although writes were refused.
-    may_shut: soon < shut_bytes && at_ms - searched.at_ms < low_ms - interrupt_ms,
+    are_defiant,
+    may_shut: are_defiant && free_in(shutting_ms) < shut_bytes,
     may_open: free >= low_bytes && low_ms >= low_ms_min,
   }
 }

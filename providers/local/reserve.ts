@@ -1,0 +1,45 @@
+// The last space of the disk, held by a file of the control plane: a tenant can fill the disk up to it, but never take it. It is
+// given free for those that must go on when the disk is full, once the service that filled it is shut.
+import { execFile } from 'node:child_process'
+import { renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { system_env } from './program.ts'
+
+export const reserve_bytes = 128 * 1024 ** 2
+
+export type Reserve = {
+  heldBytes(): number
+  /** Once at a time, and not again soon where the file system cannot hold space. */
+  hold(): void
+  release(): void
+}
+
+const again_ms = 60_000
+
+export function openReserve(folder: string): Reserve {
+  const path = join(folder, 'reserve')
+  const unfinished = `${path}.new`
+  let held = (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512
+  let busy_until = 0
+  const make = async () => {
+    // Blocks, not zeros: zeros can be compressed to nothing.
+    await promisify(execFile)('fallocate', ['--length', String(reserve_bytes), unfinished], { env: system_env })
+    renameSync(unfinished, path)
+    held = reserve_bytes
+  }
+  return {
+    heldBytes: () => held,
+    hold() {
+      if (held > 0 || Date.now() < busy_until) return
+      busy_until = Date.now() + again_ms
+      void make().catch(() => rmSync(unfinished, { force: true }))
+    },
+    release() {
+      if (held === 0) return
+      rmSync(path, { force: true })
+      held = 0
+      busy_until = 0
+    },
+  }
+}
