@@ -23,12 +23,14 @@ const wall_bytes = reserve_bytes + 20 * mib
 const wall_ms = 1_000
 const suspect_ms = 600_000
 /** From the look at the disk until a writer that goes on although writes are refused is known, and until it has ended. */
-const refusing_ms = 1_000
+const refusing_ms = 800
 const shutting_ms = 400
 /** By then statements that were writing when writes were refused have ended. */
 const interrupt_ms = 200
 /** The first searches for what takes space only remember: they come before writes are refused. */
 const searching_ms = 2_000
+/** The copy that a new service begins with is no stream: a single look counts for less. */
+const smoothing_ms = 250
 /** So much less must be left since the last search to search again. */
 const search_every_bytes = mib
 /** Where so much is left, no writer fills the disk before the next look. */
@@ -149,6 +151,8 @@ function newShut() {
 type FreeAt = { free: number; at_ms: number }
 
 export type RoomState = FreeAt & {
+  /** Of late, in bytes per millisecond. */
+  falling: number
   low_since_ms: number | undefined
   /** Nothing but the reserve is left. */
   wall_since_ms: number | undefined
@@ -164,7 +168,8 @@ export function roomStateOf(before: RoomState | undefined, now: FreeAt, searchin
   const { free, at_ms } = now
   const since_ms = before?.low_since_ms
   const low_ms = since_ms === undefined ? 0 : at_ms - since_ms
-  const free_in = (ms: number) => freeIn(ms, before, now)
+  const falling = fallingOf(before, now)
+  const free_in = (ms: number) => free - falling * ms
   const low = since_ms === undefined ? free_in(refusing_ms) < low_bytes : free < enough_bytes || low_ms < low_ms_min
   const searched = before?.searched ?? { free: 0, at_ms: 0 }
   const most_free = Math.max(searched.free, free)
@@ -175,6 +180,7 @@ export function roomStateOf(before: RoomState | undefined, now: FreeAt, searchin
   return {
     free,
     at_ms,
+    falling,
     low_since_ms: low ? (since_ms ?? at_ms) : undefined,
     wall_since_ms: free < wall_bytes ? (before?.wall_since_ms ?? at_ms) : undefined,
     searched: search ? now : { ...searched, free: most_free },
@@ -185,11 +191,12 @@ export function roomStateOf(before: RoomState | undefined, now: FreeAt, searchin
   }
 }
 
-/** What will be left after some time, if the disk goes on to fill as it did since the last look. */
-function freeIn(ms: number, before: FreeAt | undefined, { free, at_ms }: FreeAt): number {
+function fallingOf(before: RoomState | undefined, { free, at_ms }: FreeAt): number {
   const fallen = (before?.free ?? free) - free
-  if (!(fallen > 0 && fallen < Infinity)) return free
-  return free - (fallen * ms) / Math.max(at_ms - (before?.at_ms ?? 0), 1)
+  if (!before || !(fallen > 0 && fallen < Infinity)) return 0
+  const elapsed_ms = Math.max(at_ms - before.at_ms, 1)
+  const weight = Math.min(1, elapsed_ms / smoothing_ms)
+  return before.falling * (1 - weight) + (fallen / elapsed_ms) * weight
 }
 
 /** On a disk that is not there nothing can be written either way. */
