@@ -52,8 +52,7 @@ async function readRole(client: pg.Client): Promise<Role> {
     `select pg_catalog.current_setting('server_version_num')::int / 10000 as major, r.rolpassword,
        r.rolcanlogin or r.rolpassword is not null as handed_over,
        r.rolcanlogin and r.rolconnlimit <> 0 and coalesce(r.rolvaliduntil > pg_catalog.now(), true) as may_log_in,
-       exists (select from pg_catalog.pg_authid p, pg_catalog.pg_authid mark, pg_catalog.pg_auth_members m
-               where p.rolname = $2 and mark.rolname = $3 and m.roleid = mark.oid and m.member = p.oid) as up_to_date
+       coalesce(pg_catalog.pg_has_role(pg_catalog.to_regrole($2)::oid, $3, 'member'), false) as up_to_date
      from pg_catalog.pg_authid r where r.rolname = $1`,
     [master_role, pooler_role, pooler_mark],
   )
