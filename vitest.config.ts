@@ -1,4 +1,5 @@
 // Tests run real PostgreSQL servers: three files at once on two cores, generous limits, and no test depends on how long a thing takes.
+import { randomInt } from 'node:crypto'
 import { readFileSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { defineConfig } from 'vitest/config'
@@ -12,7 +13,10 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     reporters: ['default'],
-    env: { TMPDIR: inMemory('/dev/shm') ?? tmpdir() },
+    env: {
+      TMPDIR: inMemory('/dev/shm') ?? tmpdir(),
+      TEST_SEED: process.env['TEST_SEED'] ?? String(randomInt(1_000_000)),
+    },
   },
 })
 

@@ -1,3 +1,4 @@
+// What the reserve promises: blocks that are really taken, and kept over servers.
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'

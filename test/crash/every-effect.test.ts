@@ -1,7 +1,8 @@
-// kill -9 of the server right before every single effect of every verb, and a new server after it: the end is always the
-// one of an undisturbed run, and nothing is orphaned. Each verb runs undisturbed once to learn its effects. An effect is
-// named by its name and its how-manieth, because effects of independent steps may change places between two runs.
-// One data directory serves all: only the server dies.
+// kill -9 of the server right before effects of every verb, and a new server after it: the end is always the one of an
+// undisturbed run, and nothing is orphaned. A sample in each run, all with `npm test -- --all`; test/provider/every-effect.test.ts
+// dies at each of them without a kill. Each verb runs undisturbed once to learn its effects. An effect is named by its name and
+// its how-manieth, because effects of independent steps may change places between two runs. One data directory serves all: only
+// the server dies.
 import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
@@ -12,6 +13,7 @@ import type { Answer, ServiceOrFault } from '#test/call.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { ask, storeUrlOf } from '#test/database.ts'
 import type { ReadyService } from '#test/installation.ts'
+import { sampleOf } from '#test/sample.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { cpuLimitMillis, listPostmasters, orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
@@ -20,6 +22,8 @@ const data_dir = newDataDir()
 const service_ports = newServicePorts()
 /** Some 50 starts of a server, on a machine that may be very busy. */
 const timeout = 900_000
+
+const kills_of_each = 2
 
 let server: ServerProcess
 let token: string
@@ -41,7 +45,7 @@ test('a first start that is killed anywhere ends with one whole template', { tim
   const effects = [...new Set(server.effects)].filter((name) => name.startsWith('template: '))
   await server.end()
   await rm(templates, { recursive: true })
-  for (const effect of effects) {
+  for (const effect of sampleOf(effects, kills_of_each)) {
     // It may die before it serves, or after. What it left is the beginning of the next one.
     const doomed = await startServerProcess({ data_dir, service_ports, kill_at_effect: effect }).catch(() => undefined)
     if (doomed !== undefined) await untilEnded(doomed, effect)
@@ -154,34 +158,40 @@ type Verb = {
  * no run of a verb only prepares that of another.
  */
 async function killAtEveryEffect(...verbs: readonly Verb[]): Promise<void> {
-  const effects: string[][] = []
+  const doomed: Doom[][] = []
   for (const { request, check } of verbs) {
-    effects.push(await effectsOf(request))
+    const effects = await effectsOf(request)
+    expect(effects).not.toEqual([])
+    doomed.push(sampleOf(effects.map(doomOf), kills_of_each))
     await check()
   }
-  expect(effects.every((some) => some.length > 0)).toBe(true)
-  for (let round = 0; round < Math.max(...effects.map((some) => some.length)); round += 1) {
-    for (const [at, verb] of verbs.entries()) await killAtEffect(verb, effects[at] ?? [], round)
+  for (let round = 0; round < Math.max(...doomed.map((some) => some.length)); round += 1) {
+    for (const [at, verb] of verbs.entries()) await killAtEffect(verb, doomed[at]?.[round])
   }
 }
 
+type Doom = { effect: string; nth: number }
+
+const doomOf = (effect: string, at: number, effects: readonly string[]): Doom => ({
+  effect,
+  nth: effects.slice(0, at + 1).filter((name) => name === effect).length,
+})
+
 /** Undisturbed where there is no such effect any more. */
-async function killAtEffect({ request, check }: Verb, effects: readonly string[], index: number): Promise<void> {
-  const effect = effects[index]
-  const nth = effects.slice(0, index + 1).filter((name) => name === effect).length
-  if (effect !== undefined) {
+async function killAtEffect({ request, check }: Verb, doom: Doom | undefined): Promise<void> {
+  if (doom) {
     await untilQuiet()
-    await server.killAt(effect, nth)
+    await server.killAt(doom.effect, doom.nth)
   }
   // The answer may be lost with the server; the intent is not.
   await Promise.allSettled([request()])
-  if (effect !== undefined && (await isKilled(effect))) {
+  if (doom && (await isKilled(doom.effect))) {
     await revive()
     // Also what nobody waits for is finished then.
     await untilQuiet()
   }
   await check().catch((error: unknown) => {
-    throw new Error(`after a kill at: ${effect} (${nth})`, { cause: error })
+    throw new Error(`after a kill at: ${doom?.effect} (${doom?.nth})`, { cause: error })
   })
 }
 

@@ -1,0 +1,15 @@
+// A few of many: tests that kill processes everywhere do it at a sample in each run, and everywhere with `npm test -- --all`.
+// Each run has another seed, which it prints; TEST_SEED gives a run the sample of an earlier one.
+import { createHash } from 'node:crypto'
+
+const { TEST_ALL: all, TEST_SEED: seed = '' } = process.env
+
+/** In their order. */
+export function sampleOf<T>(things: readonly T[], count: number): T[] {
+  if (all !== undefined || things.length <= count) return [...things]
+  const chance = (at: number) => createHash('sha256').update(`${seed}/${things.length}/${at}`).digest('hex')
+  const chosen = new Set(
+    [...things.keys()].toSorted((one, other) => (chance(one) < chance(other) ? -1 : 1)).slice(0, count),
+  )
+  return things.filter((_, at) => chosen.has(at))
+}
