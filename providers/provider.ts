@@ -195,6 +195,16 @@ export type Provider = {
   /** Why this region cannot make such a service, as a sentence that says what to do; undefined when it can. */
   refusalOf(offer: Offer): Promise<string | undefined>
   applyService(wanted: WantedService): Promise<ObservedService>
+  /**
+   * As it was last wanted of this provider: for a death while what is wanted now cannot be asked for. Like `applyService`, but it may
+   * be called without a lease; undefined where nothing is known of the service.
+   */
+  healService(service_id: string): Promise<ObservedService | undefined>
+  /**
+   * Those of the services that certainly do not serve right now; the others are watched from now on. Cheap: asked of all at a start,
+   * before any is looked at, and every few seconds.
+   */
+  findDown(service_ids: readonly string[]): Promise<readonly string[]>
   applyReplicaSet(wanted: WantedReplicaSet): Promise<ObservedReplicaSet>
   logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
   /** What those of the services that run use right now. Cheap enough for every few seconds; rates need two calls. */

@@ -42,17 +42,15 @@ import { newSettled } from './settled.ts'
 import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store-access.ts'
 import { version } from './version.ts'
-import { newVpcReconcile, nudgeEveryVpc, nudgeVpc } from './vpc/reconcile.ts'
+import { newVpcReconcile, nudgeEveryVpc } from './vpc/reconcile.ts'
 import { neededAddressesOf } from './vpc/ranges.ts'
 import { vpcHandlers } from './vpc/routes.ts'
 import { listWarnings } from './warnings.ts'
-import { alarm } from './work.ts'
+import { watchOver } from './watch-over.ts'
 
 type LocalProvider = Awaited<ReturnType<typeof openLocalProvider>>
 
 const idle_look_ms = 50
-/** What a provider calls back for: it knows ids, not kinds. */
-const watched_kinds = ['service', 'replica set']
 
 export type StartOptions = {
   log?: Log
@@ -116,25 +114,24 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
 
   const provider = await openProvider(config, installation, log, options)
   opened.defer(() => provider.close())
-  hear(provider, db, log)
+  const healing = await watchOver(provider, db, log, opened)
 
   const providers = new Map([[config.region, provider]])
   const telemetry = newTelemetry()
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
-  const context = { db, log, providers, sampler, secret, settled: newSettled(db), snapshot_policy: config.snapshots }
-  const reconcile = {
-    service: newServiceReconcile(context),
-    'replica set': newReplicaSetReconcile(context),
-    vpc: newVpcReconcile(context),
+  const context = {
+    db,
+    log,
+    providers,
+    sampler,
+    healing,
+    secret,
+    settled: newSettled(db),
+    snapshot_policy: config.snapshots,
   }
-  const reconciler = startReconciler({ db, log, reconcile, onLook: telemetry.look })
-  opened.defer(() =>
-    within(shutdown_grace_seconds, reconciler.stop(), log, 'some work is unfinished; the next server ends it'),
-  )
-  await nudgeEveryVpc(context)
-  await nudgeEverything(db)
+  await startLooks(context, telemetry, opened)
 
   const ca_pem = provider.authority_pem
   const parts = { config, options, log, opened, installation, context, sampler, telemetry, ca_pem }
@@ -167,14 +164,19 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   }
 }
 
-/** What a provider calls out is not heard while the store is away: the next routine look finds out. */
-function hear(provider: LocalProvider, db: Db, log: Log): void {
-  provider.watch((id) => {
-    alarm(db, watched_kinds, id).catch((error: unknown) => log.warn({ err: error, id }, 'an alarm failed'))
-  })
-  provider.watchVpcs((vpc_id) => {
-    nudgeVpc({ db }, vpc_id).catch((error: unknown) => log.warn({ err: error, vpc_id }, 'a nudge failed'))
-  })
+/** From here on what is wanted is made true. */
+async function startLooks(context: ServiceContext, telemetry: Telemetry, opened: AsyncDisposableStack): Promise<void> {
+  const reconcile = {
+    service: newServiceReconcile(context),
+    'replica set': newReplicaSetReconcile(context),
+    vpc: newVpcReconcile(context),
+  }
+  const reconciler = startReconciler({ ...context, reconcile, onLook: telemetry.look })
+  opened.defer(() =>
+    within(shutdown_grace_seconds, reconciler.stop(), context.log, 'some work is unfinished; the next server ends it'),
+  )
+  await nudgeEveryVpc(context)
+  await nudgeEverything(context.db)
 }
 
 type Parts = {

@@ -2,9 +2,10 @@
 // what /proc says of them, and ended for certain. Nothing about them is remembered.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { open, readdir } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Effect } from './effect.ts'
+import { listHostProcesses } from './host-process.ts'
 import { errorCode, readIfThere } from './look.ts'
 import { system_env } from './program.ts'
 
@@ -49,14 +50,17 @@ export function isStopped(pid: number): boolean {
   }
 }
 
-/** Kills until none is left for which this holds, and has seen that none is. `what`: the effect, and whose they are. */
+/** `what`: the effect, and whose they are. `uid`: the user that they all have, if they have one of their own. */
+type Ending = { what: string; whose: string; uid?: number | undefined; wait_ms: number }
+
+/** Kills until none is left for which this holds, and has seen that none is. */
 export async function endProcesses(
   effect: Effect,
   belongs: (pid: number) => Promise<boolean>,
-  { what, whose, wait_ms }: { what: string; whose: string; wait_ms: number },
+  { what, whose, uid, wait_ms }: Ending,
 ): Promise<void> {
   for (const deadline = Date.now() + wait_ms; ; await pause(look_every_ms)) {
-    const left = await listProcesses(belongs)
+    const left = await listProcesses(belongs, uid)
     if (left.length === 0) return
     if (Date.now() > deadline) throw new Error(`processes ${left.join(', ')} of ${whose} do not end`)
     await effect(what)
@@ -72,8 +76,9 @@ export function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-async function listProcesses(belongs: (pid: number) => Promise<boolean>): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+async function listProcesses(belongs: (pid: number) => Promise<boolean>, uid?: number): Promise<number[]> {
+  const all = await listHostProcesses()
+  const pids = all.filter(({ uids }) => uid === undefined || uids.includes(uid)).map(({ pid }) => pid)
   const chosen = await Promise.all(pids.map(belongs))
   return pids.filter((_, at) => chosen[at])
 }

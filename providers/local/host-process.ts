@@ -13,8 +13,24 @@ export type HostProcess = {
 /** A file of /proc takes some 20 µs: so many are read before other work has a turn. */
 const at_a_stretch = 64
 
-/** All that live. A process that has ended and waits to be reaped does not, unless threads of it go on. */
-export async function listHostProcesses(): Promise<HostProcess[]> {
+let under_way: Promise<unknown> = Promise.resolve()
+let next: Promise<readonly HostProcess[]> | undefined
+
+/**
+ * All that live. A process that has ended and waits to be reaped does not, unless threads of it go on. It begins after the call;
+ * callers that come while another look is under way share the next one.
+ */
+export function listHostProcesses(): Promise<readonly HostProcess[]> {
+  next ??= under_way.then(() => {
+    next = undefined
+    const looking = lookAtAll()
+    under_way = looking.catch(() => undefined)
+    return looking
+  })
+  return next
+}
+
+async function lookAtAll(): Promise<HostProcess[]> {
   const found: HostProcess[] = []
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   for (const [at, pid] of pids.entries()) {

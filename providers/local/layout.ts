@@ -123,6 +123,10 @@ export function foldersOf(directory: string) {
     run: join(directory, 'run'),
     authority: join(directory, 'ca'),
     copies: join(directory, 'postgres'),
+    /** What was last wanted of each service. */
+    wanted: join(directory, 'wanted'),
+    /** Which process is at work on which service. */
+    turns: join(directory, 'turns'),
   }
 }
 

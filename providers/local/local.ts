@@ -1,12 +1,12 @@
 // The provider that runs PostgreSQL as daemons on this host, below one directory. Opening it finds out what the host
 // can do; closing it lets go of everything but the databases, which go on running and are found again by the next one.
-import { mkdir, readdir, stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { availableParallelism, totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Offer, Provider } from '../provider.ts'
 import { newArchiveWatch } from './wal/archive-watch.ts'
 import { newBalanceWatch } from './replica-set/balance-watch.ts'
-import { balancerRefusal, ensureBalancerGone } from './replica-set/balancer.ts'
+import { balancerRefusal } from './replica-set/balancer.ts'
 import { ensureAuthority } from './certificate.ts'
 import { ensureFolder, newEffect, type Effect } from './effect.ts'
 import { isDiskFull, statIfThere } from './look.ts'
@@ -28,11 +28,10 @@ import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
 import { type VpcRanges, vpc_ranges_default, vpcRefusal } from './vpc/ranges.ts'
 import { newNetworkRefusal } from './vpc/refusal.ts'
-import { ensureNodesStopped, findService, removeLimits } from './ha/nodes.ts'
-import { ensurePoolerGone, poolerRefusal } from './pooler/pooler.ts'
+import { poolerRefusal } from './pooler/pooler.ts'
 import { freePort } from './postgres/port.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
-import { applyService } from './service/service.ts'
+import { applyInTurn, healInTurn } from './service/in-turn.ts'
 import { newCopiers } from './snapshot/copiers.ts'
 import { newGrowth } from './growth.ts'
 import { newProcessorTime } from './metric/processor-time.ts'
@@ -42,13 +41,15 @@ import { measureService } from './quota/usage.ts'
 import { newQuotaWatch } from './quota/watch.ts'
 import { openReserve } from './reserve.ts'
 import { newRoomWatch } from './room-watch.ts'
+import { findDown } from './service/down.ts'
 import { ensureWrites } from './service/writes.ts'
+import { stopAll } from './stop-all.ts'
 import { ensureSpare, spare_job } from './postgres/spare.ts'
 import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
 import { newNetworksHolder } from './vpc/holder.ts'
 import { listVpcs } from './vpc/network.ts'
 import { newVpcWatch } from './vpc/watch.ts'
-import { applyVpc, removeAllVpcs } from './vpc/vpc.ts'
+import { applyVpc } from './vpc/vpc.ts'
 import { newWatch } from './watch.ts'
 
 export type LocalOptions = {
@@ -78,7 +79,6 @@ export type LocalProvider = Provider & {
   stopAll(): Promise<void>
 }
 
-const stop_attempts_max = 15
 const gib = 1024 ** 3
 
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
@@ -104,7 +104,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       (offer.pooler && (await poolerRefusal())) ??
       (offer.balancer && (await balancerRefusal())) ??
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
-    applyService: (wanted) => applyService(host, wanted),
+    applyService: (wanted) => applyInTurn(host, wanted),
+    healService: (service_id) => healInTurn(host, service_id),
+    findDown: (service_ids) => findDown(host, service_ids),
     applyReplicaSet: (wanted) => applyReplicaSet(host, wanted),
     metrics: newMeter(host),
     logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
@@ -249,10 +251,11 @@ async function ensureFolders(effect: Effect, directory: string, as_root: boolean
     await effect('provider folder: make')
     await mkdir(directory, { recursive: true, mode })
   }
-  const { templates, services, run } = foldersOf(directory)
+  const { templates, services, run, wanted, turns } = foldersOf(directory)
   for (const folder of [directory, templates, services, run]) {
     await ensureFolder(effect, 'provider folder', folder, mode)
   }
+  for (const folder of [wanted, turns]) await ensureFolder(effect, 'provider folder', folder, 0o700)
   if (!as_root) return
   for (let folder = dirname(directory); ; folder = dirname(folder)) {
     if (((await stat(folder)).mode & 0o001) === 0) {
@@ -276,25 +279,4 @@ function onceEach<Built>(
     under_way.set(version, one)
     return one
   }
-}
-
-async function stopAll(host: LocalHost): Promise<void> {
-  const { services } = foldersOf(host.directory)
-  const names = (await readdir(services)).filter((name) => /^[a-z0-9]+$/.test(name))
-  await Promise.all(names.map((service_id) => stopOne(host, service_id)))
-  await removeAllVpcs(host)
-}
-
-async function stopOne(host: LocalHost, service_id: string): Promise<void> {
-  const primary = await findService(host.directory, service_id, host.as_root)
-  if (!primary) return
-  host.watch.forget(service_id)
-  await ensurePoolerGone(host, primary)
-  await ensureBalancerGone(host, primary)
-  for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
-    if ((await ensureNodesStopped(host, primary, 'service')) !== undefined) continue
-    // Their control groups go too: whoever stops everything may be about to remove everything.
-    return await removeLimits(host, primary)
-  }
-  throw new Error(`the PostgreSQL server of service ${service_id} does not stop`)
 }

@@ -21,7 +21,8 @@ test.each([
   ['with plenty', [5000], false],
   ['with enough', [193, 193], false],
   ['with too little', [191], true],
-  ['when it would soon be too little', [340, 300], true],
+  ['when it would soon be too little', [340, 320, 300], true],
+  ['not for a single step', [340, 320], false],
   ['not when it fills slowly', slowly(230, 220), false],
   ['until there is clearly more', [191, ...long(210)], true],
   ['no more after that', [191, ...long(225)], false],
@@ -54,5 +55,5 @@ test('the search for whoever grows needs something that was taken', () => {
   expect(after(191, 189).search).toBe(true)
   expect(after(191, 189, 188.5).search).toBe(false)
   expect(after(1000, 990).search).toBe(false)
-  expect(after(500, 450).search).toBe(true)
+  expect(after(550, 500, 450).search).toBe(true)
 })

@@ -29,8 +29,6 @@ const shutting_ms = 400
 const interrupt_ms = 200
 /** The first searches for what takes space only remember: they come before writes are refused. */
 const searching_ms = 2_000
-/** The copy that a new service begins with is no stream: a single look counts for less. */
-const smoothing_ms = 250
 /** So much less must be left since the last search to search again. */
 const search_every_bytes = mib
 /** Where so much is left, no writer fills the disk before the next look. */
@@ -151,7 +149,7 @@ function newShut() {
 type FreeAt = { free: number; at_ms: number }
 
 export type RoomState = FreeAt & {
-  /** Of late, in bytes per millisecond. */
+  /** Since the look before, in bytes per millisecond. */
   falling: number
   low_since_ms: number | undefined
   /** Nothing but the reserve is left. */
@@ -169,7 +167,8 @@ export function roomStateOf(before: RoomState | undefined, now: FreeAt, searchin
   const since_ms = before?.low_since_ms
   const low_ms = since_ms === undefined ? 0 : at_ms - since_ms
   const falling = fallingOf(before, now)
-  const free_in = (ms: number) => free - falling * ms
+  // A single step is no stream: a new service begins with a copy, and WAL comes in files.
+  const free_in = (ms: number) => free - Math.min(falling, before?.falling ?? 0) * ms
   const low = since_ms === undefined ? free_in(refusing_ms) < low_bytes : free < enough_bytes || low_ms < low_ms_min
   const searched = before?.searched ?? { free: 0, at_ms: 0 }
   const most_free = Math.max(searched.free, free)
@@ -192,11 +191,9 @@ export function roomStateOf(before: RoomState | undefined, now: FreeAt, searchin
 }
 
 function fallingOf(before: RoomState | undefined, { free, at_ms }: FreeAt): number {
-  const fallen = (before?.free ?? free) - free
+  const fallen = before ? before.free - free : 0
   if (!before || !(fallen > 0 && fallen < Infinity)) return 0
-  const elapsed_ms = Math.max(at_ms - before.at_ms, 1)
-  const weight = Math.min(1, elapsed_ms / smoothing_ms)
-  return before.falling * (1 - weight) + (fallen / elapsed_ms) * weight
+  return fallen / Math.max(at_ms - before.at_ms, 1)
 }
 
 /** On a disk that is not there nothing can be written either way. */

@@ -14,6 +14,7 @@ export type Watch = {
    * but the options; another process under the same key takes its place.
    */
   track(key: string, pid: number, options?: WatchOptions): void
+  has(key: string): boolean
   /** With everything below: `<id>` forgets `<id>/pooler` too. */
   forget(key: string): void
   /** Called with the id, whichever of its processes it was. */
@@ -92,6 +93,7 @@ export function newWatch(): Watch {
       setTimers()
       ask(key, one)
     },
+    has: (key) => tracked.has(key),
     forget(key) {
       const known = [...tracked.keys()].filter((one) => one === key || one.startsWith(`${key}/`))
       for (const one of known) forgetOne(one)

@@ -19,8 +19,9 @@ const unsettled_seconds = 2
 
 type Subject = { row: ReplicaSetRow; service: ServiceRow }
 
-export function newReplicaSetReconcile({ db, log, providers }: ServiceContext): Reconcile {
+export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceContext): Reconcile {
   return async (replica_set_id) => {
+    healing.looked(replica_set_id)
     const row = await findReplicaSet(db, replica_set_id)
     const service = row && (await findService(db, row.service_id))
     if (row === undefined || service === undefined) return { again: 'never', save: async () => {} }

@@ -1,6 +1,7 @@
 // What the service's files need from outside. main.ts fills it once.
 import type { Provider } from '#providers/provider.ts'
 import type { Db } from '../db.ts'
+import type { Healing } from '../healing.ts'
 import type { Log } from '../log.ts'
 import type { Sampler } from '../metric/sampler.ts'
 import type { Secret } from '../secret.ts'
@@ -13,6 +14,7 @@ export type ServiceContext = {
   /** Region code → provider; the first one is the default region. */
   providers: ReadonlyMap<string, Provider>
   sampler: Pick<Sampler, 'latest'>
+  healing: Pick<Healing, 'looked' | 'takeHappenings'>
   secret: Secret
   settled: Settled
   snapshot_policy: SnapshotPolicy

@@ -42,8 +42,9 @@ const needed_by_sets = { settled: false, waiting_for: 'its replica sets go first
 type Subject = { row: ServiceRow; snapshots: SnapshotRow[] }
 
 export function newServiceReconcile(context: ServiceContext): Reconcile {
-  const { db, log, providers } = context
+  const { db, log, providers, healing } = context
   return async (service_id) => {
+    healing.looked(service_id)
     const [row, snapshots] = await Promise.all([findService(db, service_id), listSnapshots(db, service_id)])
     if (row === undefined) return { again: 'never', save: async () => {} }
     const subject = { row, snapshots }
@@ -59,7 +60,8 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       const noted = first ? saveFirstLook(db, service_id).catch(() => undefined) : undefined
       const seen = await provider.applyService(needed === undefined ? wanted : { ...wanted, deleted: false })
       await noted
-      return reconciledOf(context, subject, { ...seen, ...needed })
+      const happenings = [...healing.takeHappenings(service_id), ...seen.happenings]
+      return reconciledOf(context, subject, { ...seen, ...needed, happenings })
     } catch (error) {
       log.error({ err: error, service_id, generation: row.generation }, 'a provider failed')
       const seen = setback(row, 'an unexpected error; the server log has the details, and it is tried again')

@@ -58,6 +58,24 @@ test('while a killed postmaster is being started again the service is UNSTABLE',
   expect(await countEvents('recovered')).toBe(await countEvents('unstable'))
 })
 
+test('a server that comes up calls no database READY that died while there was none', async () => {
+  const held = Promise.withResolvers<void>()
+  const before = await countEvents('unstable')
+  await howdah.server.close()
+  process.kill(postmasterPid(howdah.config.data_dir, service.service_id), 'SIGKILL')
+  atEffect = async (name) => {
+    if (name === 'postmaster: spawn') await held.promise
+  }
+  await howdah.restart()
+  const { body } = await howdah.call('GET', `${howdah.services}/${service.service_id}`)
+  atEffect = undefined
+  held.resolve()
+  expect(body.status).toBe('UNSTABLE')
+  await howdah.untilStatus(service.service_id, 'READY')
+  expect(await countEvents('unstable')).toBe(before + 1)
+  expect(await countEvents('recovered')).toBe(before + 1)
+})
+
 test('a busy backend does not keep the dead postmaster’s place: it is ended before the new one starts', async () => {
   const before = await countEvents('restarted')
   const session = await loginTo(howdah.server.api_url, service, service.initial_password)

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { lease_seconds } from '#server/work.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
+import { postmasterPid } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
 let data_dir: string
@@ -37,6 +38,22 @@ test('what a server left half-made when it was killed is ended by the other one'
 
   for (const service_id of created) await until(async () => (await statusOf(steady, service_id)) === 'READY')
   await steady.end()
+})
+
+test('a database that only a server watched that is no more comes back by the other one', async () => {
+  const watching = await start()
+  const { call, services } = caller(watching)
+  const { body } = await call('POST', services, { name: 'watched', cpu_millis: 'shared' })
+  await until(async () => (await statusOf(watching, body.service_id)) === 'READY')
+  const other = await start()
+  await until(async () => (await statusOf(other, body.service_id)) === 'READY')
+  const killed = postmasterPid(data_dir, body.service_id)
+  await watching.end()
+  process.kill(killed, 'SIGKILL')
+  const isBack = () => postmasterPid(data_dir, body.service_id) !== killed
+  await until(isBack, { what: 'it runs again', timeout_ms: 60_000 })
+  await until(async () => (await statusOf(other, body.service_id)) === 'READY')
+  await other.end()
 })
 
 test('several servers that start at once share one store, one token and one CA', async () => {

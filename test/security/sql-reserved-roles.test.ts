@@ -110,6 +110,7 @@ test.skipIf(!has_pooler)(
 
 test('what an earlier server gave away is taken back: REPLICATION of a tenant, and its open stream', async () => {
   const tenant = await newTenant(await newWorld())
+  await makeOld(tenant)
   await asTenant(tenant, `create role thief login password 'mine'`)
   await asSuperuser(tenant, (client) => client.query('alter role thief replication'))
   expect(await stream(tenant, 'thief', 'mine', 'database')).toBe('streams')

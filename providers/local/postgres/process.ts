@@ -159,7 +159,8 @@ async function isGone(place: Place, pid: number, wait_ms: number): Promise<boole
 async function endLeftovers(effect: Effect, place: Place): Promise<void> {
   const belongs = (pid: number) => worksHere(place, pid)
   const whose = `service ${place.service_id}`
-  await endProcesses(effect, belongs, { what: 'leftover processes: kill', whose, wait_ms: kill_wait_ms })
+  const ending = { what: 'leftover processes: kill', whose, uid: place.owner?.uid, wait_ms: kill_wait_ms }
+  await endProcesses(effect, belongs, ending)
   // PostgreSQL clears away the pid file of a dead process, but neither an empty one nor one whose number is in use again.
   const pid = pidIn(place)
   if (!pid || (await statIfThere(`/proc/${pid}`))) {

@@ -1,0 +1,83 @@
+// One at a time: what works on a service of this host waits until no other process of the host does, also one that has lost its
+// lease, or works without one because the metadata store is away. A turn ends with its work, with its process, or when its process
+// gives no sign of life, as one that was stopped.
+//
+// Each has a file of its own, named after the service, the process and the stage, so a file of a dead process can be removed at any
+// moment. `wait` is written first, then the others are looked at; `held` is written when none is before it, and the others are
+// looked at once more: of two that wrote at the same moment both see the other, and both step back.
+import { readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { identityOf } from './host-process.ts'
+
+const look_every_ms = 5
+const sign_of_life_ms = 2_000
+const silence_ms_max = 10_000
+
+/** Of this process: those that wait here come one after the other. */
+const last = new Map<string, Promise<unknown>>()
+
+export async function inTurn<T>(folder: string, key: string, work: () => Promise<T>): Promise<T> {
+  const queue = join(folder, key)
+  const before = last.get(queue)
+  const mine = (async () => {
+    await before?.catch(() => undefined)
+    return await withTurn(folder, key, work)
+  })()
+  last.set(queue, mine)
+  try {
+    return await mine
+  } finally {
+    if (last.get(queue) === mine) last.delete(queue)
+  }
+}
+
+async function withTurn<T>(folder: string, key: string, work: () => Promise<T>): Promise<T> {
+  const name = `${key}@${identityOf(process.pid).replace('/', '-')}`
+  const file = { wait: join(folder, `${name}.wait`), held: join(folder, `${name}.held`) }
+  const timer = setInterval(() => Object.values(file).forEach(touchIfThere), sign_of_life_ms).unref()
+  try {
+    writeFileSync(file.wait, '')
+    while (!isTaken(folder, key, name, file)) await pause(look_every_ms * (1 + Math.random()))
+    return await work()
+  } finally {
+    clearInterval(timer)
+    for (const path of Object.values(file)) rmSync(path, { force: true })
+  }
+}
+
+function isTaken(folder: string, key: string, name: string, file: { wait: string; held: string }): boolean {
+  const others = othersOf(folder, key, name)
+  if (!others.every((other) => other.endsWith('.wait') && other > `${name}.wait`)) return false
+  renameSync(file.wait, file.held)
+  if (!othersOf(folder, key, name).some((other) => other.endsWith('.held'))) return true
+  renameSync(file.held, file.wait)
+  return false
+}
+
+/** Of processes that live; what the dead have left is removed. */
+function othersOf(folder: string, key: string, name: string): string[] {
+  return readdirSync(folder).filter((other) => {
+    if (!other.startsWith(`${key}@`) || other.startsWith(`${name}.`)) return false
+    const path = join(folder, other)
+    if (isAlive(path)) return true
+    rmSync(path, { force: true })
+    return false
+  })
+}
+
+function isAlive(path: string): boolean {
+  const [, pid = '', start = ''] = /@(\d+)-(\d+)\./.exec(path) ?? []
+  const seen = statSync(path, { throwIfNoEntry: false })
+  const silence_ms = seen ? Date.now() - seen.mtimeMs : Infinity
+  return silence_ms < silence_ms_max && identityOf(Number(pid)) === `${pid}/${start}`
+}
+
+function touchIfThere(path: string): void {
+  const now = new Date()
+  try {
+    utimesSync(path, now, now)
+  } catch {
+    // It is the file of the other stage.
+  }
+}

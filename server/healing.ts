@@ -1,0 +1,105 @@
+// What a provider calls out is brought to the queue, whose look heals. While the metadata store is away, or does not answer soon, a
+// death is handled at once by what was last wanted, and the queue is told when it is back.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Happening, Provider } from '#providers/provider.ts'
+import type { Db } from './db.ts'
+import type { Log } from './log.ts'
+import { alarm } from './work.ts'
+
+export type Healing = {
+  /** The provider says that something of this id may be down. */
+  heard(id: string): void
+  /** A look by the queue begins. */
+  looked(id: string): void
+  /** What happened without the store, and is not told yet. */
+  takeHappenings(id: string): readonly Happening[]
+  close(): Promise<void>
+}
+
+/** What a provider calls back for: it knows ids, not kinds. */
+const watched_kinds = ['service', 'replica set']
+/** A store that answers takes a few milliseconds. */
+const store_patience_ms = 150
+/** From a call that the store has taken until the look for it begins. */
+const look_patience_ms = 1_000
+const heal_again_ms = { least: 100, most: 2_000 }
+const at_once_max = 8
+
+export function newHealing(db: Db, provider: Pick<Provider, 'healService'>, log: Log): Healing {
+  const closing = new AbortController()
+  const { signal } = closing
+  const rest = (ms: number) => pause(ms, false, { signal }).catch(() => false)
+  const untold = new Map<string, Happening[]>()
+  const looked_at = new Map<string, number>()
+  /** Ids that are being healed, each with whether it was called out once more meanwhile. */
+  const healing = new Map<string, { called_again: boolean }>()
+  const under_way = new Set<Promise<void>>()
+
+  const isAnswered = (query: Promise<unknown>) => Promise.race([query.then(yes, no), rest(store_patience_ms)])
+  const isTaken = (id: string) => isAnswered(alarm(db, watched_kinds, id))
+
+  const heal = async (id: string): Promise<number> => {
+    const { happenings, again_ms } = await healOnce(provider, log, id)
+    untold.set(id, [...(untold.get(id) ?? []), ...happenings])
+    return again_ms
+  }
+  /** Again and again, until the queue has it. */
+  const healUntilTaken = async (id: string): Promise<void> => {
+    const state = { called_again: false }
+    healing.set(id, state)
+    do {
+      const again_at = performance.now() + (await heal(id))
+      while (!signal.aborted && !state.called_again && performance.now() < again_at) await rest(heal_again_ms.least)
+      state.called_again = false
+    } while (!signal.aborted && !(await isTaken(id)))
+    healing.delete(id)
+  }
+  const bring = async (id: string): Promise<void> => {
+    const called_at = performance.now()
+    const known = healing.get(id)
+    if (known) known.called_again = true
+    const isOver = () => signal.aborted || (looked_at.get(id) ?? 0) >= called_at
+    if (await isTaken(id)) {
+      // Where very many fell at once their looks wait for each other; only a store that has gone since then is no longer waited for.
+      do await rest(look_patience_ms)
+      while (!isOver() && (await isAnswered(db.query('select 1'))))
+    }
+    while (!isOver() && healing.size >= at_once_max) await rest(heal_again_ms.least)
+    if (!isOver() && !healing.has(id)) await healUntilTaken(id)
+  }
+  return {
+    heard(id) {
+      const work = bring(id).finally(() => under_way.delete(work))
+      under_way.add(work)
+    },
+    looked: (id) => void looked_at.set(id, performance.now()),
+    takeHappenings(id) {
+      const happenings = untold.get(id) ?? []
+      untold.delete(id)
+      return happenings
+    },
+    async close() {
+      closing.abort()
+      await Promise.all(under_way)
+    },
+  }
+}
+
+const yes = () => true
+const no = () => false
+
+type Healed = { happenings: readonly Happening[]; again_ms: number }
+
+async function healOnce(provider: Pick<Provider, 'healService'>, log: Log, id: string): Promise<Healed> {
+  try {
+    const seen = await provider.healService(id)
+    if (!seen) return { happenings: [], again_ms: heal_again_ms.most }
+    const { settled, look_again_seconds = 1, state, waiting_for, happenings } = seen
+    log.warn({ id, state, waiting_for }, 'looked after without the metadata store')
+    const wanted_ms = settled ? heal_again_ms.most : look_again_seconds * 1000
+    return { happenings, again_ms: Math.min(Math.max(wanted_ms, heal_again_ms.least), heal_again_ms.most) }
+  } catch (error) {
+    log.error({ err: error, id }, 'a service could not be looked after without the metadata store')
+    return { happenings: [], again_ms: heal_again_ms.most }
+  }
+}

@@ -1,0 +1,92 @@
+// Databases that die while the metadata store is away come back all the same, by what was last wanted of them, and it is told when
+// the store is back.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findPrimary } from '#providers/local/ha/primary.ts'
+import { nodeOf, placeOf } from '#providers/local/layout.ts'
+import { findPostmaster } from '#providers/local/postgres/process.ts'
+import { ask } from '#test/database.ts'
+import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { as_root } from '#test/provider/service-fixture.ts'
+import { startTestStore, type TestStore } from '#test/store/test-store.ts'
+import { until } from '#test/until.ts'
+
+let store: TestStore
+let howdah: TestInstallation
+
+beforeAll(async () => {
+  store = await startTestStore()
+  howdah = await startInstallation({ config: { database_url: store.url } })
+})
+
+afterAll(async () => {
+  // It cannot be left without its store.
+  await store?.startPostgres()
+  await howdah?.stop()
+  await store?.stop()
+})
+
+const query = (service: ReadyService, sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
+
+const eventsOf = async ({ service_id }: ReadyService) => {
+  const path = `${howdah.services}/${service_id}/events`
+  return (await howdah.call<{ kind: string; message: string }[]>('GET', path)).body.map(({ kind }) => kind)
+}
+
+async function killPrimary({ service_id, endpoint }: ReadyService): Promise<void> {
+  const base = placeOf(`${howdah.config.data_dir}/local`, service_id, endpoint.port, as_root)
+  const { postmaster } = await findPostmaster(nodeOf(base, (await findPrimary(base)).node, 'primary'))
+  process.kill(postmaster?.pid ?? 0, 'SIGKILL')
+}
+
+/** While it is away; then it is back. */
+async function withoutStore(work: () => Promise<void>): Promise<void> {
+  await store.stopPostgres()
+  try {
+    await until(async () => (await fetch(`${howdah.server.url}/readyz`)).status === 503, { what: 'the store is away' })
+    await work()
+  } finally {
+    await store.startPostgres()
+  }
+}
+
+test('a service whose server dies is started again, again and again, and the events tell of it afterwards', async () => {
+  const service = await howdah.createService({ name: 'alone', cpu_millis: 'shared' })
+  await query(service, 'create table kept as select 7 as n')
+  await withoutStore(async () => {
+    for (let death = 0; death < 2; death += 1) {
+      await killPrimary(service)
+      await until(async () => (await query(service, 'select n from kept'))[0] === '7', { what: 'it serves again' })
+    }
+  })
+  await until(async () => (await eventsOf(service)).includes('restarted'), { what: 'the events tell of it' })
+  await howdah.untilStatus(service.service_id, 'READY')
+})
+
+test('a service with a replica fails over, without a commit lost, and the events tell of it afterwards', async () => {
+  const service = await howdah.createService({ name: 'many', cpu_millis: 'shared' })
+  await howdah.call('POST', `${howdah.services}/${service.service_id}/setHA`, {
+    replica_count: 1,
+    sync_replica_count: 1,
+  })
+  await howdah.untilStatus(service.service_id, 'READY')
+  await query(service, 'create table kept as select 7 as n')
+  await withoutStore(async () => {
+    await killPrimary(service)
+    await until(async () => query(service, 'insert into kept values (8) returning n'), { what: 'it takes writes' })
+    expect(await query(service, 'select min(n) from kept')).toEqual(['7'])
+  })
+  await until(async () => (await eventsOf(service)).includes('promoted'), { what: 'the events tell of it' })
+  await howdah.untilStatus(service.service_id, 'READY')
+})
+
+test('a service that was stopped before does not come back', async () => {
+  const service = await howdah.createService({ name: 'stopped', cpu_millis: 'shared' })
+  await howdah.call('POST', `${howdah.services}/${service.service_id}/stop`)
+  await howdah.untilStatus(service.service_id, 'PAUSED')
+  const other = await howdah.createService({ name: 'other', cpu_millis: 'shared' })
+  await withoutStore(async () => {
+    await killPrimary(other)
+    await until(async () => query(other, 'select 1'), { what: 'the other one serves again' })
+    await expect(query(service, 'select 1')).rejects.toThrow(/ECONNREFUSED/)
+  })
+})
