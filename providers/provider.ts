@@ -185,12 +185,17 @@ export type ReplicaLag = { replica_set_id?: string; node: number; bytes: number;
 /** has_standbys: of its own or in replica sets; only then it is asked how far those are behind. */
 export type MeasuredService = { service_id: string; endpoint: Endpoint; has_standbys?: boolean }
 
+/** All are in use. The message says what to do. */
+export class NoEndpoint extends Error {
+  override readonly name = 'NoEndpoint'
+}
+
 export type Provider = {
   region_code: string
   volume_type: string
   /** What a service of this size may take of the disk with data, WAL and archive; undefined: as much as there is. */
   diskGbsOf(size: Size): number | undefined
-  /** An endpoint for a new service: none of the taken ports, and nobody is listening there now. */
+  /** An endpoint for a new service: none of the taken ports, and nobody is listening there now. Throws NoEndpoint. */
   newEndpoint(taken_ports: ReadonlySet<number>): Promise<Endpoint>
   /** Why this region cannot make such a service, as a sentence that says what to do; undefined when it can. */
   refusalOf(offer: Offer): Promise<string | undefined>

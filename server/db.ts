@@ -10,7 +10,7 @@ export type Sql = {
 }
 
 export type Db = Sql & {
-  /** Runs the work in one transaction; a throw rolls back. */
+  /** Runs the work in one transaction; a throw rolls back. Where it has to give way in a deadlock, it is run anew. */
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>
   /** Calls back for every notification on the channel, and once whenever notifications may have been missed. */
   listen(channel: string, onNotice: (payload: string | undefined) => void): void
@@ -42,7 +42,7 @@ export function openDb(url: string): Db {
   const listeners: Listener[] = []
   return {
     query: (text, values, name) => run(pool, text, values, name),
-    transaction: (work) => inTransaction(pool, work),
+    transaction: (work) => despiteDeadlocks(() => inTransaction(pool, work)),
     listen: (channel, onNotice) => {
       listeners.push(newListener(options, channel, onNotice))
     },

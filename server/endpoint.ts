@@ -1,11 +1,11 @@
 // Endpoints: every port of a region comes out of one table, so that no service, pooler or replica set ever gets one that
 // is another's. A holder keeps its ports until it is gone; the triggers of the store let them go then.
 import { Fault } from '#contract/fault.ts'
-import type { Endpoint, Provider } from '#providers/provider.ts'
+import { type Endpoint, NoEndpoint, type Provider } from '#providers/provider.ts'
 import type { Sql } from './db.ts'
 
 type Taking = {
-  provider: Provider
+  provider: Pick<Provider, 'region_code' | 'newEndpoint'>
   /** The service or replica set whose endpoint it becomes. */
   holder_id: string
   /** For a second one: where the first one is. */
@@ -19,7 +19,9 @@ export async function takeEndpoint(tx: Sql, { provider, holder_id, host }: Takin
   const { region_code } = provider
   const taken = new Set(await listTakenPorts(tx, region_code))
   for (let attempt = 0; attempt < attempts_max; attempt += 1) {
-    const free = await provider.newEndpoint(taken)
+    const free = await provider.newEndpoint(taken).catch((error: unknown) => {
+      throw error instanceof NoEndpoint ? new Fault('UNAVAILABLE', error.message) : error
+    })
     const endpoint = { host: host ?? free.host, port: free.port }
     if (await insertEndpoint(tx, { ...endpoint, region_code, holder_id })) return endpoint
     taken.add(free.port)

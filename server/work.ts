@@ -5,7 +5,7 @@
 //    paused beyond its lease can no longer write, whatever it still believes.
 // 3. A nudge that comes while somebody works is never swallowed: settle sees the counter and makes the row due at once.
 // 4. A row stays as long as its subject lives; due_at is when somebody looks again.
-import { type Db, despiteDeadlocks, type Sql } from './db.ts'
+import type { Db, Sql } from './db.ts'
 
 export const lease_seconds = 10
 const backoff_seconds_max = 300
@@ -109,7 +109,7 @@ export async function settle(
     )
     return true
   }
-  return despiteDeadlocks(() => db.transaction(end)).catch((error: unknown) => {
+  return db.transaction(end).catch((error: unknown) => {
     if (error instanceof LeaseLost) return false
     throw error
   })

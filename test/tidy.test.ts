@@ -159,6 +159,11 @@ test('what lies below a folder of a service’s user is reached by tenant-files.
   expect(wrong).toEqual([])
 })
 
+test('deadlines within the process are told by the clock that cannot be set', () => {
+  const wrong = production.filter(({ text }) => /deadline.*\bDate\.now\b|\bDate\.now\b.*deadline/.test(text))
+  expect(wrong.map(({ path }) => path)).toEqual([])
+})
+
 test('no comment announces undone work or silences the type checker', () => {
   const wrong = sources.filter((source) =>
     /\bTO[D]O\b|\bFIX[M]E\b|@ts[-](ignore|nocheck|expect[-]error)/.test(source.text),

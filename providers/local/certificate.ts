@@ -137,9 +137,9 @@ async function keyPem(key: CryptoKey): Promise<string> {
   return `${x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
 }
 
-/** Starts five minutes ago, for clients whose clock is late. */
+/** Starts a day ago, for clocks that are late, this host's too when it is set back. */
 function newValidity(days: number): { notBefore: Date; notAfter: Date } {
-  const start = Date.now() - 300_000
+  const start = Date.now() - day_ms
   return { notBefore: new Date(start), notAfter: new Date(start + days * day_ms) }
 }
 

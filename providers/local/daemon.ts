@@ -59,10 +59,10 @@ export async function endProcesses(
   belongs: (pid: number) => Promise<boolean>,
   { what, whose, uid, wait_ms }: Ending,
 ): Promise<void> {
-  for (const deadline = Date.now() + wait_ms; ; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + wait_ms; ; await pause(look_every_ms)) {
     const left = await listProcesses(belongs, uid)
     if (left.length === 0) return
-    if (Date.now() > deadline) throw new Error(`processes ${left.join(', ')} of ${whose} do not end`)
+    if (performance.now() > deadline) throw new Error(`processes ${left.join(', ')} of ${whose} do not end`)
     await effect(what)
     for (const pid of left) signalIfThere(pid, 'SIGKILL')
   }

@@ -75,9 +75,9 @@ type Ending = { user?: Owner | undefined; whose: string; grace_ms: number }
 async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look: () => Promise<Found>, ending: Ending) {
   const { user, whose, grace_ms } = ending
   let swept_at = 0
-  for (const began = Date.now(); ; await pause(look_every_ms)) {
+  for (const began = performance.now(); ; await pause(look_every_ms)) {
     const { ours, others, groups } = await look()
-    const tried_ms = Date.now() - began - grace_ms
+    const tried_ms = performance.now() - began - grace_ms
     if (ours.length === 0 && (user === undefined || others.length > 0 || swept_at > 0)) return
     if (ours.length > 0) {
       if (tried_ms < 0) continue
@@ -87,9 +87,9 @@ async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look:
       for (const pid of ours) signalIfThere(pid, 'SIGKILL')
     }
     // A process that forks ahead of every look is never seen: the kernel has the last word. Where nothing is left, it changes nothing.
-    if (user && others.length === 0 && Date.now() - swept_at > sweep_every_ms) {
+    if (user && others.length === 0 && performance.now() - swept_at > sweep_every_ms) {
       await killAllOf(user)
-      swept_at = Date.now()
+      swept_at = performance.now()
     }
   }
 }

@@ -230,13 +230,13 @@ function meaningOf(text: string): string {
 }
 
 async function removeGroup(group: string): Promise<void> {
-  const deadline = Date.now() + leave_timeout_ms
+  const deadline = performance.now() + leave_timeout_ms
   for (;;) {
     try {
       return await rmdir(group)
     } catch (error) {
       if (isCode(error, 'ENOENT')) return
-      if (!isCode(error, 'EBUSY') || Date.now() > deadline) throw error
+      if (!isCode(error, 'EBUSY') || performance.now() > deadline) throw error
       await delay(20)
     }
   }

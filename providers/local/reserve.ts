@@ -31,8 +31,8 @@ export function openReserve(folder: string): Reserve {
   return {
     heldBytes: () => held,
     hold() {
-      if (held > 0 || Date.now() < busy_until) return
-      busy_until = Date.now() + again_ms
+      if (held > 0 || performance.now() < busy_until) return
+      busy_until = performance.now() + again_ms
       void make().catch(() => rmSync(unfinished, { force: true }))
     },
     release() {

@@ -81,7 +81,7 @@ export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): 
   const look = () => {
     const free = freeIfThere(folder) + reserve.heldBytes()
     const was_low = state?.low_since_ms !== undefined
-    const next = roomStateOf(state, { free, at_ms: Date.now() }, searching)
+    const next = roomStateOf(state, { free, at_ms: performance.now() }, searching)
     state = next
     timer = setTimeout(look, free < plenty_bytes ? look_every_ms.scarce : look_every_ms.plenty).unref()
     guardReserve(next)
@@ -103,7 +103,7 @@ export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): 
   }
   look()
   return {
-    lowSince: () => (state?.low_since_ms === undefined ? undefined : new Date(state.low_since_ms)),
+    lowSince: () => dateOf(state?.low_since_ms),
     isShut: shut.has,
     track: (place, pid) => void tracked.set(clientsKeyOf(place), { place, pid }),
     forget(key) {
@@ -114,6 +114,10 @@ export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): 
     close: () => clearTimeout(timer),
   }
 }
+
+/** Of a moment of this process, by the clock as it is set now. */
+const dateOf = (at_ms: number | undefined) =>
+  at_ms === undefined ? undefined : new Date(Date.now() - (performance.now() - at_ms))
 
 function newListeners() {
   const callbacks: ((place: Place) => void)[] = []
@@ -131,13 +135,13 @@ function newShut() {
   const suspect_until_ms = new Map<string, number>()
   return {
     has: (service_id: string) => shut.has(service_id),
-    isSuspect: ({ service_id }: Place) => (suspect_until_ms.get(service_id) ?? 0) > Date.now(),
+    isSuspect: ({ service_id }: Place) => (suspect_until_ms.get(service_id) ?? 0) > performance.now(),
     /** Those of them that were open. */
     add(growing: readonly Place[]): Place[] {
       const more = growing.filter(({ service_id }) => !shut.has(service_id))
       for (const { service_id } of more) {
         shut.add(service_id)
-        suspect_until_ms.set(service_id, Date.now() + suspect_ms)
+        suspect_until_ms.set(service_id, performance.now() + suspect_ms)
       }
       return more
     },

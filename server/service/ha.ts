@@ -16,10 +16,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
         throw invalidRequest(['/replica_count, /sync_replica_count: one of them is required'])
       }
       const row = await changeService(context, params, api.setHA.accepts, (row) => {
-        const counts = {
-          replica_count: body.replica_count ?? row.replica_count,
-          sync_replica_count: body.sync_replica_count ?? row.sync_replica_count,
-        }
+        const counts = countsOf(body, row)
         const problem = replicaProblem(counts)
         if (problem !== undefined) throw invalidRequest([problem])
         const event = `${counts.replica_count} replicas requested, ${counts.sync_replica_count} of them synchronous`
@@ -38,4 +35,13 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
       return viewOf(row)
     },
   }
+}
+
+type Counts = { replica_count: number; sync_replica_count: number }
+
+/** A count that is left out stays, or follows the other one as far as it must. Pure. */
+function countsOf(asked: Partial<Counts>, now: Counts): Counts {
+  const { replica_count = Math.max(now.replica_count, asked.sync_replica_count ?? 0) } = asked
+  const { sync_replica_count = Math.min(now.sync_replica_count, replica_count) } = asked
+  return { replica_count, sync_replica_count }
 }

@@ -77,6 +77,7 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
 async function move(tx: Sql, service: ServiceRow, vpc_id: number | null): Promise<void> {
   await saveWanted(tx, service.service_id, movedTo(service, vpc_id))
   await raiseSetGenerations(tx, service.service_id)
-  await nudge(tx, 'service', service.service_id)
+  // In the one order in which all take these rows.
   await nudgeAll(tx, 'replica set', setIdsOf(service))
+  await nudge(tx, 'service', service.service_id)
 }

@@ -34,7 +34,7 @@ test('a port of the range is found that is none of the taken ones', async () => 
 test('when no port is left the answer is a sentence with the range', async () => {
   const port = await listen()
   await expect(freePort(host, { first: port, last: port }, new Set())).rejects.toThrow(
-    `No port is free on 127.0.0.1 from ${port} to ${port}`,
+    `no port is free on 127.0.0.1 from ${port} to ${port}`,
   )
 })
 

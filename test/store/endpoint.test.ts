@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Provider } from '#providers/provider.ts'
+import { NoEndpoint, type Provider } from '#providers/provider.ts'
 import { type Db, openDb } from '#server/db.ts'
 import { takeEndpoint } from '#server/endpoint.ts'
 import { newId } from '#server/id.ts'
@@ -129,4 +129,30 @@ test('a service that was there before there was the table holds its port', async
     const held = { region_code: 'local', host: '127.0.0.1', port: 7, holder_id: 'service000' }
     expect(await old.query('select * from endpoints')).toEqual([held])
   })
+})
+
+test('where no port is left the request is told what to do, and nothing is taken', async () => {
+  const sentence = 'no port is free; delete services'
+  const provider = { region_code: 'local', newEndpoint: () => Promise.reject(new NoEndpoint(sentence)) }
+  const taking = db.transaction((tx) => takeEndpoint(tx, { provider, holder_id: newId() }))
+  await expect(taking).rejects.toMatchObject({ code: 'UNAVAILABLE', message: sentence })
+})
+
+test('a transaction that has to give way in a deadlock is run anew', async () => {
+  const [one, other] = [await insertService(30_001), await insertService(30_002)]
+  const both = Promise.withResolvers<void>()
+  let runs = 0
+  let inside = 0
+  const rename = (first: string, second: string) =>
+    db.transaction(async (tx) => {
+      runs += 1
+      await tx.query(`update services set name = name || '+' where service_id = $1`, [first])
+      if (++inside === 2) both.resolve()
+      await both.promise
+      await tx.query(`update services set name = name || '+' where service_id = $1`, [second])
+    })
+  await Promise.all([rename(one, other), rename(other, one)])
+  expect(runs).toBe(3)
+  const rows = await db.query<{ name: string }>(`select name from services order by port`)
+  expect(rows.map(({ name }) => name)).toEqual(['s++', 's++'])
 })

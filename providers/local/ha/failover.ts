@@ -79,7 +79,7 @@ type Trouble = { what: string; data_is_there: boolean }
 async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble | undefined> {
   const name = `the primary (node ${place.node})`
   // Turned away is not silent: one that has too many callers at a time may answer the next.
-  for (const began = Date.now(); ; await pause(ask_again_ms)) {
+  for (const began = performance.now(); ; await pause(ask_again_ms)) {
     if (!(await hasData(place))) return { what: `${name} has lost its data directory`, data_is_there: false }
     const { postmaster, died } = await findPostmaster(place)
     if (died) return { what: `${name} has ended by itself`, data_is_there: true }
@@ -89,7 +89,7 @@ async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble |
     await ensureRemoved(effect, 'sign of being down', downOf(place))
     if (!postmaster.ready || !(await listensAsPrimary(place))) return undefined
     const patience_ms = isStopped(postmaster.pid) ? answer_when_stopped_ms : answer_within_ms
-    const left_ms = began + patience_ms - Date.now()
+    const left_ms = began + patience_ms - performance.now()
     if (left_ms <= 0) return { what: `${name} does not answer`, data_is_there: true }
     // One that is about to move into a VPC, or out of one, still listens where it was.
     if (await answers(await inForce(place), left_ms)) return undefined

@@ -34,7 +34,7 @@ export async function findPosition(place: Place, replayed_beyond = 0n): Promise<
   client.on('error', () => undefined)
   try {
     await client.connect()
-    for (const deadline = Date.now() + patience_ms; Date.now() < deadline; await pause(look_every_ms)) {
+    for (const deadline = performance.now() + patience_ms; performance.now() < deadline; await pause(look_every_ms)) {
       const asked = await ask(client)
       if (asked !== undefined && asked.replayed > replayed_beyond) return asked
     }

@@ -53,7 +53,7 @@ export async function ensureLeading(effect: Effect, place: Place): Promise<void>
   if (!postmaster || (await listensAsPrimary(place))) return
   await effect('replica: SIGQUIT')
   signalIfThere(postmaster.pid, 'SIGQUIT')
-  for (const deadline = Date.now() + stop_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + stop_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
     const left = await findPostmaster(place)
     if (!left.postmaster && !left.died) return
   }
@@ -121,15 +121,15 @@ async function awaitPromotion(effect: Effect, place: Place): Promise<boolean> {
     for (const node of await listNodeFolders(place)) {
       if (node !== place.node) await ensureSlot(effect, client, nodeName(node))
     }
-    let asked_at = Date.now()
-    for (const deadline = asked_at + promotion_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+    let asked_at = performance.now()
+    for (const deadline = asked_at + promotion_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
       if (!(await inRecovery())) {
         await callOthers(effect, place)
         return true
       }
-      if (Date.now() - asked_at < ask_again_ms) continue
+      if (performance.now() - asked_at < ask_again_ms) continue
       await askToLead(effect, place)
-      asked_at = Date.now()
+      asked_at = performance.now()
     }
     return false
   })

@@ -188,11 +188,11 @@ async function findStreaming(
   { primary, name }: StandbyWish,
   { found }: { found: boolean },
 ): Promise<Sender | undefined> {
-  const deadline = Date.now() + (found ? 0 : streaming_wait_ms)
+  const deadline = performance.now() + (found ? 0 : streaming_wait_ms)
   return await withSuperuser(primary, {}, async (client) => {
     for (;;) {
       const sender = (await listSenders(client)).find((one) => one.name === name)
-      if (sender?.state === 'streaming' || Date.now() >= deadline) return sender
+      if (sender?.state === 'streaming' || performance.now() >= deadline) return sender
       await client.query('select pg_catalog.pg_sleep($1)', [look_every_ms / 1000])
     }
   })

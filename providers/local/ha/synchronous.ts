@@ -106,8 +106,8 @@ async function isProtected(place: Place, list: SyncList, primary: number): Promi
   return await withSuperuser(place, {}, async (client) => {
     let reached: bigint | undefined
     for (
-      const deadline = Date.now() + wait_ms;
-      Date.now() < deadline;
+      const deadline = performance.now() + wait_ms;
+      performance.now() < deadline;
       await client.query('select pg_catalog.pg_sleep(0.005)')
     ) {
       const { rows } = await client.query<{ names: string; written: string }>(

@@ -104,8 +104,8 @@ export async function ensurePoolerGone(host: LocalHost, place: Place): Promise<v
 export async function pausePooler(host: LocalHost, primary: Place): Promise<void> {
   const said_before = (await statIfThere(poolerFilesOf(primary).log))?.size ?? 0
   if (!(await ensurePaused(host, primary))) return
-  const deadline = Date.now() + pause_wait_ms
-  while (Date.now() < deadline && !(await poolerLogSince(primary, said_before)).includes('SIGUSR1')) {
+  const deadline = performance.now() + pause_wait_ms
+  while (performance.now() < deadline && !(await poolerLogSince(primary, said_before)).includes('SIGUSR1')) {
     await pause(look_every_ms)
   }
   // Whoever is in the middle of a transaction may finish it; a primary that cannot be asked has nobody to wait for.
@@ -196,7 +196,10 @@ async function loginTrouble(host: LocalHost, wish: PoolerWish): Promise<string |
   const tried = () => probeAt(host, network, { endpoint, password_verifier, authority_pem })
   let login = await tried()
   // It reads its files a moment after it was told to.
-  for (const deadline = Date.now() + reload_wait_ms; login.result === 'other_password' && Date.now() < deadline;) {
+  for (
+    const deadline = performance.now() + reload_wait_ms;
+    login.result === 'other_password' && performance.now() < deadline;
+  ) {
     await pause(look_every_ms)
     login = await tried()
   }
@@ -210,7 +213,7 @@ async function loginTrouble(host: LocalHost, wish: PoolerWish): Promise<string |
 /** Whoever comes by the unix socket, and is not the control plane, comes through the pooler. */
 async function untilNobodyIsAtWork(primary: Place, deadline: number): Promise<void> {
   await withSuperuser(primary, {}, async (client) => {
-    while (Date.now() < deadline) {
+    while (performance.now() < deadline) {
       const { rowCount } = await client.query(
         `select from pg_catalog.pg_stat_activity
          where backend_type = 'client backend' and client_addr is null and usename <> 'postgres' and state <> 'idle'`,

@@ -50,7 +50,7 @@ export async function startPooler(effect: Effect, place: Place, start: PoolerSta
     broken = error
   })
   child.unref()
-  for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
     const { pid } = await findPooler(place)
     if (pid !== undefined) return pid
     if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break

@@ -2,6 +2,7 @@
 // It promises nothing about the moment after: whoever gets a port records it and finds out by binding it for good.
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
+import { NoEndpoint } from '../../provider.ts'
 
 export async function portIsFree(host: string, port: number): Promise<boolean> {
   return await new Promise((resolve, reject) => {
@@ -27,8 +28,8 @@ export async function freePort(
     const port = ports.first + ((start + step) % count)
     if (!taken.has(port) && (await portIsFree(host, port))) return port
   }
-  throw new Error(
-    `No port is free on ${host} from ${ports.first} to ${ports.last}: each belongs to a service or to another program. ` +
-      'Widen the range of ports or delete services.',
+  throw new NoEndpoint(
+    `no port is free on ${host} from ${ports.first} to ${ports.last}: each belongs to a service or to another program; ` +
+      'delete services, or start the server with a wider range (--service-ports)',
   )
 }

@@ -79,7 +79,7 @@ export async function startPostmaster(
 
 /** The postmaster once it is ready; undefined when it ended, or is not ready within seconds. */
 export async function readyPostmaster(place: Place, ended?: () => boolean): Promise<Postmaster | undefined> {
-  for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
     const { postmaster } = await findPostmaster(place)
     if (postmaster?.ready) return postmaster
     if (ended ? ended() : !postmaster) return undefined
@@ -146,7 +146,7 @@ async function sendSignal(effect: Effect, place: Place, pid: number, signal: Nod
 }
 
 async function isGone(place: Place, pid: number, wait_ms: number): Promise<boolean> {
-  for (const deadline = Date.now() + wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
     if (!(await isOurs(place, pid, await commandOf(pid)))) return true
   }
   return false

@@ -13,11 +13,11 @@ const collector_wait_ms = 500
 const look_every_ms = 5
 
 export async function startFailure(place: Pick<Place, 'log' | 'start_log'>, started_at: number): Promise<string> {
-  for (const deadline = Date.now() + collector_wait_ms; ; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + collector_wait_ms; ; await pause(look_every_ms)) {
     const logged = fatalOfLog(tailOfLog(place), started_at)
     const output = tailOf(dirname(place.start_log), basename(place.start_log))
     // The collector ends after the postmaster, and may still be writing what that one said last.
-    if (logged === undefined && output.includes(collector_begins) && Date.now() < deadline) continue
+    if (logged === undefined && output.includes(collector_begins) && performance.now() < deadline) continue
     return (logged ?? fatalOfOutput(output) ?? 'it gave no reason').slice(0, sentence_chars_max)
   }
 }

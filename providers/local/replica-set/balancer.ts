@@ -115,7 +115,7 @@ async function startBalancer(
     broken = error
   })
   child.unref()
-  for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
     const found = await findBalancer(place)
     if (found?.hash === hash) return found
     if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break

@@ -45,7 +45,7 @@ export async function ensureLogin(
     const made = ensureRole(host, place, wanted)
     ;[login, role] = await together(probed(made), made)
     const what = seenOf(wanted, postmaster)
-    host.roles_seen.set(service_id, { what, at_ms: Date.now(), lacks: role.lacks })
+    host.roles_seen.set(service_id, { what, at_ms: performance.now(), lacks: role.lacks })
   }
   const happenings = [...told, ...role.happenings]
   const lacks = host.roles_seen.get(service_id)?.lacks
@@ -81,7 +81,7 @@ export function isKnown(
   age_ms_max = Infinity,
 ) {
   const seen = roles_seen.get(wanted.service_id)
-  return seen?.what === seenOf(wanted, postmaster) && Date.now() - seen.at_ms < age_ms_max
+  return seen?.what === seenOf(wanted, postmaster) && performance.now() - seen.at_ms < age_ms_max
 }
 
 const seenOf = ({ generation }: WantedService, { pid }: Postmaster) => `${pid}/${generation}`

@@ -163,12 +163,12 @@ async function takeMissing(
   lasting: readonly WantedSnapshot[],
   isLost: () => Promise<boolean>,
 ): Promise<Omit<SnapshotsSeen, 'snapshots'>> {
-  const deadline = Date.now() + look_ms_max
+  const deadline = performance.now() + look_ms_max
   for (const { snapshot_id: id, private: for_fork } of lasting) {
     if (await findSnapshot(place, id)) continue
     if (for_fork && (await findPostmaster(place)).postmaster) continue
     if (await isLost()) return {}
-    if (Date.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
+    if (performance.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {
       const end = await host.jobs.ensure(snapshotJob(place, id), (signal) => take(host, place, id, signal, isLost))
       if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }

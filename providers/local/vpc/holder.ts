@@ -66,7 +66,7 @@ async function spawnHolder(place: Place): Promise<number> {
     broken = error
   })
   child.unref()
-  for (const deadline = Date.now() + start_wait_ms; Date.now() < deadline; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
     if (child.pid !== undefined && (await isHolder(place, child.pid))) return child.pid
     if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
   }
