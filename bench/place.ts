@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { withCleanup } from './cleanup.ts'
 
-/** `gb`: sizes of the database, for benches to which they matter. */
-export type Place = { folder: string; description: string; runs: number; gb: readonly number[] }
+/** `gb`: sizes of the database, and `services`: how many, for benches to which they matter. */
+export type Place = { folder: string; description: string } & Omit<Options, 'directory' | 'mount'>
 
 const mounts = ['none', 'xfs', 'ext4'] as const
 type Mount = (typeof mounts)[number]
@@ -21,27 +21,34 @@ type Mount = (typeof mounts)[number]
 const image_gb_min = 12
 const image_gb_per_gb = 10
 
-/** Reads `--runs`, `--directory`, `--mount` and `--gb`, and runs the work in a fresh folder. */
+/** Reads `--runs`, `--directory`, `--mount`, `--gb`, `--services` and `--after-kill`, and runs the work in a fresh folder. */
 export async function inPlace(runs_default: number, work: (place: Place) => Promise<void>): Promise<void> {
-  const { runs, directory, mount, gb } = parseOptions(runs_default)
+  const { directory, mount, ...chosen } = parseOptions(runs_default)
   const own = mkdtempSync(join(directory, 'howdah-bench-'))
   // PostgreSQL runs as another user when the bench runs as root, and must be able to walk in.
   chmodSync(own, 0o755)
   const remove = () => rmSync(own, { recursive: true, force: true })
   await withCleanup(remove, async () => {
-    if (mount === 'none') return await work({ folder: own, description: describe(own, directory), runs, gb })
+    if (mount === 'none') return await work({ folder: own, description: describe(own, directory), ...chosen })
     const at = join(own, 'mounted')
     await withCleanup(
       () => unmount(at),
       async () => {
-        mountImage(mount, join(own, 'image'), at, imageGbOf(gb))
-        await work({ folder: at, description: describe(at, directory), runs, gb })
+        mountImage(mount, join(own, 'image'), at, imageGbOf(chosen.gb))
+        await work({ folder: at, description: describe(at, directory), ...chosen })
       },
     )
   })
 }
 
-type Options = Pick<Place, 'runs' | 'gb'> & { directory: string; mount: Mount }
+type Options = {
+  runs: number
+  gb: readonly number[]
+  services: number
+  after_kill: boolean
+  directory: string
+  mount: Mount
+}
 
 function parseOptions(runs_default: number): Options {
   const { values } = parseArgs({
@@ -50,6 +57,8 @@ function parseOptions(runs_default: number): Options {
       directory: { type: 'string', default: tmpdir() },
       mount: { type: 'string', default: 'none' },
       gb: { type: 'string', default: '1' },
+      services: { type: 'string', default: '200' },
+      'after-kill': { type: 'boolean', default: false },
     },
   })
   const runs = Number(values.runs)
@@ -58,7 +67,9 @@ function parseOptions(runs_default: number): Options {
   if (mount === undefined) throw new Error(`--mount: one of ${mounts.join(', ')}`)
   const gb = values.gb.split(',').map(Number)
   if (!gb.every((size) => size > 0 && size <= 100)) throw new Error('--gb: sizes up to 100, separated by commas')
-  return { runs, directory: values.directory, mount, gb }
+  const services = Number(values.services)
+  if (!(services > 0 && services <= 1000)) throw new Error('--services: a whole number from 1 to 1000')
+  return { runs, directory: values.directory, mount, gb, services, after_kill: values['after-kill'] }
 }
 
 const imageGbOf = (gb: readonly number[]) => image_gb_min + image_gb_per_gb * Math.max(...gb)
