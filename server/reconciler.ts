@@ -86,7 +86,6 @@ export function startReconciler({ db, log, reconcile, onLook = () => undefined }
     if (!stopped) timer = setTimeout(wake, sleep_seconds * 1000)
   }
 
-  void releaseDeadLeases(db).catch(() => undefined)
   db.listen('work', wake)
   wake()
 
@@ -142,7 +141,8 @@ async function reconciledOf(one: Claim, reconcile: Reconcile | undefined, log: L
   }
 }
 
-async function releaseDeadLeases(db: Db): Promise<void> {
+/** Of servers of this host that are no more: what they were at is for others to end, and need not wait for the leases to lapse. */
+export async function releaseDeadLeases(db: Db): Promise<void> {
   for (const owner of await listLeaseOwners(db)) {
     if (ownerIsDead(owner)) await releaseLeases(db, owner)
   }

@@ -6,6 +6,7 @@ import type { Provider } from '#providers/provider.ts'
 import { despiteDeadlocks, type Db } from './db.ts'
 import { type Healing, newHealing } from './healing.ts'
 import type { Log } from './log.ts'
+import { releaseDeadLeases } from './reconciler.ts'
 import { nudgeVpc } from './vpc/reconcile.ts'
 
 /** What the provider calls out is heard from here on, and what is down already is known. */
@@ -16,6 +17,7 @@ export async function watchOver(provider: Provider, db: Db, log: Log, opened: As
   provider.watchVpcs((vpc_id) => {
     nudgeVpc({ db }, vpc_id).catch((error: unknown) => log.warn({ err: error, vpc_id }, 'a nudge failed'))
   })
+  await releaseDeadLeases(db).catch((error: unknown) => log.warn({ err: error }, 'leases of the dead stay'))
   const patrol = await startPatrol(db, provider, log)
   opened.defer(() => patrol.stop())
   return healing
