@@ -39,13 +39,13 @@ async function newGreedy(name: string): Promise<ReadyService> {
   return service
 }
 
-/** Ordinary writes, until they are refused. */
+/** Ordinary writes, until they are refused; with pauses, or it would be over its quota by so much that it is shut. */
 async function fill(service: ReadyService): Promise<void> {
   const insert = 'insert into hoard select repeat(md5(n::text), 32) from generate_series(1, 4000) n'
   await until(async () => {
     const session = await loginTo(howdah.server.api_url, service, service.initial_password)
     try {
-      for (;;) await session.query(insert)
+      for (;;) await session.query(`${insert}; select pg_sleep(0.1)`)
     } catch (error) {
       return error instanceof Error && error.message.includes('read-only transaction')
     } finally {
