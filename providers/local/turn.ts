@@ -5,10 +5,10 @@
 // Each has a file of its own, named after the service, the process and the stage, so a file of a dead process can be removed at any
 // moment. `wait` is written first, then the others are looked at; `held` is written when none is before it, and the others are
 // looked at once more: of two that wrote at the same moment both see the other, and both step back.
-import { readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { identityOf } from './host-process.ts'
+import { isAlive, ownName, silenceMsOf } from './process-name.ts'
 
 const look_every_ms = 5
 const sign_of_life_ms = 2_000
@@ -33,7 +33,8 @@ export async function inTurn<T>(folder: string, key: string, work: () => Promise
 }
 
 async function withTurn<T>(folder: string, key: string, work: () => Promise<T>): Promise<T> {
-  const name = `${key}@${identityOf(process.pid).replace('/', '-')}`
+  // In the name, not in the file: a file is there before what is written into it.
+  const name = `${key}@${ownName().replaceAll('/', ',')}`
   const file = { wait: join(folder, `${name}.wait`), held: join(folder, `${name}.held`) }
   const timer = setInterval(() => Object.values(file).forEach(touchIfThere), sign_of_life_ms).unref()
   try {
@@ -60,17 +61,11 @@ function othersOf(folder: string, key: string, name: string): string[] {
   return readdirSync(folder).filter((other) => {
     if (!other.startsWith(`${key}@`) || other.startsWith(`${name}.`)) return false
     const path = join(folder, other)
-    if (isAlive(path)) return true
+    const owner = other.slice(other.indexOf('@') + 1, other.lastIndexOf('.')).replaceAll(',', '/')
+    if (isAlive(owner, path) && silenceMsOf(path) < silence_ms_max) return true
     rmSync(path, { force: true })
     return false
   })
-}
-
-function isAlive(path: string): boolean {
-  const [, pid = '', start = ''] = /@(\d+)-(\d+)\./.exec(path) ?? []
-  const seen = statSync(path, { throwIfNoEntry: false })
-  const silence_ms = seen ? Date.now() - seen.mtimeMs : Infinity
-  return silence_ms < silence_ms_max && identityOf(Number(pid)) === `${pid}/${start}`
 }
 
 function touchIfThere(path: string): void {

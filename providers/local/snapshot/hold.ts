@@ -1,29 +1,29 @@
 // Who is copying in a service's home: a file that names a process, so that no second server on this directory begins
 // the same copy, removes it half-made, or starts PostgreSQL on data that is being copied while it stands still.
 // A hold ends with its work or with its process: by pid and start time where that can be seen, else by its last sign of life.
-import { readlink, stat, utimes } from 'node:fs/promises'
+import { utimes } from 'node:fs/promises'
 import { ensureFile, ensureRemoved, type Effect } from '../effect.ts'
-import { bootId, readIfThere } from '../look.ts'
+import { readIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
+import { isAlive, ownName } from '../process-name.ts'
 
 /** `standing still`: PostgreSQL must not start meanwhile. */
 export type HoldKind = 'copying while it runs' | 'copying while it stands still' | 'making its data'
 
 const sign_of_life_ms = 2_000
-const silence_ms_max = 15_000
 
 /** What a living process is doing in this home; undefined when nobody is. */
 export async function findHold(place: Place): Promise<HoldKind | undefined> {
   const text = await readIfThere(place.copying)
   if (text === undefined) return undefined
   const [kind, owner] = text.split('\n')
-  return (await isAlive(owner ?? '', place.copying)) ? (kind as HoldKind) : undefined // written below, in one piece
+  return isAlive(owner ?? '', place.copying) ? (kind as HoldKind) : undefined // written below, in one piece
 }
 
 /** Does the work while holding; false, and nothing done, when somebody else holds. The caller has the service's lease. */
 export async function withHold(effect: Effect, place: Place, kind: HoldKind, work: () => Promise<void>) {
   if ((await findHold(place)) !== undefined) return false
-  await ensureFile(effect, 'hold', place.copying, `${kind}\n${await ownName()}\n`, undefined)
+  await ensureFile(effect, 'hold', place.copying, `${kind}\n${ownName()}\n`, undefined)
   const timer = setInterval(() => {
     const now = new Date()
     utimes(place.copying, now, now).catch(() => undefined)
@@ -35,29 +35,4 @@ export async function withHold(effect: Effect, place: Place, kind: HoldKind, wor
     clearInterval(timer)
     await ensureRemoved(effect, 'hold', place.copying)
   }
-}
-
-/** Boot, process namespace, process id and its start: a name that no other process ever has. */
-async function ownName(): Promise<string> {
-  return [...(await hostParts()), process.pid, await startOf(process.pid)].join('/')
-}
-
-async function isAlive(owner: string, path: string): Promise<boolean> {
-  const [boot, namespace, pid, started] = owner.split('/')
-  const [own_boot, own_namespace] = await hostParts()
-  if (boot !== own_boot) return false
-  if (namespace === own_namespace) return (await startOf(Number(pid))) === started
-  const seen = await stat(path).catch(() => undefined)
-  return seen !== undefined && Date.now() - seen.mtimeMs < silence_ms_max
-}
-
-async function hostParts(): Promise<[boot: string, namespace: string]> {
-  return [bootId(), await readlink('/proc/self/ns/pid')]
-}
-
-async function startOf(pid: number): Promise<string | undefined> {
-  const text = await readIfThere(`/proc/${pid}/stat`)
-  // The program's name in brackets may hold anything; after it the state is the first field, the start the twentieth.
-  const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ')
-  return fields?.[0] === 'Z' ? undefined : fields?.[19]
 }

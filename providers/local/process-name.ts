@@ -1,0 +1,28 @@
+// Names by which a process is told from every other that ever was: boot, process namespace, process id and its start. A file that
+// bears one belongs to that process; it is over with it.
+import { readlinkSync, statSync } from 'node:fs'
+import { findHostProcess, identityOf } from './host-process.ts'
+import { bootId } from './look.ts'
+
+/** A process elsewhere, which cannot be seen from here, shows by its file that it lives. */
+const silence_ms_max = 15_000
+
+export function ownName(): string {
+  return `${hostName()}/${identityOf(process.pid)}`
+}
+
+/** `path`: the file that bears the name. */
+export function isAlive(name: string, path: string): boolean {
+  const [boot, namespace, pid, start] = name.split('/')
+  if (boot !== bootId()) return false
+  if (`${boot}/${namespace}` !== hostName()) return silenceMsOf(path) < silence_ms_max
+  return findHostProcess(Number(pid)) !== undefined && identityOf(Number(pid)) === `${pid}/${start}`
+}
+
+/** Since its last sign of life; without end when there is no such file. */
+export function silenceMsOf(path: string): number {
+  const seen = statSync(path, { throwIfNoEntry: false })
+  return seen ? Date.now() - seen.mtimeMs : Infinity
+}
+
+const hostName = () => `${bootId()}/${readlinkSync('/proc/self/ns/pid')}`
