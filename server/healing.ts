@@ -36,7 +36,7 @@ export function newHealing(db: Db, provider: Pick<Provider, 'healService'>, log:
   const under_way = new Set<Promise<void>>()
 
   const isAnswered = (query: Promise<unknown>) => Promise.race([query.then(yes, no), rest(store_patience_ms)])
-  const isTaken = (id: string) => isAnswered(alarm(db, watched_kinds, id))
+  const isTaken = (id: string) => isAnswered(alarm(db, watched_kinds, [id]))
 
   const heal = async (id: string): Promise<number> => {
     const { happenings, again_ms } = await healOnce(provider, log, id)

@@ -3,11 +3,13 @@
 // before the first request is answered.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Provider } from '#providers/provider.ts'
-import { despiteDeadlocks, type Db } from './db.ts'
+import type { Db } from './db.ts'
 import { type Healing, newHealing } from './healing.ts'
 import type { Log } from './log.ts'
 import { releaseDeadLeases } from './reconciler.ts'
+import { insertEvent } from './service/events.ts'
 import { nudgeVpc } from './vpc/reconcile.ts'
+import { alarm } from './work.ts'
 
 /** What the provider calls out is heard from here on, and what is down already is known. */
 export async function watchOver(provider: Provider, db: Db, log: Log, opened: AsyncDisposableStack): Promise<Healing> {
@@ -36,21 +38,17 @@ async function noteDown(db: Db, provider: Pick<Provider, 'region_code' | 'findDo
   )
   const down = await provider.findDown(rows.map(({ service_id }) => service_id))
   if (down.length === 0) return
-  await despiteDeadlocks(() =>
-    db.query(
-      // What another server has seen since then is newer.
-      `with noted as (
-         update services set state = 'not_serving', observed_at = now()
-         where service_id = any ($1) and ${at_rest} and observed_at <= $2 returning service_id),
-       told as (
-         insert into service_events (service_id, kind, message)
-         select service_id, 'unstable', 'the service does not answer' from noted)
-       update work set urgent = true, due_at = now(), attempts = 0, nudges = nudges + 1
-       where kind = 'service' and key in (select service_id from noted)`,
+  await db.transaction(async (tx) => {
+    // What another server has seen since then is newer.
+    const noted = await tx.query<{ service_id: string }>(
+      `update services set state = 'not_serving', observed_at = now()
+       where service_id = any ($1) and ${at_rest} and observed_at <= $2 returning service_id`,
       [down, rows[0]?.seen],
-    ),
-  )
-  await db.query(`select pg_notify('work', 'service')`)
+    )
+    const ids = noted.map(({ service_id }) => service_id)
+    for (const id of ids) await insertEvent(tx, id, 'unstable', 'the service does not answer')
+    await alarm(tx, ['service'], ids)
+  })
 }
 
 const patrol_ms = 5_000
