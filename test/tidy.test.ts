@@ -140,13 +140,7 @@ describe('bans of the style', () => {
 })
 
 /** Paths that only programs of the service's own user are told, and never the system by us. */
-const told_to_others = [
-  'ha/promotion',
-  'ha/wal-tail',
-  'postgres/settings',
-  'replica-set/balancer-settings',
-  'wal/archive',
-]
+const told_to_others = ['ha/promotion', 'ha/wal-tail', 'haproxy/settings', 'postgres/settings', 'wal/archive']
 
 test('what lies below a folder of a service’s user is reached by tenant-files.ts alone', () => {
   const folder = String.raw`(?:[\w.?]+\.)?(?:data|archive|log|sockets|service_sockets)\b`

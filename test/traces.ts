@@ -26,7 +26,7 @@ export function orphansOf(data_dir: string, service_ids: readonly string[]): str
 }
 
 /** Folders and groups of a service's nodes are named after it and end in their number; those of its other daemons likewise. */
-const serviceOf = (name: string) => name.replace(/[.-](\d+|pooler|balancer)$/, '')
+const serviceOf = (name: string) => name.replace(/[.-](\d+|pooler|balancer|relay)$/, '')
 
 function foldersOfNodes(local: string, service_id: string): string[] {
   const home = join(local, 'services', service_id)

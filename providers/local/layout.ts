@@ -20,6 +20,12 @@ export const master_database = 'tsdb'
 
 export type Place = ReturnType<typeof placeOf>
 
+/**
+ * Of a node in its service. `relayed`: the primary too, but promoted where it ran as a standby, so that it listens there still and
+ * a relay has the endpoint.
+ */
+export type Role = 'primary' | 'relayed' | 'standby'
+
 /** `as_root`: whether we may, and therefore do, run each service under a user of its own. */
 export function placeOf(directory: string, service_id: string, port: number, as_root: boolean) {
   const home = join(directory, 'services', service_id)
@@ -34,6 +40,7 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     port,
     /** Which of the service's nodes; 0 is the one that it was made with. */
     node: 0,
+    role: 'primary' as Role, // one of three, not this one for ever
     home,
     /** What belongs to this node alone lies here. */
     node_home: home,
@@ -51,6 +58,8 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     restore: join(home, 'restore'),
     /** How far the replay to a moment has come, or why it can never get there. */
     replay: join(home, 'replay.json'),
+    /** What a lost primary wrote last, on its way to the node that takes over. */
+    tail: join(home, 'tail'),
     /** Names the process that is copying in this home. */
     copying: join(home, 'copying'),
     /** Names the process that is making this node's data. */
@@ -83,18 +92,20 @@ export function placeOf(directory: string, service_id: string, port: number, as_
 export const listeningAt = (place: Place, port: number): Place => ({ ...place, port })
 
 /**
- * Another node of the same service. Whoever is the primary has the service's own socket folder, so that everybody who
- * wants the primary (standbys, the pooler, we) finds it at one place; a standby has a folder of its own.
+ * Another node of the same service. The primary has the service's own socket folder, so that all who want the primary (standbys, the
+ * pooler) find it at one place, or it is led to from there; a standby has a folder of its own.
  */
-export function nodeOf(place: Place, node: number, role: 'primary' | 'standby'): Place {
+export function nodeOf(place: Place, node: number, role: Role): Place {
   const home = node === 0 ? place.home : join(place.home, `node-${node}`)
   return {
     ...place,
     node,
+    role,
     node_home: home,
     data: join(home, 'data'),
     data_aside: join(home, 'data.new'),
     data_gone: join(home, 'data.gone'),
+    tail: join(home, 'tail'),
     making: join(home, 'making'),
     not_streaming: join(home, 'not-streaming'),
     log: join(home, 'log'),
@@ -106,12 +117,19 @@ export function nodeOf(place: Place, node: number, role: 'primary' | 'standby'):
   }
 }
 
+/** Addresses of the loopback network, 127.0.0.0/8, from here on: far from those that people use by hand. */
+const first_loopback_block = 100
+
+/** Of one of several nodes behind one endpoint. The endpoint's port, unique on this host, makes the address unique too. */
+export const nodeHostOf = (endpoint_port: number, node: number): string =>
+  `127.${first_loopback_block + node}.${endpoint_port >> 8}.${endpoint_port & 255}`
+
 /** The control group of a node. */
 export const groupOf = ({ service_id, node }: Place): string => (node === 0 ? service_id : `${service_id}-${node}`)
 
 /** A server with clients of its own: of a service only the primary has some, whichever node that is; of a set each node. */
-export const clientsKeyOf = ({ service_id, sockets, service_sockets, node }: Place): string =>
-  sockets === service_sockets ? service_id : `${service_id}/${node}`
+export const clientsKeyOf = ({ service_id, role, node }: Place): string =>
+  role === 'standby' ? `${service_id}/${node}` : service_id
 
 /** The port of the service whose files have this owner: the way back from `placeOf`. */
 export const portOf = (owner: { uid: number }): number => owner.uid - first_service_uid

@@ -14,7 +14,7 @@ export function homeOf(
 ): string | undefined {
   const [, installation, group = ''] = /\/howdah-([a-z0-9-]+)\/([a-z0-9-]+)/.exec(groupsTextOf(process)) ?? []
   if (installation !== undefined) {
-    return installation === installation_id ? group.replace(/-(\d+|pooler|balancer)$/, '') : 'elsewhere'
+    return installation === installation_id ? group.replace(/-(\d+|pooler|balancer|relay)$/, '') : 'elsewhere'
   }
   const own = join(realpathOf(directory) ?? directory, 'services', '/')
   for (const named of [folderOf(process), ...wordsOf(process)].flatMap(homesIn)) {

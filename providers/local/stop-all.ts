@@ -1,6 +1,7 @@
 // Stops every database below the directory, cleanly, with its pooler, its balancers and its networks.
 import { readdir } from 'node:fs/promises'
 import { ensureNodesStopped, findService, removeLimits } from './ha/nodes.ts'
+import { ensureHomeward } from './ha/in-place.ts'
 import { foldersOf } from './layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensurePoolerGone } from './pooler/pooler.ts'
@@ -24,6 +25,7 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   await ensureBalancerGone(host, primary)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
     if ((await ensureNodesStopped(host, primary, 'service')) !== undefined) continue
+    await ensureHomeward(host, primary)
     // Their control groups go too: whoever stops everything may be about to remove everything.
     return await removeLimits(host, primary)
   }

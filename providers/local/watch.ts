@@ -40,6 +40,7 @@ type Tracked = WatchOptions & {
 }
 
 const look_every_ms = 500
+const look_for_stops_every_ms = 250
 const look_urgently_every_ms = 100
 const ask_every_ms = 2_000
 const answer_within_ms = 1_000
@@ -71,16 +72,15 @@ export function newWatch(): Watch {
     void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : look((other) => other === one)))
   }
   const timers = [
-    newTimer(() => {
-      look(() => true)
-      for (const key of newlyStopped(tracked)) tell(key)
-    }, look_every_ms),
+    newTimer(() => look(() => true), look_every_ms),
+    newTimer(() => newlyStopped(tracked).forEach(tell), look_for_stops_every_ms),
     newTimer(() => look(isUrgent), look_urgently_every_ms),
     newTimer(() => tracked.forEach((one, key) => ask(key, one)), ask_every_ms),
   ]
   const setTimers = () => {
     const all = [...tracked.values()]
-    const needed = [all.length > 0, all.some(isUrgent), all.some(({ listening }) => listening !== undefined)]
+    const urgent = all.some(isUrgent)
+    const needed = [all.length > 0, urgent, urgent, all.some(({ listening }) => listening !== undefined)]
     for (const [index, timer] of timers.entries()) timer.set(needed[index] === true)
   }
   return {

@@ -22,15 +22,18 @@ import type { LocalHost } from '../local-host.ts'
 import { ensurePaused } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPosition } from './position.ts'
-import { findPrimary, savePrimary } from './primary.ts'
+import { findPrimary, leaderOf, savePrimary, type Primary } from './primary.ts'
+import { ensureRelayGone } from './relay.ts'
+import { canLeadInPlace } from './in-place.ts'
+import { standbyWishOf } from './standby-wish.ts'
 import { ensureLeading, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
 import { electionOf, lsnText, type Election, type Position, type SeenNode } from './quorum.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
 import { ensureStepsDown, isAskedFor, type Switch } from './switchover.ts'
-import { nodeName, parseLists } from './synchronous.ts'
-import { ensureTail } from './wal-tail.ts'
+import { parseLists } from './synchronous.ts'
+import { ensureTail, ensureTailOffered } from './wal-tail.ts'
 
 /** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
 export type PrimarySeen = { place: Place; happenings: Happening[]; waiting_for?: string }
@@ -47,7 +50,7 @@ const down_patience_ms = 15_000
 export async function ensurePrimary(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
   await host.jobs.end(rejoinJobOf(base))
   const primary = await findPrimary(base)
-  const place = nodeOf(base, primary.node, 'primary')
+  const place = leaderOf(base, primary)
   const standbys = (await listNodes(base)).filter((node) => node !== primary.node)
   if (standbys.length === 0) return { place, happenings: [] }
   const trouble = await troubleOf(host, place)
@@ -56,7 +59,7 @@ export async function ensurePrimary(host: LocalHost, base: Place, wanted: Wanted
   await ensureLeading(host.effect, place)
   if (!isAskedFor(wanted, primary)) return { place, happenings: [] }
   const { next, ...seen } = await ensureStepsDown(change)
-  return { ...seen, place: next ? await handOver(change, next) : place }
+  return { ...seen, place: next ? await handOver(change, next, 'at the endpoint') : place }
 }
 
 /** The nodes of a service that have data, by number. */
@@ -107,7 +110,7 @@ const downOf = ({ home }: Place) => join(home, 'primary-down')
 
 async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
   const { host, base, primary } = change
-  const place = nodeOf(base, primary.node, 'primary')
+  const place = leaderOf(base, primary)
   const happenings: Happening[] = [{ kind: 'primary lost', message: trouble.what }]
   await ensurePaused(host, place)
   await ensureFenced(host.effect, place)
@@ -123,32 +126,58 @@ async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
   const { elect: node, position } = election
   const at = `${lsnText(position.lsn)} on timeline ${position.timeline}`
   happenings.push({ kind: 'elected', message: `node ${node} becomes the primary; it has everything up to ${at}` })
-  return { place: await handOver(change, { node, position }), happenings }
+  return { place: await handOver(change, { node, position }, 'as it runs'), happenings }
 }
 
-/** Makes this node the primary. Nothing of the one before may run. */
-async function handOver(
-  { host, base, wanted, primary }: Switch,
-  { node, position }: { node: number; position: Position },
-): Promise<Place> {
+type Next = { node: number; position: Position }
+
+/** Makes this node the primary, as it runs where that can be. Nothing of the one before may run. */
+async function handOver(change: Switch, next: Next, way: 'as it runs' | 'at the endpoint'): Promise<Place> {
+  const { host, base, wanted, primary } = change
   const { effect } = host
-  const place = nodeOf(base, node, 'primary')
   const lost = nodeOf(base, primary.node, 'standby')
-  const others = (await listNodes(base)).filter((one) => one !== node).map((one) => nodeOf(base, one, 'standby'))
   // Whatever is being copied from the one before, a snapshot say, is begun anew from the next.
   await host.jobs.end(base.service_id)
-  // From here on it does nothing until it is started as the primary.
-  await ensureLeading(effect, place)
+  if (primary.relayed) await ensureRelayGone(host, base)
   const is_there = await hasData(lost)
-  const timeline = is_there ? await ensureTail(effect, lost, place, position) : position.timeline
-  await saveTimeline(effect, place, others, timeline)
+  const relayed = way === 'as it runs' && (await prepareInPlace(change, next, is_there))
+  if (!relayed) await prepareAtEndpoint(change, next, is_there)
   // Whoever waits for a planned change has got one.
   const switchovers = Math.max(primary.switchovers, wanted.ha?.switchovers ?? 0)
-  await savePrimary(effect, base, primary, { node, term: primary.term + 1, switchovers })
+  const named: Primary = { node: next.node, term: primary.term + 1, switchovers, ...(relayed && { relayed }) }
+  await savePrimary(effect, base, primary, named)
+  const place = leaderOf(base, named)
   // Where commits wait for it, it need not wait until the other one serves; elsewhere it would only take its time away.
   if (is_there && (await isWaitedFor(base, place, lost)))
     host.jobs.begin(`${rejoinJobOf(base)}/${lost.node}`, () => startAsReplica(host, lost, place, wanted))
   return place
+}
+
+/** False: it has to be started anew at the endpoint. */
+async function prepareInPlace(
+  { host, base, primary, wanted }: Switch,
+  { node, position }: Next,
+  lost_is_there: boolean,
+) {
+  const place = nodeOf(base, node, 'relayed')
+  const lost = nodeOf(base, primary.node, 'standby')
+  if (!(await canLeadInPlace(host, place, await listOthers(base, node), position, wanted))) return false
+  return !lost_is_there || (await ensureTailOffered(host.effect, lost, place, position))
+}
+
+async function prepareAtEndpoint({ host, base, primary }: Switch, { node, position }: Next, lost_is_there: boolean) {
+  const place = nodeOf(base, node, 'primary')
+  const lost = nodeOf(base, primary.node, 'standby')
+  // From here on it does nothing until it is started as the primary.
+  await ensureLeading(host.effect, place)
+  await ensureRemoved(host.effect, 'WAL of the lost primary', place.tail)
+  const timeline = lost_is_there ? await ensureTail(host.effect, lost, place, position) : position.timeline
+  await saveTimeline(host.effect, place, await listOthers(base, node), timeline)
+}
+
+/** All nodes with data but this one. */
+async function listOthers(base: Place, node: number): Promise<Place[]> {
+  return (await listNodes(base)).filter((one) => one !== node).map((one) => nodeOf(base, one, 'standby'))
 }
 
 /** Whether fewer of the others run than commits wait for. */
@@ -168,7 +197,7 @@ async function elect({ host, base, wanted, primary, standbys }: Switch, { data_i
   const seen = await Promise.all(places.filter((_, at) => running[at]).map(lookAt))
   const election = electionOf({ primary: primary.node, lists, seen })
   if ('elect' in election) return election
-  const lost = nodeOf(base, primary.node, 'primary')
+  const lost = leaderOf(base, primary)
   const started = places.filter((_, at) => !running[at]).map((place) => startAndLookAt(host, place, lost, wanted))
   return electionOf({ primary: primary.node, lists, seen: [...seen, ...(await Promise.all(started))] })
 }
@@ -187,11 +216,10 @@ async function startAndLookAt(host: LocalHost, place: Place, primary: Place, wan
   return await lookAt(place)
 }
 
-async function startAsReplica(host: LocalHost, place: Place, primary: Place, { size }: WantedService): Promise<void> {
+async function startAsReplica(host: LocalHost, place: Place, primary: Place, wanted: WantedService): Promise<void> {
   const major = await majorOf(place)
   const installation = host.installations.find((one) => one.major === major)
   if (installation === undefined || (await findHold(place)) === 'copying while it stands still') return
   await ensureNodeHome(host.effect, place)
-  const name = nodeName(place.node)
-  await ensureStandbyRunning(host, { place, primary, name, slot: name, size, installation })
+  await ensureStandbyRunning(host, standbyWishOf(primary, place.node, wanted, installation))
 }

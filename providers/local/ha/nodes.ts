@@ -10,7 +10,7 @@ import { statIfThere } from '../look.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { groupOf, nodeOf, placeOf, portOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { findPrimary } from './primary.ts'
+import { findLeader } from './primary.ts'
 import { ensureKilled, ensureStopped } from '../postgres/process.ts'
 
 /** Whether others can take the primary's place when it is lost: then nothing may keep them waiting. */
@@ -22,7 +22,7 @@ export async function findService(directory: string, service_id: string, as_root
   const seen = await statIfThere(home)
   if (!seen) return undefined
   const base = placeOf(directory, service_id, as_root ? portOf({ uid: seen.gid }) : 0, as_root)
-  return nodeOf(base, (await findPrimary(base)).node, 'primary')
+  return await findLeader(base)
 }
 
 /** Those with data, and those that are on their way there or away. */
@@ -45,7 +45,7 @@ export async function listPlaces(primary: Place): Promise<Place[]> {
 /** The same at one go where nothing ever failed over, for whoever looks at hundreds of services every few seconds. */
 export async function listPlacesQuickly(base: Place): Promise<readonly [Place, ...Place[]]> {
   const names = namesIn(base.home)
-  const primary = nodeOf(base, names.includes('primary.json') ? (await findPrimary(base)).node : 0, 'primary')
+  const primary = names.includes('primary.json') ? await findLeader(base) : nodeOf(base, 0, 'primary')
   const others = nodesAmong(names).filter((node) => node !== primary.node)
   return [primary, ...others.map((node) => nodeOf(base, node, 'standby'))]
 }

@@ -5,7 +5,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Effect } from '../effect.ts'
 import { readIfThere } from '../look.ts'
-import type { Place } from '../layout.ts'
+import { nodeOf, type Place } from '../layout.ts'
 import { syncOne } from '../tree.ts'
 
 export type Primary = {
@@ -14,6 +14,8 @@ export type Primary = {
   term: number
   /** How many of the planned changes that were ever asked for have been made, or given up. */
   switchovers: number
+  /** It was promoted where it ran as a replica, and a relay has the endpoint, until its next start. */
+  relayed?: true
 }
 
 const first: Primary = { node: 0, term: 1, switchovers: 0 }
@@ -22,6 +24,12 @@ export async function findPrimary(place: Place): Promise<Primary> {
   const text = await readIfThere(pathOf(place))
   return text === undefined ? first : (JSON.parse(text) as Primary) // written below, in one piece
 }
+
+/** The place of that node. */
+export const leaderOf = (base: Place, { node, relayed }: Primary): Place =>
+  nodeOf(base, node, relayed ? 'relayed' : 'primary')
+
+export const findLeader = async (base: Place): Promise<Place> => leaderOf(base, await findPrimary(base))
 
 /** Throws when `before` no longer holds: somebody else has gone on while this process was not looking. */
 export async function savePrimary(effect: Effect, place: Place, before: Primary, next: Primary): Promise<void> {

@@ -1,12 +1,12 @@
-// How an elected replica becomes the primary: it is stopped at once, started by the ordinary story where the primary
-// listens, and told to take writes as soon as it has replayed all that it has. PostgreSQL itself removes its sign of being
-// a replica when that is done, so every look finds how far it has come.
+// How an elected replica becomes the primary: where it can, as it runs (in-place.ts); else it is stopped at once and started by the
+// ordinary story where the primary listens. It is told to take writes as soon as it has replayed all that it has. PostgreSQL itself
+// removes its sign of being a replica when that is done, so every look finds how far it has come.
 // 1. It goes on from the timeline on which it was elected: a later one that it may find was given up.
 // 2. It opens a timeline that no node of the service has ever had, or two histories could be mistaken for one.
 import { setTimeout as pause } from 'node:timers/promises'
 import { shellPath } from '../wal/archive.ts'
 import { signalIfThere } from '../daemon.ts'
-import { ensureEntryRemoved, type Effect } from '../effect.ts'
+import { ensureEntryRemoved, ensureRemoved, type Effect } from '../effect.ts'
 import { ensureFenced } from './fence.ts'
 import { nodeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -26,7 +26,6 @@ const look_every_ms = 3
  */
 const stop_wait_ms = 100
 const promotion_wait_ms = 6_000
-/** A server that has hardly begun may have cleared the request away as one of an earlier life. */
 const ask_again_ms = 1_000
 
 /** The replica that is about to be the primary learns which timeline is its own, and which are taken. */
@@ -70,7 +69,11 @@ export async function listensAsPrimary(place: Place): Promise<boolean> {
 export async function startAsPrimary<T>(effect: Effect, place: Place, start: () => Promise<T>): Promise<T> {
   const over = new AbortController()
   const ask = async () => {
-    while (!(await askToLead(effect, place)) && !over.signal.aborted) await pause(look_every_ms)
+    // Once more now and then: a server that has hardly begun clears the request away as one of an earlier life.
+    do {
+      const asked = await askToLead(effect, place)
+      await pause(asked ? ask_again_ms : look_every_ms, undefined, { signal: over.signal }).catch(() => undefined)
+    } while (!over.signal.aborted)
   }
   const [started] = await together(
     start().finally(() => over.abort()),
@@ -101,6 +104,7 @@ export async function ensurePromoted(
     return { promoted: false, waiting_for: `node ${place.node} is becoming the primary` }
   }
   await ensureTimelineForgotten(effect, place)
+  await ensureRemoved(effect, 'WAL of the lost primary', place.tail)
   // From here on the node that was lost is a replica like the others.
   await jobs.end(rejoinJobOf(place))
   return { promoted: was_replica }

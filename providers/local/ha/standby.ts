@@ -26,6 +26,7 @@ import {
   readyPostmaster,
   startPostmaster,
   still_starting,
+  type Hashes,
   type Postmaster,
 } from '../postgres/process.ts'
 import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
@@ -105,16 +106,14 @@ export async function ensureStandbyRunning(
   wish: StandbyWish,
 ): Promise<(Postmaster & { found: boolean }) | string> {
   const { effect, limits } = host
-  const { primary, name, slot, size, listen, installation } = wish
+  const { listen, installation } = wish
   const place = listenedAt(wish)
   // A server that believes to be a primary, and is not, must not go on for a moment.
   if (!(await isStandby(place))) await ensureKilled(effect, place)
   await ensureFollowing(effect, place)
+  await ensureRemoved(effect, 'WAL of the lost primary', place.tail)
   await host.projects?.lift(place)
-  // Where it cannot be read, PostgreSQL itself says what is wrong with the data.
-  const floor = await floorOf(place.data).catch(() => undefined)
-  const following = { primary, name, slot }
-  const hashes = await ensureServerFiles(host, installation, { size, endpoint: listen, place, following, floor })
+  const hashes = await ensureStandbyFiles(host, wish)
   const { postmaster, died } = await findPostmaster(place)
   const in_network = postmaster !== undefined && (await isInNetwork(host, wish.network, postmaster.pid))
   if (postmaster && postmaster.settings_hash === hashes.settings_hash && in_network) {
@@ -140,6 +139,21 @@ export async function ensureStandbyRunning(
   return typeof started === 'string' ? started : { ...started, found: false }
 }
 
+/** What its server reads. */
+export async function ensureStandbyFiles(host: LocalHost, wish: StandbyWish): Promise<Hashes> {
+  const { primary, name, slot, size, listen: endpoint, installation } = wish
+  const place = listenedAt(wish)
+  // Where it cannot be read, PostgreSQL itself says what is wrong with the data.
+  const floor = await floorOf(place.data).catch(() => undefined)
+  return await ensureServerFiles(host, installation, {
+    size,
+    endpoint,
+    place,
+    following: { primary, name, slot },
+    floor,
+  })
+}
+
 /** Removes all of a node: processes, files, control group, and its slot at the primary, when that is given and serves. */
 export async function ensureStandbyGone(
   host: LocalHost,
@@ -153,10 +167,9 @@ export async function ensureStandbyGone(
   if (slot) await withSuperuser(slot.primary, {}, (client) => ensureSlotGone(effect, client, slot.name))
   // Of the first node only what is its own: its home is that of the service.
   if (place.node_home !== place.home) await ensureRemoved(effect, 'removed node', place.node_home)
-  const { data_gone, data_aside, settings, start_log, not_streaming, stopping, reloaded, making, log } = place
-  for (const path of [data_gone, data_aside, settings, start_log, not_streaming, stopping, reloaded, making, log]) {
-    await ensureRemoved(effect, 'removed node', path)
-  }
+  const { data_gone, data_aside, tail, settings, start_log, not_streaming, stopping, reloaded, making, log } = place
+  const own = [data_gone, data_aside, tail, settings, start_log, not_streaming, stopping, reloaded, making, log]
+  for (const path of own) await ensureRemoved(effect, 'removed node', path)
   if (place.sockets !== place.service_sockets) await ensureRemoved(effect, 'socket folder', place.sockets)
 }
 

@@ -17,6 +17,7 @@ import {
   type StandbySeen,
   type StandbyWish,
 } from './standby.ts'
+import { standbyWishOf } from './standby-wish.ts'
 import { ensureSynchronous, nodeName } from './synchronous.ts'
 
 export type StandbysSeen = {
@@ -89,7 +90,7 @@ export async function ensureStandbysRisen(
     const standby = nodeOf(place, node, 'standby')
     if (node === place.node || !(await statIfThere(standby.data))) continue
     // One that does not come up now does so afterwards: nothing is lost by going on.
-    await ensureStandbyRunning(host, wishOf(place, node, wanted, installation))
+    await ensureStandbyRunning(host, standbyWishOf(place, node, wanted, installation))
   }
 }
 
@@ -100,20 +101,10 @@ async function wantedNodes(primary: Place, { ha }: WantedService): Promise<numbe
   return nodesOf(primary.node, ha?.replica_count ?? 0, with_data)
 }
 
-function wishOf(
-  primary: Place,
-  node: number,
-  { size }: WantedService,
-  installation: PostgresInstallation,
-): StandbyWish {
-  const name = nodeName(node)
-  return { place: nodeOf(primary, node, 'standby'), primary, name, slot: name, size, installation }
-}
-
 /** Copies go on at the same time; servers are started again one after the other, so that commits need not wait. */
 async function ensureEach(host: LocalHost, leader: Leader, wanted: WantedService, standbys: readonly number[]) {
   const { place, installation } = leader
-  const wishes = standbys.map((node) => wishOf(place, node, wanted, installation))
+  const wishes = standbys.map((node) => standbyWishOf(place, node, wanted, installation))
   const there = await Promise.all(wishes.map((wish) => statIfThere(wish.place.data)))
   const seen = new Map<number, StandbySeen>()
   for (const [at, wish] of wishes.entries()) if (there[at]) seen.set(at, await ensureWatched(host, wish))

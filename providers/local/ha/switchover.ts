@@ -7,7 +7,7 @@ import { nodeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { pausePooler } from '../pooler/pooler.ts'
 import { findPosition, type Asked } from './position.ts'
-import { savePrimary, type Primary } from './primary.ts'
+import { leaderOf, savePrimary, type Primary } from './primary.ts'
 import { lsnText } from './quorum.ts'
 import { listSenders } from './replication.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
@@ -34,7 +34,7 @@ export const isAskedFor = ({ ha }: WantedService, { switchovers }: Primary) => (
 
 export async function ensureStepsDown(change: Switch): Promise<SwitchSeen> {
   const { host, base, primary, standbys } = change
-  const place = nodeOf(base, primary.node, 'primary')
+  const place = leaderOf(base, primary)
   const { postmaster } = await findPostmaster(place)
   if (postmaster) {
     if (!postmaster.ready) return { happenings: [] }

@@ -6,12 +6,12 @@
 import { open } from 'node:fs/promises'
 import { ensureFile } from '../effect.ts'
 import { readIfThere } from '../look.ts'
-import type { Place } from '../layout.ts'
+import { nodeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import type { SyncList } from './quorum.ts'
 import { listSenders } from './replication.ts'
 import { findFilesHash } from '../postgres/files.ts'
-import { ensureReloaded, type Postmaster } from '../postgres/process.ts'
+import { ensureReloaded, findPostmaster, type Postmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { syncOne } from '../tree.ts'
 
@@ -41,10 +41,17 @@ export async function ensureSynchronous(
   // Most services have no replicas, and no such file.
   if (wanted.every(({ sync_count }) => sync_count === 0)) return wanted
   await saveLists(host, place, wanted)
-  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place, true))
+  // The others first: one that takes over as it runs waits for the same ones.
+  for (const node of others(wish.nodes, wish.primary)) await ensureTold(host, nodeOf(place, node, 'standby'))
+  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place))
   if (wanted.length === 1 || !(await isProtected(place, next, wish.primary))) return wanted
   await saveLists(host, place, [next])
   return [next]
+}
+
+async function ensureTold({ effect }: LocalHost, standby: Place): Promise<void> {
+  const { postmaster } = await findPostmaster(standby)
+  if (postmaster?.ready) await ensureReloaded(effect, standby, postmaster, await findFilesHash(standby))
 }
 
 /** Pure: what to go to from the list in force. */

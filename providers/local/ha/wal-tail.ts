@@ -4,21 +4,92 @@
 // 1. What the replica has is not touched: of the file that it was writing only what comes after is taken.
 // 2. All of it is done as the service's user, because both folders are that user's.
 import { execFile } from 'node:child_process'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Effect } from '../effect.ts'
+import { signalIfThere } from '../daemon.ts'
+import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
+import { statIfThere } from '../look.ts'
+import { findPostmaster } from '../postgres/process.ts'
+import { findEntry } from '../tenant-files.ts'
 import type { Position } from './quorum.ts'
-import { isHistory, listSegments, pgWalOf, walNames } from '../wal/wal.ts'
+import { archiveAt, isHistory, listSegments, pgWalOf, timelineOf, walNames } from '../wal/wal.ts'
 
 const copy_timeout_ms = 60_000
+/** It looks several times a second by itself. */
+const ask_wait_ms = 1_000
+const look_every_ms = 3
 
 /** A page of WAL: whatever is before a position in its page is the same on both sides. */
 const page_bytes = 8_192n
 
+/** What the elected one lacks: of files that it has begun the rest, the others whole. */
+type Tail = { begun: string[]; others: string[]; offset: bigint; timeline: number }
+
 /** The timeline on which the WAL in the replica's folder ends afterwards. Nothing may run on either directory. */
 export async function ensureTail(effect: Effect, lost: Place, elected: Place, position: Position): Promise<number> {
-  const [from, to] = [join(lost.data, 'pg_wal'), join(elected.data, 'pg_wal')]
+  const tail = await tailOf(lost, elected, position)
+  if (tail === undefined) return position.timeline
+  await effect('WAL of the lost primary: take over')
+  await takeOver(lost, elected, tail, join(elected.data, 'pg_wal'))
+  return tail.timeline
+}
+
+/**
+ * The same for one that runs: what it lacks is laid where its own command finds it, and true is returned when it has been seen to
+ * look there since. Until then it might end its recovery by a look from before.
+ */
+export async function ensureTailOffered(
+  effect: Effect,
+  lost: Place,
+  elected: Place,
+  position: Position,
+): Promise<boolean> {
+  const tail = await tailOf(lost, elected, position)
+  if (tail === undefined) return true
+  const aside = `${elected.tail}.new`
+  await ensureRemoved(effect, 'WAL of the lost primary', elected.tail)
+  await ensureRemoved(effect, 'WAL of the lost primary', aside)
+  await ensureFolder(effect, 'WAL of the lost primary', aside, 0o700, elected.owner)
+  await effect('WAL of the lost primary: lay aside')
+  await run(elected, aside, 'for f; do cp --reflink=auto "$0/$f" "$f" || exit 1; done', [
+    join(elected.data, 'pg_wal'),
+    ...tail.begun,
+  ])
+  await takeOver(lost, elected, tail, aside)
+  await effect('WAL of the lost primary: offer')
+  await rename(aside, elected.tail)
+  return await isAskedFor(effect, elected)
+}
+
+/** Of one that was stopped before it had read it all, and never was the primary. Nothing may run on it. */
+export async function ensureTailTaken(effect: Effect, place: Place): Promise<void> {
+  if (!(await statIfThere(place.tail))) return
+  const names = walNames(archiveAt(place.tail)).filter((name) => name !== asked_mark)
+  await effect('WAL of the lost primary: take over')
+  await run(place, join(place.data, 'pg_wal'), whole_files, [place.tail, ...names])
+  await ensureRemoved(effect, 'WAL of the lost primary', place.tail)
+}
+
+/** By which the command of a replica says that it has looked in its folder. */
+export const asked_mark = 'asked'
+
+async function isAskedFor(effect: Effect, elected: Place): Promise<boolean> {
+  const { postmaster } = await findPostmaster(elected)
+  if (!postmaster) return false
+  // It looks now and then; called, it looks at once.
+  await effect('replica: call')
+  signalIfThere(postmaster.pid, 'SIGHUP')
+  for (const deadline = performance.now() + ask_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
+    if (findEntry(elected.tail, asked_mark)) return true
+  }
+  return false
+}
+
+/** Undefined: it lacks nothing, or what it lacks is not to be had. */
+async function tailOf(lost: Place, elected: Place, position: Position): Promise<Tail | undefined> {
   // What cannot be read any more is lost; then the replica has what it has.
   const segments = await listSegments(pgWalOf(lost.data)).catch(() => [])
   const begin = (segment_bytes: number) => Number(position.lsn / BigInt(segment_bytes))
@@ -27,24 +98,30 @@ export async function ensureTail(effect: Effect, lost: Place, elected: Place, po
   )
   const [first] = tail
   // Further behind than its primary kept WAL for it, or exactly at the end.
-  if (first === undefined || first.number !== begin(first.bytes)) return position.timeline
+  if (first === undefined || first.number !== begin(first.bytes)) return undefined
   const known = new Set(walNames(pgWalOf(elected.data)))
   const histories = walNames(pgWalOf(lost.data)).filter((name) => isHistory(name) && !known.has(name))
   const begun = tail.filter(({ name, number }) => number === first.number && known.has(name)).map(({ name }) => name)
   const others = tail.map(({ name }) => name).filter((name) => !begun.includes(name))
-  const offset = ((position.lsn % BigInt(first.bytes)) / page_bytes) * page_bytes
-  await effect('WAL of the lost primary: take over')
+  return {
+    begun,
+    others: [...histories, ...others],
+    offset: ((position.lsn % BigInt(first.bytes)) / page_bytes) * page_bytes,
+    timeline: Math.max(...tail.map(({ name }) => timelineOf(name))),
+  }
+}
+
+async function takeOver(lost: Place, elected: Place, { begun, others, offset }: Tail, to: string): Promise<void> {
+  const from = join(lost.data, 'pg_wal')
   const end = `bs=1M iflag=skip_bytes oflag=seek_bytes conv=notrunc status=none skip=${offset} seek=${offset}`
   await run(elected, to, `for f; do dd "if=$0/$f" "of=$f" ${end} || exit 1; done`, [from, ...begun])
-  const whole = 'for f; do cp --reflink=auto "$0/$f" "$f.tail" && mv -f "$f.tail" "$f" || exit 1; done'
-  await run(elected, to, whole, [from, ...histories, ...others])
-  return Math.max(...tail.map(({ name }) => timelineOf(name)))
+  await run(elected, to, whole_files, [from, ...others])
 }
+
+const whole_files = 'for f; do cp --reflink=auto "$0/$f" "$f.tail" && mv -f "$f.tail" "$f" || exit 1; done'
 
 async function run({ owner }: Place, cwd: string, script: string, words: readonly string[]): Promise<void> {
   if (words.length < 2) return
   const env = { PATH: '/usr/bin:/bin' }
   await promisify(execFile)('/bin/sh', ['-c', script, ...words], { cwd, env, timeout: copy_timeout_ms, ...owner })
 }
-
-const timelineOf = (name: string) => Number.parseInt(name.slice(0, 8), 16)

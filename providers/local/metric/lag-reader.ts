@@ -37,7 +37,7 @@ export function newLagReader(): LagReader {
   return {
     async read(primary) {
       if (closed) throw new Error('nobody asks any more')
-      const key = `${primary.service_id} at ${primary.port}`
+      const key = `${primary.service_id} at ${primary.sockets}, ${primary.port}`
       const session = sessions.get(key) ?? open(key, primary)
       session.idle.refresh()
       try {

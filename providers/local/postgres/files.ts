@@ -44,7 +44,7 @@ export async function ensureServerFiles(
     await ensureFile(effect, 'synchronous replicas', place.synchronous, nobody_waited_for, place.owner)
   }
   await ensureWritesSetting(host, place)
-  return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place, !wish.following) }
+  return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place) }
 }
 
 /** Who may log in. */
@@ -77,12 +77,12 @@ function writesText({ writes = true, temp_file_limit }: Access): string {
   return `${lines.join('\n').padEnd(writes_chars)}\n`
 }
 
-/** Of what the files say right now. Whom commits wait for matters to a primary only: whoever takes over starts anew. */
-export async function findFilesHash(place: Place, is_primary: boolean): Promise<string> {
+/** Of what the files say right now. */
+export async function findFilesHash(place: Place): Promise<string> {
   const [hba = '', ident = '', pem = '', synchronous = '', writes = ''] = await Promise.all(
     [place.hba, place.ident, place.certificate, place.synchronous, place.writes].map(readIfThere),
   )
   // What is remarked in the file changes nothing.
   const lines = synchronous.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, writes, ...(is_primary ? lines : [])])
+  return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, writes, ...lines])
 }

@@ -49,7 +49,12 @@ export async function findPostmaster(place: Place): Promise<Found> {
 export type Hashes = { settings_hash: string; files_hash: string }
 
 /** network_prefix: what brings it into its network; absent: it stays in the host's. */
-type Start = Hashes & { bin: string; network_prefix?: readonly string[] | undefined }
+type Start = Hashes & {
+  bin: string
+  network_prefix?: readonly string[] | undefined
+  /** Nobody is let in while it is in recovery. */
+  closed_in_recovery?: boolean
+}
 
 /** Starts a postmaster where none runs and waits until it is ready. A sentence when it is not, or not yet. */
 export async function startPostmaster(
@@ -122,11 +127,12 @@ export async function ensureReloaded(effect: Effect, place: Place, postmaster: P
 
 async function spawnPostmaster(
   place: Place,
-  { bin, network_prefix = [], ...hashes }: Start,
+  { bin, network_prefix = [], closed_in_recovery = false, ...hashes }: Start,
   limits: Limits,
 ): Promise<ChildProcess> {
   const cluster_name = ['howdah', place.service_id, hashes.settings_hash, hashes.files_hash].join('/')
   const settings = ['-c', `config_file=${place.settings}`, '-c', `cluster_name=${cluster_name}`]
+  if (closed_in_recovery) settings.push('-c', 'hot_standby=off')
   const postgres = [join(bin, 'postgres'), '-D', place.data, ...settings]
   const wrapped = entering(network_prefix, limits.wrap(groupOf(place), postgres, place.owner))
   await rm(place.start_log, { force: true })

@@ -49,7 +49,7 @@ const temp_file_share = 0.5
 export function settingsOf(wish: SettingsWish): string {
   const values: Values = { ...fixed, ...placed(wish), ...sized(wish.size, wish.host_memory_mb) }
   const raised = Object.entries(wish.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
-  const lines = Object.entries({ ...values, ...followed(wish.following), ...Object.fromEntries(raised) })
+  const lines = Object.entries({ ...values, ...followed(wish), ...Object.fromEntries(raised) })
   // Who is waited for, and whether there is space to write, changes while servers run.
   lines.push(['include_if_exists', wish.place.synchronous], ['include_if_exists', wish.place.writes])
   return `# Written by Howdah; changes made here are undone at the next look.\n${lines.map(lineOf).join('\n')}\n`
@@ -178,16 +178,20 @@ function placed({ endpoint, place, following, major, archive_module, log_rotatio
 /** A node of a replica set: it never takes over, so nothing is kept for it. */
 const readsOnly = (following: Following | undefined) => following !== undefined && following.slot === undefined
 
-function followed(following: Following | undefined): Values {
+function followed({ following, place }: SettingsWish): Values {
   if (following === undefined) return {}
   const { primary, name, slot } = following
+  // Copies, not links: PostgreSQL writes into the file when it is done with it.
+  const archived = `cp ${shellPath(`${primary.archive}/%f`)} "%p" 2>/dev/null`
+  const asked = `touch ${shellPath(`${place.tail}/asked`)} 2>/dev/null`
+  const from_tail = `${asked} && cp ${shellPath(`${place.tail}/%f`)} "%p" 2>/dev/null`
   const address = { host: primary.service_sockets, port: primary.port, user: standby_role, application_name: name }
   return {
     primary_conninfo: Object.entries(address)
       .map(([key, value]) => `${key}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`)
       .join(' '),
-    // A copy, not a link: PostgreSQL writes into the file when it is done with it.
-    restore_command: `cp ${shellPath(`${primary.archive}/%f`)} "%p" 2>/dev/null`,
+    // One that takes over has, once, something else to read to the end (ha/wal-tail.ts), and says that it has looked there.
+    restore_command: slot === undefined ? archived : `${archived} || { ${from_tail}; }`,
     wal_retrieve_retry_interval: '100ms',
     ...(slot === undefined ? {} : { primary_slot_name: slot }),
   }

@@ -5,9 +5,10 @@ import { ensureUses, findUses } from './balancer-control.ts'
 import type { Effect } from '../effect.ts'
 import type { LagReader } from '../metric/lag-reader.ts'
 import { usesByLag } from '../metric/lag.ts'
+import { findLeader } from '../ha/primary.ts'
 import type { Place } from '../layout.ts'
 
-/** `service`: where its primary is found. */
+/** `service`: of one of its nodes, by which the one that is its primary is found. */
 export type Balanced = { set: Place; service: Place }
 
 export type BalanceWatch = {
@@ -72,7 +73,7 @@ export function newBalanceWatch(effect: Effect, lag_reader: LagReader): BalanceW
 async function ensureBalanced(effect: Effect, lag_reader: LagReader, { set, service }: Balanced): Promise<boolean> {
   const uses = await findUses(set.service_sockets)
   if (uses === undefined) return false
-  const lags = await lag_reader.read(service)
+  const lags = await lag_reader.read(await findLeader(service))
   const nodes = [...uses].map(([node, seen]) => ({ ...seen, node, lag: lags.get(nameOf(set, node)) }))
   // Only those: another one may be switched off at this moment, to be started anew.
   const changes = [...usesByLag(nodes)].filter(([node, use]) => uses.get(node)?.use !== use)

@@ -1,6 +1,6 @@
 // What a balancer answers, read.
 import { expect, test } from 'vitest'
-import { fieldOf, usesOf } from './balancer-control.ts'
+import { usesOf } from './balancer-control.ts'
 
 /** As HAProxy 2.6 prints it, with fewer columns. */
 const answer = [
@@ -22,14 +22,5 @@ test('the use of each node is read from what the balancer says of its servers', 
     [2, { use: 'off', well: false }],
     [3, { use: 'in', well: false }],
     [10, { use: 'off', well: false }],
-  ])
-})
-
-test('a field of a balancer’s description is found by its whole name', () => {
-  const info = 'Name: HAProxy\nPid: 17\nPidx: 18\ndescription: 0123abcd\n'
-  expect([fieldOf(info, 'Pid'), fieldOf(info, 'description'), fieldOf(info, 'absent')]).toEqual([
-    '17',
-    '0123abcd',
-    undefined,
   ])
 })

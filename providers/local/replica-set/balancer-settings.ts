@@ -1,11 +1,9 @@
-// The settings of the balancer of a replica set: HAProxy, which passes bytes on and understands none of them, so that
-// TLS and passwords are between the customer and the node. Pure: the same wish gives the same text, and its hash is in it,
-// by which a running balancer says what it was started with. The text holds no secret.
+// The settings of the balancer of a replica set: which nodes there are, who may come, and how it finds out who is well. Pure.
 //
 // Round robin, not fewest connections: a node that refuses everybody quickly always has the fewest, and would get them all.
 import type { Endpoint } from '../../provider.ts'
 import { master_role } from '../layout.ts'
-import { hashOf } from '../postgres/settings.ts'
+import { connection_defaults, haproxySettingsOf, section, wordOf, type HaproxySettings } from '../haproxy/settings.ts'
 
 export type BalancedNode = {
   node: number
@@ -25,33 +23,14 @@ export type BalancerWish = {
   prefix: readonly string[]
 }
 
-export type BalancerSettings = { text: string; hash: string }
-
-/** Besides the customers' connections: our own, and those that are about to be refused by PostgreSQL in its own words. */
-const spare_connections = 100
 /** The nodes that are asked how they are; the customers' list of them follows. */
 export const asked_nodes = 'nodes'
 
 export const serverOf = (node: number) => `${asked_nodes}/node_${node}`
 
-export const control_socket = 'balancer'
-export const controlSocketOf = (sockets: string) => `${sockets}/${control_socket}`
-
-export function balancerSettingsOf(wish: BalancerWish): BalancerSettings {
-  const [head, body] = [headOf(wish), bodyOf(wish)]
-  const hash = hashOf([head, body, ...wish.prefix])
-  return {
-    text: `# Written by Howdah; changes made here are undone at the next look.\n${head}  description ${hash}\n${body}`,
-    hash,
-  }
-}
-
-function headOf({ sockets, connections_max }: BalancerWish): string {
-  return section('global', [
-    `maxconn ${connections_max + spare_connections}`,
-    'nbthread 1',
-    `stats socket ${wordOf(controlSocketOf(sockets))} mode 600 level admin expose-fd listeners`,
-  ])
+export function balancerSettingsOf(wish: BalancerWish): HaproxySettings {
+  const { sockets, connections_max, prefix: words } = wish
+  return haproxySettingsOf({ name: 'balancer', sockets, connections_max, body: bodyOf(wish), words })
 }
 
 function bodyOf({ listen, sockets, nodes }: BalancerWish): string {
@@ -77,19 +56,9 @@ function bodyOf({ listen, sockets, nodes }: BalancerWish): string {
 }
 
 const defaults = [
-  'mode tcp',
+  ...connection_defaults,
   'balance roundrobin',
-  'timeout connect 2s',
-  'timeout queue 2s',
   'timeout check 2s',
-  // A session may be idle for as long as its customer likes; 24 days is the longest that HAProxy can count.
-  'timeout client 24d',
-  'timeout server 24d',
-  // Customers who vanish without a word are noticed by these instead.
-  'option clitcpka',
-  'clitcpka-idle 5m',
-  'clitcpka-intvl 30s',
-  'clitcpka-cnt 4',
   // A node that refuses a connection is not asked again for this one: the next takes it, at once.
   'retries 3',
   'option redispatch 1',
@@ -114,13 +83,4 @@ function startupMessageHex(): string {
   return Buffer.concat([head, body]).toString('hex')
 }
 
-function section(head: string, lines: readonly string[]): string {
-  return `${head}\n${lines.map((line) => `  ${line}\n`).join('')}`
-}
-
 const socketOf = (folder: string, port: number) => wordOf(`unix@${folder}/.s.PGSQL.${port}`)
-
-/** As one word, whatever the data directory is called. */
-function wordOf(text: string): string {
-  return text.replaceAll(/[\\\s#'"]/g, String.raw`\$&`)
-}

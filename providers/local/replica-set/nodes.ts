@@ -6,7 +6,7 @@ import { nameOf } from './balance-watch.ts'
 import { ensureUses, findUses } from './balancer-control.ts'
 import { statIfThere } from '../look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { nodeOf, type Place } from '../layout.ts'
+import { nodeHostOf, nodeOf, type Place } from '../layout.ts'
 import { answers } from '../ha/liveness.ts'
 import type { LocalHost } from '../local-host.ts'
 import { inForce } from '../postgres/port-in-force.ts'
@@ -38,20 +38,14 @@ export type NodesSeen = {
   happenings: readonly Happening[]
 }
 
-/** Addresses of the loopback network, 127.0.0.0/8, from here on: far from those that people use by hand. */
-const first_loopback_block = 100
 const answer_within_ms = 3_000
 /** A copy of data that fills its quota has WAL of its own; what is beyond are temporary files of readers. */
 const standby_share = 1.15
 
-/**
- * Where customers reach a node, through the balancer. The set's own port, unique on this host, makes the addresses unique
- * too: in a network, where everybody listens at the same port, the port alone would not.
- */
+/** Where customers reach a node, through the balancer. */
 export function nodeAddressOf({ wanted, listen }: ReplicaSet, node: number): Endpoint {
   if (wanted.nodes === 1) return listen
-  const { port } = wanted.endpoint
-  return { host: `127.${first_loopback_block + node}.${port >> 8}.${port & 255}`, port: listen.port }
+  return { host: nodeHostOf(wanted.endpoint.port, node), port: listen.port }
 }
 
 export async function ensureNodes(

@@ -4,7 +4,8 @@
 // 2. One node listens at the endpoint itself; several listen on loopback addresses of their own, behind a balancer.
 // 3. What serves goes on serving while its primary does not, and never do all nodes leave at once.
 import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provider.ts'
-import { balancerRefusal, ensureBalancer, ensureBalancerGone, hasBalancer, type BalancerSeen } from './balancer.ts'
+import { balancerRefusal, ensureBalancer, ensureBalancerGone, type BalancerSeen } from './balancer.ts'
+import { hasHaproxy } from '../haproxy/process.ts'
 import { ensureDataGone, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../look.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
@@ -12,7 +13,7 @@ import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../la
 import type { LocalHost } from '../local-host.ts'
 import { ensureNodesStopped } from '../ha/nodes.ts'
 import { ensurePooler, ensurePoolerGone, type PoolerSeen } from '../pooler/pooler.ts'
-import { findPrimary } from '../ha/primary.ts'
+import { findLeader } from '../ha/primary.ts'
 import { ensureNodes, ensureNodesGone, ensureSurplusGone, nodeAddressOf, type ReplicaSet } from './nodes.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../vpc/service-network.ts'
@@ -44,7 +45,7 @@ async function replicaSetOf(host: LocalHost, wanted: WantedReplicaSet): Promise<
   const service_port = service.network ? port_in_a_network : service.endpoint.port
   const own = (id: string) => placeOf(host.directory, id, service.endpoint.port, host.as_root)
   const of_service = listeningAt(own(service.service_id), service_port)
-  const primary = nodeOf(of_service, (await findPrimary(of_service)).node, 'primary')
+  const primary = await findLeader(of_service)
   return { wanted, place: listeningAt(own(replica_set_id), listen.port), primary, listen }
 }
 
@@ -86,7 +87,7 @@ async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<Observed
   // One node takes the endpoint for itself.
   if (wanted.nodes === 1) await ensureBalancerGone(host, place)
   // A balancer that was there and is not any more keeps everybody out: before a look at every node.
-  const early = (await hasBalancer(place)) ? await ensureFront(host, set) : undefined
+  const early = (await hasHaproxy(place, 'balancer')) ? await ensureFront(host, set) : undefined
   const nodes = await ensureNodes(host, set, installation)
   if (nodes.running === 0) {
     const { waiting_for = 'none of its nodes runs yet', look_again_seconds, failed, happenings } = nodes

@@ -21,6 +21,7 @@ import {
 import { quotaBytesOf } from '../quota/rules.ts'
 import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
 import { look_again_soon_seconds, setback, type Seen } from './seen.ts'
+import { isStandby } from '../ha/standby-data.ts'
 import { ensureStandbysRisen } from '../ha/standbys.ts'
 
 /** Nobody has watched it yet, and nothing says that the next one does not start. */
@@ -98,7 +99,9 @@ async function startHere(
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
   await ensureLimits(host, place, 'starting')
   const network_prefix = networkPrefix(host, wanted.network)
-  const began = { ...hashes, bin: installation.bin, network_prefix }
+  // One that takes over would answer at the primary's endpoint with what it has replayed so far.
+  const closed_in_recovery = await isStandby(place)
+  const began = { ...hashes, bin: installation.bin, network_prefix, closed_in_recovery }
   const started = await startPostmaster(effect, place, { ...began, limits, died })
   const begun = typeof started !== 'string' || started === still_starting
   if (died && begun) {

@@ -8,12 +8,12 @@ import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
 import { ensureForked, isForked } from '../snapshot/fork.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
-import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
+import { listeningAt, noSpaceSentence, placeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade, isReplaceable, listPlaces } from '../ha/nodes.ts'
 import { ensurePoolerGone, ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
-import { findPrimary } from '../ha/primary.ts'
+import { findLeader } from '../ha/primary.ts'
 import { ensurePromoted, startAsPrimary } from '../ha/promotion.ts'
 import { ensureReplayable, ensureReplayForgotten } from '../wal/replay.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
@@ -35,6 +35,10 @@ import { isStandby } from '../ha/standby-data.ts'
 import { together } from '../together.ts'
 import { Planted } from '../tenant-files.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
+import { ensureHomeward, ensureInPlaceOrHome } from '../ha/in-place.ts'
+import { ensureRelay, ensureRelayGone } from '../ha/relay.ts'
+import { ensureStandbyFiles } from '../ha/standby.ts'
+import { standbyWishOf } from '../ha/standby-wish.ts'
 import { nodeName } from '../ha/synchronous.ts'
 import { ensureLogin, isKnown } from './login.ts'
 
@@ -59,7 +63,7 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
 async function observe(host: LocalHost, own: Place, wanted: WantedService): Promise<ObservedService> {
   const base = listeningAt(own, listenOf(wanted).port)
   if (wanted.deleted) return { ...(await ensureGone(host, base)), snapshots: [] }
-  const { place, happenings, waiting_for } = await findLeader(host, base, wanted)
+  const { place, happenings, waiting_for } = await leaderFor(host, base, wanted)
   // Whoever lost its primary knows already that it did not serve.
   if (happenings.length > 0) host.deaths_told.add(wanted.service_id)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), happenings, snapshots: [] }
@@ -85,9 +89,9 @@ async function observe(host: LocalHost, own: Place, wanted: WantedService): Prom
 }
 
 /** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
-async function findLeader(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+async function leaderFor(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
   if (wanted.power === 'on') return await ensurePrimary(host, base, wanted)
-  return { place: nodeOf(base, (await findPrimary(base)).node, 'primary'), happenings: [] }
+  return { place: await findLeader(base), happenings: [] }
 }
 
 /** Of a service that is as it was when it was last looked at, a snapshot need not wait for the rest of the look. */
@@ -96,7 +100,8 @@ async function beginEarly(host: LocalHost, place: Place, wanted: WantedService):
   if (postmaster?.ready && isKnown(host, wanted, postmaster)) await beginSnapshot(host, place, wanted)
 }
 
-async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedService): Promise<Seen> {
+async function ensureAsWanted(host: LocalHost, found: Place, wanted: WantedService): Promise<Seen> {
+  let place = found
   const written: Start[] = []
   if (wanted.source && !(await isForked(place))) {
     await ensureHome(host.effect, place)
@@ -110,6 +115,11 @@ async function ensureAsWanted(host: LocalHost, place: Place, wanted: WantedServi
   }
   const installation = await findInstallation(host, place, wanted)
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
+  if (place.role === 'relayed' && wanted.power === 'on') {
+    const leader = await ensureInPlaceOrHome(host, place, wanted, installation)
+    if (typeof leader === 'string') return setback('not_serving', leader, look_again_soon_seconds)
+    place = leader
+  }
   await ensureHome(host.effect, place)
   await host.log_watch.ensureKept(place.log)
   const [start] = await together(
@@ -138,6 +148,7 @@ async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
     return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
   }
   await ensurePoolerGone(host, base)
+  await ensureRelayGone(host, base)
   await ensureNodesKilled(host, base, 'user')
   if (base.owner) await ensureSharedMemoryGone(host.effect, base.owner)
   await ensureDataGone(host.effect, base)
@@ -152,6 +163,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   await ensurePoolerGone(host, place)
   const waiting_for = await ensureNodesStopped(host, place, 'service')
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  await ensureHomeward(host, place)
   return { state: 'stopped', settled: true, happenings: [] }
 }
 
@@ -172,6 +184,11 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   const { promoted, waiting_for } = await ensurePromoted(host, place, was_replica)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for, look_again_soon_seconds), happenings }
   if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
+  if (place.role === 'relayed') {
+    const relay = await ensureRelay(host, place, wanted)
+    happenings.push(...relay.happenings)
+    if (relay.waiting_for !== undefined) return { ...setback('not_serving', relay.waiting_for), happenings }
+  }
   await ensureResumed(host, place)
   host.deaths_told.delete(place.service_id)
   try {
@@ -212,6 +229,9 @@ async function ensureFiles(
   const { size } = wanted
   const endpoint = listenOf(wanted)
   await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
+  if (place.role === 'relayed') {
+    return await ensureStandbyFiles(host, standbyWishOf(place, place.node, wanted, installation))
+  }
   // One that takes over begins as the standby that it was.
   const floor = (await isStandby(place)) ? await floorOf(place.data) : undefined
   return await ensureServerFiles(host, installation, { size, endpoint, place, floor })

@@ -14,8 +14,7 @@ export async function ensureWrites(host: LocalHost, place: Place): Promise<void>
   await ensureClientRules(host, place)
   const { postmaster } = await findPostmaster(place)
   if (!postmaster?.ready) return
-  const is_primary = place.sockets === place.service_sockets
-  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place, is_primary))
+  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place))
   await ensureWritersStopped(host, place)
 }
 

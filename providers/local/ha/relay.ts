@@ -1,0 +1,112 @@
+// The way to a primary that was promoted where it ran: a relay (HAProxy) at the service's endpoint for customers, and in the
+// service's socket folder a link for its own pooler and replicas. The endpoint is held either by the primary itself, or by a relay that
+// leads only to a node that was seen out of recovery in this term:
+// 1. It is started after that was seen, and leads to that node alone.
+// 2. It is ended before another node is named the primary, and before its node is started anew.
+import { closeSync, readlinkSync } from 'node:fs'
+import { symlink } from 'node:fs/promises'
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { basename, join } from 'node:path'
+import type { Endpoint, Happening, WantedService } from '../../provider.ts'
+import { ensureFolder, type Effect } from '../effect.ts'
+import { ensureHaproxy, ensureHaproxyGone } from '../haproxy/process.ts'
+import { connection_defaults, haproxySettingsOf, section, type HaproxySettings } from '../haproxy/settings.ts'
+import type { Place } from '../layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { connectionsOf } from '../postgres/settings.ts'
+import { openFolder, pathOf, removeEntry, renameEntry } from '../tenant-files.ts'
+import { listenOf, networkPrefix } from '../vpc/service-network.ts'
+import { findPrimary } from './primary.ts'
+import { ownAddressOf } from './standby-wish.ts'
+
+export type RelayWish = {
+  /** The folder of its control socket. */
+  sockets: string
+  listen: readonly Endpoint[]
+  target: Endpoint
+  connections_max: number
+  /** What it must have been started for: the term, and the network. */
+  words: readonly string[]
+}
+
+export type RelaySeen = { waiting_for?: string; happenings: readonly Happening[] }
+
+/** The node takes writes. Afterwards all ways lead to it. */
+export async function ensureRelay(host: LocalHost, place: Place, wanted: WantedService): Promise<RelaySeen> {
+  const { network, size } = wanted
+  const target = ownAddressOf(wanted, place.node)
+  if (target === undefined) return { waiting_for: 'its primary has no address of its own', happenings: [] }
+  await ensureServiceSocket(host.effect, place)
+  const listen = await addressesOf(listenOf(wanted))
+  if (typeof listen === 'string') return { waiting_for: listen, happenings: [] }
+  const { term } = await findPrimary(place)
+  const settings = relaySettingsOf({
+    sockets: place.service_sockets,
+    listen,
+    target,
+    connections_max: connectionsOf(size),
+    words: [String(term), ...networkPrefix(host, network)],
+  })
+  const wish = { place, name: 'relay', settings, listen, size, network, gracefully: false } as const
+  const seen = await ensureHaproxy(host, wish)
+  if (typeof seen === 'string') return { waiting_for: seen, happenings: [] }
+  host.watch.track(watchedAs(place), seen.pid, { urgent: true })
+  const message = 'the relay to the primary had ended by itself and was started again'
+  return { happenings: seen.died ? [{ kind: 'restarted', message }] : [] }
+}
+
+/** Customers are refused from here on. */
+export async function ensureRelayGone(host: LocalHost, place: Place): Promise<void> {
+  host.watch.forget(watchedAs(place))
+  await ensureHaproxyGone(host, place, 'relay')
+}
+
+export function relaySettingsOf({ sockets, listen, target, connections_max, words }: RelayWish): HaproxySettings {
+  const body = [
+    section('defaults', connection_defaults),
+    section('listen customers', [
+      ...listen.map(({ host, port }) => `bind ${host}:${port}`),
+      `server primary ${target.host}:${target.port}`,
+    ]),
+  ].join('')
+  return haproxySettingsOf({ name: 'relay', sockets, connections_max, body, words })
+}
+
+/** Who comes by the service's folder finds the socket of the node; PostgreSQL replaces the link when it listens there itself. */
+async function ensureServiceSocket(effect: Effect, place: Place): Promise<void> {
+  const { service_sockets, sockets, port } = place
+  await ensureFolder(effect, 'socket folder', service_sockets, 0o700, place.owner)
+  const name = `.s.PGSQL.${port}`
+  const target = join('..', basename(sockets), name)
+  const folder = openFolder(service_sockets)
+  try {
+    if (linkAt(`${pathOf(folder)}/${name}`) === target) return
+    await effect('service socket: link aside')
+    await removeEntry(service_sockets, `${name}.new`)
+    await symlink(target, `${pathOf(folder)}/${name}.new`)
+    await effect('service socket: rename into place')
+    await renameEntry(service_sockets, '', `${name}.new`, name)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/** Where a link leads; undefined when there is none. */
+function linkAt(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** All addresses of a name, as PostgreSQL listens at them. A sentence when there are none. */
+async function addressesOf({ host, port }: Endpoint): Promise<Endpoint[] | string> {
+  if (isIP(host) !== 0) return [{ host, port }]
+  const found = await lookup(host, { all: true }).catch(() => [])
+  const addresses = [...new Set(found.map(({ address }) => address))].toSorted()
+  return addresses.length === 0 ? `${host} has no address` : addresses.map((address) => ({ host: address, port }))
+}
+
+const watchedAs = (place: Place) => `${place.service_id}/relay`

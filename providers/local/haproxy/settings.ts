@@ -1,0 +1,62 @@
+// What the settings of every HAProxy here have in common: it passes bytes on and understands none of them, so that TLS and
+// passwords are between the customer and PostgreSQL. Pure: the same wish gives the same text, and its hash is in it, by which a
+// running one says what it was started with. The text holds no secret.
+import { hashOf } from '../postgres/settings.ts'
+
+export type HaproxySettings = { text: string; hash: string }
+
+/** What it is there for. Its files, its control socket and its control group are named after it. */
+export type HaproxyName = 'balancer' | 'relay'
+
+type Wish = {
+  name: HaproxyName
+  /** The folder of the socket by which we talk to it. */
+  sockets: string
+  connections_max: number
+  /** The sections after the first one. */
+  body: string
+  /** What else must be as it is now: another word here, and one that runs is not the one that is wanted. */
+  words: readonly string[]
+}
+
+export const controlSocketOf = (sockets: string, name: HaproxyName) => `${sockets}/${name}`
+
+/** Besides the customers' connections: our own, and those that are about to be refused by PostgreSQL in its own words. */
+const spare_connections = 100
+
+export function haproxySettingsOf({ name, sockets, connections_max, body, words }: Wish): HaproxySettings {
+  const head = section('global', [
+    `maxconn ${connections_max + spare_connections}`,
+    'nbthread 1',
+    `stats socket ${wordOf(controlSocketOf(sockets, name))} mode 600 level admin expose-fd listeners`,
+  ])
+  const hash = hashOf([head, body, ...words])
+  return {
+    text: `# Written by Howdah; changes made here are undone at the next look.\n${head}  description ${hash}\n${body}`,
+    hash,
+  }
+}
+
+/** For connections of customers to PostgreSQL. */
+export const connection_defaults = [
+  'mode tcp',
+  'timeout connect 2s',
+  'timeout queue 2s',
+  // A session may be idle for as long as its customer likes; 24 days is the longest that HAProxy can count.
+  'timeout client 24d',
+  'timeout server 24d',
+  // Customers who vanish without a word are noticed by these instead.
+  'option clitcpka',
+  'clitcpka-idle 5m',
+  'clitcpka-intvl 30s',
+  'clitcpka-cnt 4',
+] as const
+
+export function section(head: string, lines: readonly string[]): string {
+  return `${head}\n${lines.map((line) => `  ${line}\n`).join('')}`
+}
+
+/** As one word, whatever the data directory is called. */
+export function wordOf(text: string): string {
+  return text.replaceAll(/[\\\s#'"]/g, String.raw`\$&`)
+}

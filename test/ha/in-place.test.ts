@@ -1,0 +1,224 @@
+// A replica that takes over as it runs: its server goes on, nothing is replayed again, and a relay leads to it from the endpoint until
+// its next start brings it home.
+import { existsSync } from 'node:fs'
+import { readFile, rename, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Primary } from '#providers/local/ha/primary.ts'
+import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
+import type { WantedService } from '#providers/provider.ts'
+import { listHostProcesses, wordsOf } from '#providers/local/host-process.ts'
+import { ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { until } from '#test/until.ts'
+
+const { newWorld } = useWorlds()
+
+type Ha = { world: World; provider: LocalProvider; wanted: WantedService }
+
+/** Its replicas have long read for whom commits wait. */
+async function newHa(replicas: number, sync: number, options: Partial<LocalOptions> = {}): Promise<Ha> {
+  const world = await newWorld()
+  const provider = await world.open(options)
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, replicas, sync)
+  await settle(provider, wanted)
+  await ask(provider, wanted, 'create table kept (word text)')
+  for (let node = 1; node <= replicas; node += 1) {
+    const told = join(homeOf(world, wanted), `node-${node}`, 'reloaded')
+    if (existsSync(told)) await utimes(told, new Date(0), new Date(0))
+  }
+  return { world, provider, wanted }
+}
+
+const primaryOf = async ({ world, wanted }: Ha) =>
+  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')) as Primary // written by providers/local/ha/primary.ts
+
+async function happeningsUntilSettled({ provider }: Ha, wanted: WantedService): Promise<string[]> {
+  const messages: string[] = []
+  await until(async () => {
+    const { settled, happenings } = await provider.applyService(wanted)
+    messages.push(...happenings.map(({ message }) => message))
+    return settled
+  })
+  return messages
+}
+
+const write = ({ provider, wanted }: Ha, word: string) => ask(provider, wanted, `insert into kept values ('${word}')`)
+const words = ({ provider, wanted }: Ha) =>
+  ask(provider, wanted, `select string_agg(word, ',' order by word) from kept`)
+
+/** The relay by its command line; undefined when none runs. */
+async function relayOf({ world, wanted }: Ha): Promise<number | undefined> {
+  const settings = join(homeOf(world, wanted), 'relay.cfg')
+  return (await listHostProcesses()).find((one) => wordsOf(one).includes(settings))?.pid
+}
+
+async function failOver(ha: Ha, lost: number): Promise<void> {
+  process.kill(await nodePid(ha.world, ha.wanted, lost), 'SIGKILL')
+  await happeningsUntilSettled(ha, ha.wanted)
+}
+
+test('the server of the replica goes on, with every commit, and so does the one after it', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await write(ha, 'before')
+  const running = await nodePid(world, wanted, 1)
+  await failOver(ha, 0)
+  expect(await primaryOf(ha)).toEqual({ node: 1, term: 2, switchovers: 0, relayed: true })
+  expect(await nodePid(world, wanted, 1)).toBe(running)
+  await write(ha, 'between')
+  expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
+  expect(await happeningsUntilSettled(ha, wanted)).toEqual([])
+  const [relay, rejoined] = [await relayOf(ha), await nodePid(world, wanted, 0)]
+
+  await failOver(ha, 1)
+  expect(await primaryOf(ha)).toEqual({ node: 0, term: 3, switchovers: 0, relayed: true })
+  expect(await nodePid(world, wanted, 0)).toBe(rejoined)
+  expect(await relayOf(ha)).not.toBe(relay)
+  await write(ha, 'after')
+  expect(await words(ha)).toBe('after,before,between')
+  expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
+})
+
+test('what the lost primary had sent to nobody is read by the replica as it runs', async () => {
+  const ha = await newHa(1, 0)
+  const { world, provider, wanted } = ha
+  const running = await nodePid(world, wanted, 1)
+  const receiver = await receiverOf(running)
+  process.kill(receiver, 'SIGSTOP')
+  // More than one file of WAL.
+  await ask(provider, wanted, `insert into kept select repeat('x', 8000) from generate_series(1, 4000)`)
+  await write(ha, 'sent to nobody')
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  process.kill(receiver, 'SIGCONT')
+  const messages = await happeningsUntilSettled(ha, wanted)
+  expect(messages.filter((message) => message.includes('copied anew'))).toEqual([])
+  expect(await nodePid(world, wanted, 1)).toBe(running)
+  expect(await ask(provider, wanted, 'select count(*) from kept')).toBe('4001')
+  expect(existsSync(join(homeOf(world, wanted), 'node-1', 'tail'))).toBe(false)
+})
+
+test.each(['SIGKILL', 'SIGSTOP'] as const)('a relay that got %s is started again, and says so', async (signal) => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await failOver(ha, 0)
+  const [relay, running] = [await relayOf(ha), await nodePid(world, wanted, 1)]
+  const called = new Promise<string>((resolve) => provider.watch(resolve))
+  process.kill(relay ?? 0, signal)
+  expect(await called).toBe(wanted.service_id)
+  expect(await happeningsUntilSettled(ha, wanted)).toEqual([
+    'the relay to the primary had ended by itself and was started again',
+  ])
+  expect(await relayOf(ha)).not.toBe(relay)
+  expect(await nodePid(world, wanted, 1)).toBe(running)
+  await write(ha, 'after')
+})
+
+test('a new size, a planned change and a stop bring the primary home to its endpoint', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await write(ha, 'kept')
+  await failOver(ha, 0)
+  const larger: WantedService = { ...wanted, generation: 2, size: { cpu_millis: 500, memory_gbs: 2 } }
+  await settle(provider, larger)
+  expect(await primaryOf(ha)).toEqual({ node: 1, term: 2, switchovers: 0 })
+  expect(await relayOf(ha)).toBeUndefined()
+
+  process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
+  await settle(provider, larger)
+  expect(await primaryOf(ha)).toMatchObject({ node: 0, relayed: true })
+  await settle(provider, { ...larger, generation: 3, power: 'off' })
+  expect(await primaryOf(ha)).toEqual({ node: 0, term: 3, switchovers: 0 })
+  expect(await relayOf(ha)).toBeUndefined()
+  await settle(provider, { ...larger, generation: 4 })
+
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  await settle(provider, { ...larger, generation: 4 })
+  expect(await primaryOf(ha)).toMatchObject({ node: 1, relayed: true })
+  const ha_wish = { replica_count: 1, sync_replica_count: 1, switchovers: 1 }
+  await settle(provider, { ...larger, generation: 5, ha: ha_wish })
+  expect(await primaryOf(ha)).toEqual({ node: 0, term: 5, switchovers: 1 })
+  expect(await relayOf(ha)).toBeUndefined()
+  expect(await words(ha)).toBe('kept')
+})
+
+test('a relayed primary that dies when it has no replica any more is started again at its endpoint', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await write(ha, 'kept')
+  await failOver(ha, 0)
+  const alone: WantedService = {
+    ...wanted,
+    generation: 2,
+    ha: { replica_count: 0, sync_replica_count: 0, switchovers: 0 },
+  }
+  await settle(provider, alone)
+  expect(await primaryOf(ha)).toMatchObject({ node: 1, relayed: true })
+  process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
+  const messages = await happeningsUntilSettled(ha, alone)
+  expect(messages).toContain('PostgreSQL had ended by itself and was started again')
+  expect(await primaryOf(ha)).toEqual({ node: 1, term: 2, switchovers: 0 })
+  expect(await relayOf(ha)).toBeUndefined()
+  expect(await words(ha)).toBe('kept')
+})
+
+test('a node that dies while it is promoted has at its next start what the lost primary had sent to nobody', async () => {
+  let die: (() => Promise<void>) | undefined
+  const effect = async (name: string) => {
+    if (name === 'replica: promote') await die?.()
+  }
+  const ha = await newHa(1, 0, { effect })
+  const { world, provider, wanted } = ha
+  const receiver = await receiverOf(await nodePid(world, wanted, 1))
+  process.kill(receiver, 'SIGSTOP')
+  await write(ha, 'sent to nobody')
+  // Nothing is left of the first one from which it could be started again.
+  die = async () => {
+    die = undefined
+    await rename(dataOf(world, wanted, 0), join(world.directory, 'lost'))
+    process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
+  }
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  process.kill(receiver, 'SIGCONT')
+  await provider.applyService(wanted).catch(() => undefined)
+  expect(die).toBeUndefined()
+  await happeningsUntilSettled(ha, wanted)
+  expect(await words(ha)).toBe('sent to nobody')
+})
+
+test('where a history lies beyond that of the replica, it is started at the endpoint, and answers nobody before it leads', async () => {
+  const answers: string[] = []
+  let tryLogin: (() => Promise<void>) | undefined
+  const effect = async (name: string) => {
+    if (name === 'replica: promote') await tryLogin?.()
+  }
+  const ha = await newHa(1, 1, { effect })
+  const { world, provider, wanted } = ha
+  await write(ha, 'kept')
+  const running = await nodePid(world, wanted, 1)
+  await writeFile(join(dataOf(world, wanted, 1), 'pg_wal', '00000002.history'), '1\t0/1000000\tgiven up\n')
+  tryLogin = async () => {
+    await loginTo(provider, wanted).then(
+      async (session) => {
+        answers.push('let in')
+        await session.end()
+      },
+      (error: Error) => answers.push(error.message),
+    )
+  }
+  await failOver(ha, 0)
+  expect(answers.length).toBeGreaterThan(0)
+  expect(answers).not.toContain('let in')
+  expect(await primaryOf(ha)).toEqual({ node: 1, term: 2, switchovers: 0 })
+  expect(await nodePid(world, wanted, 1)).not.toBe(running)
+  expect(await relayOf(ha)).toBeUndefined()
+  expect(await words(ha)).toBe('kept')
+})
+
+async function receiverOf(postmaster: number): Promise<number> {
+  const children = (await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8')).trim().split(' ')
+  for (const pid of children) {
+    if ((await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('walreceiver')) return Number(pid)
+  }
+  throw new Error('the replica has no receiver')
+}
