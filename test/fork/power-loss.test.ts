@@ -83,6 +83,24 @@ describe.skipIf(!mounted)(
   },
 )
 
+describe.skipIf(!mounted)('a disk that shares blocks (needs a root that may mount, and xfsprogs)', () => {
+  test('a fork of a snapshot, whose files may have kept their parent’s user there', async () => {
+    const provider = await (await newWorld(disk)).open()
+    const parent = await newWanted(provider, { size: 'shared' })
+    await settle(provider, parent)
+    await ask(provider, parent, 'create table t as select 1 as n')
+    const kept = { ...parent, snapshots: [{ snapshot_id: 'first', deleted: false }] }
+    await until(async () => {
+      const { snapshots } = await provider.applyService(kept)
+      return snapshots[0]?.state === 'complete'
+    })
+    const source = { service_id: parent.service_id, snapshot_id: 'first', private: false }
+    const child = await newWanted(provider, { size: 'shared', source })
+    await settle(provider, child)
+    expect(await ask(provider, child, 'select n from t')).toBe('1')
+  })
+})
+
 /** A parent that serves and a fork of this moment; which serves too, or was given up right before its start. */
 async function newFork(world: World, given_up?: Error) {
   let failure: Error | undefined

@@ -50,7 +50,7 @@ test('a killed primary is replaced with every commit, the lost one follows as it
     expect(kinds).toEqual(expect.arrayContaining(['primary lost', 'fenced', 'elected', 'promoted']))
     expect(kinds).not.toContain('replica')
     await session.end().catch(() => undefined)
-    expect(await primaryOf(ha)).toEqual({ node: 1 - lost, term: round + 2, switchovers: 0 })
+    expect(await primaryOf(ha)).toMatchObject({ node: 1 - lost, term: round + 2 })
     expect(await standbysOf(provider, wanted)).toEqual({ [`node_${lost}`]: 'streaming' })
   }
   expect(await wordsOf(ha)).toBe('round 0,round 1,round 2')

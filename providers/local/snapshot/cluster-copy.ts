@@ -65,7 +65,7 @@ export async function copyRunning(
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
-    const wary = { of_tenant: true, tolerate_missing: true, leave_room: true, signal: either }
+    const wary = { of_tenant: 'in its reach', tolerate_missing: true, leave_room: true, signal: either } as const
     await effect('copy: begin backup')
     await client.query('select pg_catalog.pg_backup_start($1, true)', [label])
     await effect('copy: files')
@@ -115,7 +115,7 @@ export async function copyStopped(effect: Effect, place: Place, to: string, sign
   const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
   await effect('copy: files')
   // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
-  const wary = { of_tenant: true, tolerate_missing: true, leave_room: true, signal }
+  const wary = { of_tenant: 'in its reach', tolerate_missing: true, leave_room: true, signal } as const
   const { bytes } = await copyTree(place.data, to, { ...wary, skip: isLeftOut })
   const wal_bytes = await copyWal(effect, await findWal(place), to, start_wal_file, undefined)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }

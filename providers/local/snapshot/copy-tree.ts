@@ -20,8 +20,11 @@ const batch_files = 32
 const handed_over_files = 512
 
 export type CopyOptions = Manner & {
-  /** A service's user wrote the tree: a link, a pipe or another user's file in it is refused. */
-  of_tenant?: boolean
+  /**
+   * A service's user wrote the tree, or what it was copied from: a link or a pipe in it is refused. Where it lies in that user's reach,
+   * another user's file is, too; in a snapshot, which is out of it, files that share their blocks have kept their user.
+   */
+  of_tenant?: 'in its reach' | 'out of its reach'
   /** Leaves out an entry, with all below it. */
   skip?: (relative_path: string) => boolean
   /** Leaves the last space of the disk to the databases that run there. */
@@ -55,7 +58,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   const copying: Copying = {
     ...options,
     root: from,
-    uid: options.of_tenant ? statSync(from).uid : undefined,
+    uid: options.of_tenant === 'in its reach' ? statSync(from).uid : undefined,
     to,
     cloning: {
       possible: true,

@@ -206,8 +206,13 @@ async function copySnapshot(
 ): Promise<Made> {
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   await effect('fork: copy snapshot')
-  const manner = { of_tenant: true, leave_room: true, signal, copiers, ...(place.owner && { owner: place.owner }) }
-  await copyTree(snapshotData(parent, snapshot_id), place.data_aside, manner)
+  await copyTree(snapshotData(parent, snapshot_id), place.data_aside, {
+    of_tenant: 'out of its reach',
+    leave_room: true,
+    signal,
+    copiers,
+    ...(place.owner && { owner: place.owner }),
+  })
   return { path: place.data_aside }
 }
 
