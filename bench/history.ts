@@ -1,5 +1,5 @@
-// Bench: a service with replicas is broken round after round while clients write: what was lost, and how long nobody could
-// write. `--rounds`, `--seed`, `--replicas` and `--sync` choose; `--kinds` names faults, separated by commas.
+// Bench: a service with replicas is broken round after round while clients write and read: what was lost or missed, and how
+// long nobody could write. `--rounds`, `--seed`, `--replicas` and `--sync` choose; `--kinds` names faults, separated by commas.
 import { parseArgs } from 'node:util'
 import { type FaultKind, faults } from '#test/history/faults.ts'
 import { type Round, runHistory } from '#test/history/history.ts'
@@ -25,10 +25,10 @@ const seen = await runHistory({
   replica_count: Number(values.replicas),
   sync_replica_count: Number(values.sync),
   ...(kinds.length > 0 && { kinds }),
-  onRound: ({ round, kind, longest_outage_ms, verdict }) => {
-    const wrong = brokenOf(verdict)
+  onRound: ({ round, kind, longest_outage_ms, verdict, stale }) => {
+    const wrong = brokenOf({ verdict, stale })
     const words = [`${round}`.padStart(4), kind.padEnd(26), `${longest_outage_ms.toFixed(0)} ms`.padStart(9)]
-    console.log(`${words.join(' ')}${wrong > 0 ? ` BROKEN: ${JSON.stringify(verdict)}` : ''}`)
+    console.log(`${words.join(' ')}${wrong > 0 ? ` BROKEN: ${JSON.stringify({ ...verdict, stale })}` : ''}`)
   },
 }).catch((error: unknown) => {
   console.error(error)
@@ -43,12 +43,13 @@ for (const kind of new Set(seen.rounds.map((round) => round.kind))) {
   const cells = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map((ms) => `${(ms ?? 0).toFixed(0)} ms`)
   console.log(`| ${kind} | ${outages.length} | ${cells.join(' | ')} |`)
 }
-const broken = seen.rounds.reduce((sum, round) => sum + brokenOf(round.verdict), 0)
+const broken = seen.rounds.reduce((sum, round) => sum + brokenOf(round), 0)
 console.log(
-  `${seen.rounds.length} rounds, ${seen.acknowledged} writes acknowledged, ${seen.unknown} unknown, ${broken} lost, doubled or invented`,
+  `${seen.rounds.length} rounds, ${seen.acknowledged} writes acknowledged, ${seen.unknown} unknown, ${seen.reads} reads; ` +
+    `${broken} lost, doubled, invented or missed by a later read`,
 )
 process.exit(broken > 0 ? 1 : 0)
 
-function brokenOf({ lost, doubled, invented }: Round['verdict']): number {
-  return lost.length + doubled.length + invented.length
+function brokenOf({ verdict: { lost, doubled, invented }, stale }: Pick<Round, 'verdict' | 'stale'>): number {
+  return lost.length + doubled.length + invented.length + stale.length
 }

@@ -2,24 +2,32 @@
 import { expect, test } from 'vitest'
 import { runHistory } from '#test/history/history.ts'
 
-test('what was acknowledged is there exactly once, whatever breaks meanwhile', { timeout: 600_000 }, async () => {
-  const { rounds, acknowledged } = await runHistory({
-    rounds: 6,
-    seed: 1,
-    replica_count: 2,
-    sync_replica_count: 1,
-    kinds: [
-      'kill the primary',
-      'move the data away',
-      'kill server and primary',
-      'two at once',
-      'fork and kill',
-      'switchover',
-    ],
-  })
-  for (const { kind, verdict } of rounds) {
-    expect(verdict, `after: ${kind}`).toEqual({ lost: [], doubled: [], invented: [] })
-  }
-  expect(rounds).toHaveLength(6)
-  expect(acknowledged).toBeGreaterThan(0)
-})
+test(
+  'what was acknowledged is there exactly once and seen by every later read, whatever breaks meanwhile',
+  { timeout: 600_000 },
+  async () => {
+    const { rounds, acknowledged, reads } = await runHistory({
+      rounds: 8,
+      seed: 1,
+      replica_count: 2,
+      sync_replica_count: 1,
+      kinds: [
+        'kill the primary',
+        'move the data away',
+        'kill server and primary',
+        'two at once',
+        'fork and kill',
+        'switchover',
+        'kill the relay',
+        'kill primary while the store hangs',
+      ],
+    })
+    for (const { kind, verdict, stale } of rounds) {
+      expect(verdict, `after: ${kind}`).toEqual({ lost: [], doubled: [], invented: [] })
+      expect(stale, `during: ${kind}`).toEqual([])
+    }
+    expect(rounds).toHaveLength(8)
+    expect(reads).toBeGreaterThan(0)
+    expect(acknowledged).toBeGreaterThan(0)
+  },
+)

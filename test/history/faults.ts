@@ -74,6 +74,40 @@ export const faults = {
     await remove(fork)
   },
 
+  'kill the relay': async ({ nodes, writers }) => {
+    await untilRelayed(nodes, writers)
+    kill(nodes.relay())
+  },
+
+  'stop the relay': async ({ nodes, writers }) => {
+    await untilRelayed(nodes, writers)
+    signal(nodes.relay(), 'SIGSTOP')
+  },
+
+  'kill relay and primary': async ({ nodes, writers }) => {
+    await untilRelayed(nodes, writers)
+    kill(nodes.relay())
+    kill(nodes.postmaster(nodes.primary()))
+  },
+
+  'kill the store': async ({ nodes }) => kill(nodes.store()[0]),
+
+  'kill primary and store': async ({ nodes }) => {
+    kill(nodes.store()[0])
+    kill(nodes.postmaster(nodes.primary()))
+  },
+
+  'kill primary while the store hangs': async ({ nodes, writers }) => {
+    const hung = nodes.store()
+    for (const pid of hung) signal(pid, 'SIGSTOP')
+    try {
+      kill(nodes.postmaster(nodes.primary()))
+      await writers.untilAcknowledged()
+    } finally {
+      for (const pid of hung) signal(pid, 'SIGCONT')
+    }
+  },
+
   'stop the primary': async ({ nodes, chance }) => {
     const [postmaster, ...others] = nodes.processes(nodes.primary())
     // Sometimes only the one that takes new sessions: the others go on writing.
@@ -82,6 +116,13 @@ export const faults = {
 } as const satisfies Record<string, (broken: Broken) => Promise<void>>
 
 export type FaultKind = keyof typeof faults
+
+/** There is a relay only after a failover. */
+async function untilRelayed(nodes: Nodes, writers: Writers): Promise<void> {
+  if (nodes.relay() !== undefined) return
+  kill(nodes.postmaster(nodes.primary()))
+  await writers.untilAcknowledged()
+}
 
 function kill(pid: number | undefined): void {
   signal(pid, 'SIGKILL')

@@ -9,6 +9,7 @@ import { until } from '#test/until.ts'
 import { type Broken, type FaultKind, faults } from './faults.ts'
 import { newLedger, type Verdict } from './ledger.ts'
 import { nodesOf } from './nodes.ts'
+import { startReaders } from './readers.ts'
 import { startWriters } from './writers.ts'
 
 export type HistoryWish = {
@@ -23,13 +24,15 @@ export type HistoryWish = {
   signal?: AbortSignal
 }
 
-export type Round = { round: number; kind: FaultKind; longest_outage_ms: number; verdict: Verdict }
+/** `stale`: what reads lacked that was acknowledged before they began. */
+export type Round = { round: number; kind: FaultKind; longest_outage_ms: number; verdict: Verdict; stale: string[] }
 
-export type HistorySeen = { rounds: Round[]; acknowledged: number; unknown: number }
+export type HistorySeen = { rounds: Round[]; acknowledged: number; unknown: number; reads: number }
 
 type Event = { kind: string; message: string }
 
 const writer_count = 4
+const reader_count = 2
 const settled_timeout_ms = 120_000
 
 export async function runHistory(wish: HistoryWish): Promise<HistorySeen> {
@@ -59,6 +62,7 @@ async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
     })
   await untilWhole()
   const writers = await startWriters(world.service, ca, ledger, writer_count)
+  const readers = startReaders(world.service, ca, ledger, reader_count)
   const rounds: Round[] = []
   try {
     for (let round = 1; round <= wish.rounds; round += 1) {
@@ -75,6 +79,7 @@ async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
         kind,
         longest_outage_ms: writers.longestOutage(),
         verdict: ledger.verdictOn(await writers.rows()),
+        stale: readers.stale(),
       }
       rounds.push(one)
       wish.onRound?.(one)
@@ -84,9 +89,10 @@ async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
     const story = [...rounds.map(({ kind }) => kind), JSON.stringify(nodes.standbys()), ...(await world.events())]
     throw new Error(`the history stopped after ${rounds.length} rounds:\n${story.join('\n')}`, { cause: error })
   } finally {
-    await writers.stop()
+    await Promise.all([writers.stop(), readers.stop()])
   }
-  return { rounds, acknowledged: ledger.count('acknowledged'), unknown: ledger.count('unknown') }
+  const [acknowledged, unknown] = [ledger.count('acknowledged'), ledger.count('unknown')]
+  return { rounds, acknowledged, unknown, reads: readers.count() }
 }
 
 async function openWorld(data_dir: string, { replica_count, sync_replica_count }: HistoryWish) {

@@ -1,6 +1,6 @@
 // The checker itself can fail: each kind of broken promise is found.
 import { expect, test } from 'vitest'
-import { newLedger } from './ledger.ts'
+import { missingIn, newLedger } from './ledger.ts'
 
 const [kept, open, unknown, never] = [1, 2, 3, 4].map((number) => ({ writer: 0, number }))
 
@@ -30,4 +30,22 @@ test('the same number of two writers is two writes', () => {
   const ledger = ledgerOfThree()
   expect(ledger.verdictOn([{ writer: 1, number: 1 }])).toEqual({ lost: ['0/1'], doubled: [], invented: ['1/1'] })
   expect(ledger.count('acknowledged')).toBe(1)
+})
+
+test('a read that lacks the last acknowledged write of one writer is found, and one that has all is not', () => {
+  const ledger = newLedger()
+  for (const write of [
+    { writer: 0, number: 1 },
+    { writer: 1, number: 1 },
+    { writer: 0, number: 2 },
+  ]) {
+    ledger.send(write)
+    ledger.end(write, 'acknowledged')
+  }
+  expect(ledger.latest()).toEqual([
+    { writer: 0, number: 2 },
+    { writer: 1, number: 1 },
+  ])
+  expect(missingIn([{ writer: 1, number: 1 }], ledger.latest())).toEqual(['0/2'])
+  expect(missingIn(ledger.latest(), ledger.latest())).toEqual([])
 })

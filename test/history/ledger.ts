@@ -9,17 +9,30 @@ export type Ledger = {
   send(write: Write): void
   end(write: Write, fate: 'acknowledged' | 'unknown'): void
   count(fate: Fate): number
+  /** Of each writer the last write that was acknowledged. */
+  latest(): Write[]
   verdictOn(rows: readonly Write[]): Verdict
 }
 
 /** All empty when the database has kept its word. */
 export type Verdict = { lost: string[]; doubled: string[]; invented: string[] }
 
+/** What was not seen of what should have been. */
+export function missingIn(seen: readonly Write[], expected: readonly Write[]): string[] {
+  const names = new Set(seen.map(nameOf))
+  return expected.map(nameOf).filter((name) => !names.has(name))
+}
+
 export function newLedger(): Ledger {
   const fates = new Map<string, Fate>()
+  const latest = new Map<number, Write>()
   return {
     send: (write) => void fates.set(nameOf(write), 'sent'),
-    end: (write, fate) => void fates.set(nameOf(write), fate),
+    end(write, fate) {
+      fates.set(nameOf(write), fate)
+      if (fate === 'acknowledged') latest.set(write.writer, write)
+    },
+    latest: () => [...latest.values()],
     count: (fate) => [...fates.values()].filter((one) => one === fate).length,
     verdictOn(rows) {
       const found = new Map<string, number>()

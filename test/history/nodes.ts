@@ -43,6 +43,19 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
       childrenOf(postmaster(node)).filter((pid) =>
         look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes('tsdbadmin'),
       ),
+    /** The process that leads from the endpoint to a primary that was promoted where it ran. */
+    relay: (): number | undefined =>
+      readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .map(Number)
+        .find((pid) => look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes(join(home, 'relay.cfg'))),
+    /** The processes of the metadata store, its postmaster first. */
+    store: (): number[] => {
+      const pid = Number(
+        look(() => readFileSync(join(data_dir, 'store', 'data', 'postmaster.pid'), 'utf8')).split('\n')[0],
+      )
+      return pid > 0 ? [pid, ...childrenOf(pid)] : []
+    },
     /** How many that could take over stream from the primary right now. */
     streaming: async (): Promise<number> => {
       // A server that stands still answers nobody.

@@ -1,10 +1,11 @@
 // Clients of one service that write all the time, as good clients do: a session each, a new one when it breaks, nothing
 // written twice. Each write goes into the ledger before it is sent and after its answer.
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import type { ReadyService } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import type { Ledger, Write } from './ledger.ts'
+import { newSession } from './session.ts'
 
 export type Writers = {
   /** Waits until every writer has had an acknowledgement for a write that it sent from now on. */
@@ -18,8 +19,6 @@ export type Writers = {
   stop(): Promise<void>
 }
 
-/** How long a client waits before it takes another session. */
-const patience_ms = 3_000
 const retry_ms = 5
 const between_writes_ms = 4
 
@@ -27,6 +26,7 @@ export async function startWriters(service: ReadyService, ca: string, ledger: Le
   const login = () => newSession(service, ca)
   const first = await login()
   await first.query('create table if not exists history (writer int not null, number int not null)')
+  await first.query('create index if not exists history_writes on history (writer, number)')
   await first.end()
   const state = { stopped: false, halted: false, busy: 0, last: performance.now(), longest: 0 }
   const acknowledged = Array.from({ length: count }, () => 0)
@@ -100,25 +100,5 @@ export async function startWriters(service: ReadyService, ca: string, ledger: Le
       state.stopped = true
       await Promise.all(running)
     },
-  }
-}
-
-async function newSession({ endpoint, initial_password }: ReadyService, ca: string) {
-  const session = new pg.Client({
-    ...endpoint,
-    user: 'tsdbadmin',
-    database: 'tsdb',
-    password: initial_password,
-    ssl: { ca },
-    connectionTimeoutMillis: patience_ms,
-    query_timeout: patience_ms,
-  })
-  session.on('error', () => undefined)
-  try {
-    await session.connect()
-    return session as pg.Client & { connection: { stream: { destroy(): void } } } // its socket, which has no public name
-  } catch (error) {
-    await session.end().catch(() => undefined)
-    throw error
   }
 }
