@@ -1,8 +1,7 @@
 // The floor of the failover bench: a primary and a standby made by hand, and a person who knows at the very moment of the
-// death what to do: the standby is stopped at once, started on the primary's port and promoted. No Howdah, the same binaries.
+// death what to do: the standby is promoted as it runs, and its clients know where it is. No Howdah, the same binaries.
 import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
@@ -27,9 +26,6 @@ export async function floorFailover(folder: string): Promise<number> {
       await until(async () => (await ask(primary, 'select count(*) from pg_stat_replication')) === '1')
       return await timed(async () => {
         killAt(primary.data, 'SIGKILL')
-        killAt(standby.data, 'SIGQUIT')
-        await until(async () => pidAt(standby.data) === undefined && !(await isTaken(primary.port)))
-        await start(standby, '')
         await ask(standby, 'select pg_promote(false)')
         await until(async () => (await ask(standby, 'select pg_is_in_recovery()')) === 'false')
         await ask(standby, 'insert into kept values (1)')
@@ -50,11 +46,11 @@ async function copy(primary: PlainPostgres, standby: PlainPostgres): Promise<voi
   if (as_root) execFileSync('chown', ['-R', `${nobody}:${nobody}`, standby.folder])
 }
 
-/** As a standby it listens on its unix socket only, as the primary on the primary's port. */
+/** A standby, at its unix socket. */
 async function start(it: PlainPostgres, primary_conninfo: string): Promise<void> {
   const settings = {
     unix_socket_directories: it.folder,
-    listen_addresses: primary_conninfo === '' ? '127.0.0.1' : '',
+    listen_addresses: '',
     port: String(it.port),
     primary_conninfo,
     recovery_init_sync_method: 'syncfs',
@@ -66,15 +62,6 @@ async function start(it: PlainPostgres, primary_conninfo: string): Promise<void>
 
 async function until(look: () => Promise<boolean>): Promise<void> {
   while (!(await look())) await pause(look_every_ms)
-}
-
-/** Whether the killed one still holds its port: its sessions end a moment after it. */
-async function isTaken(port: number): Promise<boolean> {
-  return await new Promise((resolve) => {
-    const server = createServer()
-      .once('error', () => resolve(true))
-      .listen(port, '127.0.0.1', () => server.close(() => resolve(false)))
-  })
 }
 
 async function login({ folder, port }: PlainPostgres): Promise<pg.Client> {

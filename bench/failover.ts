@@ -1,5 +1,6 @@
 // Bench: kill -9 of a primary under writes until a client that comes back has a write acknowledged again, against a
-// failover by hand in the same run; and how long a replica takes to be made, against a plain copy of the files.
+// promotion by hand in the same run; and how long a replica takes to be made, against a plain copy of the files.
+// `--wal-mb 0,1000`: so much was written since the replica last wrote everything out, and would be replayed by a start.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,28 +20,31 @@ const poll_ms = 5
 const writer_count = 4
 const goal_ms = 500
 
-await inPlace(20, async ({ folder, description, runs, gb }) => {
+await inPlace(20, async ({ folder, description, runs, gb, wal_mb }) => {
   const floor: number[] = []
   for (let run = 0; run < runs; run += 1) floor.push(await floorFailover(folder))
   const figures: Figure[] = []
   await withHowdah(join(folder, 'howdah'), async (bench) => {
-    for (const [replicas, sync] of [
-      [1, 0],
-      [1, 1],
-      [2, 1],
-    ] as const) {
-      figures.push(
-        ...figuresOf(
-          `${replicas} ${replicas === 1 ? 'replica' : 'replicas'}, ${sync} synchronous`,
-          floor,
-          await outages(bench, runs, replicas, sync),
-        ),
-      )
+    for (const wish of wal_mb.flatMap(wishesOf)) {
+      const what = `${wish.replicas} ${wish.replicas === 1 ? 'replica' : 'replicas'}, ${wish.sync} synchronous`
+      const after = wish.wal_mb === 0 ? '' : `, after ${wish.wal_mb} MB of WAL`
+      figures.push(...figuresOf(`${what}${after}`, floor, await outages(bench, runs, wish)))
     }
     for (const size of gb) figures.push(await creation(bench, folder, Math.min(runs, 5), size))
   })
   printFigures(`failover, ${runs} rounds on ${description}`, figures)
 })
+
+type Wish = { replicas: number; sync: number; wal_mb: number }
+
+function wishesOf(wal_mb: number): Wish[] {
+  if (wal_mb > 0) return [{ replicas: 1, sync: 1, wal_mb }]
+  return [
+    { replicas: 1, sync: 0, wal_mb },
+    { replicas: 1, sync: 1, wal_mb },
+    { replicas: 2, sync: 1, wal_mb },
+  ]
+}
 
 function figuresOf(what: string, floor: readonly number[], ours: readonly number[]): Figure[] {
   const p95 = ours.toSorted((a, b) => a - b)[Math.ceil(ours.length * 0.95) - 1] ?? Number.NaN
@@ -50,9 +54,11 @@ function figuresOf(what: string, floor: readonly number[], ours: readonly number
   ]
 }
 
-async function outages(bench: Bench, runs: number, replicas: number, sync: number): Promise<number[]> {
+async function outages(bench: Bench, runs: number, { replicas, sync, wal_mb }: Wish): Promise<number[]> {
   const counts = { replica_count: replicas, sync_replica_count: sync }
-  const made = await bench.createService('bench', { cpu_millis: 'shared', memory_gbs: 'shared', ...counts })
+  // A smaller one writes everything out before so much WAL has come together.
+  const size = wal_mb === 0 ? { cpu_millis: 'shared', memory_gbs: 'shared' } : { cpu_millis: 2000, memory_gbs: 8 }
+  const made = await bench.createService('bench', { ...size, ...counts })
   const service = made as ReadyService // the answer to a create has them all
   await bench.waitFor(service.service_id, 'READY')
   const nodes = nodesOf(bench.data_dir, service.service_id, service.endpoint.port)
@@ -63,6 +69,7 @@ async function outages(bench: Bench, runs: number, replicas: number, sync: numbe
     for (let run = 0; run < runs; run += 1) {
       while ((await nodes.streaming().catch(() => 0)) < replicas) await pause(poll_ms)
       await bench.waitFor(service.service_id, 'READY')
+      if (wal_mb > 0) await writeWal(service, ca, wal_mb)
       await writers.untilAcknowledged()
       measured.push(await outage(service, nodes, ca))
     }
@@ -92,7 +99,31 @@ function killIfThere(pid: number): void {
   }
 }
 
-async function writes({ endpoint, initial_password }: ReadyService, ca: string): Promise<boolean> {
+/** Much that cannot be compressed away, and is gone from the database before the next time. */
+async function writeWal(service: ReadyService, ca: string, wal_mb: number): Promise<void> {
+  await withClient(service, ca, 120_000, async (client) => {
+    await client.query('drop table if exists filler')
+    await client.query('create table filler (words text)')
+    await client.query('alter table filler alter words set storage external')
+    await client.query(`insert into filler select repeat('x', 8000) from generate_series(1, ${wal_mb * 120})`)
+  })
+}
+
+async function writes(service: ReadyService, ca: string): Promise<boolean> {
+  try {
+    await withClient(service, ca, 10_000, (client) => client.query('insert into history values (-1, 0)'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function withClient(
+  { endpoint, initial_password }: ReadyService,
+  ca: string,
+  query_timeout: number,
+  work: (client: pg.Client) => Promise<unknown>,
+): Promise<void> {
   const client = new pg.Client({
     ...endpoint,
     user: 'tsdbadmin',
@@ -100,15 +131,12 @@ async function writes({ endpoint, initial_password }: ReadyService, ca: string):
     password: initial_password,
     ssl: { ca },
     connectionTimeoutMillis: 2_000,
-    query_timeout: 10_000,
+    query_timeout,
   })
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await client.query('insert into history values (-1, 0)')
-    return true
-  } catch {
-    return false
+    await work(client)
   } finally {
     await client.end().catch(() => undefined)
   }

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { withCleanup } from './cleanup.ts'
 
-/** `gb`: sizes of the database, and `services`: how many, for benches to which they matter. */
+/** `gb`: sizes of the database, `services`: how many, `wal_mb`: how much WAL, for benches to which they matter. */
 export type Place = { folder: string; description: string } & Omit<Options, 'directory' | 'mount'>
 
 const mounts = ['none', 'xfs', 'ext4'] as const
@@ -21,7 +21,7 @@ type Mount = (typeof mounts)[number]
 const image_gb_min = 12
 const image_gb_per_gb = 10
 
-/** Reads `--runs`, `--directory`, `--mount`, `--gb`, `--services` and `--after-kill`, and runs the work in a fresh folder. */
+/** Reads the options, such as `--runs`, `--directory` and `--mount`, and runs the work in a fresh folder. */
 export async function inPlace(runs_default: number, work: (place: Place) => Promise<void>): Promise<void> {
   const { directory, mount, ...chosen } = parseOptions(runs_default)
   const own = mkdtempSync(join(directory, 'howdah-bench-'))
@@ -44,6 +44,7 @@ export async function inPlace(runs_default: number, work: (place: Place) => Prom
 type Options = {
   runs: number
   gb: readonly number[]
+  wal_mb: readonly number[]
   services: number
   after_kill: boolean
   directory: string
@@ -57,6 +58,7 @@ function parseOptions(runs_default: number): Options {
       directory: { type: 'string', default: tmpdir() },
       mount: { type: 'string', default: 'none' },
       gb: { type: 'string', default: '1' },
+      'wal-mb': { type: 'string', default: '0' },
       services: { type: 'string', default: '200' },
       'after-kill': { type: 'boolean', default: false },
     },
@@ -67,9 +69,11 @@ function parseOptions(runs_default: number): Options {
   if (mount === undefined) throw new Error(`--mount: one of ${mounts.join(', ')}`)
   const gb = values.gb.split(',').map(Number)
   if (!gb.every((size) => size > 0 && size <= 100)) throw new Error('--gb: sizes up to 100, separated by commas')
+  const wal_mb = values['wal-mb'].split(',').map(Number)
+  if (!wal_mb.every((size) => size >= 0 && size <= 2_000)) throw new Error('--wal-mb: up to 2000, separated by commas')
   const services = Number(values.services)
   if (!(services > 0 && services <= 1000)) throw new Error('--services: a whole number from 1 to 1000')
-  return { runs, directory: values.directory, mount, gb, services, after_kill: values['after-kill'] }
+  return { runs, directory: values.directory, mount, gb, wal_mb, services, after_kill: values['after-kill'] }
 }
 
 const imageGbOf = (gb: readonly number[]) => image_gb_min + image_gb_per_gb * Math.max(...gb)

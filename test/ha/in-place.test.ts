@@ -1,14 +1,22 @@
 // A replica that takes over as it runs: its server goes on, nothing is replayed again, and a relay leads to it from the endpoint until
 // its next start brings it home.
 import { existsSync } from 'node:fs'
-import { readFile, rename, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Primary } from '#providers/local/ha/primary.ts'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { listHostProcesses, wordsOf } from '#providers/local/host-process.ts'
-import { ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import {
+  ask,
+  loginTo,
+  newWanted,
+  noProcessBelow,
+  settle,
+  useWorlds,
+  type World,
+} from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -177,6 +185,11 @@ test('a node that dies while it is promoted has at its next start what the lost 
     die = undefined
     await rename(dataOf(world, wanted, 0), join(world.directory, 'lost'))
     process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
+    await noProcessBelow(dataOf(world, wanted, 1))
+    // PostgreSQL had removed its own files to put those in their place that it was offered.
+    const offered = await readdir(join(homeOf(world, wanted), 'node-1', 'tail'))
+    expect(offered.length).toBeGreaterThan(1)
+    for (const name of offered) await rm(join(dataOf(world, wanted, 1), 'pg_wal', name), { force: true })
   }
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   process.kill(receiver, 'SIGCONT')

@@ -16,6 +16,8 @@ export type Readers = {
 
 const retry_ms = 5
 const between_reads_ms = 4
+/** A node that is behind is so for many reads. */
+const told_max = 3
 
 export function startReaders(service: ReadyService, ca: string, ledger: Ledger, count: number): Readers {
   const state = { stopped: false, stale: [] as string[], reads: 0 }
@@ -28,7 +30,8 @@ export function startReaders(service: ReadyService, ca: string, ledger: Ledger, 
         const expected = ledger.latest()
         const missing = missingIn(await read(session, expected), expected)
         state.reads += 1
-        if (missing.length > 0) state.stale.push(`${missing.join(' ')} at ${await whereIs(session)}`)
+        if (missing.length > 0 && state.stale.length < told_max)
+          state.stale.push(`${missing.join(' ')} at ${await whereIs(session)}`)
       } catch {
         session?.connection.stream.destroy()
         session = undefined

@@ -1,6 +1,8 @@
 // What belongs to a service goes with it into its VPC and out again: replicas, the pooler, replica sets and their poolers.
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { findPrimary } from '#providers/local/ha/primary.ts'
+import { placeOf } from '#providers/local/layout.ts'
 import { namespaceOf } from '#providers/local/vpc/name.ts'
 import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { newSet, settleSet } from '#test/replica-set/set-fixture.ts'
@@ -47,6 +49,12 @@ test.skipIf(why)(
 
     process.kill(await postmasterPid(world, home), 'SIGKILL')
     await settle(provider, inside)
+    // As it ran, inside the network.
+    expect(await findPrimary(placeOf(world.directory, home.service_id, home.endpoint.port, true))).toMatchObject({
+      node: 1,
+      relayed: true,
+    })
+    expect(await askIn(world, provider, '1000', inside, 'select n from kept')).toBe('7')
     await until(() => askIn(world, provider, '1000', at('10.77.0.3'), `insert into kept values (8) returning n`), {
       what: 'the pooler leads to the new primary',
     })

@@ -33,7 +33,7 @@ import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
 import { ensureStepsDown, isAskedFor, type Switch } from './switchover.ts'
 import { parseLists } from './synchronous.ts'
-import { ensureTail, ensureTailOffered } from './wal-tail.ts'
+import { ensureTail, ensureTailOffered, ensureTailTaken } from './wal-tail.ts'
 
 /** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
 export type PrimarySeen = { place: Place; happenings: Happening[]; waiting_for?: string }
@@ -170,7 +170,7 @@ async function prepareAtEndpoint({ host, base, primary }: Switch, { node, positi
   const lost = nodeOf(base, primary.node, 'standby')
   // From here on it does nothing until it is started as the primary.
   await ensureLeading(host.effect, place)
-  await ensureRemoved(host.effect, 'WAL of the lost primary', place.tail)
+  await ensureTailTaken(host.effect, place, 'lost')
   const timeline = lost_is_there ? await ensureTail(host.effect, lost, place, position) : position.timeline
   await saveTimeline(host.effect, place, await listOthers(base, node), timeline)
 }

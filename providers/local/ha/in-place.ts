@@ -68,7 +68,7 @@ export async function ensureInPlaceOrHome(
 export async function ensureHomeward(host: LocalHost, place: Place): Promise<Place> {
   if (place.role !== 'relayed') return place
   await ensureRelayGone(host, place)
-  if (await isStandby(place)) await ensureTailTaken(host.effect, place)
+  if (await isStandby(place)) await ensureTailTaken(host.effect, place, 'all')
   const { relayed: _, ...primary } = await findPrimary(place)
   await savePrimary(host.effect, place, primary, primary)
   return nodeOf(place, place.node, 'primary')

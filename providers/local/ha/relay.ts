@@ -10,7 +10,7 @@ import { isIP } from 'node:net'
 import { basename, join } from 'node:path'
 import type { Endpoint, Happening, WantedService } from '../../provider.ts'
 import { ensureFolder, type Effect } from '../effect.ts'
-import { ensureHaproxy, ensureHaproxyGone } from '../haproxy/process.ts'
+import { ensureHaproxy, ensureHaproxyGone, findHaproxy } from '../haproxy/process.ts'
 import { connection_defaults, haproxySettingsOf, section, type HaproxySettings } from '../haproxy/settings.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -54,6 +54,13 @@ export async function ensureRelay(host: LocalHost, place: Place, wanted: WantedS
   host.watch.track(watchedAs(place), seen.pid, { urgent: true })
   const message = 'the relay to the primary had ended by itself and was started again'
   return { happenings: seen.died ? [{ kind: 'restarted', message }] : [] }
+}
+
+/** Whether all ways lead to the primary, as far as that can be told at a glance; one that runs is watched from now on. */
+export async function isRelayUp({ watch }: Pick<LocalHost, 'watch'>, place: Place): Promise<boolean> {
+  const relay = await findHaproxy(place, 'relay')
+  if (relay) watch.track(watchedAs(place), relay.pid, { urgent: true })
+  return relay !== undefined
 }
 
 /** Customers are refused from here on. */

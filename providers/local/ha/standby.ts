@@ -30,6 +30,7 @@ import {
   type Postmaster,
 } from '../postgres/process.ts'
 import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
+import { ensureTailTaken } from './wal-tail.ts'
 import { ensureDataAway, ensureFollowing, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
@@ -111,10 +112,11 @@ export async function ensureStandbyRunning(
   // A server that believes to be a primary, and is not, must not go on for a moment.
   if (!(await isStandby(place))) await ensureKilled(effect, place)
   await ensureFollowing(effect, place)
-  await ensureRemoved(effect, 'WAL of the lost primary', place.tail)
   await host.projects?.lift(place)
   const hashes = await ensureStandbyFiles(host, wish)
   const { postmaster, died } = await findPostmaster(place)
+  if (postmaster) await ensureRemoved(effect, 'WAL of the lost primary', place.tail)
+  else await ensureTailTaken(effect, place, 'lost')
   const in_network = postmaster !== undefined && (await isInNetwork(host, wish.network, postmaster.pid))
   if (postmaster && postmaster.settings_hash === hashes.settings_hash && in_network) {
     const ready = postmaster.ready ? postmaster : await readyPostmaster(place)

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { signalIfThere } from '../daemon.ts'
+import { ensureFenced } from './fence.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
 import type { Place } from '../layout.ts'
 import { statIfThere } from '../look.ts'
@@ -64,10 +65,16 @@ export async function ensureTailOffered(
   return await isAskedFor(effect, elected)
 }
 
-/** Of one that was stopped before it had read it all, and never was the primary. Nothing may run on it. */
-export async function ensureTailTaken(effect: Effect, place: Place): Promise<void> {
+/**
+ * Of one that was ended before it had read it all. `all`: it is to be the primary all the same. `lost`: only what it had itself and
+ * has no more, because PostgreSQL removes its own file before it renames the one that it was offered.
+ */
+export async function ensureTailTaken(effect: Effect, place: Place, what: 'all' | 'lost'): Promise<void> {
   if (!(await statIfThere(place.tail))) return
-  const names = walNames(archiveAt(place.tail)).filter((name) => name !== asked_mark)
+  // A process that outlives its postmaster for a moment may be in the middle of that.
+  await ensureFenced(effect, place)
+  const known = new Set(what === 'all' ? [] : walNames(pgWalOf(place.data)))
+  const names = walNames(archiveAt(place.tail)).filter((name) => name !== asked_mark && !known.has(name))
   await effect('WAL of the lost primary: take over')
   await run(place, join(place.data, 'pg_wal'), whole_files, [place.tail, ...names])
   await ensureRemoved(effect, 'WAL of the lost primary', place.tail)

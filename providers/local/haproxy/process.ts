@@ -53,7 +53,7 @@ export async function ensureHaproxy(host: LocalHost, wish: HaproxyWish): Promise
   await ensureFile(host.effect, `${name} settings`, settingsPathOf(place, name), settings.text, place.owner)
   await host.effect(`${name}: limits`)
   await host.limits.ensure(groupOf(place, name), wish.size)
-  const anywhere = await findRunning(place, name)
+  const anywhere = await findHaproxy(place, name)
   // One in another network cannot hand over its sockets: it is as good as gone.
   const found = anywhere && (await isInNetwork(host, network, anywhere.pid)) ? anywhere : undefined
   const died = anywhere === undefined && (await hasHaproxy(place, name))
@@ -77,9 +77,10 @@ export async function ensureHaproxyGone(host: LocalHost, place: Place, name: Hap
   }
 }
 
-type Found = { pid: number; hash: string | undefined }
+export type HaproxyFound = { pid: number; hash: string | undefined }
 
-async function findRunning(place: Place, name: HaproxyName): Promise<Found | undefined> {
+/** One that answers. */
+export async function findHaproxy(place: Place, name: HaproxyName): Promise<HaproxyFound | undefined> {
   const asked = askHaproxy(place.service_sockets, name, 'show info')
   const soon = await Promise.race([asked.then(() => true), pause(answer_soon_ms, false)])
   // One that was stopped would not answer before its time is over.
@@ -98,8 +99,8 @@ async function start(
   host: LocalHost,
   { place, name, listen, network, settings, gracefully }: HaproxyWish,
   program: string,
-  running: Found | undefined,
-): Promise<Found | string> {
+  running: HaproxyFound | undefined,
+): Promise<HaproxyFound | string> {
   const old = gracefully ? running : undefined
   if (old === undefined) {
     // Of one that hangs, too.
@@ -119,7 +120,7 @@ async function start(
   })
   child.unref()
   for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
-    const found = await findRunning(place, name)
+    const found = await findHaproxy(place, name)
     if (found?.hash === settings.hash) return found
     if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
   }

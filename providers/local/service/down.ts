@@ -1,6 +1,7 @@
 // Which services do not serve, told from what their servers say of themselves: a file and a look at a process each, so it can be
 // asked of hundreds at once, before any of them is looked at in full.
 import { findService } from '../ha/nodes.ts'
+import { isRelayUp } from '../ha/relay.ts'
 import type { LocalHost } from '../local-host.ts'
 import { findPostmaster } from '../postgres/process.ts'
 
@@ -17,8 +18,9 @@ export async function findDown(host: Host, service_ids: readonly string[]): Prom
   return down
 }
 
-async function findReady({ directory, as_root }: Host, service_id: string): Promise<number | undefined> {
-  const place = await findService(directory, service_id, as_root)
+async function findReady(host: Host, service_id: string): Promise<number | undefined> {
+  const place = await findService(host.directory, service_id, host.as_root)
+  if (place?.role === 'relayed' && !(await isRelayUp(host, place))) return undefined
   // What its user has put in the place of a file is told by the full look.
   const found = place && (await findPostmaster(place).catch(() => undefined))
   return found?.postmaster?.ready ? found.postmaster.pid : undefined
