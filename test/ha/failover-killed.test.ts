@@ -9,7 +9,7 @@ import { findPrimary } from '#providers/local/ha/primary.ts'
 import { placeOf } from '#providers/local/layout.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { as_root, ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
-import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { dataOf, haveRead, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { applyElsewhere } from './apply.ts'
 
 const { newWorld } = useWorlds()
@@ -32,6 +32,7 @@ test(
     /** A commit, and then the loss of the primary that acknowledged it. */
     const lose = async () => {
       await ask(provider, wanted, `insert into kept values (${(rows += 1)})`)
+      await haveRead(world, wanted)
       await killNode(world, wanted, await primaryOf(world, wanted))
     }
     const askForChange = async () => {
@@ -40,10 +41,14 @@ test(
       wanted = { ...wanted, generation: wanted.generation + 1, ha }
     }
 
-    for (const begin of [lose, askForChange]) {
+    // One takes over as it runs, the other is started at the endpoint.
+    for (const [begin, way] of [
+      [lose, 'relay: spawn'],
+      [askForChange, 'postmaster: spawn'],
+    ] as const) {
       await begin()
       const effects = [...new Set((await applyElsewhere(world, wanted)).effects)]
-      expect(effects).toEqual(expect.arrayContaining(['primary: rename into place', 'replica: promote']))
+      expect(effects).toEqual(expect.arrayContaining(['primary: rename into place', 'replica: promote', way]))
       await expectWhole(world, provider, wanted, rows)
       for (let round = 0; round < rounds; round += 1) {
         await begin()

@@ -1,7 +1,7 @@
 // A replica that takes over as it runs: its server goes on, nothing is replayed again, and a relay leads to it from the endpoint until
 // its next start brings it home.
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Primary } from '#providers/local/ha/primary.ts'
@@ -17,24 +17,20 @@ import {
   useWorlds,
   type World,
 } from '#test/provider/service-fixture.ts'
-import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { dataOf, haveRead, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 
 const { newWorld } = useWorlds()
 
 type Ha = { world: World; provider: LocalProvider; wanted: WantedService }
 
-/** Its replicas have long read for whom commits wait. */
 async function newHa(replicas: number, sync: number, options: Partial<LocalOptions> = {}): Promise<Ha> {
   const world = await newWorld()
   const provider = await world.open(options)
   const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, replicas, sync)
   await settle(provider, wanted)
   await ask(provider, wanted, 'create table kept (word text)')
-  for (let node = 1; node <= replicas; node += 1) {
-    const told = join(homeOf(world, wanted), `node-${node}`, 'reloaded')
-    if (existsSync(told)) await utimes(told, new Date(0), new Date(0))
-  }
+  await haveRead(world, wanted)
   return { world, provider, wanted }
 }
 

@@ -1,5 +1,5 @@
 // What the tests of replicas share: wishes for them, and what can be seen of them from outside.
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
@@ -25,6 +25,12 @@ export async function nodePid(world: World, wanted: WantedService, node: number)
 
 export async function nodeFoldersOf(world: World, wanted: WantedService): Promise<string[]> {
   return (await readdir(homeOf(world, wanted))).filter((name) => name.startsWith('node-')).toSorted()
+}
+
+/** As if all nodes had been told long ago what their files say: then a replica may take over as it runs. */
+export async function haveRead(world: World, wanted: WantedService): Promise<void> {
+  const folders = ['.', ...(await nodeFoldersOf(world, wanted))].map((name) => join(homeOf(world, wanted), name))
+  for (const folder of folders) await utimes(join(folder, 'reloaded'), 0, 0).catch(() => undefined)
 }
 
 /** By the primary's own word: who follows it, and how. */
