@@ -1,10 +1,12 @@
 // An ordinary user with sub ids, for tests of isolated installations. Root makes one up that only the test's own processes know:
 // files of /etc are bound over in a mount namespace of theirs, so nothing of it stays. An ordinary user is itself.
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { newIsolation, subIdsOf } from '#providers/local/isolation.ts'
+import { listPids, newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
 
 export type SubIdUser = {
@@ -45,6 +47,27 @@ export function newSubIdUser(ids = 65_536): SubIdUser {
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
+
+/** Flags that name a fresh data directory of the user and its ports; both end with the test. */
+export function newPlace(user: SubIdUser): string[] {
+  const data_dir = newDataDir()
+  onTestFinished(() => removePlace(data_dir))
+  user.give(data_dir)
+  const { first, last } = newServicePorts()
+  return ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
+}
+
+/** Processes and files of sub ids are not their owner's to end and remove: an ordinary user is root over them for it. */
+export async function removePlace(data_dir: string): Promise<void> {
+  if (!as_root) {
+    for (const pid of listPids(data_dir)) killInside(pid)
+    execFileSync('unshare', ['--map-auto', '--map-root-user', 'rm', '-rf', data_dir])
+  }
+  await removeDataDir(data_dir)
+}
+
+export const killInside = (pid: number) =>
+  spawnSync('nsenter', [`--user=/proc/${pid}/ns/user`, 'kill', '-KILL', `${pid}`])
 
 /** Why these tests cannot run, as a part of their names; empty when they can. */
 export const why_no_sub_ids = await reason()

@@ -48,10 +48,11 @@ export async function newIsolation(last_port: number): Promise<{ map: UserMap } 
   const sub = { uids: await findSubIds('/etc/subuid', user), gids: await findSubIds('/etc/subgid', user) }
   const too_few = tooFew('/etc/subuid', user, sub.uids, last_port) ?? tooFew('/etc/subgid', user, sub.gids, last_port)
   if (too_few !== undefined) return { lack: too_few }
-  const map = newUserMap(user, sub, randomInt(marks.first, marks.end))
+  const newMap = () => newUserMap(user, sub, randomInt(marks.first, marks.end))
   try {
-    await tryUserNamespace(map)
-    return { map }
+    // With another mark, so that what is left of the trial is not taken for the installation's own.
+    await tryUserNamespace(newMap())
+    return { map: newMap() }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     return {

@@ -2,6 +2,7 @@
 // 1. Every command and every server enters the one that is there: root of another namespace, be it with the same ids, may not
 //    signal the processes of the first.
 // 2. Where there is none, no process of the installation runs, and one is made. Turns keep two starts from making two.
+import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { signalIfThere } from './daemon.ts'
@@ -21,18 +22,28 @@ export const isInside = (map: UserMap, pid: number | 'self' = 'self'): boolean =
 /** Returns inside only: until then this process begins anew with the same words, as the same process of the system. */
 export async function enterUserNamespace(data_dir: string, map: UserMap): Promise<void> {
   if (isInside(map)) return
-  const pid = await inTurn(
-    data_dir,
-    'isolation',
-    async () => (await findOldestInside(map)) ?? (await makeNamespace(map)),
-  )
+  const pid = await inTurn(data_dir, 'isolation', () => ensureNamespace(data_dir, map))
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
   process.execve?.(await getProgram('nsenter'), ['nsenter', `--user=/proc/${pid}/ns/user`, '--', ...again])
+  assert.fail('a process that goes on is outside')
 }
 
 /** Makes one and lets go of it. Fails as the first step that this host refuses. */
 export async function tryUserNamespace(map: UserMap): Promise<void> {
   signalIfThere(await makeNamespace(map), 'SIGKILL')
+}
+
+/** A process that is in it. */
+async function ensureNamespace(data_dir: string, map: UserMap): Promise<number> {
+  try {
+    return (await findOldestInside(map)) ?? (await makeNamespace(map))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(
+      `${data_dir} is isolated, and its users cannot be had (${reason}); /etc/subuid and /etc/subgid must give this user the same ids as when it was made`,
+      { cause: error },
+    )
+  }
 }
 
 /** A command ends soon; a database, a store or a server was there before it and stays. */

@@ -3,18 +3,18 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { findHostProcess, listHostProcesses, wordsOf } from '#providers/local/host-process.ts'
 import { idsOf } from '#providers/local/privilege.ts'
 import { findProgram } from '#providers/local/program.ts'
 import { type Call, newCall } from '#test/call.ts'
-import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newDataDir, newServicePorts } from '#test/data-dir.ts'
 import { ask } from '#test/database.ts'
 import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { whoInside } from '#test/network/who-inside.ts'
-import { newSubIdUser, type SubIdUser, why_no_sub_ids as why } from '#test/sub-ids.ts'
+import { killInside, newSubIdUser, removePlace, type SubIdUser, why_no_sub_ids as why } from '#test/sub-ids.ts'
 import { until } from '#test/until.ts'
 
 const has_pooler = (await findProgram('pgbouncer')) !== undefined
@@ -64,8 +64,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
   afterAll(async () => {
     await command('stop', '--all')
     await server.end('SIGKILL')
-    removeAsRootInside(data_dir)
-    await removeDataDir(data_dir)
+    await removePlace(data_dir)
     user.remove()
   })
 
@@ -196,59 +195,12 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
       code: 0,
       stdout: expect.stringContaining('Stopped 2 databases'),
     })
-    const left = (await listHostProcesses()).filter(({ pid }) => idsOf(pid, 'uid') === map)
-    expect(left.map((each) => wordsOf(each)[0]).filter((program) => program !== 'sleep')).toEqual([])
+    // The process for which the namespace was made waits for a minute.
+    expect((await listInside(map)).map((each) => wordsOf(each)[0]).filter((program) => program !== 'sleep')).toEqual([])
     // With no process left there is no namespace either: the next one is another with the same users.
     server = await startHowdah(place, {}, user.prefix)
     await untilReady(other)
     expect(await select(other, 'select 1')).toEqual(['1'])
-  })
-
-  test('more ports than there are users are refused, with the last that has one', async () => {
-    const few = newSubIdUser(1_000)
-    onTestFinished(() => few.remove())
-    const fresh = newDataDir()
-    onTestFinished(() => removeDataDir(fresh))
-    few.give(fresh)
-    const { code, stderr } = await howdah(['start', '--isolate', '--data-dir', fresh], {}, few.prefix)
-    expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /^howdah: --isolate is refused: \/etc\/subuid gives \w+ 1000 sub ids.* up to 29999 need 30000; .*usermod --add-subuids/,
-    )
-  })
-
-  test('where ordinary users may not have user namespaces, that is said', async () => {
-    const fresh = newDataDir()
-    onTestFinished(() => removeDataDir(fresh))
-    user.give(fresh)
-    const none =
-      'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --ambient-caps=-all -- "$@"'
-    const inside = ['unshare', '--user', `--map-user=${user.uid}`, `--map-group=${user.uid}`, '--keep-caps', '--']
-    const prefix = [...user.prefix, ...inside, 'sh', '-c', none, 'sh']
-    const { code, stderr } = await howdah(['start', '--isolate', '--data-dir', fresh], {}, prefix)
-    expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /^howdah: --isolate is refused: a user namespace with sub ids cannot be made \(unshare: .*sysctl/,
-    )
-    expect(readdirSync(fresh)).toEqual([])
-  })
-
-  test('a data directory that was made without the word is refused with it, and stays as it was', async () => {
-    const fresh = newDataDir()
-    onTestFinished(() => removeDataDir(fresh))
-    user.give(fresh)
-    const { first, last } = newServicePorts()
-    const words = ['--data-dir', fresh, '--service-ports', `${first}-${last}`]
-    const shared = await startHowdah(words, {}, user.prefix)
-    expect(shared.output()).toMatch(/Warning .* with --isolate/)
-    await shared.end()
-    const refused = await howdah(['start', ...words], { HOWDAH_ISOLATE: 'yes' }, user.prefix)
-    expect(refused).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/--isolate is refused: .* was made without it/),
-    })
-    const again = await startHowdah(words, {}, user.prefix)
-    expect(await again.end()).toBe(0)
   })
 })
 
@@ -260,6 +212,8 @@ async function postmasterOf(data: string): Promise<number> {
   return found?.pid ?? 0
 }
 
+const listInside = async (map: string) => (await listHostProcesses()).filter(({ pid }) => idsOf(pid, 'uid') === map)
+
 /** The user that the host knows a process by. */
 const userOf = (pid: number) => findHostProcess(pid)?.uids[0]
 
@@ -268,12 +222,4 @@ function runAsServiceUser({ endpoint }: Service, postmaster: number, words: read
   const id = `${70_000 + endpoint.port}`
   const enter = [`--user=/proc/${postmaster}/ns/user`, '--setuid', id, '--setgid', id, '--']
   return spawnSync('nsenter', [...enter, ...words], { encoding: 'utf8', cwd: '/', timeout: 30_000 })
-}
-
-/** Outside, a process of a sub id is not its owner's to signal. */
-const killInside = (pid: number) => execFileSync('nsenter', [`--user=/proc/${pid}/ns/user`, 'kill', '-KILL', `${pid}`])
-
-/** Files of sub ids are not their owner's to remove; the way that the README names. */
-function removeAsRootInside(data_dir: string): void {
-  if (process.getuid?.() !== 0) execFileSync('unshare', ['--map-auto', '--map-root-user', 'rm', '-rf', data_dir])
 }
