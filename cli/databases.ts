@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { foldersOf } from '#providers/local/layout.ts'
 import { findService, listPlaces } from '#providers/local/ha/nodes.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
+import { mayGiveUsers } from '#providers/local/privilege.ts'
 
 export async function countDatabases(data_dir: string): Promise<number> {
   const directory = join(data_dir, 'local')
@@ -15,7 +16,7 @@ export async function countDatabases(data_dir: string): Promise<number> {
 
 /** One whose primary is gone and whose replica runs is running too. */
 async function isRunning(directory: string, service_id: string): Promise<boolean> {
-  const primary = await findService(directory, service_id, process.getuid?.() === 0)
+  const primary = await findService(directory, service_id, mayGiveUsers())
   if (primary === undefined) return false
   const found = await Promise.all((await listPlaces(primary)).map(findPostmaster))
   return found.some(({ postmaster }) => postmaster !== undefined)

@@ -2,6 +2,7 @@
 // missing is a fact and no failure, because Howdah runs without it.
 import { join } from 'node:path'
 import { hostFacts } from '#providers/local/host-facts.ts'
+import { findIsolation } from '#server/installation.ts'
 import { type Command, json_option } from './command.ts'
 
 export const doctor: Command = {
@@ -12,6 +13,8 @@ export const doctor: Command = {
     const facts = await hostFacts({
       directory: join(config.data_dir, 'local'),
       postgres_directories: config.postgres_directories,
+      isolated: (await findIsolation(config.data_dir)) !== undefined,
+      last_service_port: config.service_ports.last,
     })
     if (isSet('json')) return console.log(JSON.stringify(facts, undefined, 2))
     const width = Math.max(...facts.map((fact) => fact.name.length))

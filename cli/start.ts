@@ -1,11 +1,11 @@
 // howdah start: the server in the foreground. People read stdout; the log goes to server.log in the data directory.
 // 1. The first token is printed once and written nowhere. 2. SIGINT, SIGTERM and SIGHUP end it gracefully; a second one
 //    at once, which is safe: the next start goes on where this one was. 3. Databases go on running.
-import { isolationRefusal } from '#providers/local/isolation.ts'
 import { openInstallation } from '#server/installation.ts'
 import type { Server } from '#server/main.ts'
 import { version } from '#server/version.ts'
-import { type Command, CommandError } from './command.ts'
+import type { Command } from './command.ts'
+import { enterIsolation } from './isolation.ts'
 import { openLogFile } from './log-file.ts'
 import { recordServer } from './running.ts'
 import { tourOf } from './tour.ts'
@@ -15,10 +15,9 @@ export const start: Command = {
   summary: 'Run the server in the foreground.',
   details: `The very first start prints a personal access token, once. Ctrl-C stops the server; databases go on running.
 Several servers may share one data directory, each on a port of its own.`,
-  options: { isolate: { description: 'Start only where each database gets a user of its own.' } },
+  options: { isolate: { description: 'Start only where each database gets a user of its own; see the README.' } },
   run: async ({ config, isSet }) => {
-    const refusal = isSet('isolate') ? isolationRefusal() : undefined
-    if (refusal !== undefined) throw new CommandError(refusal)
+    await enterIsolation(config, isSet('isolate') || config.isolate)
     // Loaded only here, so that the other commands answer at once.
     const { startServer } = await import('#server/main.ts')
     const { newLog } = await import('#server/log.ts')

@@ -10,7 +10,7 @@ import { listServices } from '#server/service/store.ts'
 import { type Command, json_option } from './command.ts'
 import { countDatabases } from './databases.ts'
 import { listRunning } from './running.ts'
-import { refuseUnlessInstalled, withStore } from './store.ts'
+import { enterInstallation, withStore } from './store.ts'
 
 type Services = Partial<Record<ServiceStatus, number>>
 
@@ -19,7 +19,7 @@ export const status: Command = {
   summary: 'Say what runs: servers, services by status, databases.',
   options: json_option,
   run: async ({ config, isSet }) => {
-    refuseUnlessInstalled(config)
+    await enterInstallation(config)
     const servers = listRunning(config.data_dir).map(({ pid, url }) => ({ pid, url }))
     const store_is_up = await storeIsUp(config)
     const services = store_is_up ? await withStore(config, countServices) : undefined

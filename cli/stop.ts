@@ -5,7 +5,7 @@ import { shutdown_grace_seconds } from '#server/config.ts'
 import { type Command, CommandError } from './command.ts'
 import { countDatabases } from './databases.ts'
 import { isRunning, listRunning, type RunningServer } from './running.ts'
-import { refuseUnlessInstalled } from './store.ts'
+import { enterInstallation } from './store.ts'
 
 const poll_ms = 50
 /** Beyond the grace that the server gives each of its parts. */
@@ -18,7 +18,7 @@ export const stop: Command = {
   details:
     'The databases go on running without a server, unless --all is given. The next start wakes up what was stopped.',
   run: async ({ config, isSet }) => {
-    refuseUnlessInstalled(config)
+    await enterInstallation(config)
     const servers = listRunning(config.data_dir)
     await Promise.all(servers.map((server) => end(server)))
     console.log(servers.length === 0 ? 'No server was running.' : `Stopped ${counted(servers.length, 'server')}.`)

@@ -1,17 +1,18 @@
 // The metadata store for commands: the same one that the server uses, also while no server runs.
 // 1. A command never makes an installation: only `howdah start` does. 2. An embedded store that had to be started for
-//    a command is stopped again after it.
+//    a command is stopped again after it. 3. A command that looks at an isolated installation does so from inside.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { enterUserNamespace } from '#providers/local/user-namespace.ts'
 import type { Config } from '#server/config.ts'
 import type { Db } from '#server/db.ts'
-import { openInstallation } from '#server/installation.ts'
+import { findIsolation, openInstallation } from '#server/installation.ts'
 import { metadataStoreIsRunning, stopMetadataStore } from '#server/metadata-store.ts'
 import { CommandError } from './command.ts'
 import { listRunning } from './running.ts'
 
 export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
-  refuseUnlessInstalled(config)
+  await enterInstallation(config)
   const installation = await openInstallation(config.data_dir)
   const place = { directory: installation.store_directory }
   const embedded = config.database_url === undefined
@@ -29,9 +30,13 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
   }
 }
 
-export function refuseUnlessInstalled({ data_dir }: Config): void {
-  if (existsSync(join(data_dir, 'installation-id'))) return
-  throw new CommandError(
-    `there is no Howdah in ${data_dir}; howdah start makes one, and --data-dir names one that is elsewhere`,
-  )
+/** To be called first: of an isolated installation the command begins anew, inside. */
+export async function enterInstallation({ data_dir }: Config): Promise<void> {
+  if (!existsSync(join(data_dir, 'installation-id'))) {
+    throw new CommandError(
+      `there is no Howdah in ${data_dir}; howdah start makes one, and --data-dir names one that is elsewhere`,
+    )
+  }
+  const isolation = await findIsolation(data_dir)
+  if (isolation !== undefined) await enterUserNamespace(data_dir, isolation)
 }

@@ -6,13 +6,14 @@ import { existsSync, statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { resolve } from 'node:path'
 import { findProgram } from '#providers/local/program.ts'
+import { ownerOf, type UserMap } from '#providers/local/user-map.ts'
 import { namespaceAt } from '#providers/local/vpc/namespace.ts'
-import { openInstallation } from '#server/installation.ts'
+import { findIsolation, openInstallation } from '#server/installation.ts'
 import { number_form } from '#server/path-id.ts'
 import { listProjects } from '#server/project/store.ts'
 import { listVpcs } from '#server/vpc/store.ts'
 import { type Command, CommandError, json_option, UsageError } from './command.ts'
-import { refuseUnlessInstalled, withStore } from './store.ts'
+import { enterInstallation, withStore } from './store.ts'
 import { printRows } from './table.ts'
 
 export const vpcList: Command = {
@@ -47,7 +48,7 @@ export const vpcExec: Command = {
   run: async ({ config, need, rest }) => {
     const vpc_id = need('vpc_id')
     if (!number_form.test(vpc_id)) throw new UsageError(`a VPC’s id is a number, and ${JSON.stringify(vpc_id)} is none`)
-    refuseUnlessInstalled(config)
+    await enterInstallation(config)
     const owner = statSync(config.data_dir).uid
     if (process.getuid?.() !== owner) {
       throw new CommandError(
@@ -61,8 +62,15 @@ export const vpcExec: Command = {
         `VPC ${vpc_id} has no network on this machine; howdah vpc list shows which there are, and a running server makes theirs`,
       )
     }
-    return runInside([...enter, ...rest])
+    return runInside([...enter, ...asOwner(await findIsolation(config.data_dir)), ...rest])
   },
+}
+
+/** Inside an isolated installation its owner is root; the program has the user that it has everywhere else. */
+function asOwner(isolation: UserMap | undefined): string[] {
+  if (isolation === undefined) return []
+  const { uid, gid } = ownerOf(isolation)
+  return ['unshare', '--user', `--map-user=${uid}`, `--map-group=${gid}`, '--']
 }
 
 async function runInside([program = '', ...args]: readonly string[]): Promise<number> {

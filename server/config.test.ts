@@ -26,6 +26,7 @@ test('without flags and variables every setting has its default', () => {
     oidc_client_id: undefined,
     oidc_client_secret: undefined,
     oidc_groups: [],
+    isolate: false,
     log_level: 'info',
   })
 })
@@ -128,6 +129,11 @@ test('everything that is wrong is said at once', () => {
   for (const part of ['--port must', '--colour is not', '"surplus" is not', 'HOWDAH_LOG_LEVEL must']) {
     expect(load).toThrow(part)
   }
+})
+
+test('a setting without a flag is taken from its variable, and refused by its name', () => {
+  expect(loadConfig([], { ...home, HOWDAH_ISOLATE: 'yes' }).isolate).toBe(true)
+  expect(() => loadConfig([], { ...home, HOWDAH_ISOLATE: 'maybe' })).toThrow('HOWDAH_ISOLATE must be yes or no')
 })
 
 test('a flag without a value is refused', () => {

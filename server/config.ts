@@ -21,6 +21,7 @@ import {
   parseServiceHost,
   parseSnapshots,
   parseVpcRanges,
+  parseYesOrNo,
   wholeNumber,
 } from './setting-value.ts'
 
@@ -127,6 +128,13 @@ const table = {
     default: '',
     description: 'Groups there that make members here: group=project_id:role, separated by commas.',
     parse: parseGroups,
+  },
+  isolate: {
+    flag: false,
+    default: 'no',
+    description:
+      'yes: the server starts only where each database gets a user of its own, as with howdah start --isolate.',
+    parse: parseYesOrNo,
   },
   log_level: { default: 'info', description: `One of ${log_levels.join(', ')}.`, parse: parseLogLevel },
 } satisfies Record<string, Row<unknown>>

@@ -1,9 +1,13 @@
 // The data directory: who may enter it, and the name of this installation. Made once, found again for ever.
 // 1. As root it can be passed through (0711), because databases run as users of their own; an ordinary user's is 0700.
-// 2. The installation id is made atomically: servers that start at once all read the same one.
+// 2. The installation id is made atomically: servers that start at once all read the same one. The users of an isolated
+//    installation are in the same file, so a data directory is isolated from its first moment or never.
 import { randomUUID } from 'node:crypto'
 import { chmod, link, mkdir, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { mayGiveUsers } from '#providers/local/privilege.ts'
+import type { UserMap } from '#providers/local/user-map.ts'
+import { isInside } from '#providers/local/user-namespace.ts'
 import { id_form, newId } from './id.ts'
 
 export type Installation = {
@@ -21,19 +25,42 @@ export class InstallationError extends Error {
 }
 
 // What a server that starts at the same moment may already have made, and what every file system has.
-const own_names = /^(installation-id|local|store|server|lost\+found)/
+const own_names = /^(installation-id|isolation|local|store|server|lost\+found)/
 
 export async function openInstallation(data_dir: string): Promise<Installation> {
+  const isolation = await findIsolation(data_dir)
+  if (isolation !== undefined && !isInside(isolation)) {
+    throw new InstallationError(
+      `${data_dir} is isolated, and only the howdah command of its own user gets to its users`,
+    )
+  }
   await ensureDataDirectory(data_dir)
   const local_directory = join(data_dir, 'local')
   await ensureFolder(local_directory)
   return {
-    installation_id: await ensureInstallationId(join(data_dir, 'installation-id')),
+    installation_id: await ensureInstallationId(data_dir),
     data_dir,
     store_directory: join(data_dir, 'store'),
     local_directory,
   }
 }
+
+/** Makes the data directory an isolated one, unless it is an installation already, be it isolated or not. */
+export async function ensureIsolatedInstallation(data_dir: string, { uids, gids }: UserMap): Promise<void> {
+  await ensureDataDirectory(data_dir)
+  await ensureInstallationId(data_dir, `uids ${uids}\ngids ${gids}\n`)
+}
+
+/** The users of an isolated installation; undefined when there is none, it is not isolated, or another user's. */
+export async function findIsolation(data_dir: string): Promise<UserMap | undefined> {
+  const file = idFileOf(data_dir)
+  const seen = await unlessMissing(stat(file))
+  if (seen === undefined || seen.uid !== process.getuid?.()) return undefined
+  const [, uids, gids] = /\nuids ([\d ]+)\ngids ([\d ]+)\n$/.exec(await readFile(file, 'utf8')) ?? []
+  return uids === undefined || gids === undefined ? undefined : { uids, gids }
+}
+
+const idFileOf = (data_dir: string) => join(data_dir, 'installation-id')
 
 async function ensureDataDirectory(data_dir: string): Promise<void> {
   try {
@@ -44,7 +71,7 @@ async function ensureDataDirectory(data_dir: string): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error)
     throw new InstallationError(`the data directory ${data_dir} cannot be used: ${reason}`, { cause: error })
   }
-  if (isRoot()) await refuseClosedParents(data_dir)
+  if (mayGiveUsers()) await refuseClosedParents(data_dir)
 }
 
 /** A mistyped path must not cost anybody the rights to their own folder, such as /tmp. */
@@ -58,7 +85,7 @@ async function refuseForeignFolder(data_dir: string): Promise<void> {
 }
 
 async function ensureFolder(folder: string): Promise<void> {
-  const mode = isRoot() ? 0o711 : 0o700
+  const mode = mayGiveUsers() ? 0o711 : 0o700
   await mkdir(folder, { recursive: true, mode })
   const seen = await stat(folder)
   if (seen.uid !== process.getuid?.()) {
@@ -69,8 +96,6 @@ async function ensureFolder(folder: string): Promise<void> {
   // Whatever the umask took away, the databases' users need.
   if ((seen.mode & 0o777) !== mode) await chmod(folder, mode)
 }
-
-const isRoot = () => process.getuid?.() === 0
 
 /** As root the databases run as other users, who must be able to walk to their files. */
 async function refuseClosedParents(data_dir: string): Promise<void> {
@@ -85,17 +110,18 @@ async function refuseClosedParents(data_dir: string): Promise<void> {
   }
 }
 
-async function ensureInstallationId(file: string): Promise<string> {
+async function ensureInstallationId(data_dir: string, isolation = ''): Promise<string> {
+  const file = idFileOf(data_dir)
   for (;;) {
     const text = await unlessMissing(readFile(file, 'utf8'))
     if (text !== undefined) {
-      const installation_id = text.trim()
+      const installation_id = text.split('\n')[0]?.trim() ?? ''
       if (id_form.test(installation_id)) return installation_id
       throw new InstallationError(`${file} does not hold an installation id; restore it from a backup`)
     }
     // link, not rename: the first one wins and the others read what it wrote.
     const aside = `${file}.${randomUUID()}`
-    await writeFile(aside, `${newId()}\n`, { mode: 0o600, flush: true })
+    await writeFile(aside, `${newId()}\n${isolation}`, { mode: 0o600, flush: true })
     await link(aside, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })

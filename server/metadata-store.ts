@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import { chmod, chown, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { mayGiveUsers } from '#providers/local/privilege.ts'
 import type { Log } from './log.ts'
 import { ensureStoreData } from './metadata-store-data.ts'
 
@@ -37,7 +38,7 @@ const log_bytes_max = 1_000_000
 export async function ensureMetadataStore(place: StorePlace): Promise<MetadataStore> {
   const excess = Buffer.byteLength(join(socketsOf(place), '.s.PGSQL.5432')) - socket_path_bytes_max
   if (excess > 0) throw new Error(`the path of ${socketsOf(place)} is ${excess} bytes too long for a unix socket`)
-  const owner = process.getuid?.() === 0 ? store_owner : undefined
+  const owner = mayGiveUsers() ? store_owner : undefined
   await mkdir(place.directory, { recursive: true, mode: 0o700 })
   // Not by mkdir: a strict umask would keep the store's own user out.
   if (owner) await chmod(place.directory, 0o711)
@@ -124,7 +125,7 @@ async function start(place: StorePlace): Promise<boolean> {
   const locks = [join(data, 'postmaster.pid'), join(socketsOf(place), '.s.PGSQL.5432.lock')]
   for (const lock of locks) await removeUsurpedLock(lock, data)
   const output = await openLog(logOf(place))
-  const owner = process.getuid?.() === 0 ? store_owner : {}
+  const owner = mayGiveUsers() ? store_owner : {}
   const child = spawn(join(place.bin, 'postgres'), ['-D', data, ...settingsOf(place)], {
     ...owner,
     env: {},

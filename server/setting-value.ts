@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { rangeProblem } from '#contract/cidr.ts'
 import { type Role, roles } from '#contract/endpoint.ts'
+import { isHostRoot } from '#providers/local/privilege.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -41,7 +42,7 @@ export function parseDirectory(text: string): string {
 
 export function dataDirectoryOf(env: Environment): string {
   const home = env['XDG_DATA_HOME'] ?? join(env['HOME'] ?? homedir(), '.local', 'share')
-  return process.getuid?.() === 0 ? '/var/lib/howdah' : join(home, 'howdah')
+  return isHostRoot() ? '/var/lib/howdah' : join(home, 'howdah')
 }
 
 export function parseDatabaseUrl(text: string): string | undefined {
@@ -90,6 +91,11 @@ function isNetwork(text: string): boolean {
   const bits_max = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
   if (bits_max === -1 || text.split('/').length > 2) return false
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= bits_max)
+}
+
+export function parseYesOrNo(text: string): boolean {
+  if (text === 'yes' || text === 'no') return text === 'yes'
+  throw new Error(`must be yes or no, not ${JSON.stringify(text)}`)
 }
 
 export function parseOptional(text: string): string | undefined {

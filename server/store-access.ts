@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { findInstallations } from '#providers/local/postgres/installation.ts'
+import { mayGiveUsers } from '#providers/local/privilege.ts'
 import { foldersOf, nobody } from '#providers/local/layout.ts'
 import type { Config } from './config.ts'
 import { type Db, openDb, storeIsAway } from './db.ts'
@@ -52,7 +53,7 @@ export async function openStore(config: Config, installation: Installation, log:
 
 /** The bundled PostgreSQL, or else the newest of this machine that can make a store. */
 export async function getStoreBin({ local_directory }: Installation): Promise<string> {
-  const uid = process.getuid?.() === 0 ? nobody.uid : undefined
+  const uid = mayGiveUsers() ? nobody.uid : undefined
   const found = await findInstallations([], { copies_directory: foldersOf(local_directory).copies, uid })
   const chosen = found.find(({ origin }) => origin === 'bundled') ?? found.find(({ major }) => major >= oldest_major)
   if (chosen !== undefined) return chosen.bin

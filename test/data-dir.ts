@@ -41,7 +41,7 @@ export async function removeDataDir(data_dir: string): Promise<void> {
   await endProcesses(data_dir, (process) => process.is_postgres, 'SIGQUIT').catch(() => undefined)
   await endProcesses(data_dir, () => true, 'SIGKILL')
   await removeSharedMemory(usersOf(join(data_dir, 'local', 'services')))
-  const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).trim()
+  const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).split('\n')[0] ?? ''
   if (installation_id !== '') {
     // A process counts in its group until it has gone altogether.
     const what = `the control groups of ${data_dir} can be removed`

@@ -10,8 +10,9 @@ import { promisify } from 'node:util'
 import { newEffect } from './effect.ts'
 import { removeTree } from './tenant-files.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
-import { sharedUserFinding } from './isolation.ts'
+import { newIsolation, sharedUserFinding } from './isolation.ts'
 import { openLimits } from './limits.ts'
+import { isHostRoot } from './privilege.ts'
 import { openProjects } from './quota/project.ts'
 import { canEndConnections } from './vpc/ip.ts'
 import { networkLack } from './vpc/refusal.ts'
@@ -22,10 +23,14 @@ export type HostFact = { name: string; supported: boolean; finding: string; reme
 export async function hostFacts(options: {
   directory: string
   postgres_directories: readonly string[]
+  /** Whether the data directory is isolated. */
+  isolated?: boolean
+  last_service_port?: number
 }): Promise<HostFact[]> {
   // Before the first start the data directory is not there; the one above tells the same.
   const directory = await nearestThere(resolve(options.directory))
   const tried = await Promise.all([
+    userFact(options),
     copyOnWriteFact(directory),
     limitsFact(),
     namespacesFact(),
@@ -37,7 +42,7 @@ export async function hostFacts(options: {
     quotaFact(directory),
   ])
   const cores: HostFact = { name: 'cores', supported: true, finding: `${availableParallelism()}` }
-  return [userFact(), ...tried.flat(), memoryFact(), cores]
+  return [...tried.flat(), memoryFact(), cores]
 }
 
 const gib = 1024 ** 3
@@ -46,14 +51,22 @@ const disk_bytes_wanted = gib
 /** Only something that hangs takes so long to print its version. */
 const try_timeout_ms = 30_000
 
-function userFact(): HostFact {
+type Users = { isolated?: boolean; last_service_port?: number }
+
+async function userFact({ isolated = false, last_service_port = 65_535 }: Users): Promise<HostFact> {
   const name = 'a user of its own for each service'
-  if (process.getuid?.() === 0) return { name, supported: true, finding: 'running as root' }
+  if (isHostRoot()) return { name, supported: true, finding: 'running as root' }
+  if (isolated) return { name, supported: true, finding: 'the data directory is isolated' }
+  const made = await newIsolation(last_service_port)
+  const isolate =
+    'lack' in made
+      ? `to use start --isolate: ${made.lack.finding}; ${made.lack.remedy}`
+      : 'start a new data directory with --isolate, which this user’s sub ids allow'
   return {
     name,
     supported: false,
     finding: sharedUserFinding(),
-    remedy: 'Run the server as root; PostgreSQL itself never runs as root.',
+    remedy: `${capital(isolate)}. Or run the server as root; PostgreSQL itself never runs as root.`,
   }
 }
 
@@ -173,8 +186,7 @@ async function diskFact(directory: string): Promise<HostFact> {
 
 async function quotaFact(directory: string): Promise<HostFact> {
   const name = 'disk quotas'
-  const as_root = process.getuid?.() === 0
-  const projects = as_root ? await openProjects(newEffect(undefined), directory).catch(() => undefined) : undefined
+  const projects = isHostRoot() ? await openProjects(newEffect(undefined), directory).catch(() => undefined) : undefined
   if (projects) return { name, supported: true, finding: `enforced by the kernel at ${directory}` }
   return {
     name,

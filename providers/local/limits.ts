@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Size } from '../provider.ts'
+import { mayGiveUsers } from './privilege.ts'
 import { system_env } from './program.ts'
 
 export type RunAs = { uid: number; gid: number }
@@ -73,7 +74,7 @@ async function tryOut(limits: Limits, hierarchy: Hierarchy): Promise<string | un
   try {
     await removeOldProbes(hierarchy)
     await limits.ensure(probe_id, { cpu_millis: 500, memory_gbs: 1 })
-    const run_as = process.getuid?.() === 0 ? nobody : undefined
+    const run_as = mayGiveUsers() ? nobody : undefined
     const [program = '', ...args] = limits.wrap(probe_id, ['/bin/true'], run_as).command
     await promisify(execFile)(program, args, { env: system_env })
     return await limits.remove(probe_id).then(() => undefined)

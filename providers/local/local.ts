@@ -39,6 +39,7 @@ import { openProjects } from './quota/project.ts'
 import { quotaGbsOf } from './quota/rules.ts'
 import { measureService } from './quota/usage.ts'
 import { newQuotaWatch } from './quota/watch.ts'
+import { isHostRoot, mayGiveUsers } from './privilege.ts'
 import { openReserve } from './reserve.ts'
 import { newRoomWatch } from './room-watch.ts'
 import { findDown } from './service/down.ts'
@@ -169,7 +170,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
   if (too_long !== undefined) throw new Error(too_long)
   const effect = newEffect(options.effect)
   const log_retention = options.log_retention ?? log_retention_default
-  const as_root = process.getuid?.() === 0
+  const as_root = mayGiveUsers()
   const folders = foldersOf(directory)
   await ensureFolders(effect, directory, as_root)
   const [authority, limits, installations] = await Promise.all([
@@ -209,7 +210,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     log_watch: newLogWatch(effect, log_retention),
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
-    ...(await openDisk({ effect, directory, limits, as_root, disk_quota: options.disk_quota ?? 0 })),
+    ...(await openDisk({ effect, directory, limits, disk_quota: options.disk_quota ?? 0 })),
     balance_watch: newBalanceWatch(effect, lag_reader),
     lag_reader,
     vpc_watch: newVpcWatch(),
@@ -230,12 +231,12 @@ const vpcRangesOf = ({ vpc_ranges = vpc_ranges_default, needed_addresses = [] }:
   needed_addresses,
 })
 
-type DiskWish = Pick<LocalHost, 'effect' | 'directory' | 'limits' | 'as_root' | 'disk_quota'>
+type DiskWish = Pick<LocalHost, 'effect' | 'directory' | 'limits' | 'disk_quota'>
 
 /** Who may take how much of it. */
-async function openDisk({ effect, directory, limits, as_root, disk_quota }: DiskWish) {
+async function openDisk({ effect, directory, limits, disk_quota }: DiskWish) {
   const processorTime = newProcessorTime(limits)
-  const projects = disk_quota > 0 && as_root ? await openProjects(effect, directory) : undefined
+  const projects = disk_quota > 0 && isHostRoot() ? await openProjects(effect, directory) : undefined
   return {
     disk_quota,
     projects,

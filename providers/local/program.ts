@@ -1,9 +1,11 @@
 // Programs of the operating system that some features need, found by looking at each use: whoever installs one need not
 // start the server anew. What root runs lies where only root can put it: the PATH of the caller that started the server
-// names no program for root. An ordinary user runs its own programs as itself, so its PATH counts.
+// names no program for root, nor for root of a user namespace, whose services could not reach them. An ordinary user runs its own
+// programs as itself, so its PATH counts.
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
+import { mayGiveUsers } from './privilege.ts'
 
 /** Debian puts servers into sbin, which ordinary users do not search; what an administrator built is below /usr/local. */
 const system_folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
@@ -12,7 +14,7 @@ const system_folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sb
 export const system_env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
 export async function findProgram(program: string): Promise<string | undefined> {
-  const own = process.getuid?.() === 0 ? [] : (process.env.PATH ?? '').split(delimiter)
+  const own = mayGiveUsers() ? [] : (process.env.PATH ?? '').split(delimiter)
   for (const directory of [...own, ...system_folders].filter(Boolean)) {
     const path = join(directory, program)
     const found = await access(path, constants.X_OK).then(

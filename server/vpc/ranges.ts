@@ -2,6 +2,7 @@
 // them, and which VPCs of a former version or another setting lie outside. Neither resolves a name: the list is the wall.
 import { isIPv4 } from 'node:net'
 import { contains, parseCidr } from '#contract/cidr.ts'
+import { isHostRoot } from '#providers/local/privilege.ts'
 import type { Config } from '../config.ts'
 import type { Sql } from '../db.ts'
 import { listVpcsOfRegion, type VpcRow } from './store.ts'
@@ -21,7 +22,7 @@ export async function outsideWarning(
   { region, vpc_ranges }: Pick<Config, 'region' | 'vpc_ranges'>,
 ): Promise<string | undefined> {
   // For an ordinary user no VPC ever has a route on the host.
-  return process.getuid?.() === 0 ? outsideSentence(await listVpcsOfRegion(sql, region), vpc_ranges) : undefined
+  return isHostRoot() ? outsideSentence(await listVpcsOfRegion(sql, region), vpc_ranges) : undefined
 }
 
 /** Pure. */

@@ -21,8 +21,13 @@ export type Started = {
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-export async function howdah(words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
-  const child = spawnHowdah(words, env)
+/** prefix: words before the command, such as those that make it run as another user. */
+export async function howdah(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  prefix: readonly string[] = [],
+): Promise<Finished> {
+  const child = spawnHowdah(words, env, prefix)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)
   await once(child, 'close')
@@ -30,8 +35,12 @@ export async function howdah(words: readonly string[], env: NodeJS.ProcessEnv = 
 }
 
 /** Runs `howdah start` on a free port and returns once it has printed all it has to say. */
-export async function startHowdah(words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Started> {
-  const child = spawnHowdah(['start', '--port', '0', ...words], env)
+export async function startHowdah(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  prefix: readonly string[] = [],
+): Promise<Started> {
+  const child = spawnHowdah(['start', '--port', '0', ...words], env, prefix)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)
   const output = () => stdout() + stderr()
@@ -53,9 +62,10 @@ export async function startHowdah(words: readonly string[], env: NodeJS.ProcessE
   }
 }
 
-function spawnHowdah(words: readonly string[], env: NodeJS.ProcessEnv) {
+function spawnHowdah(words: readonly string[], env: NodeJS.ProcessEnv, prefix: readonly string[]) {
+  const [program = '', ...args] = [...prefix, command, ...words]
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('HOWDAH_') && name !== 'DATABASE_URL')
-  return spawn(command, words, {
+  return spawn(program, args, {
     cwd: repository,
     env: { ...Object.fromEntries(own), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -33,7 +33,7 @@ export async function ensureSharedMemoryGone(effect: Effect, owner: Owner): Prom
     for (const id of entriesOf((await readIfThere(file)) ?? '', owner, user_column)) {
       await effect('shared memory: remove')
       // Fails when another server was faster, and where the tool is missing: then 56 bytes stay until the next boot.
-      await promisify(execFile)('ipcrm', [option, id], { env: system_env }).catch(() => undefined)
+      await promisify(execFile)('ipcrm', [option, id], { ...owner, env: system_env, cwd: '/' }).catch(() => undefined)
     }
   }
 }

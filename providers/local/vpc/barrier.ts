@@ -5,9 +5,9 @@
 // whatever the API let pass; such a route of a former version goes.
 import type { WantedVpc } from '../../provider.ts'
 import type { Effect } from '../effect.ts'
+import { isHostRoot } from '../privilege.ts'
 import { changeNetwork, listUnreachable } from './ip.ts'
 import { metricOf, type Named } from './name.ts'
-import { isRoot } from './namespace.ts'
 import { isOutside, vpcRefusal, type VpcRanges } from './ranges.ts'
 
 type Host = Named & { effect: Effect; vpc_ranges: VpcRanges }
@@ -17,7 +17,7 @@ const protocol = '172'
 
 /** A sentence when the host's routing table does not get this range. */
 export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Promise<string | undefined> {
-  if (!isRoot()) return undefined
+  if (!isHostRoot()) return undefined
   const refusal = await vpcRefusal(host.vpc_ranges, cidr)
   if (refusal !== undefined) {
     await ensureBarrierGone(host, vpc_id)
@@ -32,7 +32,7 @@ export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Pr
 }
 
 export async function ensureBarrierGone(host: Host, vpc_id: string): Promise<void> {
-  if (!isRoot()) return
+  if (!isHostRoot()) return
   const metric = metricOf(host, vpc_id)
   const found = (await listUnreachable(protocol)).filter((route) => route.metric === metric)
   if (found.length === 0) return

@@ -9,8 +9,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses } from '../daemon.ts'
 import { ensureRemoved, type Effect } from '../effect.ts'
 import { statIfThere } from '../look.ts'
+import { isHostRoot, mayGiveUsers } from '../privilege.ts'
 import { system_env } from '../program.ts'
-import { holderOf, isRoot } from './namespace.ts'
+import { holderOf } from './namespace.ts'
 
 export type NetworksHolder = { ensure(): Promise<void>; end(): Promise<void> }
 
@@ -22,8 +23,9 @@ const end_wait_ms = 5_000
 
 /** Without the files of a person's own shell, which bash reads where its input is a socket, as from us. */
 export const shell = ['bash', '--norc', '-c'] as const
-/** What an ordinary user needs to make networks. */
-export const unshare_words = ['unshare', '--user', '--map-root-user', '--mount', '--net', '--']
+/** What an ordinary user needs to make networks. An isolated installation is in a user namespace already. */
+const as_root_inside = mayGiveUsers() ? [] : ['--user', '--map-root-user']
+export const unshare_words = ['unshare', ...as_root_inside, '--mount', '--net', '--']
 export const own_root = [
   'mount -t tmpfs howdah /run && cd /run && mkdir -p usr proc etc var run/netns old && ln -s /run var/run',
   'mount --rbind /usr usr && mount --rbind /proc proc',
@@ -35,7 +37,7 @@ export const own_root = [
 
 export function newNetworksHolder(place: Place): NetworksHolder {
   let under_way: Promise<void> | undefined
-  if (isRoot()) return { ensure: async () => {}, end: async () => {} }
+  if (isHostRoot()) return { ensure: async () => {}, end: async () => {} }
   return {
     // VPCs are looked at side by side, and all need the same one.
     ensure: () => (under_way ??= ensureHolder(place).finally(() => (under_way = undefined))),

@@ -2,9 +2,10 @@
 // process is what costs. It knows the answers' form and no meaning.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { isHostRoot } from '../privilege.ts'
 import { system_env } from '../program.ts'
 import { own_root, shell, unshare_words } from './holder.ts'
-import { isRoot, type Namespace } from './namespace.ts'
+import type { Namespace } from './namespace.ts'
 
 /** Only a kernel in trouble takes so long. */
 const timeout_ms = 10_000
@@ -70,7 +71,7 @@ export async function tryNetworks(): Promise<void> {
   const links =
     'ip link add vpc0 type bridge && ip link add try0 type veth peer name try1 && ip rule add not iif lo unreachable'
   const named = `${own_root} && ip netns add try && nsenter --net=/run/netns/try ip link show && unshare --user --map-user=1 true`
-  if (isRoot()) await run(['unshare', '--net', '--', ...shell, links])
+  if (isHostRoot()) await run(['unshare', '--net', '--', ...shell, links])
   else await run([...unshare_words, ...shell, `${links} && ${named}`])
 }
 
@@ -82,7 +83,7 @@ export async function canEndConnections(): Promise<boolean> {
   const connect =
     'ip link set lo up && echo 40000 40000 > /proc/sys/net/ipv4/ip_local_port_range && exec 3<>/dev/tcp/127.0.0.1/40000'
   const script = `${connect} && ss -K -t -H dst 127.0.0.1 > /dev/null && ss -t -H state established`
-  const unshare = isRoot() ? ['unshare', '--net', '--'] : unshare_words
+  const unshare = isHostRoot() ? ['unshare', '--net', '--'] : unshare_words
   return (await run([...unshare, ...shell, script]).catch(() => 'not even tried')) === ''
 }
 

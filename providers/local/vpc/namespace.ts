@@ -1,8 +1,9 @@
 // The namespace of a VPC: which file stands for it, and how programs get to it. Pure. Root's are where iproute2 keeps all of
 // them. An ordinary user has networks inside a user namespace, whose process (holder.ts) a link in our own folder leads to;
-// the file is below that process's own /run.
+// the file is below that process's own /run. In an isolated installation that is the user namespace that we are in.
 import { join } from 'node:path'
 import { foldersOf } from '../layout.ts'
+import { isHostRoot, mayGiveUsers } from '../privilege.ts'
 import { namespaceOf, type Named } from './name.ts'
 
 /** directory: of the local provider. */
@@ -23,31 +24,29 @@ export function namespaceAt(place: NetworkPlace, vpc_id: string): Namespace {
   const name = namespaceOf(place, vpc_id)
   const path = join(namespacesOf(place), name)
   const nsenter = ['nsenter', `--net=${path}`, '--']
-  if (isRoot()) return { name, path, manage: [], change: nsenter, enter: nsenter }
-  const [holder, preserve] = [holderOf(place), '--preserve-credentials']
-  const user = `--user=${holder}/ns/user`
+  if (isHostRoot()) return { name, path, manage: [], change: nsenter, enter: nsenter }
+  const holder = holderOf(place)
+  const user = mayGiveUsers() ? [] : ['--preserve-credentials', `--user=${holder}/ns/user`]
   // There the other networks have their names.
   const names = `--mount=${holder}/ns/mnt`
   return {
     name,
     path,
-    manage: ['nsenter', preserve, user, names, `--net=${holder}/ns/net`, '--'],
-    change: ['nsenter', preserve, user, names, `--net=${path}`, '--'],
-    enter: ['nsenter', preserve, user, `--net=${path}`, '--', ...ourselves()],
+    manage: ['nsenter', ...user, names, `--net=${holder}/ns/net`, '--'],
+    change: ['nsenter', ...user, names, `--net=${path}`, '--'],
+    enter: mayGiveUsers() ? nsenter : ['nsenter', ...user, `--net=${path}`, '--', ...ourselves()],
   }
 }
 
 /** Where the files of all namespaces are. */
 export function namespacesOf(place: Pick<NetworkPlace, 'directory'>): string {
-  return isRoot() ? '/run/netns' : join(holderOf(place), 'root/run/netns')
+  return isHostRoot() ? '/run/netns' : join(holderOf(place), 'root/run/netns')
 }
 
 /** A link to the folder of the process that holds the networks of an ordinary user. */
 export function holderOf({ directory }: Pick<NetworkPlace, 'directory'>): string {
   return join(foldersOf(directory).run, 'networks')
 }
-
-export const isRoot = () => process.getuid?.() === 0
 
 /** In their user namespace whoever made it is root, and PostgreSQL refuses to be: so programs have one more, as themselves. */
 function ourselves(): string[] {

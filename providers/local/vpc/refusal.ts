@@ -1,6 +1,6 @@
 // What this host lacks for VPCs. Found out by trying.
 import { tryNetworks } from './ip.ts'
-import { isRoot } from './namespace.ts'
+import { isHostRoot } from '../privilege.ts'
 
 type Lack = { finding: string; remedy: string }
 
@@ -36,7 +36,7 @@ export async function networkLack(): Promise<Lack | undefined> {
 }
 
 /** In a user namespace everybody has these capabilities, over what is inside it. */
-const permit_user_namespaces =
+export const permit_user_namespaces =
   'let ordinary users have user namespaces: sysctl user.max_user_namespaces must not be 0, on Debian kernel.unprivileged_userns_clone be 1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns be 0'
 
 function lackOfPrivilege(reason: string): Lack {
@@ -44,6 +44,6 @@ function lackOfPrivilege(reason: string): Lack {
     'run it as root, such as by a systemd unit without User=, and in a container with --cap-add SYS_ADMIN --cap-add NET_ADMIN'
   return {
     finding: `the server may not make networks (${reason}), for which it needs the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN`,
-    remedy: isRoot() ? as_root : `${permit_user_namespaces}; or ${as_root}`,
+    remedy: isHostRoot() ? as_root : `${permit_user_namespaces}; or ${as_root}`,
   }
 }
