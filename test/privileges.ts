@@ -20,10 +20,10 @@ export const without_user_namespaces = [
 
 const repository = dirname(import.meta.dirname)
 
-/** The same file of the clone for an ordinary user: below a folder that only root may enter, in a copy that goes with the run. */
+/** The same file of the clone for an ordinary user; other words stay as they are. Below a folder that only root may enter, in a copy that goes with the run. */
 export function readable(path: string): string {
-  const inside = relative(repository, path)
-  if (inside.startsWith('..') || isAbsolute(inside) || isOpen(repository)) return path
+  const inside = isAbsolute(path) ? relative(repository, path) : '..'
+  if (inside.startsWith('..') || isOpen(repository)) return path
   return join(ensureCopy(), inside)
 }
 
@@ -40,8 +40,12 @@ function ensureCopy(): string {
   const unwanted = ['.git', 'node_modules/.cache'].map((name) => join(repository, name))
   cpSync(repository, made, { recursive: true, verbatimSymlinks: true, filter: (path) => !unwanted.includes(path) })
   execFileSync('chmod', ['--recursive', 'a+rX', made])
-  // Tests of other files may make one at the same time; theirs is as good.
-  if (!existsSync(copy)) renameSync(made, copy)
+  try {
+    renameSync(made, copy)
+  } catch (error) {
+    // Tests of other files may make one at the same time; theirs is as good.
+    if (!existsSync(copy)) throw error
+  }
   rmSync(aside, { recursive: true, force: true })
   return copy
 }
