@@ -1,20 +1,24 @@
 // Tests run real PostgreSQL servers: three files at once on two cores, generous limits, and no test depends on how long a thing takes.
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { readFileSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { skipped } from './test/run/skipped.ts'
 
 export default defineConfig({
   test: {
-    include: ['**/*.test.ts'],
+    include: [process.env['TEST_FILES'] ?? '**/*.test.ts'],
     exclude: ['node_modules/**'],
     pool: 'forks',
     maxWorkers: 3,
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    reporters: ['default'],
+    reporters: ['default', skipped],
+    globalSetup: 'test/run/set-up.ts',
     env: {
-      TMPDIR: inMemory('/dev/shm') ?? tmpdir(),
+      // Of this run alone, so that all it leaves is known by this name. Short, because paths of sockets are.
+      TMPDIR: join(inMemory('/dev/shm') ?? tmpdir(), `howdah-${randomBytes(4).toString('hex')}`),
       TEST_SEED: process.env['TEST_SEED'] ?? String(randomInt(1_000_000)),
     },
   },

@@ -54,7 +54,9 @@ test('a path that is no directory is refused by name', async () => {
   await expect(openInstallation(file)).rejects.toThrow(`the data directory ${file} cannot be used`)
 })
 
-test.runIf(as_root)('as root, a parent through which nobody else can pass is refused, with the remedy', async () => {
+const why = as_root ? '' : ' (skipped: only root can run as another user)'
+
+test.skipIf(why)(`as root, a parent through which nobody else can pass is refused, with the remedy${why}`, async () => {
   const closed = join(folder, 'closed')
   mkdirSync(closed, { mode: 0o700 })
   await expect(openInstallation(join(closed, 'data'))).rejects.toThrow(InstallationError)

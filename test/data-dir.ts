@@ -1,5 +1,6 @@
 // Data directories of tests: fresh ones, ports for their services, and their complete removal: processes, control
 // groups, networks, shared memory and files, also after a failure, found by the directory's own name and nothing else.
+// When a run of tests ends in the middle, test/run/sweep.ts does the same for all of them.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -35,20 +36,39 @@ export function newServicePorts(): { first: number; last: number } {
 /** Ends every process of the directory and removes all traces of it. Safe to repeat. */
 export async function removeDataDir(data_dir: string): Promise<void> {
   assert(data_dir.startsWith(prefix), 'only directories that a test has made are removed')
-  // Servers first, or they would start again what is ended here.
-  await endProcesses(data_dir, (process) => !process.is_postgres, 'SIGKILL')
-  // SIGQUIT lets PostgreSQL free its shared memory, which SIGKILL would leave behind for good.
-  await endProcesses(data_dir, (process) => process.is_postgres, 'SIGQUIT').catch(() => undefined)
-  await endProcesses(data_dir, () => true, 'SIGKILL')
+  await endProcessesOf(() => listProcesses(data_dir), data_dir)
   await removeSharedMemory(usersOf(join(data_dir, 'local', 'services')))
   const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).split('\n')[0] ?? ''
-  if (installation_id !== '') {
-    // A process counts in its group until it has gone altogether.
-    const what = `the control groups of ${data_dir} can be removed`
-    await until(() => removeControlGroups(installation_id), { timeout_ms: patience_ms, what })
-    removeNetworks(installation_id)
-  }
+  if (installation_id !== '') await removeInstallation(installation_id)
   await rm(data_dir, { recursive: true, force: true, maxRetries: 5 })
+}
+
+export type Process = { pid: number; is_postgres: boolean }
+
+/** Ends all that are listed, again and again until there are none. */
+export async function endProcessesOf(list: () => Process[], owner: string): Promise<void> {
+  const end = (chosen: (process: Process) => boolean, signal: NodeJS.Signals) =>
+    until(
+      () => {
+        const left = list().filter(chosen)
+        for (const { pid } of left) signalIfThere(pid, signal)
+        return left.length === 0
+      },
+      { timeout_ms: patience_ms, what: `all processes of ${owner} end by ${signal}` },
+    )
+  // Servers first, or they would start again what is ended here.
+  await end((process) => !process.is_postgres, 'SIGKILL')
+  // SIGQUIT lets PostgreSQL free its shared memory, which SIGKILL would leave behind for good.
+  await end((process) => process.is_postgres, 'SIGQUIT').catch(() => undefined)
+  await end(() => true, 'SIGKILL')
+}
+
+/** What an installation has on the host outside its directory, when nothing of it runs any more. */
+export async function removeInstallation(installation_id: string): Promise<void> {
+  // A process counts in its group until it has gone altogether.
+  const what = `the control groups of ${installation_id} can be removed`
+  await until(() => removeControlGroups(installation_id), { timeout_ms: patience_ms, what })
+  removeNetworks(installation_id)
 }
 
 /** The process ids of everything that runs on the directory. */
@@ -56,20 +76,8 @@ export function listPids(data_dir: string): number[] {
   return listProcesses(data_dir).map(({ pid }) => pid)
 }
 
-type Process = { pid: number; is_postgres: boolean }
-
-async function endProcesses(data_dir: string, chosen: (process: Process) => boolean, signal: NodeJS.Signals) {
-  await until(
-    () => {
-      const left = listProcesses(data_dir).filter(chosen)
-      for (const { pid } of left) signalIfThere(pid, signal)
-      return left.length === 0
-    },
-    { timeout_ms: patience_ms, what: `all processes of ${data_dir} end by ${signal}` },
-  )
-}
-
-function listProcesses(data_dir: string): Process[] {
+/** By their command, their folder, and if asked for by the environment that they were started in. */
+export function listProcesses(folder: string, { by_environment = false } = {}): Process[] {
   const found: Process[] = []
   for (const name of readdirSync('/proc')) {
     const pid = Number(name)
@@ -78,7 +86,8 @@ function listProcesses(data_dir: string): Process[] {
     // One that ends loses its command line first, and its folder a moment later.
     if (command === '') continue
     const cwd = unlessGone(() => readlinkSync(`/proc/${pid}/cwd`))
-    if (!command.includes(data_dir) && !cwd.startsWith(data_dir)) continue
+    const environment = by_environment ? unlessGone(() => readFileSync(`/proc/${pid}/environ`, 'utf8')) : ''
+    if (!command.includes(folder) && !cwd.startsWith(folder) && !environment.includes(folder)) continue
     found.push({ pid, is_postgres: /^(\S*\/)?postgres\b/.test(command) })
   }
   return found

@@ -1,7 +1,8 @@
 // Prometheus' own judgement of what we tell it, where its tool is installed (Debian has it in the package prometheus).
 import { spawnSync } from 'node:child_process'
 
-export const promtool_is_missing = spawnSync('promtool', ['--version']).error !== undefined
+export const why_no_promtool =
+  spawnSync('promtool', ['--version']).error === undefined ? '' : ' (skipped: promtool is not installed)'
 
 /** Everything it has to object; empty when it is content. */
 export function objectionsTo(metrics: string): string {

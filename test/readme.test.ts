@@ -19,7 +19,9 @@ afterAll(async () => {
 
 const has = (program: string) => spawnSync(program, ['--version']).error === undefined
 
-test.skipIf(!has('curl'))('the tour works when it is pasted', async () => {
+const why = has('curl') ? '' : ' (skipped: curl is not installed)'
+
+test.skipIf(why)(`the tour works when it is pasted${why}`, async () => {
   const data_dir = newDataDir()
   data_dirs.push(data_dir)
   const { first, last } = newServicePorts()

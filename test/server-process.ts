@@ -5,6 +5,7 @@ import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Call, newCall } from './call.ts'
+import { readable } from './privileges.ts'
 
 export type ServerProcess = {
   pid: number
@@ -83,8 +84,8 @@ function spawnServer(options: ProcessOptions): ChildProcess {
   const ports = `${service_ports.first}-${service_ports.last}`
   const settings = ['--data-dir', data_dir, '--service-ports', ports, '--log-level', 'error', '--rate-limit', '0']
   const words = ['--port', '0', ...settings, ...flags]
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, ...words]
-  const [program = '', ...args] = [...prefix, ...node]
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', script]
+  const [program = '', ...args] = [...prefix, ...(prefix.length > 0 ? node.map(readable) : node), ...words]
   return spawn(program, args, {
     env: {
       PATH: process.env['PATH'],

@@ -158,6 +158,18 @@ test('deadlines within the process are told by the clock that cannot be set', ()
   expect(wrong.map(({ path }) => path)).toEqual([])
 })
 
+test('a test that can be skipped says why in its name, so that the end of a run can tell', () => {
+  const with_reason = /\.skipIf\((\w+)\)\(\s*`[^`]*\$\{\1\}`/g
+  const wrong = sources
+    .filter(({ is_test, path }) => is_test && path !== 'test/tidy.test.ts')
+    .filter(({ text }) => {
+      const skipping = text.match(/\.(skipIf|runIf)\(|context\.skip\(\)/g) ?? []
+      return skipping.length > (text.match(with_reason) ?? []).length
+    })
+    .map(({ path }) => path)
+  expect(wrong).toEqual([])
+})
+
 test('no comment announces undone work or silences the type checker', () => {
   const wrong = sources.filter((source) =>
     /\bTO[D]O\b|\bFIX[M]E\b|@ts[-](ignore|nocheck|expect[-]error)/.test(source.text),

@@ -9,6 +9,7 @@ import { newCall } from '#test/call.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
+import { nobody, readable } from '#test/privileges.ts'
 import { until } from '#test/until.ts'
 
 function parse(...words: string[]) {
@@ -75,7 +76,8 @@ describe('on an installation', () => {
 
   test.skipIf(why)(`whoever does not run the server is told who does${why}`, () => {
     const words = ['vpc', 'exec', vpc.id, '--data-dir', data_dir, '--', 'true']
-    const ran = spawnSync(join(repository, 'bin', 'howdah'), words, { uid: 65_534, gid: 65_534, encoding: 'utf8' })
+    const command = readable(join(repository, 'bin', 'howdah'))
+    const ran = spawnSync(command, words, { uid: nobody, gid: nobody, encoding: 'utf8' })
     expect([ran.status, ran.stderr]).toEqual([
       1,
       'howdah: only who runs the server can enter the network of a VPC; repeat this with sudo --user=#0\n',

@@ -16,6 +16,7 @@ const data_dir = newDataDir()
 const disk = join(data_dir, 'local')
 const ballast = join(disk, 'ballast')
 const mounted = mountDisk()
+const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
 
 let howdah: TestInstallation
 
@@ -35,7 +36,7 @@ afterAll(async () => {
 
 const at = ({ service_id }: { service_id: string }, verb = '') => `${howdah.services}/${service_id}${verb}`
 
-describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
+describe.skipIf(why)(`a full disk${why}`, () => {
   test('a create waits for space and says so, while everything else goes on', async () => {
     const other = await howdah.createService({ name: 'other', cpu_millis: 'shared' })
     const query = (service: ReadyService, sql: string) =>

@@ -16,6 +16,7 @@ const data_dir = newDataDir()
 const disk = join(data_dir, 'local')
 const ballast = join(disk, 'ballast')
 const mounted = mountDisk()
+const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
 const no_space = `no space left on the disk of ${disk}; it goes on when there is space`
 const mib = 1_048_576
 
@@ -58,7 +59,7 @@ const servesOn = async () => {
   await until(() => family.rows(parent, 'select n from t'), { what: 'a login' })
 }
 
-describe.skipIf(!mounted)('a full disk (needs a root that may mount)', () => {
+describe.skipIf(why)(`a full disk${why}`, () => {
   test('WAL that cannot be archived makes the service UNSTABLE, which serves on, and heals with the space', async () => {
     const home = family.home(parent)
     // Segments to go on with: PostgreSQL reuses archived ones, and without any it would have to make a new one.

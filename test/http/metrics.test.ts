@@ -4,7 +4,7 @@ import { metric_names } from '#contract/metric.ts'
 import { loginTo } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { scrape } from '#test/metrics-scrape.ts'
-import { objectionsTo, promtool_is_missing } from '#test/promtool.ts'
+import { objectionsTo, why_no_promtool } from '#test/promtool.ts'
 import { until } from '#test/until.ts'
 
 type Series = { labels: { role: string }; data: { time: string; value: number | null }[] }[]
@@ -140,7 +140,7 @@ describe('/metrics', () => {
     }
   })
 
-  test.skipIf(promtool_is_missing)('Prometheus has nothing to object', async () => {
+  test.skipIf(why_no_promtool)(`Prometheus has nothing to object${why_no_promtool}`, async () => {
     expect(objectionsTo((await scrape(howdah)).text)).toBe('')
   })
 })

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { listPids } from '#test/data-dir.ts'
-import { as_ordinary_user, nobody } from '#test/privileges.ts'
+import { as_ordinary_user, nobody, readable } from '#test/privileges.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import type { Task } from './kill-main.ts'
 import { askIn, loginIn, newVpc, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
@@ -113,7 +113,7 @@ async function run(
   prefix: readonly string[] = [],
 ): Promise<{ effects: string[]; killed: boolean }> {
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'kill-main.ts')]
-  const [program = '', ...args] = [...prefix, ...node]
+  const [program = '', ...args] = [...prefix, ...(prefix.length > 0 ? node.map(readable) : node)]
   const child = spawn(program, args, {
     env: {
       PATH: process.env['PATH'],

@@ -8,7 +8,7 @@ import type { Vpc } from '#contract/vpc.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { ask } from '#test/database.ts'
 import { repository } from '#test/e2e/howdah.ts'
-import { as_ordinary_user, nobody } from '#test/privileges.ts'
+import { as_ordinary_user, nobody, readable } from '#test/privileges.ts'
 import { startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
 import { why_no_networks as why } from './vpc-fixture.ts'
@@ -31,7 +31,7 @@ test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also aft
   const password = service.initial_password ?? ''
   // As a person would: with a program that howdah runs inside.
   const askInside = (vpc_id: string, host: string) => {
-    const exec = [join(repository, 'bin/howdah'), 'vpc', 'exec', vpc_id, '--data-dir', data_dir, '--']
+    const exec = [readable(join(repository, 'bin/howdah')), 'vpc', 'exec', vpc_id, '--data-dir', data_dir, '--']
     return whoInside([...as_ordinary_user, ...exec], { api_url: server.api_url, host, password })
   }
 

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { repository } from '#test/e2e/howdah.ts'
+import { readable } from '#test/privileges.ts'
 
 const script = `
   import pg from 'pg'
@@ -16,8 +17,8 @@ export async function whoInside(
   enter: readonly string[],
   { api_url, host, password }: { api_url: string; host: string; password: string },
 ): Promise<string> {
-  const [program, ...words] = [...enter, process.execPath, '--input-type=module', '--eval', script]
+  const [program, ...words] = [...enter, readable(process.execPath), '--input-type=module', '--eval', script]
   const ca = await (await fetch(`${api_url}/ca.pem`)).text()
   const env = { PATH: process.env['PATH'], HOST: host, CA: ca, PASSWORD: password }
-  return (await promisify(execFile)(program, words, { env, cwd: repository })).stdout.trim()
+  return (await promisify(execFile)(program, words, { env, cwd: readable(repository) })).stdout.trim()
 }

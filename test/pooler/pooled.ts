@@ -8,8 +8,12 @@ import { findProgram } from '#providers/local/program.ts'
 import type { Endpoint, WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, type Login, type World } from '#test/provider/service-fixture.ts'
 
+export const why_no_pooler =
+  (await findProgram('pgbouncer')) === undefined ? ' (skipped: PgBouncer is not installed)' : ''
+
 /** Where there is no PgBouncer there is nothing to try. */
-export const poolerTest = test.skipIf((await findProgram('pgbouncer')) === undefined)
+export const poolerTest = (name: string, body: () => Promise<void>): void =>
+  test.skipIf(why_no_pooler)(`${name}${why_no_pooler}`, body)
 
 export type Pooled = { world: World; provider: LocalProvider; wanted: WantedService & { pooler: Endpoint } }
 

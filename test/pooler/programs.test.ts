@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { repository } from '#test/e2e/howdah.ts'
 
 const can_hide = spawnSync('unshare', ['-m', 'true']).status === 0
+const why = can_hide ? '' : ' (skipped: it takes a root that may mount)'
 
 let folder = ''
 let faked: string[] = []
@@ -20,7 +21,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-test.skipIf(!can_hide)('a request for what needs them is refused with a sentence that says how to get them', () => {
+test.skipIf(why)(`a request for what needs them is refused with a sentence that says how to get them${why}`, () => {
   const { stdout } = runHidden(`
     import { startInstallation } from '${repository}/test/installation.ts'
     const howdah = await startInstallation()
@@ -47,7 +48,7 @@ test.skipIf(!can_hide)('a request for what needs them is refused with a sentence
   ])
 })
 
-test.skipIf(!can_hide)('the first start as root installs what is missing once, and leaves no daemon of it', () => {
+test.skipIf(why)(`the first start as root installs what is missing once, and leaves no daemon of it${why}`, () => {
   // At first it has no lists of packages, as in an image.
   fake('apt-get', `case "$*" in *update*) touch ${folder}/lists ;; *install*) test -e ${folder}/lists ;; esac`)
   fakeDaemons()
@@ -70,7 +71,7 @@ test.skipIf(!can_hide)('the first start as root installs what is missing once, a
   expect(callsOf('apt-get')).toEqual(calls)
 })
 
-test.skipIf(!can_hide)('an installation that fails is a warning, and one that was killed is finished', () => {
+test.skipIf(why)(`an installation that fails is a warning, and one that was killed is finished${why}`, () => {
   fake('apt-get', 'exit 100')
   fakeDaemons()
   expect(setUp()).toMatchObject({ status: 0, stderr: expect.stringContaining('could not install pgbouncer, haproxy') })

@@ -12,13 +12,14 @@ const directory = mkdtempSync(join(tmpdir(), 'howdah-copy-room-'))
 const disk = join(directory, 'disk')
 const from = join(directory, 'from')
 const mounted = mountDisk()
+const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
 
 afterAll(() => {
   if (mounted) execFileSync('umount', ['--lazy', disk])
   rmSync(directory, { recursive: true, force: true })
 })
 
-describe.skipIf(!mounted)('a small disk (needs a root that may mount)', () => {
+describe.skipIf(why)(`a small disk${why}`, () => {
   test.each([
     ['a tree at rest', { leave_room: true }],
     ['a tree that is alive', { leave_room: true, tolerate_missing: true }],

@@ -1,15 +1,15 @@
 // Control groups of version 2 as the kernel has them: who is in them and in those that were made inside, and the end of all at once.
 import { spawn, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { groupsOf, killMembers, membersOf, removeInner } from '#providers/local/group-members.ts'
 import { type Hierarchy, parseCgroupMounts } from '#providers/local/limits.ts'
+import { newInstallationId } from '#test/run/traces.ts'
 import { until } from '#test/until.ts'
 
 const { v2 } = parseCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
-const parent = join(v2 ?? '', `howdah-test-${randomBytes(6).toString('hex')}`)
+const parent = join(v2 ?? '', `howdah-${newInstallationId()}`)
 const possible = process.getuid?.() === 0 && existsSync(join(v2 ?? '/nowhere', 'cgroup.procs'))
 const why = possible ? '' : ' (skipped: it takes root and control groups of version 2)'
 

@@ -1,18 +1,19 @@
 // An ordinary user to whom a control group was delegated, as systemd does it: limits are enforced below that group. Only where
 // the controllers are version 2's, and only by root, who delegates.
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { chown, mkdir, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLimits } from '#providers/local/limits.ts'
+import { newInstallationId } from '#test/run/traces.ts'
 
 const user = 70_001
-const id = randomBytes(6).toString('hex')
-const { hierarchy } = await openLimits(`test-${id}`)
+const id = newInstallationId()
+const { hierarchy } = await openLimits(newInstallationId())
 const possible = process.getuid?.() === 0 && hierarchy?.version === 2
 const why = possible ? '' : ' (skipped: it takes root and cpu and memory control groups of version 2)'
-const delegated = `${hierarchy?.parents[0]}-delegated`
+const delegated = join(dirname(hierarchy?.parents[0] ?? ''), `howdah-${newInstallationId()}`)
 
 beforeEach(async () => {
   if (!possible) return

@@ -1,9 +1,9 @@
 // Control groups: the pure parts as tables, for any host, and the real thing where this host permits it.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { controlsOf, groupsAround, hierarchyOf, openLimits, parseCgroupMounts } from '#providers/local/limits.ts'
+import { newInstallationId } from '#test/run/traces.ts'
 import { until } from '#test/until.ts'
 
 const v1_only = `23 1 0:5 / / rw - ext4 /dev/vda rw
@@ -75,7 +75,7 @@ test.each([
   ).toBe(expected)
 })
 
-const installation_id = `test-${randomBytes(6).toString('hex')}`
+const installation_id = newInstallationId()
 const service_id = 'a1b2c3d4e5'
 const limits = await openLimits(installation_id)
 const why = limits.enforced ? '' : ` (skipped: ${limits.description})`

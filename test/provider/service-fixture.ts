@@ -9,6 +9,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
 import { openLocalProvider, type LocalOptions, type LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
+import { newInstallationId } from '#test/run/traces.ts'
 import { removeSharedMemory, usersOf } from '#test/shared-memory.ts'
 import { until } from '#test/until.ts'
 
@@ -45,7 +46,7 @@ export function useWorlds(): { newWorld: (below?: string) => Promise<World> } {
 
 async function emptyWorld(below = tmpdir()): Promise<World> {
   const directory = await mkdtemp(join(below, 'howdah-p-'))
-  const installation_id = `t${randomBytes(5).toString('hex')}`
+  const installation_id = newInstallationId()
   const opened: LocalProvider[] = []
   const open = async (options: Partial<LocalOptions> = {}) => {
     const provider = await openLocalProvider({

@@ -15,7 +15,6 @@ const { newWorld } = useWorlds()
 
 balancedTest(
   'a set whose making and removal are killed anywhere ends whole, or without a trace',
-  { timeout: 600_000 },
   async () => {
     const world = await newWorld()
     const learning = await newSet(await newFamily(world), { nodes: 2 })
@@ -42,6 +41,7 @@ balancedTest(
     expect(await tracesOf(world, set)).toEqual([])
     expect(await ask(provider, service, 'select n from t')).toBe('7')
   },
+  { timeout: 600_000 },
 )
 
 /** The rest every new service goes through too, in the test of its own. */

@@ -77,7 +77,8 @@ balancedTest(
 )
 
 balancedTest('the pooler of a set leads to all of its nodes, and to the others when one is killed', async (context) => {
-  if ((await poolerRefusal()) !== undefined) context.skip()
+  const refusal = await poolerRefusal()
+  if (refusal !== undefined) context.skip(refusal)
   const family = await newFamily(await newWorld())
   const { provider, world, service } = family
   const taken = new Set([service.endpoint.port])

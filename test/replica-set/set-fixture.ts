@@ -3,15 +3,21 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onTestFinished, test } from 'vitest'
+import { onTestFinished, test, type TestContext } from 'vitest'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import { findProgram } from '#providers/local/program.ts'
 import type { ObservedReplicaSet, WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
+const why = (await findProgram('haproxy')) === undefined ? ' (skipped: HAProxy is not installed)' : ''
+
 /** For sets of several nodes, which need HAProxy. */
-export const balancedTest = test.skipIf((await findProgram('haproxy')) === undefined)
+export const balancedTest = (
+  name: string,
+  body: (context: TestContext) => Promise<void>,
+  options: { timeout?: number } = {},
+): void => test.skipIf(why)(`${name}${why}`, options, body)
 
 export type Family = { world: World; provider: LocalProvider; service: WantedService }
 

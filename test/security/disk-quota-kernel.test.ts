@@ -15,6 +15,7 @@ import { until } from '#test/until.ts'
 const data_dir = newDataDir()
 const disk = join(data_dir, 'local')
 const mounted = mountXfs()
+const why = mounted ? '' : ' (skipped: it takes a root that may mount, and a kernel that has them)'
 /** In GB, for a shared service: the kernel's limits follow from it. */
 const disk_quota = 0.1
 
@@ -41,7 +42,7 @@ const family = () => familyOf(howdah)
 const isLimited = (folder: string) => statfsSync(folder).blocks !== statfsSync(disk).blocks
 const dataOf = (service: ReadyService) => join(family().home(service), 'data')
 
-describe.skipIf(!mounted)('project quotas (needs a root that may mount, and a kernel that has them)', () => {
+describe.skipIf(why)(`project quotas${why}`, () => {
   test('whoever writes while no server watches is refused by the kernel, and can be read all the time', async () => {
     const service = await howdah.createService({ name: 'greedy', cpu_millis: 'shared' })
     await family().untilSnapshot(service)

@@ -14,6 +14,7 @@ import { freeMb, mib, mountDisk, startGreed } from './greed.ts'
 const data_dir = newDataDir()
 const disk = join(data_dir, 'local')
 const mounted = mountDisk(disk, 900)
+const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
 if (!mounted) rmSync(data_dir, { recursive: true })
 const reserve_mb = 128
 
@@ -74,7 +75,7 @@ async function leastLeftUntilShut(service: ReadyService): Promise<number> {
   return least
 }
 
-describe.skipIf(!mounted)('a disk that is nearly full (needs a root that may mount)', () => {
+describe.skipIf(why)(`a disk that is nearly full${why}`, () => {
   test('a loop of `begin read write` never takes the reserve, and ends no database', async () => {
     const before = await livesSince(other)
     await withGreedy('greedy', async (greedy) => {

@@ -21,13 +21,15 @@ import {
   type World,
 } from '#test/provider/service-fixture.ts'
 import { newSet, nodePid, settleSet } from '#test/replica-set/set-fixture.ts'
+import { newInstallationId } from '#test/run/traces.ts'
 import { until } from '#test/until.ts'
 import { breakOut, breakOutBeside, lives } from './broken-out.ts'
 
 const { newWorld } = useWorlds()
-const limits = await openLimits('probing')
+const limits = await openLimits(newInstallationId())
 /** What cannot be hidden from: without both, only where it works and who started it tells whose a process is. */
 const is_known = as_root || limits.enforced
+const why_not_known = is_known ? '' : ' (skipped: it takes root, or limits by control groups)'
 const why = as_root ? '' : ' (skipped: only root gives each service a user of its own)'
 
 async function newService(provider: LocalProvider): Promise<WantedService> {
@@ -89,7 +91,7 @@ test('stop --all ends what a tenant’s code has started, and removes its contro
   expect(lives(left)).toBe(false)
 })
 
-test.skipIf(!is_known)('a node that is fenced takes with it what was started on it', async () => {
+test.skipIf(why_not_known)(`a node that is fenced takes with it what was started on it${why_not_known}`, async () => {
   const world = await newWorld()
   const provider = await world.open()
   const ha = { replica_count: 1, sync_replica_count: 0, switchovers: 0 }
@@ -189,28 +191,32 @@ test.skipIf(why)(
 )
 
 const can_hide = as_root && spawnSync('unshare', ['--mount', 'true']).status === 0
+const why_not_hidden = can_hide ? '' : ' (skipped: it takes a root that may mount)'
 
-test.skipIf(!can_hide)('where there are no control groups, the user alone tells whose a process is', async () => {
-  const [world, neighbour] = [await newWorld(), await newWorld()]
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await provider.close()
-  await applyWithoutGroups(world, wanted)
-  expect(readFileSync(`/proc/${await postmasterPid(world, wanted)}/cgroup`, 'utf8')).not.toContain(
-    world.installation_id,
-  )
-  const first = await breakOutOf(world, wanted, 'hidden')
-  await applyWithoutGroups(world, { ...wanted, power: 'off', generation: 2 })
-  expect(lives(first)).toBe(false)
-  const same = await newWanted(provider, { size: 'shared', endpoint: wanted.endpoint })
-  await applyWithoutGroups(neighbour, same)
-  const [pid, theirs] = [await postmasterPid(neighbour, same), await breakOutOf(neighbour, same, 'away')]
-  await applyWithoutGroups(world, { ...wanted, power: 'off', generation: 3 })
-  await applyWithoutGroups(world, { ...wanted, deleted: true })
-  expect([lives(pid), lives(theirs)]).toEqual([true, true])
-  await applyWithoutGroups(neighbour, { ...same, deleted: true })
-  expect([lives(pid), lives(theirs)]).toEqual([false, false])
-})
+test.skipIf(why_not_hidden)(
+  `where there are no control groups, the user alone tells whose a process is${why_not_hidden}`,
+  async () => {
+    const [world, neighbour] = [await newWorld(), await newWorld()]
+    const provider = await world.open()
+    const wanted = await newWanted(provider, { size: 'shared' })
+    await provider.close()
+    await applyWithoutGroups(world, wanted)
+    expect(readFileSync(`/proc/${await postmasterPid(world, wanted)}/cgroup`, 'utf8')).not.toContain(
+      world.installation_id,
+    )
+    const first = await breakOutOf(world, wanted, 'hidden')
+    await applyWithoutGroups(world, { ...wanted, power: 'off', generation: 2 })
+    expect(lives(first)).toBe(false)
+    const same = await newWanted(provider, { size: 'shared', endpoint: wanted.endpoint })
+    await applyWithoutGroups(neighbour, same)
+    const [pid, theirs] = [await postmasterPid(neighbour, same), await breakOutOf(neighbour, same, 'away')]
+    await applyWithoutGroups(world, { ...wanted, power: 'off', generation: 3 })
+    await applyWithoutGroups(world, { ...wanted, deleted: true })
+    expect([lives(pid), lives(theirs)]).toEqual([true, true])
+    await applyWithoutGroups(neighbour, { ...same, deleted: true })
+    expect([lives(pid), lives(theirs)]).toEqual([false, false])
+  },
+)
 
 /** As a server does it on a host, such as a container, that has no control groups to write. */
 async function applyWithoutGroups({ directory, installation_id }: World, wanted: WantedService): Promise<void> {

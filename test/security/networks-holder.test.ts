@@ -5,7 +5,7 @@ import { chownSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { as_ordinary_user, nobody } from '#test/privileges.ts'
+import { as_ordinary_user, nobody, readable } from '#test/privileges.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -46,6 +46,6 @@ const loopDevicesOf = (image: string) => run('losetup', '--associated', image).t
 
 function asUser(directory: string, ...words: string[]): void {
   const [program = '', ...args] = as_ordinary_user
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning', main, directory, ...words]
-  execFileSync(program, [...args, ...node], { stdio: 'pipe' })
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', main].map(readable)
+  execFileSync(program, [...args, ...node, directory, ...words], { stdio: 'pipe' })
 }

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { repository, startHowdah } from '#test/e2e/howdah.ts'
-import { as_ordinary_user, nobody } from '#test/privileges.ts'
+import { as_ordinary_user, nobody, readable } from '#test/privileges.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
 /** The command as an ordinary user types it. */
 const commandOfUser = (...words: string[]) => [
   ...(as_root ? as_ordinary_user : []),
-  join(repository, 'bin/howdah'),
+  as_root ? readable(join(repository, 'bin/howdah')) : join(repository, 'bin/howdah'),
   ...words,
 ]
 
@@ -67,7 +67,9 @@ test('the start of an ordinary user says in one line that all databases share on
   expect(output.split('\n').filter((line) => shared.test(line))).toHaveLength(1)
 })
 
-test.skipIf(!as_root)('root starts with isolated databases, and has nothing to be warned of', async () => {
+const why = as_root ? '' : ' (skipped: only root gives each service a user of its own)'
+
+test.skipIf(why)(`root starts with isolated databases, and has nothing to be warned of${why}`, async () => {
   const data_dir = newDataDir()
   onTestFinished(() => removeDataDir(data_dir))
   const server = await startHowdah(['--isolate', '--data-dir', data_dir])

@@ -2,6 +2,7 @@
 // role of a tenant ever starts a walsender, however it asks.
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { why_no_pooler } from '#test/pooler/pooled.ts'
 import { settle, useWorlds } from '#test/provider/service-fixture.ts'
 import {
   asSuperuser,
@@ -10,7 +11,6 @@ import {
   expectFailsOver,
   expectForks,
   expectGoesOn,
-  has_pooler,
   makeOld,
   newTenant,
   restartServer,
@@ -68,25 +68,28 @@ test('a tenant that made howdah_standby first gets no replication by setHA, and 
   await expectGoesOn(tenant)
 })
 
-test.skipIf(!has_pooler)('a tenant that made howdah_pooler first gets no verifier by enablePooler', async () => {
-  const tenant = await newTenant(await newWorld())
-  const { pooler, ...direct } = tenant.wanted
-  tenant.wanted = direct
-  await change(tenant, {})
-  await makeOld(tenant)
-  await asTenant(tenant, `create role howdah_pooler login password 'mine'; grant howdah_pooler to tsdbadmin`)
-  await restartServer(tenant)
-  const wanted = { ...direct, generation: 3, ...(pooler && { pooler }) }
-  const seen = await tenant.provider.applyService(wanted)
-  expect(seen).toMatchObject({ state: 'serving', settled: false })
-  expect(seen.waiting_for).toMatch(/role howdah_pooler .* (rename|drop)/)
-  await asTenant(tenant, 'drop role howdah_pooler')
-  tenant.wanted = wanted
-  await expectGoesOn(tenant)
-})
+test.skipIf(why_no_pooler)(
+  `a tenant that made howdah_pooler first gets no verifier by enablePooler${why_no_pooler}`,
+  async () => {
+    const tenant = await newTenant(await newWorld())
+    const { pooler, ...direct } = tenant.wanted
+    tenant.wanted = direct
+    await change(tenant, {})
+    await makeOld(tenant)
+    await asTenant(tenant, `create role howdah_pooler login password 'mine'; grant howdah_pooler to tsdbadmin`)
+    await restartServer(tenant)
+    const wanted = { ...direct, generation: 3, ...(pooler && { pooler }) }
+    const seen = await tenant.provider.applyService(wanted)
+    expect(seen).toMatchObject({ state: 'serving', settled: false })
+    expect(seen.waiting_for).toMatch(/role howdah_pooler .* (rename|drop)/)
+    await asTenant(tenant, 'drop role howdah_pooler')
+    tenant.wanted = wanted
+    await expectGoesOn(tenant)
+  },
+)
 
-test.skipIf(!has_pooler)(
-  'a session that was opened as howdah_pooler before the control plane made that role gets no verifier',
+test.skipIf(why_no_pooler)(
+  `a session that was opened as howdah_pooler before the control plane made that role gets no verifier${why_no_pooler}`,
   async () => {
     const tenant = await newTenant(await newWorld())
     await makeOld(tenant)

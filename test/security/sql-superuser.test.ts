@@ -1,13 +1,13 @@
 // The way from SQL to superuser by the control plane's own sessions: whatever a tenant puts in front of a name, no session
 // of the control plane runs it.
 import { expect, test } from 'vitest'
+import { why_no_pooler } from '#test/pooler/pooled.ts'
 import { useWorlds } from '#test/provider/service-fixture.ts'
 import {
   asTenant,
   expectFailsOver,
   expectForks,
   expectGoesOn,
-  has_pooler,
   layTraps,
   makeOld,
   newTenant,
@@ -18,8 +18,8 @@ import {
 const { newWorld } = useWorlds()
 const is_super = `select bool_or(rolsuper) from pg_catalog.pg_roles where rolname = 'tsdbadmin'`
 
-test.skipIf(!has_pooler)(
-  'views over catalogs in front of the search path are run by no session when the pooler is enabled twice',
+test.skipIf(why_no_pooler)(
+  `views over catalogs in front of the search path are run by no session when the pooler is enabled twice${why_no_pooler}`,
   async () => {
     const tenant = await newTenant(await newWorld())
     await layTraps(tenant)

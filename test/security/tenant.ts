@@ -5,9 +5,9 @@ import type pg from 'pg'
 import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { placeOf } from '#providers/local/layout.ts'
-import { findProgram } from '#providers/local/program.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { Endpoint, ObservedService, WantedService } from '#providers/provider.ts'
+import { why_no_pooler } from '#test/pooler/pooled.ts'
 import { as_root, ask, type Login, loginTo, newWanted, settle, verifierOf } from '#test/provider/service-fixture.ts'
 import type { World } from '#test/provider/service-fixture.ts'
 import { nodePid } from '#test/provider/standby-fixture.ts'
@@ -15,7 +15,7 @@ import { nodePid } from '#test/provider/standby-fixture.ts'
 /** `wanted` and `password` change with what the control plane is asked for. */
 export type Tenant = { world: World; provider: LocalProvider; wanted: WantedService; password: string }
 
-export const has_pooler = (await findProgram('pgbouncer')) !== undefined
+const has_pooler = why_no_pooler === ''
 
 /** A service that serves, with its pooler where the host has one. */
 export async function newTenant(world: World, parts: Partial<WantedService> = {}): Promise<Tenant> {

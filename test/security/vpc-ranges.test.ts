@@ -20,6 +20,7 @@ const { newWorld } = useWorlds()
 // None that a network at home or in an office is likely to have, should the wall ever fall.
 const outside = ['10.3.0.0/16', '10.63.255.0/24', '10.128.0.0/28', '172.29.7.0/24', '192.168.231.0/28']
 const can_make_hosts = spawnSync('unshare', ['--mount', '--net', 'true']).status === 0
+const why_no_hosts = can_make_hosts ? '' : ' (skipped: it takes a root that may mount)'
 
 test('a VPC over addresses that the host reaches by its default route is refused with the ranges that there are', async () => {
   const howdah = await startInstallation()
@@ -45,7 +46,7 @@ test('a range that the host uses itself is refused by name, also in part', async
   expect(await vpcRefusal(everything, '203.0.113.0/28')).toBeUndefined()
 })
 
-test.skipIf(!can_make_hosts)('inside the list, what the host and its server need is still refused', () => {
+test.skipIf(why_no_hosts)(`inside the list, what the host and its server need is still refused${why_no_hosts}`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'howdah-test-host-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'resolv.conf'), '# here\nnameserver fd00::1\n nameserver 10.90.0.53\nsearch example\n')

@@ -1,0 +1,44 @@
+// A test that hangs with as much as a test can have: a server in its process and one beside it, services, networks, a mount, a killed
+// postmaster. Only test/run/run.test.ts runs it, to end the run in the middle; it says by a file how far it has come.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'vitest'
+import { newDataDir, newServicePorts } from '#test/data-dir.ts'
+import { startInstallation } from '#test/installation.ts'
+import { newVpc, settleVpc } from '#test/network/vpc-fixture.ts'
+import { as_root, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { startServerProcess } from '#test/server-process.ts'
+
+const { newWorld } = useWorlds()
+
+test('hangs', async () => {
+  const howdah = await startInstallation()
+  await howdah.createService({ cpu_millis: 'shared' })
+  await startServerProcess({ data_dir: newDataDir(), service_ports: newServicePorts() })
+  const world = await newWorld()
+  const provider = await world.open()
+  const service = await newWanted(provider, { size: 'shared' })
+  await settle(provider, service)
+  await provider.close()
+  if (as_root) {
+    await settleVpc(provider, newVpc('1000', '10.77.0.0/24'))
+    mountDisk()
+  }
+  const killed_pid = await postmasterPid(world, service)
+  process.kill(killed_pid, 'SIGKILL')
+  const { installation_id } = world
+  writeFileSync(process.env['TEST_STARTED'] ?? '', JSON.stringify({ folder: tmpdir(), installation_id, killed_pid }))
+  await new Promise(() => undefined)
+})
+
+/** Where mounting is not permitted there is nothing to unmount. */
+function mountDisk(): void {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-mounted-'))
+  chmodSync(folder, 0o711)
+  mkdirSync(join(folder, 'disk'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', 'howdah-test', join(folder, 'disk')], { stdio: 'ignore' })
+  } catch {}
+}

@@ -1,0 +1,91 @@
+// A run of tests that ends in the middle, by whatever signal, leaves nothing on the host; and the end of a run says what was skipped.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { possibleParents } from '#test/control-groups.ts'
+import { listProcesses } from '#test/data-dir.ts'
+import { repository } from '#test/e2e/howdah.ts'
+import { listBarriers, listNamespaces } from '#test/networks.ts'
+import { until } from '#test/until.ts'
+import { skippedLines } from './skipped.ts'
+
+test('a run that is ended by whatever signal leaves nothing behind', async () => {
+  // At once, which also shows that each run removes what is its own.
+  await Promise.all((['SIGINT', 'SIGTERM', 'SIGKILL'] as const).map(endRunBy))
+})
+
+async function endRunBy(signal: NodeJS.Signals): Promise<void> {
+  const { runner, started } = startRun()
+  const { folder, installation_id, killed_pid } = await started
+  expect(listProcesses(folder, { by_environment: true }).length).toBeGreaterThan(5)
+  const memory = listSharedMemory(folder, killed_pid)
+  expect(memory).not.toEqual([])
+  runner.kill(signal)
+  // The sweeper itself is the last to go.
+  const isSwept = () => !existsSync(folder) && listProcesses(folder, { by_environment: true }).length === 0
+  await until(isSwept, { interval_ms: 100, what: `${folder} is swept after ${signal}` })
+  expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(folder)
+  expect(listNamespaces(installation_id)).toEqual([])
+  expect(listBarriers(installation_id)).toEqual([])
+  expect(possibleParents(installation_id).filter((path) => existsSync(path))).toEqual([])
+  expect(listSegments().filter((id) => memory.includes(id))).toEqual([])
+}
+
+test('the end of a run names the tests that were skipped, by their reasons', () => {
+  const skipped = [
+    { file: 'a.test.ts', name: 'one', reason: 'curl is not installed' },
+    { file: 'b.test.ts', name: 'two', reason: 'it takes root' },
+    { file: 'c.test.ts', name: 'three', reason: 'curl is not installed' },
+  ]
+  expect(skippedLines(skipped)).toEqual([
+    '3 tests were skipped:',
+    '  because curl is not installed:',
+    '    a.test.ts > one',
+    '    c.test.ts > three',
+    '  because it takes root:',
+    '    b.test.ts > two',
+  ])
+  expect(skippedLines([])).toEqual([])
+})
+
+type Started = { folder: string; installation_id: string; killed_pid: number }
+
+/** A run of test/run/hanging.ts alone. */
+function startRun(): { runner: ChildProcess; started: Promise<Started> } {
+  const place = mkdtempSync(join(tmpdir(), 'howdah-run-'))
+  const file = join(place, 'started.json')
+  const runner = spawn(process.execPath, [join(repository, 'node_modules/vitest/vitest.mjs'), 'run'], {
+    cwd: repository,
+    env: { ...process.env, TEST_FILES: 'test/run/hanging.ts', TEST_STARTED: file },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [runner.stdout, runner.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  onTestFinished(() => {
+    runner.kill('SIGKILL')
+    rmSync(place, { recursive: true, force: true })
+  })
+  const started = until(() => runner.exitCode !== null || (existsSync(file) && readFileSync(file, 'utf8'))).then(
+    (text) => {
+      if (text === true) throw new Error(output)
+      return JSON.parse(text) as Started // written by hanging.ts
+    },
+  )
+  return { runner, started }
+}
+
+/** The ids of the kernel's segments that processes of the run have made. */
+function listSharedMemory(folder: string, killed_pid: number): string[] {
+  const running = listProcesses(folder, { by_environment: true }).map(({ pid }) => pid)
+  const pids = [...running, killed_pid].map(String)
+  return rowsOfMemory().flatMap(([, id = '', , , creator = '']) => (pids.includes(creator) ? [id] : []))
+}
+
+const listSegments = () => rowsOfMemory().map(([, id = '']) => id)
+
+function rowsOfMemory(): string[][] {
+  const lines = readFileSync('/proc/sysvipc/shm', 'utf8').trim().split('\n').slice(1)
+  return lines.map((line) => line.trim().split(/\s+/))
+}

@@ -1,0 +1,28 @@
+// Before the first test of a run and after its last: the folder in which all of its tests work, and the sweeper, a process of its own
+// that removes the folder and all traces of the tests as soon as the runner is gone, whatever ended it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+
+const sweeper_program = join(import.meta.dirname, 'sweeper.ts')
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = project.config.env['TMPDIR'] ?? ''
+  mkdirSync(folder)
+  // As /tmp is: tests run programs as other users too.
+  chmodSync(folder, 0o1777)
+  // Detached, so that it survives what a terminal sends to the whole group; the end of its input tells it that the runner is gone.
+  const sweeper = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', sweeper_program], {
+    cwd: '/',
+    env: { ...process.env, TMPDIR: folder },
+    detached: true,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  const ended = once(sweeper, 'exit')
+  return async () => {
+    sweeper.stdin.end()
+    await ended
+  }
+}
