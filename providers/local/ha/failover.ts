@@ -25,6 +25,7 @@ import { findPosition } from './position.ts'
 import { findPrimary, savePrimary } from './primary.ts'
 import { ensureLeading, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
 import { electionOf, lsnText, type Election, type Position, type SeenNode } from './quorum.ts'
+import { installationFor } from '../postgres/installation.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
@@ -187,11 +188,13 @@ async function startAndLookAt(host: LocalHost, place: Place, primary: Place, wan
   return await lookAt(place)
 }
 
-async function startAsReplica(host: LocalHost, place: Place, primary: Place, { size }: WantedService): Promise<void> {
+async function startAsReplica(host: LocalHost, place: Place, primary: Place, wanted: WantedService): Promise<void> {
+  const { size, extensions } = wanted
   const major = await majorOf(place)
-  const installation = host.installations.find((one) => one.major === major)
+  const fitting = host.installations.filter((one) => one.major === major)
+  const installation = installationFor(fitting, extensions)
   if (installation === undefined || (await findHold(place)) === 'copying while it stands still') return
   await ensureNodeHome(host.effect, place)
   const name = nodeName(place.node)
-  await ensureStandbyRunning(host, { place, primary, name, slot: name, size, installation })
+  await ensureStandbyRunning(host, { place, primary, name, slot: name, size, extensions, installation })
 }

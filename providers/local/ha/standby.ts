@@ -43,6 +43,8 @@ export type StandbyWish = {
   /** By which the primary keeps WAL for it; absent: it catches up from the archive. */
   slot?: string
   size: Size
+  /** Of its service. */
+  extensions: readonly string[]
   /** Where it listens; absent: on its unix socket only. */
   listen?: Endpoint
   /** In which it listens; absent: in the host's. */
@@ -114,7 +116,8 @@ export async function ensureStandbyRunning(
   // Where it cannot be read, PostgreSQL itself says what is wrong with the data.
   const floor = await floorOf(place.data).catch(() => undefined)
   const following = { primary, name, slot }
-  const hashes = await ensureServerFiles(host, installation, { size, endpoint: listen, place, following, floor })
+  const files = { size, extensions: wish.extensions, endpoint: listen, place, following, floor }
+  const hashes = await ensureServerFiles(host, installation, files)
   const { postmaster, died } = await findPostmaster(place)
   const in_network = postmaster !== undefined && (await isInNetwork(host, wish.network, postmaster.pid))
   if (postmaster && postmaster.settings_hash === hashes.settings_hash && in_network) {

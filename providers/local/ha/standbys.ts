@@ -9,6 +9,7 @@ import type { LocalHost } from '../local-host.ts'
 import { isBeingMade, listNodeFolders, nodesOf } from './nodes.ts'
 import type { SyncList } from './quorum.ts'
 import type { Postmaster } from '../postgres/process.ts'
+import { preloadsOf } from '../postgres/preloads.ts'
 import { rises } from '../postgres/settings.ts'
 import {
   ensureStandby,
@@ -84,7 +85,8 @@ export async function ensureStandbysRisen(
   wanted: WantedService,
   installation: PostgresInstallation,
 ): Promise<void> {
-  if (!rises(wanted.size, await floorOf(place.data))) return
+  const preloads = preloadsOf(installation.extensions, wanted.extensions)
+  if (!rises(wanted.size, await floorOf(place.data), preloads)) return
   for (const node of await wantedNodes(place, wanted)) {
     const standby = nodeOf(place, node, 'standby')
     if (node === place.node || !(await statIfThere(standby.data))) continue
@@ -103,11 +105,11 @@ async function wantedNodes(primary: Place, { ha }: WantedService): Promise<numbe
 function wishOf(
   primary: Place,
   node: number,
-  { size }: WantedService,
+  { size, extensions }: WantedService,
   installation: PostgresInstallation,
 ): StandbyWish {
   const name = nodeName(node)
-  return { place: nodeOf(primary, node, 'standby'), primary, name, slot: name, size, installation }
+  return { place: nodeOf(primary, node, 'standby'), primary, name, slot: name, size, extensions, installation }
 }
 
 /** Copies go on at the same time; servers are started again one after the other, so that commits need not wait. */
