@@ -35,6 +35,9 @@ export const Service = Type.Object(
     created: Timestamp,
     region_code: Type.String(),
     service_type: Type.Enum([...service_types]),
+    postgres_version: Type.Optional(
+      Type.String({ description: 'Which PostgreSQL it runs, such as `18.4`; absent until it has served.' }),
+    ),
     status: Type.Enum([...service_statuses]),
     endpoint: ServiceEndpoint,
     connection_pooler: Type.Optional(ConnectionPooler),
