@@ -89,7 +89,13 @@ export const ServiceEvent = Type.Object(
 
 export const CreateServiceInput = Type.Object({
   name: Name,
-  addons: Type.Optional(Type.Array(Type.Enum([...addons]), { maxItems: 16 })),
+  addons: Type.Optional(
+    Type.Array(Type.Enum([...addons]), {
+      maxItems: 16,
+      description:
+        '`time-series`: TimescaleDB; `ai`: pgvector. The service runs the newest PostgreSQL of the region that has all of them.',
+    }),
+  ),
   cpu_millis: Type.Optional(CpuMillis),
   memory_gbs: Type.Optional(MemoryGbs),
   environment_tag: Type.Optional(Environment),

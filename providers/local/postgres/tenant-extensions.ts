@@ -1,8 +1,8 @@
-// Which of PostgreSQL's own extensions a tenant may make, beside those that their authors call trusted, and why not the others.
+// Which extensions a tenant may make beside those that their authors call trusted, and why not the others of PostgreSQL's own.
 // The one list: the control files, the README and the tests follow from it. Pure.
 //
 // The script of an offered extension runs as the superuser, in a schema of the tenant's choice. So an extension is here only if
-// 1. its scripts make functions in C and views over these, and run nothing that a tenant could have put in their way, and
+// 1. its scripts make functions in C and what stands on these, and run nothing that a tenant could have put in their way, and
 // 2. its functions check for themselves who calls them, and neither read nor change a row, a file or a process of others.
 
 export const tenant_extensions = [
@@ -14,6 +14,7 @@ export const tenant_extensions = [
   'pg_visibility',
   'pgrowlocks',
   'pgstattuple',
+  'vector',
 ] as const
 
 const reaches_out = 'it connects to other servers from inside this one, past their client rules'
