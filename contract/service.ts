@@ -35,6 +35,9 @@ export const Service = Type.Object(
     created: Timestamp,
     region_code: Type.String(),
     service_type: Type.Enum([...service_types]),
+    postgres_version: Type.Optional(
+      Type.String({ description: 'Which PostgreSQL it runs, such as `18.4`; absent until it has served.' }),
+    ),
     status: Type.Enum([...service_statuses]),
     endpoint: ServiceEndpoint,
     connection_pooler: Type.Optional(ConnectionPooler),
@@ -86,7 +89,13 @@ export const ServiceEvent = Type.Object(
 
 export const CreateServiceInput = Type.Object({
   name: Name,
-  addons: Type.Optional(Type.Array(Type.Enum([...addons]), { maxItems: 16 })),
+  addons: Type.Optional(
+    Type.Array(Type.Enum([...addons]), {
+      maxItems: 16,
+      description:
+        '`time-series`: TimescaleDB; `ai`: pgvector. The service runs the newest PostgreSQL of the region that has all of them.',
+    }),
+  ),
   cpu_millis: Type.Optional(CpuMillis),
   memory_gbs: Type.Optional(MemoryGbs),
   environment_tag: Type.Optional(Environment),

@@ -109,6 +109,8 @@ export type ObservedService = {
   state: 'unknown' | 'absent' | 'stopped' | 'serving' | 'not_serving'
   /** Everything that was wanted holds. */
   settled: boolean
+  /** Of the server that serves, such as `18.4`; absent: none was asked. */
+  postgres_version?: string
   /** A sentence for people: what the world lacks, when not settled. Says what to do about it where somebody can. */
   waiting_for?: string
   /** It can never be made as wanted (a WAL segment of its source is missing, say): trying again is of no use. */

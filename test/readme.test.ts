@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
 import { fault_status } from '#contract/fault.ts'
+import { refused_extensions, tenant_extensions } from '#providers/local/postgres/tenant-extensions.ts'
 import { settings } from '#server/config.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { howdah, repository, startHowdah } from '#test/e2e/howdah.ts'
@@ -59,6 +60,16 @@ test('the settings are those of the server', () => {
 test('the errors are those of the contract', () => {
   const rows = tableOf('The API').map(([code = '', status]) => [code, Number(status)] as const)
   expect(Object.fromEntries(rows)).toEqual(fault_status)
+})
+
+test('the extensions that a tenant may make, and may not, are those of the control files', () => {
+  const text = /\*\*Extensions\.\*\*(.*?)\n\*\*/s.exec(section('Operations'))?.[1] ?? ''
+  const offered = /safe for a tenant: (.*?)\. Their/s.exec(text)?.[1]?.matchAll(/`(\w+)`/g) ?? []
+  expect([...offered].map(([, name]) => name)).toEqual(tenant_extensions)
+  const refused = [...text.matchAll(/^\| (`.*`) \| (.*) \|$/gm)].flatMap(([, names = '', reason = '']) =>
+    names.split(', ').map((name) => [name.replaceAll('`', ''), reason] as const),
+  )
+  expect(Object.fromEntries(refused)).toEqual(refused_extensions)
 })
 
 test('every dependency has its reason, and no other is named', () => {

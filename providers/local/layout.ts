@@ -141,6 +141,8 @@ export function foldersOf(directory: string) {
     run: join(directory, 'run'),
     authority: join(directory, 'ca'),
     copies: join(directory, 'postgres'),
+    /** Control files of our own, by what they hold. */
+    extensions: join(directory, 'extensions'),
     /** What was last wanted of each service. */
     wanted: join(directory, 'wanted'),
     /** Which process is at work on which service. */

@@ -52,7 +52,10 @@ export type LocalHost = {
   /** Why there are no networks here. */
   networkRefusal(): Promise<string | undefined>
   /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`, and when. Only saves a connection. */
-  roles_seen: Map<string, { what: string; at_ms: number; lacks?: string | undefined }>
+  roles_seen: Map<
+    string,
+    { what: string; at_ms: number; lacks?: string | undefined; postgres_version?: string | undefined }
+  >
   /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
   deaths_told: Set<string>
   /** Services whose archive this process has reported to be stalled. Only saves a listing. */

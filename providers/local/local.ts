@@ -29,6 +29,7 @@ import { newMeter } from './metric/metrics.ts'
 import { type VpcRanges, vpc_ranges_default, vpcRefusal } from './vpc/ranges.ts'
 import { newNetworkRefusal } from './vpc/refusal.ts'
 import { poolerRefusal } from './pooler/pooler.ts'
+import { ensureControlFiles } from './postgres/control-files.ts'
 import { freePort } from './postgres/port.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyInTurn, healInTurn } from './service/in-turn.ts'
@@ -176,10 +177,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
   const [authority, limits, installations] = await Promise.all([
     ensureAuthority(folders.authority),
     openLimits(options.installation_id),
-    findInstallations(options.postgres_directories, {
-      copies_directory: folders.copies,
-      uid: as_root ? nobody.uid : undefined,
-    }),
+    openInstallations(effect, directory, options.postgres_directories, as_root),
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
   const [lag_reader, jobs] = [newLagReader(), newJobs()]
@@ -224,6 +222,20 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     copiers: newCopiers(),
     jobs,
   }
+}
+
+async function openInstallations(
+  effect: Effect,
+  directory: string,
+  configured: readonly string[],
+  as_root: boolean,
+): Promise<PostgresInstallation[]> {
+  const uid = as_root ? nobody.uid : undefined
+  const installations: PostgresInstallation[] = []
+  for (const each of await findInstallations(configured, { copies_directory: foldersOf(directory).copies, uid })) {
+    installations.push({ ...each, settings: await ensureControlFiles(effect, directory, each, uid) })
+  }
+  return installations
 }
 
 const vpcRangesOf = ({ vpc_ranges = vpc_ranges_default, needed_addresses = [] }: LocalOptions): VpcRanges => ({

@@ -94,6 +94,8 @@ export function setAsService(row: ReplicaSetRow, parent: Parent & { power: 'on' 
     created: row.created,
     region_code: service.region_code,
     service_type: service.service_type,
+    // A standby is of its primary's version.
+    ...(service.postgres_version !== undefined && { postgres_version: service.postgres_version }),
     status: statusAsService(status, row.state, parent.power),
     endpoint,
     ...(connection_pooler && { connection_pooler }),

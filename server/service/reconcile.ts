@@ -106,6 +106,7 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     state: seen.state,
     settled_generation: seen.settled ? row.generation : row.settled_generation,
     waiting_for: seen.waiting_for ?? null,
+    postgres_version: seen.postgres_version ?? null,
   })
   for (const { kind, message } of [...seen.happenings, ...storyOf(row, seen)]) {
     await insertEvent(tx, row.service_id, kind, message)

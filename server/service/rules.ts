@@ -167,6 +167,7 @@ export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Vol
     created: row.created.toISOString(),
     region_code: row.region_code,
     service_type: row.service_type,
+    ...(row.postgres_version !== null && { postgres_version: row.postgres_version }),
     status: rowStatus(row, now),
     endpoint: endpointOf(row, 'service', { host: row.host, port: row.port }),
     ...poolerView(row, row, 'service'),

@@ -27,6 +27,8 @@ export type ServiceRow = {
   settled_generation: number
   observed_at: Date | null
   waiting_for: string | null
+  /** Of the server that was last seen to serve. */
+  postgres_version: string | null
   source_service_id: string | null
   source_project_id: string | null
   source_strategy: ForkStrategy | null
@@ -55,7 +57,7 @@ export type Source = Pick<
 
 const columns = `service_id, project_id, name, created, region_code, service_type, environment, host, port,
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
-  deleted_at, state, settled_generation, observed_at, waiting_for,
+  deleted_at, state, settled_generation, observed_at, waiting_for, postgres_version,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
   replica_count, sync_replica_count, switchovers, pooler, pooler_port, replica_set_count,
@@ -208,14 +210,14 @@ export async function saveWanted(tx: Sql, service_id: string, change: WantedChan
   await tx.query(`update services set ${assignments} where service_id = $1`, [service_id, ...Object.values(change)])
 }
 
-export type Observation = { state: ServiceState; settled_generation: number; waiting_for: string | null }
+export type Observation = Pick<ServiceRow, 'state' | 'settled_generation' | 'waiting_for' | 'postgres_version'>
 
 export async function saveObserved(tx: Sql, service_id: string, seen: Observation): Promise<void> {
   await tx.query(
     `update services set state = $2, settled_generation = greatest(settled_generation, $3), waiting_for = $4,
-       observed_at = now()
+       observed_at = now(), postgres_version = coalesce($5, postgres_version)
      where service_id = $1`,
-    [service_id, seen.state, seen.settled_generation, seen.waiting_for],
+    [service_id, seen.state, seen.settled_generation, seen.waiting_for, seen.postgres_version],
     'save observed',
   )
 }

@@ -83,6 +83,8 @@ async function problemsOf(service: ReadyService): Promise<string[]> {
   })
   await client.connect()
   try {
+    // Not the control file that keeps tenants from it.
+    await client.query(`set extension_control_path = '$system'`)
     await client.query('create extension amcheck')
     const { rows } = await client.query<{ name: string }>(
       `select c.oid::regclass::text as name from pg_class c join pg_am a on a.oid = c.relam

@@ -57,11 +57,14 @@ test('a created service is answered at once with its endpoint and password, and 
   })
   expect([...seen].filter((status) => !['QUEUED', 'CONFIGURING', 'READY'].includes(status))).toEqual([])
   expect(ready.endpoint).toEqual(service.endpoint)
+  expect(answer.body).not.toHaveProperty('postgres_version')
+  expect(ready.postgres_version).toBe(howdah.server.installations[0]?.version)
   expect(ready).not.toHaveProperty('initial_password')
 })
 
 test('READY means that the master role logs in over TLS, owns its database and is no superuser', async () => {
   expect(await query('select current_user')).toEqual(['tsdbadmin'])
+  expect(await query('create extension pg_stat_statements')).toEqual([])
   expect(await query('select version from pg_stat_ssl where pid = pg_backend_pid()')).toEqual([
     expect.stringMatching(/^TLSv1\.[23]$/),
   ])

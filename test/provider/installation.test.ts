@@ -41,13 +41,13 @@ test('the bundled installation is found with its version and its extensions, and
   expect(readdirSync(directory)).toEqual([])
 })
 
-test('configured installations come first, in their order, by their own or their bin directory', async () => {
+test('configured installations come first, the newest before the others, by their own or their bin directory', async () => {
   const one = standIn('one', '17.2 (Debian 17.2-1.pgdg120+1)')
   const two = standIn('two', '18beta1')
   const found = await findInstallations([one, join(two, 'bin')], here())
   expect(found.slice(0, 3)).toMatchObject([
-    { bin: join(one, 'bin'), version: '17.2', major: 17, origin: 'configured' },
     { bin: join(two, 'bin'), version: '18beta1', major: 18, origin: 'configured' },
+    { bin: join(one, 'bin'), version: '17.2', major: 17, origin: 'configured' },
     { origin: 'bundled' },
   ])
 })
@@ -58,10 +58,11 @@ test('an installation that is both configured and bundled is listed once', async
   expect(found.filter((each) => each.bin === bundled?.bin)).toMatchObject([{ origin: 'configured' }])
 })
 
-test('the first installation with all wanted extensions is chosen', async () => {
+test('the newest installation with all wanted extensions is chosen, and a configured one before all others', async () => {
+  const older = standIn('older', '16.9', ['hstore', 'sundial'])
   const plain = standIn('plain', '18.1')
   const rich = standIn('rich', '17.2', ['hstore', 'sundial'])
-  const installations = await findInstallations([plain, rich], here())
+  const installations = await findInstallations([older, rich, plain], here())
   expect(installationFor(installations, [])?.bin).toBe(join(plain, 'bin'))
   expect(installationFor(installations, ['sundial', 'hstore'])?.bin).toBe(join(rich, 'bin'))
   expect(installationFor(installations, ['pgcrypto'])?.origin).toBe('bundled')

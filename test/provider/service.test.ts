@@ -12,6 +12,7 @@ import {
   settle,
   verifierOf,
 } from './service-fixture.ts'
+import { until } from '#test/until.ts'
 
 const { newWorld } = useWorlds()
 
@@ -123,6 +124,17 @@ test('extensions that are wanted exist in the database', async () => {
   const more = { ...wanted, generation: 2, extensions: ['pg_trgm', 'hstore'] }
   await settle(provider, more)
   expect(await ask(provider, more, `select 'a=>1'::hstore -> 'a'`)).toBe('1')
+})
+
+test('an extension that cannot be made is told in the words of PostgreSQL, and tried again', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { extensions: ['jsonb_plperl'] })
+  const waiting_for = await until(async () => (await provider.applyService(wanted)).waiting_for)
+  expect(waiting_for).toMatch(
+    /^the extension jsonb_plperl could not be made: required extension "plperl" is not installed;/,
+  )
+  expect(await settle(provider, { ...wanted, generation: 2, extensions: [] })).toMatchObject({ state: 'serving' })
 })
 
 test('a password that the customer changed in SQL is set back to the one that is wanted', async () => {

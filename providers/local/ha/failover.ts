@@ -8,7 +8,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Happening, WantedService } from '../../provider.ts'
-import { ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
+import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../effect.ts'
 import { readIfThere, statIfThere } from '../look.ts'
 import { ensureFenced } from './fence.ts'
@@ -24,7 +24,7 @@ import { inForce } from '../postgres/port-in-force.ts'
 import { findPosition } from './position.ts'
 import { findPrimary, leaderOf, savePrimary, type Primary } from './primary.ts'
 import { ensureRelayGone } from './relay.ts'
-import { canLeadInPlace } from './in-place.ts'
+import { canLeadInPlace, installationAt } from './in-place.ts'
 import { standbyWishOf } from './standby-wish.ts'
 import { ensureLeading, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
 import { electionOf, lsnText, type Election, type Position, type SeenNode } from './quorum.ts'
@@ -217,8 +217,7 @@ async function startAndLookAt(host: LocalHost, place: Place, primary: Place, wan
 }
 
 async function startAsReplica(host: LocalHost, place: Place, primary: Place, wanted: WantedService): Promise<void> {
-  const major = await majorOf(place)
-  const installation = host.installations.find((one) => one.major === major)
+  const installation = await installationAt(host, place, wanted)
   if (installation === undefined || (await findHold(place)) === 'copying while it stands still') return
   await ensureNodeHome(host.effect, place)
   await ensureStandbyRunning(host, standbyWishOf(primary, place.node, wanted, installation))

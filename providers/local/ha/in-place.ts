@@ -9,7 +9,7 @@ import { findHaproxyProgram } from '../haproxy/process.ts'
 import { nodeOf, type Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { majorOf } from '../postgres/data-directory.ts'
-import type { PostgresInstallation } from '../postgres/installation.ts'
+import { installationFor, type PostgresInstallation } from '../postgres/installation.ts'
 import { ensureStopped, findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { pausePooler } from '../pooler/pooler.ts'
 import { findEntry } from '../tenant-files.ts'
@@ -35,14 +35,26 @@ export async function canLeadInPlace(
   { timeline }: Position,
   wanted: WantedService,
 ): Promise<boolean> {
-  const major = await majorOf(place)
-  const installation = host.installations.find((one) => one.major === major)
+  const installation = await installationAt(host, place, wanted)
   if (installation === undefined || !(await isStandby(place))) return false
   const later = historyOf(timeline + 1)
   const histories = [place, ...others].map(({ data }) => findEntry(data, `pg_wal/${later}`))
   if ([findEntry(place.archive, later), ...histories].some((one) => one !== undefined)) return false
   const stays = await staysInPlace(host, place, wanted, installation)
   return stays !== undefined && stays.postmaster.ready && (await hasRead(place, stays.postmaster, stays.hashes))
+}
+
+/** By which a node that is there is run; undefined when this host has none any more. */
+export async function installationAt(
+  { installations }: LocalHost,
+  place: Place,
+  { extensions }: WantedService,
+): Promise<PostgresInstallation | undefined> {
+  const major = await majorOf(place)
+  return installationFor(
+    installations.filter((one) => one.major === major),
+    extensions,
+  )
 }
 
 /** A relayed primary goes on where it is, or comes home: the place where it is to run. A sentence while it is stopping. */

@@ -16,11 +16,11 @@ export function standbyWishOf(
   wanted: WantedService,
   installation: PostgresInstallation,
 ): StandbyWish {
-  const { size, network } = wanted
+  const { size, extensions, network } = wanted
   const name = nodeName(node)
   const listen = ownAddressOf(wanted, node)
   const place = nodeOf(primary, node, 'standby')
-  return { place, primary, name, slot: name, size, installation, network, ...(listen && { listen }) }
+  return { place, primary, name, slot: name, size, extensions, installation, network, ...(listen && { listen }) }
 }
 
 /** Where a relay reaches the node after it has taken over as it ran; undefined where that cannot be. */

@@ -45,6 +45,8 @@ export type StandbyWish = {
   /** By which the primary keeps WAL for it; absent: it catches up from the archive. */
   slot?: string
   size: Size
+  /** Of its service. */
+  extensions: readonly string[]
   /** Where it listens; absent: on its unix socket only. */
   listen?: Endpoint
   /** In which it listens; absent: in the host's. */
@@ -143,17 +145,12 @@ export async function ensureStandbyRunning(
 
 /** What its server reads. */
 export async function ensureStandbyFiles(host: LocalHost, wish: StandbyWish): Promise<Hashes> {
-  const { primary, name, slot, size, listen: endpoint, installation } = wish
+  const { primary, name, slot, size, extensions, listen: endpoint, installation } = wish
   const place = listenedAt(wish)
   // Where it cannot be read, PostgreSQL itself says what is wrong with the data.
   const floor = await floorOf(place.data).catch(() => undefined)
-  return await ensureServerFiles(host, installation, {
-    size,
-    endpoint,
-    place,
-    following: { primary, name, slot },
-    floor,
-  })
+  const following = { primary, name, slot }
+  return await ensureServerFiles(host, installation, { size, extensions, endpoint, place, following, floor })
 }
 
 /** Removes all of a node: processes, files, control group, and its slot at the primary, when that is given and serves. */

@@ -9,6 +9,7 @@ import type { LocalHost } from '../local-host.ts'
 import { isBeingMade, listNodeFolders, nodesOf } from './nodes.ts'
 import type { SyncList } from './quorum.ts'
 import type { Postmaster } from '../postgres/process.ts'
+import { preloadsOf } from '../postgres/preloads.ts'
 import { rises } from '../postgres/settings.ts'
 import {
   ensureStandby,
@@ -85,7 +86,8 @@ export async function ensureStandbysRisen(
   wanted: WantedService,
   installation: PostgresInstallation,
 ): Promise<void> {
-  if (!rises(wanted.size, await floorOf(place.data))) return
+  const preloads = preloadsOf(installation.extensions, wanted.extensions)
+  if (!rises(wanted.size, await floorOf(place.data), preloads)) return
   for (const node of await wantedNodes(place, wanted)) {
     const standby = nodeOf(place, node, 'standby')
     if (node === place.node || !(await statIfThere(standby.data))) continue

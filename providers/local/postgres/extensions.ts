@@ -5,6 +5,7 @@
 // 2. After that an extension that got lost, with a schema or with the database, is made in a schema that no tenant knows, and
 //    moved from there whole. What is in its way then is not touched: it is said.
 import { randomBytes } from 'node:crypto'
+import pg from 'pg'
 import type { Effect } from '../effect.ts'
 import { master_database, master_role, type Place } from '../layout.ts'
 import { pooler_role } from './settings.ts'
@@ -13,13 +14,24 @@ import { withRole, withSuperuser } from './superuser.ts'
 /** Fixed: no search path decides. */
 const home_schema = 'public'
 
+/** An extension of a new service could not be made. The message is a sentence for the events of the service. */
+export class UnmadeExtension extends Error {
+  override readonly name = 'UnmadeExtension'
+}
+
 /** No tenant has been here. Without `cascade`: an extension that needs others is none that is offered. */
 export async function makeExtensions(effect: Effect, place: Place, extensions: readonly string[], major: number) {
   if (extensions.length === 0) return
   await withSuperuser(place, { database: master_database, major }, async (client) => {
     for (const extension of extensions) {
       await effect('master database: create extension')
-      await client.query(`create extension if not exists ${client.escapeIdentifier(extension)} schema ${home_schema}`)
+      const sql = `create extension if not exists ${client.escapeIdentifier(extension)} schema ${home_schema}`
+      await client.query(sql).catch((error: unknown) => {
+        // What PostgreSQL itself says of the extension; not that the disk is full, or the server gone.
+        if (!(error instanceof pg.DatabaseError) || /^5[37]/.test(error.code ?? '')) throw error
+        const what = `the extension ${extension} could not be made: ${error.message}`
+        throw new UnmadeExtension(`${what}; see to its package on this host, then it is tried again`)
+      })
     }
   })
 }

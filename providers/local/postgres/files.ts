@@ -10,6 +10,7 @@ import type { PostgresInstallation } from './installation.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { rotationMbOf } from '../log/retention.ts'
+import { preloadsOf } from './preloads.ts'
 import type { Hashes } from './process.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
 import { type Access, accessOf } from '../service/access.ts'
@@ -19,18 +20,23 @@ import { hashOf, hbaOf, identOf, settingsOf, shutHbaOf, type SettingsWish } from
 const writes_chars = 72
 const nobody_waited_for = `synchronous_standby_names = ''\n`
 
-type Wish = Pick<SettingsWish, 'size' | 'endpoint' | 'place' | 'following' | 'floor'>
+/** `extensions`: of the service. */
+type Wish = Pick<SettingsWish, 'size' | 'endpoint' | 'place' | 'following' | 'floor'> & {
+  extensions: readonly string[]
+}
 
 export async function ensureServerFiles(
   host: LocalHost,
-  { major, bin }: PostgresInstallation,
-  wish: Wish,
+  { major, bin, ...installation }: PostgresInstallation,
+  { extensions, ...wish }: Wish,
 ): Promise<Hashes> {
   const { effect } = host
   const { place } = wish
   const settings = settingsOf({
     ...wish,
     major,
+    preloads: preloadsOf(installation.extensions, extensions),
+    of_installation: installation.settings,
     archive_module: await hasArchiveModule(bin),
     host_memory_mb: host.memory_mb,
     log_rotation_mb: rotationMbOf(host.log_retention),

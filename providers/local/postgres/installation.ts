@@ -20,12 +20,17 @@ export type PostgresInstallation = {
   major: number
   extensions: ReadonlySet<string>
   origin: 'bundled' | 'configured' | 'discovered'
+  /** What its servers are told because it is this one. */
+  settings?: Readonly<Record<string, string>>
 }
 
 /** `uid` is the unprivileged user that PostgreSQL will run as; undefined: the user that we are. */
 type Reachable = { copies_directory: string; uid: number | undefined }
 
-/** In order of preference. A configured directory that cannot be used is an error; anything else unusable is left out. */
+/**
+ * In order of preference: what was configured before the rest, and of each the newest major version. A configured directory that
+ * cannot be used is an error; anything else unusable is left out.
+ */
 export async function findInstallations(
   configured: readonly string[],
   reachable: Reachable,
@@ -38,7 +43,8 @@ export async function findInstallations(
   if (bundled && 'problem' in bundled && chosen.length + discovered.length === 0) {
     throw new Error(`The bundled PostgreSQL cannot be used, and there is no other: ${bundled.problem}`)
   }
-  const all = [...chosen, ...(bundled && !('problem' in bundled) ? [bundled] : []), ...discovered]
+  const rest = [...(bundled && !('problem' in bundled) ? [bundled] : []), ...discovered]
+  const all = [chosen, rest].flatMap((some) => some.toSorted((one, other) => other.major - one.major))
   return all.filter((each, index) => all.findIndex((other) => other.bin === each.bin) === index)
 }
 
@@ -90,9 +96,7 @@ async function findDiscovered(uid: number | undefined): Promise<PostgresInstalla
   const probed = await Promise.all(
     names.map((name) => probe(join(discovery_directory, name, 'bin'), 'discovered', uid)),
   )
-  return probed
-    .filter((each): each is PostgresInstallation => !('problem' in each) && each.major >= lowest_major)
-    .toSorted((one, other) => other.major - one.major)
+  return probed.filter((each): each is PostgresInstallation => !('problem' in each) && each.major >= lowest_major)
 }
 
 async function findBundled(reachable: Reachable): Promise<Probed | undefined> {
@@ -189,19 +193,21 @@ function problemOf(error: unknown, uid: number | undefined): string {
   return `its programs do not run here: ${error instanceof Error ? error.message.trim() : String(error)}`
 }
 
-/** The three layouts in use: built from source, bundled, and Debian's. */
 async function listExtensions(bin: string, major: number): Promise<ReadonlySet<string>> {
+  const directory = await extensionDirectoryOf(bin, major)
+  const names = directory === undefined ? [] : await readdir(directory)
+  return new Set(names.filter((name) => name.endsWith('.control')).map((name) => basename(name, '.control')))
+}
+
+/** Where its control files are, in the three layouts in use: built from source, bundled, and Debian's. */
+export async function extensionDirectoryOf(bin: string, major: number): Promise<string | undefined> {
   const candidates = [
     join(bin, '../share/extension'),
     join(bin, '../share/postgresql/extension'),
     `/usr/share/postgresql/${major}/extension`,
   ]
-  for (const directory of candidates) {
-    const names = await readdir(directory).catch(() => undefined)
-    if (names)
-      return new Set(names.filter((name) => name.endsWith('.control')).map((name) => basename(name, '.control')))
-  }
-  return new Set()
+  for (const directory of candidates) if (await isThere(directory)) return directory
+  return undefined
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -16,8 +16,8 @@ import { TenantSetback } from './tenant-setback.ts'
 
 export type RoleWish = { password_verifier: string; extensions: readonly string[] }
 
-/** `lacks`: a sentence about extensions that the tenant's database does not have. */
-export type RoleSeen = { happenings: Happening[]; lacks?: string }
+/** `lacks`: a sentence about extensions that the tenant's database does not have. `postgres_version`: such as `18.4`. */
+export type RoleSeen = { happenings: Happening[]; lacks?: string; postgres_version?: string }
 
 /** Rights of earlier templates: with the one its holder reads all verifiers, with the other it locks all catalogs. */
 const withdrawn_rights = ['pg_read_all_data', 'pg_maintain']
@@ -26,7 +26,7 @@ const withdrawn_rights = ['pg_read_all_data', 'pg_maintain']
 export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleWish): Promise<RoleSeen> {
   const happenings: Happening[] = []
   // One connection is a third of the cost of a create: all of it goes over one, but for extensions.
-  const { handed_over, major } = await withCatalogChanges(place, happenings, async (client) => {
+  const { handed_over, major, postgres_version } = await withCatalogChanges(place, happenings, async (client) => {
     const role = await readRole(client)
     if (!role.handed_over) await makeExtensions(effect, place, wish.extensions, role.major)
     else if (!role.up_to_date) await ensureUpToDate(effect, client, happenings)
@@ -35,11 +35,12 @@ export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleW
     return role
   })
   const lacks = handed_over ? await ensureExtensions(effect, place, wish.extensions, major) : undefined
-  return { happenings, ...(lacks !== undefined && { lacks }) }
+  return { happenings, postgres_version, ...(lacks !== undefined && { lacks }) }
 }
 
 type Role = {
   major: number
+  postgres_version: string
   handed_over: boolean
   /** It was made by, or brought to, this template: no tenant can undo that. */
   up_to_date: boolean
@@ -50,6 +51,7 @@ type Role = {
 async function readRole(client: pg.Client): Promise<Role> {
   const { rows } = await client.query<Role>(
     `select pg_catalog.current_setting('server_version_num')::int / 10000 as major, r.rolpassword,
+       pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1) as postgres_version,
        r.rolcanlogin or r.rolpassword is not null as handed_over,
        r.rolcanlogin and r.rolconnlimit <> 0 and coalesce(r.rolvaliduntil > pg_catalog.now(), true) as may_log_in,
        coalesce(pg_catalog.pg_has_role(pg_catalog.to_regrole($2)::oid, $3, 'member'), false) as up_to_date

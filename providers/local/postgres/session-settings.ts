@@ -55,7 +55,7 @@ const fence = {
   jit: 'off',
 }
 
-/** A failing or slow statement would be logged with its text, and a running one is seen by every role that monitors. */
+/** A failing or slow statement would be logged with its text; a running one, or one that ran, is seen by every role that monitors. */
 const quiet = {
   log_statement: 'none',
   log_min_error_statement: 'panic',
@@ -63,6 +63,8 @@ const quiet = {
   log_min_duration_sample: -1,
   log_transaction_sample_rate: 0,
   track_activities: 'off',
+  // Where the library is not there yet this is a name that means nothing.
+  'pg_stat_statements.track': 'none',
 }
 
 /** Of use in a tenant's database only: in `postgres` no tenant sets or makes anything. */

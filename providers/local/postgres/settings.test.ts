@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import type { Size } from '../../provider.ts'
 import { placeOf } from '../layout.ts'
-import { hashOf, hbaOf, settingsOf } from './settings.ts'
+import { preloadsOf } from './preloads.ts'
+import { hashOf, hbaOf, rises, settingsOf } from './settings.ts'
 
 const place = placeOf('/d', 'abc', 20_001, false)
 const textOf = (size: Size, host_memory_mb = 1024 * 1024, major = 18) =>
@@ -36,6 +37,20 @@ test('no more memory is planned with than the host has', () => {
 test('a setting that an older PostgreSQL does not know is left out', () => {
   expect(textOf('shared', 8192, 17)).not.toContain('io_method')
   expect(textOf('shared', 8192, 18)).toContain('io_method')
+})
+
+test.each([
+  [[], [], undefined, 6],
+  [['pg_stat_statements', 'timescaledb'], [], 'pg_stat_statements', 6],
+  [['pg_stat_statements', 'timescaledb'], ['vector', 'timescaledb'], 'timescaledb, pg_stat_statements', 15],
+] as const)('an installation with %j that runs %j starts with %s', (available, wanted, libraries, workers) => {
+  const preloads = preloadsOf(new Set<string>(available), wanted)
+  const wish = { size: 'shared' as const, place, major: 18, archive_module: true, host_memory_mb: 8192 }
+  const text = settingsOf({ ...wish, log_rotation_mb: 1, preloads, of_installation: { extension_destdir: '/e' } })
+  expect(/^shared_preload_libraries = '(.*)'$/m.exec(text)?.[1]).toBe(libraries)
+  expect(text).toContain(`\nmax_worker_processes = '${workers}'\n`)
+  expect(text).toContain(`\nextension_destdir = '/e'\n`)
+  expect(rises('shared', { max_worker_processes: 6 }, preloads)).toBe(workers > 6)
 })
 
 test('a quote in a path does not end its value', () => {

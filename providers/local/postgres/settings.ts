@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
 import { archiveSettings, shellPath } from '../wal/archive.ts'
 import { master_database, type Place } from '../layout.ts'
+import { preloadSettings, preloadWorkers, type Preload } from './preloads.ts'
 
 export type SettingsWish = {
   size: Size
@@ -15,6 +16,10 @@ export type SettingsWish = {
   /** What it must have at least, to replay the WAL of a server that had so much. */
   floor?: Floor | undefined
   major: number
+  /** Libraries with which it starts: see preloads.ts. */
+  preloads?: readonly Preload[] | undefined
+  /** What every server of its installation is told. */
+  of_installation?: Readonly<Record<string, string>> | undefined
   /** Whether the installation has PostgreSQL's own module for archiving. */
   archive_module: boolean
   host_memory_mb: number
@@ -47,7 +52,14 @@ const connections_max = 1_000
 const temp_file_share = 0.5
 
 export function settingsOf(wish: SettingsWish): string {
-  const values: Values = { ...fixed, ...placed(wish), ...sized(wish.size, wish.host_memory_mb) }
+  const { size, host_memory_mb, preloads = [], of_installation } = wish
+  const values: Values = {
+    ...fixed,
+    ...preloadSettings(preloads),
+    ...of_installation,
+    ...placed(wish),
+    ...sized(size, host_memory_mb, preloads),
+  }
   const raised = Object.entries(wish.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
   const lines = Object.entries({ ...values, ...followed(wish), ...Object.fromEntries(raised) })
   // Who is waited for, and whether there is space to write, changes while servers run.
@@ -89,8 +101,8 @@ export function identOf(control_plane_user: string): string {
 }
 
 /** Whether a server of this size has more of something than a standby with this can follow. */
-export function rises(size: Size, floor: Floor): boolean {
-  const values: Values = sized(size, 0)
+export function rises(size: Size, floor: Floor, preloads: readonly Preload[]): boolean {
+  const values: Values = sized(size, 0, preloads)
   return floored.some((name) => Number(values[name] ?? 0) > (floor[name] ?? Infinity))
 }
 
@@ -202,7 +214,7 @@ export function connectionsOf(size: Size): number {
   return size === 'shared' ? 50 : Math.min(50 * size.memory_gbs, connections_max)
 }
 
-function sized(size: Size, host_memory_mb: number): Values {
+function sized(size: Size, host_memory_mb: number, preloads: readonly Preload[]): Values {
   const memory_mb = size === 'shared' ? shared_memory_mb : Math.min(size.memory_gbs * 1024, host_memory_mb)
   const cores = size === 'shared' ? 1 : Math.ceil(size.cpu_millis / 1000)
   const connections = connectionsOf(size)
@@ -215,7 +227,7 @@ function sized(size: Size, host_memory_mb: number): Values {
     // A round starts a process for each database, and most have nothing to do.
     autovacuum_naptime: size === 'shared' ? '5min' : '2min',
     max_connections: connections,
-    max_worker_processes: 4 + 2 * cores,
+    max_worker_processes: 4 + 2 * cores + preloadWorkers(preloads),
     max_parallel_workers: cores,
     max_parallel_workers_per_gather: Math.floor(cores / 2),
     max_logical_replication_workers: size === 'shared' ? 0 : 4,

@@ -1,7 +1,7 @@
 // Quotas that the kernel itself enforces: project quotas of XFS, mounted with `prjquota`. What PostgreSQL writes carries the
-// number of a project, each with a limit of its own: tables, WAL and archive, so that no limit of the others ever keeps
-// PostgreSQL from writing WAL, without which it ends. A table or an archive that meets its limit is refused space, and all
-// else goes on, also while no server watches.
+// number of a project, each with a limit of its own: tables, archive, and the rest with the WAL. So no limit of the others ever
+// keeps PostgreSQL from writing WAL, or the small files that a checkpoint makes, without which it ends. A table or an archive that
+// meets its limit is refused space, and all else goes on, also while no server watches.
 // 1. The limit is beyond the quota: what refuses writes in time is the watch (watch.ts).
 // 2. Folders of a service's user are marked by a child that runs as that user, so nothing there can mislead root.
 // 3. Only a service's own home is left unmarked: what is renamed into it may come from anywhere.
@@ -85,9 +85,9 @@ function newProjects(effect: Effect, mount: string): Projects {
       await setLimits(mount, foldersOf(place, place.owner).slice(0, 2), [0, 0]).catch(() => undefined)
     },
     usedBy(place) {
-      const [data, wal, archive] = booksOf(mount, place) ?? []
-      if (!data || !wal || !archive) return undefined
-      return { data_bytes: data.used_bytes + wal.used_bytes, archive_bytes: archive.used_bytes }
+      const [wal, tables, archive] = booksOf(mount, place) ?? []
+      if (!wal || !tables || !archive) return undefined
+      return { data_bytes: wal.used_bytes + tables.used_bytes, archive_bytes: archive.used_bytes }
     },
   }
 }
@@ -114,12 +114,12 @@ async function ensureLimited(effect: Effect, mount: string, wish: LimitWish): Pr
 
 type Folder = { folder: string; below: string; project: number }
 
-/** Tables, WAL, archive. */
+/** WAL and all that lies beside the tables; tables; archive. */
 function foldersOf({ data, archive, node }: Place, { uid }: Owner): Folder[] {
   const first = uid * projects_per_user
   return [
-    { folder: data, below: '', project: first + 1 + 2 * node },
-    { folder: data, below: 'pg_wal', project: first + 2 + 2 * node },
+    { folder: data, below: '', project: first + 2 + 2 * node },
+    { folder: data, below: 'base', project: first + 1 + 2 * node },
     { folder: archive, below: '', project: first },
   ]
 }
@@ -129,9 +129,9 @@ function booksOf(mount: string, place: Place): Books[] | undefined {
   if (!place.owner) return undefined
   const disk_blocks = statfsSync(mount).blocks
   const books = foldersOf(place, place.owner).flatMap((one) => bookOf(one, disk_blocks) ?? [])
-  const [data, wal] = books
-  // Marking was cut off between the tables and the WAL: both are counted as one.
-  if (books.length < 3 || data?.used_bytes === wal?.used_bytes) return undefined
+  const [wal, tables] = books
+  // Both are counted as one: marking was cut off between them, or done by a former version.
+  if (books.length < 3 || wal?.used_bytes === tables?.used_bytes) return undefined
   return books
 }
 
@@ -164,7 +164,7 @@ async function markAll(effect: Effect, mount: string, place: Place, owner: Owner
     folders,
     folders.map(() => limitMax(mount)),
   )
-  // In their order: the WAL lies below the tables, and is marked anew.
+  // In their order: the tables lie below the rest, and are marked anew.
   for (const folder of folders) await mark(folder, owner)
 }
 

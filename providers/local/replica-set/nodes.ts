@@ -103,6 +103,7 @@ async function ensureNode(
     primary: set.primary,
     name: nameOf(set.place, node),
     size: set.wanted.size,
+    extensions: set.wanted.service.extensions,
     listen: nodeAddressOf(set, node),
     network: set.wanted.network,
     installation,

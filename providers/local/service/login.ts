@@ -45,10 +45,11 @@ export async function ensureLogin(
     const made = ensureRole(host, place, wanted)
     ;[login, role] = await together(probed(made), made)
     const what = seenOf(wanted, postmaster)
-    host.roles_seen.set(service_id, { what, at_ms: performance.now(), lacks: role.lacks })
+    const { lacks, postgres_version } = role
+    host.roles_seen.set(service_id, { what, at_ms: performance.now(), lacks, postgres_version })
   }
   const happenings = [...told, ...role.happenings]
-  const lacks = host.roles_seen.get(service_id)?.lacks
+  const { lacks, postgres_version } = host.roles_seen.get(service_id) ?? {}
   if (login.result === 'ok') {
     const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
     const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
@@ -57,7 +58,8 @@ export async function ensureLogin(
     }
     // A full quota is its users' own affair: it serves what they may still do, and can be given another size.
     const seen: Seen = { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
-    return waiting_for === '' ? seen : { ...seen, waiting_for }
+    const more = { ...(postgres_version && { postgres_version }), ...(waiting_for !== '' && { waiting_for }) }
+    return { ...seen, ...more }
   }
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`

@@ -30,6 +30,7 @@ import { floorOf } from '../postgres/control-file.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
 import { StandsStill } from '../postgres/standstill.ts'
+import { UnmadeExtension } from '../postgres/extensions.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { together } from '../together.ts'
@@ -75,6 +76,7 @@ async function observe(host: LocalHost, own: Place, wanted: WantedService): Prom
     }
     const by_tenant = tenantSetbackOf(error)
     if (by_tenant) return setback('not_serving', by_tenant.message)
+    if (error instanceof UnmadeExtension) return setback('not_serving', error.message)
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(place), noSpaceSentence(host.directory))
   })
@@ -226,7 +228,7 @@ async function ensureFiles(
   wanted: WantedService,
   installation: PostgresInstallation,
 ): Promise<Hashes> {
-  const { size } = wanted
+  const { size, extensions } = wanted
   const endpoint = listenOf(wanted)
   await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
   if (place.role === 'relayed') {
@@ -234,7 +236,7 @@ async function ensureFiles(
   }
   // One that takes over begins as the standby that it was.
   const floor = (await isStandby(place)) ? await floorOf(place.data) : undefined
-  return await ensureServerFiles(host, installation, { size, endpoint, place, floor })
+  return await ensureServerFiles(host, installation, { size, extensions, endpoint, place, floor })
 }
 
 /** `written`: what this look has written already. */

@@ -1,0 +1,121 @@
+// Control files of our own, which PostgreSQL finds before those of its installation: an extension that is offered to tenants is
+// trusted there, and one that is refused has a script that says why.
+// 1. The folder is named after what it holds and renamed into place whole: it never changes, and servers that run may go on to
+//    read one of an earlier version. Only its owner, who runs the control plane, can write there.
+// 2. A refusal is a control file without scripts of the extension beside it. That is safe only where PostgreSQL looks for scripts
+//    in the folder of the control file and nowhere else: from 18 on.
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
+import { foldersOf } from '../layout.ts'
+import { errorCode, readIfThere } from '../look.ts'
+import { extensionDirectoryOf, type PostgresInstallation } from './installation.ts'
+import { newAside, removeUnfinished } from './template.ts'
+import { refused_extensions, tenant_extensions } from './tenant-extensions.ts'
+
+/** From this version on a setting names folders of control files. */
+const first_major_with_path = 18
+const ask_timeout_ms = 30_000
+
+/** What a server of this installation is told, so that it finds the control files; nothing where it cannot be told. */
+export async function ensureControlFiles(
+  effect: Effect,
+  directory: string,
+  installation: PostgresInstallation,
+  uid: number | undefined,
+): Promise<Record<string, string>> {
+  const from = await extensionDirectoryOf(installation.bin, installation.major)
+  // The paths in the setting are separated by colons.
+  if (from === undefined || directory.includes(':')) return {}
+  const has_path = installation.major >= first_major_with_path
+  if (!has_path && !(await hasDestination(installation.bin, uid))) return {}
+  const files = new Map([...(await offeredFiles(from)), ...(has_path ? refusalFiles(installation.extensions) : [])])
+  const folder = join(foldersOf(directory).extensions, `${installation.major}-${hashOf(files)}`)
+  // Debian's setting is put before the whole path of what is looked for.
+  const inside = has_path ? 'extension' : from
+  await ensureMade(effect, folder, inside, files)
+  return has_path ? { extension_control_path: `${folder}:$system` } : { extension_destdir: folder }
+}
+
+/** Debian's builds before 18 have a setting of their own for it. It is empty unless it is set. */
+async function hasDestination(bin: string, uid: number | undefined): Promise<boolean> {
+  const user = uid === undefined ? {} : { uid, gid: uid }
+  const asked = ['-C', 'extension_destdir', '-D', '/', '-c', 'config_file=/dev/null']
+  const options = { ...user, env: {}, cwd: '/', timeout: ask_timeout_ms }
+  return await promisify(execFile)(join(bin, 'postgres'), asked, options).then(
+    ({ stdout }) => stdout.trim() === '',
+    () => false,
+  )
+}
+
+/** Those of the installation, but for one word, with all their scripts. */
+async function offeredFiles(from: string): Promise<[string, string][]> {
+  const names = await readdir(from)
+  const offered = tenant_extensions.filter((extension) => names.includes(`${extension}.control`))
+  const own = names.filter((name) => offered.some((extension) => name.startsWith(`${extension}--`)))
+  const scripts = own.map(async (name): Promise<[string, string]> => [name, await readFile(join(from, name), 'utf8')])
+  const controls = offered.map(async (extension): Promise<[string, string]> => {
+    const name = `${extension}.control`
+    return [name, `${await readFile(join(from, name), 'utf8')}\ntrusted = true\n`]
+  })
+  return await Promise.all([...controls, ...scripts])
+}
+
+function refusalFiles(available: ReadonlySet<string>): [string, string][] {
+  const refused = Object.entries(refused_extensions).filter(([extension]) => available.has(extension))
+  return refused.flatMap(([extension, reason]) => [
+    [`${extension}.control`, `comment = 'not offered: ${reason}'\ndefault_version = 'refused'\ntrusted = true\n`],
+    [`${extension}--refused.sql`, refusalSql(extension, reason)],
+  ])
+}
+
+/** No name in it is looked up. */
+const refusalSql = (extension: string, reason: string) =>
+  `do language plpgsql $refusal$ begin
+  raise insufficient_privilege using message = 'permission denied to create extension "${extension}": ${reason}';
+end $refusal$;
+`
+
+async function ensureMade(effect: Effect, folder: string, inside: string, files: ReadonlyMap<string, string>) {
+  await ensureFolder(effect, 'control files folder', dirname(folder), 0o755)
+  await removeUnfinished(effect, dirname(folder))
+  if (await isWhole(join(folder, inside), files)) return
+  // What a loss of power has left of one.
+  await ensureRemoved(effect, 'control files', folder)
+  const aside = await newAside(folder)
+  try {
+    await effect('control files: make')
+    for (const path of pathsDownTo(join(aside, inside))) {
+      if (!path.startsWith(aside)) continue
+      await mkdir(path)
+      await chmod(path, 0o755)
+    }
+    for (const [name, text] of files) {
+      await writeFile(join(aside, inside, name), text)
+      await chmod(join(aside, inside, name), 0o644)
+    }
+    await effect('control files: rename into place')
+    await rename(aside, folder)
+  } catch (error) {
+    await ensureRemoved(effect, 'unfinished control files', aside)
+    // Another server was faster: the place is taken by a whole folder.
+    if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
+  }
+}
+
+async function isWhole(folder: string, files: ReadonlyMap<string, string>): Promise<boolean> {
+  const same = await Promise.all(
+    [...files].map(async ([name, text]) => (await readIfThere(join(folder, name))) === text),
+  )
+  return !same.includes(false)
+}
+
+const pathsDownTo = (path: string): string[] => (path === '/' ? [] : [...pathsDownTo(dirname(path)), path])
+
+function hashOf(files: ReadonlyMap<string, string>): string {
+  const sorted = [...files].toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 12)
+}
