@@ -18,6 +18,9 @@ await removeDataDir(looked_in)
 const time_series = installationFor(found, ['timescaledb'])
 const with_ai = installationFor(found, ['timescaledb', 'vector'])
 
+const why = time_series ? '' : ' (skipped: no PostgreSQL here has timescaledb; on Debian 13: postgresql-17-timescaledb)'
+const why_not_both = with_ai ? '' : ' (skipped: it takes postgresql-17-pgvector as well)'
+
 let howdah: TestInstallation
 let family: Family
 let service: ReadyService
@@ -71,89 +74,84 @@ async function remove(gone: ReadyService): Promise<void> {
   await howdah.untilStatus(gone.service_id, 'gone')
 }
 
-describe.skipIf(!time_series)(
-  'time-series (needs PostgreSQL with timescaledb: on Debian 13 postgresql-17-timescaledb)',
-  () => {
-    test('a service is READY with the extension, its workers, and the version that has it', async () => {
-      const { body } = await howdah.call('GET', `${howdah.services}/${service.service_id}`)
-      expect(body).toMatchObject({ service_type: 'TIMESERIESDB', postgres_version: time_series?.version })
-      expect(await family.rows(service, `select extname from pg_extension where extname = 'timescaledb'`)).toHaveLength(
-        1,
-      )
-      const workers = `select backend_type from pg_stat_activity where backend_type like 'TimescaleDB%Launcher'`
-      await until(async () => (await family.rows(service, workers)).length === 1, { what: 'the launcher runs' })
-      expect(await family.rows(service, 'show shared_preload_libraries')).toEqual(['timescaledb, pg_stat_statements'])
-      await family.rows(service, 'create extension pg_stat_statements')
-      expect(await family.rows(service, 'select count(*) > 0 from pg_stat_statements')).toEqual(['true'])
-      await expectWhole(service, first_rows)
-    })
+describe.skipIf(why)(`time-series${why}`, () => {
+  test('a service is READY with the extension, its workers, and the version that has it', async () => {
+    const { body } = await howdah.call('GET', `${howdah.services}/${service.service_id}`)
+    expect(body).toMatchObject({ service_type: 'TIMESERIESDB', postgres_version: time_series?.version })
+    expect(await family.rows(service, `select extname from pg_extension where extname = 'timescaledb'`)).toHaveLength(1)
+    const workers = `select backend_type from pg_stat_activity where backend_type like 'TimescaleDB%Launcher'`
+    await until(async () => (await family.rows(service, workers)).length === 1, { what: 'the launcher runs' })
+    expect(await family.rows(service, 'show shared_preload_libraries')).toEqual(['timescaledb, pg_stat_statements'])
+    await family.rows(service, 'create extension pg_stat_statements')
+    expect(await family.rows(service, 'select count(*) > 0 from pg_stat_statements')).toEqual(['true'])
+    await expectWhole(service, first_rows)
+  })
 
-    test('a service without the addon runs the newest PostgreSQL and loads nothing of it', async () => {
-      const plain = await howdah.createService({ name: 'plain', cpu_millis: 'shared' })
-      const { body } = await howdah.call('GET', `${howdah.services}/${plain.service_id}`)
-      expect(body.postgres_version).toBe(found[0]?.version)
-      expect(await family.rows(plain, 'show shared_preload_libraries')).toEqual(['pg_stat_statements'])
-      await remove(plain)
-    })
+  test('a service without the addon runs the newest PostgreSQL and loads nothing of it', async () => {
+    const plain = await howdah.createService({ name: 'plain', cpu_millis: 'shared' })
+    const { body } = await howdah.call('GET', `${howdah.services}/${plain.service_id}`)
+    expect(body.postgres_version).toBe(found[0]?.version)
+    expect(await family.rows(plain, 'show shared_preload_libraries')).toEqual(['pg_stat_statements'])
+    await remove(plain)
+  })
 
-    test.skipIf(!with_ai)('both addons together are READY (needs postgresql-17-pgvector as well)', async () => {
-      const both = await howdah.createService({ name: 'both', addons: ['time-series', 'ai'], cpu_millis: 'shared' })
-      const names = `select extname from pg_extension where extname in ('timescaledb', 'vector') order by 1`
-      expect(await family.rows(both, names)).toEqual(['timescaledb', 'vector'])
-      await remove(both)
-    })
+  test.skipIf(why_not_both)(`both addons together are READY${why_not_both}`, async () => {
+    const both = await howdah.createService({ name: 'both', addons: ['time-series', 'ai'], cpu_millis: 'shared' })
+    const names = `select extname from pg_extension where extname in ('timescaledb', 'vector') order by 1`
+    expect(await family.rows(both, names)).toEqual(['timescaledb', 'vector'])
+    await remove(both)
+  })
 
-    test('a fork of now and a fork to a moment have the rows of their moment, and go on', async () => {
-      await family.untilSnapshot(service)
-      const known = (await family.snapshots(service)).map(({ id }) => id)
-      await post(service, 'snapshots')
-      await family.untilSnapshot(service, known)
-      const moment = await momentNow()
-      await insert(service, 100)
-      const now = await family.fork(service, { fork_strategy: 'NOW' })
-      await expectWhole(now, first_rows + 100)
-      const then = await family.fork(service, { fork_strategy: 'PITR', target_time: moment.toISOString() })
-      await expectWhole(then, first_rows)
-      for (const fork of [now, then]) await remove(fork)
-    })
+  test('a fork of now and a fork to a moment have the rows of their moment, and go on', async () => {
+    await family.untilSnapshot(service)
+    const known = (await family.snapshots(service)).map(({ id }) => id)
+    await post(service, 'snapshots')
+    await family.untilSnapshot(service, known)
+    const moment = await momentNow()
+    await insert(service, 100)
+    const now = await family.fork(service, { fork_strategy: 'NOW' })
+    await expectWhole(now, first_rows + 100)
+    const then = await family.fork(service, { fork_strategy: 'PITR', target_time: moment.toISOString() })
+    await expectWhole(then, first_rows)
+    for (const fork of [now, then]) await remove(fork)
+  })
 
-    test('a hypertable is whole after another size, and after a stop and a start', async () => {
-      const rows = await countOf(service)
-      await change(service, 'resize', { cpu_millis: '1000', memory_gbs: '4' }, 'READY')
-      await expectWhole(service, rows)
-      await change(service, 'stop', undefined, 'PAUSED')
-      await change(service, 'start', undefined, 'READY')
-      await expectWhole(service, rows)
-    })
+  test('a hypertable is whole after another size, and after a stop and a start', async () => {
+    const rows = await countOf(service)
+    await change(service, 'resize', { cpu_millis: '1000', memory_gbs: '4' }, 'READY')
+    await expectWhole(service, rows)
+    await change(service, 'stop', undefined, 'PAUSED')
+    await change(service, 'start', undefined, 'READY')
+    await expectWhole(service, rows)
+  })
 
-    test('a replica takes over with every row when the primary is killed, and by a switchover, and gets another size', async () => {
-      const rows = await countOf(service)
-      await change(service, 'setHA', { replica_count: 1, sync_replica_count: 1 }, 'READY')
-      await insert(service, 50)
-      process.kill(postmasterOf(service), 'SIGKILL')
-      await until(async () => (await countOf(service)) === rows + 50, { what: 'the replica has taken over' })
-      await until(async () => (await family.events(service)).some((event) => event.startsWith('promoted')))
-      await until(async () => (await insert(service, 25)).length === 0, { what: 'it takes writes' })
-      await howdah.untilStatus(service.service_id, 'READY')
-      await expectWhole(service, rows + 75)
-      await change(service, 'switchover', undefined, 'READY')
-      await expectWhole(service, rows + 75)
-      await change(service, 'resize', { cpu_millis: '500', memory_gbs: '2' }, 'READY')
-      await expectWhole(service, rows + 75)
-      await change(service, 'setHA', { replica_count: 0, sync_replica_count: 0 }, 'READY')
-    })
+  test('a replica takes over with every row when the primary is killed, and by a switchover, and gets another size', async () => {
+    const rows = await countOf(service)
+    await change(service, 'setHA', { replica_count: 1, sync_replica_count: 1 }, 'READY')
+    await insert(service, 50)
+    process.kill(postmasterOf(service), 'SIGKILL')
+    await until(async () => (await countOf(service)) === rows + 50, { what: 'the replica has taken over' })
+    await until(async () => (await family.events(service)).some((event) => event.startsWith('promoted')))
+    await until(async () => (await insert(service, 25)).length === 0, { what: 'it takes writes' })
+    await howdah.untilStatus(service.service_id, 'READY')
+    await expectWhole(service, rows + 75)
+    await change(service, 'switchover', undefined, 'READY')
+    await expectWhole(service, rows + 75)
+    await change(service, 'resize', { cpu_millis: '500', memory_gbs: '2' }, 'READY')
+    await expectWhole(service, rows + 75)
+    await change(service, 'setHA', { replica_count: 0, sync_replica_count: 0 }, 'READY')
+  })
 
-    test('a node of a replica set reads a hypertable', async () => {
-      const rows = await countOf(service)
-      const sets = `${howdah.services}/${service.service_id}/replicaSets`
-      const wanted = { name: 'readers', nodes: 1, cpu_millis: 500, memory_gbs: 2 }
-      const { body } = await howdah.call<Static<typeof ReadReplicaSet>>('POST', sets, wanted)
-      const set: ReadyService = { ...service, service_id: body.id, endpoint: body.endpoint }
-      await until(async () => (await countOf(set)) === rows, { what: 'the node reads' })
-      expect(await chunksOf(set)).toBe(await chunksOf(service))
-    })
-  },
-)
+  test('a node of a replica set reads a hypertable', async () => {
+    const rows = await countOf(service)
+    const sets = `${howdah.services}/${service.service_id}/replicaSets`
+    const wanted = { name: 'readers', nodes: 1, cpu_millis: 500, memory_gbs: 2 }
+    const { body } = await howdah.call<Static<typeof ReadReplicaSet>>('POST', sets, wanted)
+    const set: ReadyService = { ...service, service_id: body.id, endpoint: body.endpoint }
+    await until(async () => (await countOf(set)) === rows, { what: 'the node reads' })
+    expect(await chunksOf(set)).toBe(await chunksOf(service))
+  })
+})
 
 /** A moment that all commits so far lie before and all later ones after. */
 async function momentNow(): Promise<Date> {

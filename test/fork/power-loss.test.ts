@@ -81,7 +81,7 @@ describe.skipIf(why)(`a disk that shares blocks loses its power${why}`, () => {
   })
 })
 
-describe.skipIf(!mounted)('a disk that shares blocks (needs a root that may mount, and xfsprogs)', () => {
+describe.skipIf(why)(`a disk that shares blocks${why}`, () => {
   test('a fork of a snapshot, whose files may have kept their parent’s user there', async () => {
     const provider = await (await newWorld(disk)).open()
     const parent = await newWanted(provider, { size: 'shared' })

@@ -18,7 +18,7 @@ import { killInside, newSubIdUser, removePlace, type SubIdUser, why_no_sub_ids a
 import { until } from '#test/until.ts'
 
 const has_pooler = (await findProgram('pgbouncer')) !== undefined
-const has_networks = (await findProgram('ip')) !== undefined
+const why_no_networks = (await findProgram('ip')) ? '' : ' (skipped: iproute2 is missing)'
 
 describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
   let user: SubIdUser
@@ -170,7 +170,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
     expect(await select(other, 'select 1')).toEqual(['1'])
   })
 
-  test.skipIf(!has_networks)('a service is in a VPC, still as its own user', async () => {
+  test.skipIf(why_no_networks)(`a service is in a VPC, still as its own user${why_no_networks}`, async () => {
     const vpc = await call<Vpc>('POST', `${project}/vpcs`, { cidr: '10.93.0.0/24', name: 'x', region_code: 'local' })
     expect((await call('POST', `${at(other)}/attachToVPC`, { vpc_id: vpc.body.id })).status).toBe(202)
     await untilReady(other)

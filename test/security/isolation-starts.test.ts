@@ -8,6 +8,8 @@ import { as_root } from '#test/provider/service-fixture.ts'
 import { newPlace, newSubIdUser, type SubIdUser, why_no_sub_ids as why } from '#test/sub-ids.ts'
 import { until } from '#test/until.ts'
 
+const why_not_lost = as_root ? '' : ' (skipped: only root can take sub ids away)'
+
 describe.skipIf(why)(`starts of an ordinary user with sub ids${why}`, () => {
   let user: SubIdUser
   beforeAll(() => {
@@ -24,23 +26,26 @@ describe.skipIf(why)(`starts of an ordinary user with sub ids${why}`, () => {
     expect((await howdah(['stop', '--all', ...words], {}, user.prefix)).code).toBe(0)
   })
 
-  test.skipIf(!as_root)('a user that has lost its sub ids is told so, and nothing is changed', async () => {
-    const words = newPlace(user)
-    const first = await startHowdah(['--isolate', ...words], {}, user.prefix)
-    const map = idsOf(first.pid, 'uid')
-    await first.end()
-    expect((await howdah(['stop', '--all', ...words], {}, user.prefix)).code).toBe(0)
-    for (const { pid } of await listInside(map)) process.kill(pid, 'SIGKILL')
-    await until(async () => (await listInside(map)).length === 0, { what: 'the namespace is empty' })
-    const without = newSubIdUser(0)
-    onTestFinished(() => without.remove())
-    const { code, stderr } = await howdah(['start', ...words], {}, without.prefix)
-    expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /^howdah: \S+ is isolated, and its users cannot be had \(newuidmap: .*not allowed\); \/etc\/subuid/,
-    )
-    expect(await (await startHowdah(words, {}, user.prefix)).end()).toBe(0)
-  })
+  test.skipIf(why_not_lost)(
+    `a user that has lost its sub ids is told so, and nothing is changed${why_not_lost}`,
+    async () => {
+      const words = newPlace(user)
+      const first = await startHowdah(['--isolate', ...words], {}, user.prefix)
+      const map = idsOf(first.pid, 'uid')
+      await first.end()
+      expect((await howdah(['stop', '--all', ...words], {}, user.prefix)).code).toBe(0)
+      for (const { pid } of await listInside(map)) process.kill(pid, 'SIGKILL')
+      await until(async () => (await listInside(map)).length === 0, { what: 'the namespace is empty' })
+      const without = newSubIdUser(0)
+      onTestFinished(() => without.remove())
+      const { code, stderr } = await howdah(['start', ...words], {}, without.prefix)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(
+        /^howdah: \S+ is isolated, and its users cannot be had \(newuidmap: .*not allowed\); \/etc\/subuid/,
+      )
+      expect(await (await startHowdah(words, {}, user.prefix)).end()).toBe(0)
+    },
+  )
 
   test('more ports than there are users are refused, with the last that has one', async () => {
     const few = newSubIdUser(1_000)

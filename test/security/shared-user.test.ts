@@ -36,8 +36,10 @@ const shared = /all databases run as this user, so only PostgreSQL itself keeps 
 const lacks =
   /the program new[ug]idmap is missing; apt-get install uidmap|\/etc\/sub[ug]id gives nobody no sub ids, and service ports up to \d+ need \d+; as root: usermod --add-sub[ug]ids/
 
-test.skipIf(!as_root)(
-  'an ordinary user without sub ids who isolates databases is told what is missing and how to get it',
+const why_no_user = as_root ? '' : ' (skipped: only root can be another user)'
+
+test.skipIf(why_no_user)(
+  `an ordinary user without sub ids who isolates databases is told what is missing and how to get it${why_no_user}`,
   () => {
     const [place_flag = '', data_dir = '', ...ports] = newPlace()
     const { status, stdout, stderr } = howdahOfUser('start', '--isolate', '--port', '0', place_flag, data_dir, ...ports)
