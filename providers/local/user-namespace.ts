@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { signalIfThere } from './daemon.ts'
 import { identityOf, listHostProcesses } from './host-process.ts'
+import { nobody } from './layout.ts'
 import { idsOf } from './privilege.ts'
 import { findProgram, system_env } from './program.ts'
 import { inTurn } from './turn.ts'
@@ -28,9 +29,15 @@ export async function enterUserNamespace(data_dir: string, map: UserMap): Promis
   assert.fail('a process that goes on is outside')
 }
 
-/** Makes one and lets go of it. Fails as the first step that this host refuses. */
+/** Makes one, is another user in it, and lets go of it. Fails as the first step that this host refuses. */
 export async function tryUserNamespace(map: UserMap): Promise<void> {
-  signalIfThere(await makeNamespace(map), 'SIGKILL')
+  const pid = await makeNamespace(map)
+  const as_nobody = ['setpriv', '--reuid', `${nobody.uid}`, '--regid', `${nobody.gid}`, '--clear-groups', '--']
+  try {
+    await run(await getProgram('nsenter'), [`--user=/proc/${pid}/ns/user`, '--', ...as_nobody, 'true'])
+  } finally {
+    signalIfThere(pid, 'SIGKILL')
+  }
 }
 
 /** A process that is in it. */
