@@ -24,21 +24,22 @@ export class InstallationError extends Error {
   override readonly name = 'InstallationError'
 }
 
+/** Of a folder through which the users of the databases pass. */
+const passable = 0o711
+const folder_mode = mayGiveUsers() ? passable : 0o700
 // What a server that starts at the same moment may already have made, and what every file system has.
 const own_names = /^(installation-id|isolation|local|store|server|lost\+found)/
 
 export async function openInstallation(data_dir: string): Promise<Installation> {
-  const isolation = await findIsolation(data_dir)
-  if (isolation !== undefined && !isInside(isolation)) {
-    throw new InstallationError(
-      `${data_dir} is isolated, and only the howdah command of its own user gets to its users`,
-    )
-  }
-  await ensureDataDirectory(data_dir)
+  await refuseOutside(data_dir)
+  await ensureDataDirectory(data_dir, folder_mode)
   const local_directory = join(data_dir, 'local')
-  await ensureFolder(local_directory)
+  await ensureFolder(local_directory, folder_mode)
+  const installation_id = await ensureInstallationId(data_dir)
+  // Another start may just have made it isolated.
+  await refuseOutside(data_dir)
   return {
-    installation_id: await ensureInstallationId(data_dir),
+    installation_id,
     data_dir,
     store_directory: join(data_dir, 'store'),
     local_directory,
@@ -47,31 +48,39 @@ export async function openInstallation(data_dir: string): Promise<Installation> 
 
 /** Makes the data directory an isolated one, unless it is an installation already, be it isolated or not. */
 export async function ensureIsolatedInstallation(data_dir: string, { uids, gids }: UserMap): Promise<void> {
-  await ensureDataDirectory(data_dir)
+  await ensureDataDirectory(data_dir, passable)
   await ensureInstallationId(data_dir, `uids ${uids}\ngids ${gids}\n`)
 }
 
 /** The users of an isolated installation; undefined when there is none, it is not isolated, or another user's. */
 export async function findIsolation(data_dir: string): Promise<UserMap | undefined> {
   const file = idFileOf(data_dir)
-  const seen = await unlessMissing(stat(file))
-  if (seen === undefined || seen.uid !== process.getuid?.()) return undefined
+  // A folder that cannot be entered is told of by what uses it.
+  const seen = await stat(file).catch(() => undefined)
+  if (seen?.uid !== process.getuid?.()) return undefined
   const [, uids, gids] = /\nuids ([\d ]+)\ngids ([\d ]+)\n$/.exec(await readFile(file, 'utf8')) ?? []
   return uids === undefined || gids === undefined ? undefined : { uids, gids }
 }
 
+/** The users of an isolated installation are known inside its namespace only. */
+async function refuseOutside(data_dir: string): Promise<void> {
+  const isolation = await findIsolation(data_dir)
+  if (isolation === undefined || isInside(isolation)) return
+  throw new InstallationError(`${data_dir} is isolated; start it and look at it with the howdah command`)
+}
+
 const idFileOf = (data_dir: string) => join(data_dir, 'installation-id')
 
-async function ensureDataDirectory(data_dir: string): Promise<void> {
+async function ensureDataDirectory(data_dir: string, mode: number): Promise<void> {
   try {
     await refuseForeignFolder(data_dir)
-    await ensureFolder(data_dir)
+    await ensureFolder(data_dir, mode)
   } catch (error) {
     if (error instanceof InstallationError) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new InstallationError(`the data directory ${data_dir} cannot be used: ${reason}`, { cause: error })
   }
-  if (mayGiveUsers()) await refuseClosedParents(data_dir)
+  if (mode === passable) await refuseClosedParents(data_dir)
 }
 
 /** A mistyped path must not cost anybody the rights to their own folder, such as /tmp. */
@@ -84,8 +93,7 @@ async function refuseForeignFolder(data_dir: string): Promise<void> {
   )
 }
 
-async function ensureFolder(folder: string): Promise<void> {
-  const mode = mayGiveUsers() ? 0o711 : 0o700
+async function ensureFolder(folder: string, mode: number): Promise<void> {
   await mkdir(folder, { recursive: true, mode })
   const seen = await stat(folder)
   if (seen.uid !== process.getuid?.()) {
@@ -97,7 +105,7 @@ async function ensureFolder(folder: string): Promise<void> {
   if ((seen.mode & 0o777) !== mode) await chmod(folder, mode)
 }
 
-/** As root the databases run as other users, who must be able to walk to their files. */
+/** The databases run as other users, who must be able to walk to their files. */
 async function refuseClosedParents(data_dir: string): Promise<void> {
   for (let parent = dirname(data_dir); ; parent = dirname(parent)) {
     const { mode } = await stat(parent)

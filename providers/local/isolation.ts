@@ -31,6 +31,8 @@ const programs = [
   ['nsenter', 'util-linux'],
   ['unshare', 'util-linux'],
 ] as const
+const permit_programs =
+  'newuidmap and newgidmap must keep the setuid bits or capabilities of their package, and the server must be free to use them: no NoNewPrivileges=, no nosuid'
 /** As many as useradd gives a user. */
 const sub_ids_usual = 65_536
 
@@ -55,9 +57,8 @@ export async function newIsolation(last_port: number): Promise<{ map: UserMap } 
     return { map: newMap() }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    return {
-      lack: { finding: `a user namespace with sub ids cannot be made (${reason})`, remedy: permit_user_namespaces },
-    }
+    const remedy = /^new[ug]idmap: /.test(reason) ? permit_programs : permit_user_namespaces
+    return { lack: { finding: `a user namespace with sub ids cannot be made (${reason})`, remedy } }
   }
 }
 

@@ -2,11 +2,15 @@
 // 1. Every command and every server enters the one that is there: root of another namespace, be it with the same ids, may not
 //    signal the processes of the first.
 // 2. Where there is none, no process of the installation runs, and one is made. Turns keep two starts from making two.
+// 3. It is reached by a process that is in it, which may be a tenant's and go elsewhere at that moment, into a namespace in which the
+//    tenant is root. So it is known by its inode, and what is opened is compared before it is entered.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { signalIfThere } from './daemon.ts'
-import { identityOf, listHostProcesses } from './host-process.ts'
+import { type HostProcess, identityOf, listHostProcesses } from './host-process.ts'
+import { nobody } from './layout.ts'
 import { idsOf } from './privilege.ts'
 import { findProgram, system_env } from './program.ts'
 import { inTurn } from './turn.ts'
@@ -22,21 +26,43 @@ export const isInside = (map: UserMap, pid: number | 'self' = 'self'): boolean =
 /** Returns inside only: until then this process begins anew with the same words, as the same process of the system. */
 export async function enterUserNamespace(data_dir: string, map: UserMap): Promise<void> {
   if (isInside(map)) return
-  const pid = await inTurn(data_dir, 'isolation', () => ensureNamespace(data_dir, map))
+  const namespace = await inTurn(data_dir, 'isolation', () => ensureNamespace(data_dir, map))
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
-  process.execve?.(await getProgram('nsenter'), ['nsenter', `--user=/proc/${pid}/ns/user`, '--', ...again])
+  process.execve?.('/bin/sh', ['sh', ...wordsToEnter(namespace, again)])
   assert.fail('a process that goes on is outside')
 }
 
-/** Makes one and lets go of it. Fails as the first step that this host refuses. */
-export async function tryUserNamespace(map: UserMap): Promise<void> {
-  signalIfThere(await makeNamespace(map), 'SIGKILL')
+/** A process that is in it, and its inode. */
+type Namespace = { pid: number; inode: number }
+
+/** For a shell that becomes the command inside. */
+export function wordsToEnter({ pid, inode }: Namespace, command: readonly string[]): string[] {
+  const gone = 'howdah: the user namespace of this data directory has just ended; try again'
+  const script = [
+    'exec 3< "$0" && namespace=$(stat -Lc %i /proc/self/fd/3)',
+    `if test "$namespace" != ${inode}; then echo '${gone}' >&2; exit 1; fi`,
+    `exec nsenter --user=/proc/self/fd/3 -- sh -c 'exec "$@" 3<&-' sh "$@"`,
+  ]
+  return ['-c', script.join('; '), `/proc/${pid}/ns/user`, ...command]
 }
 
-/** A process that is in it. */
-async function ensureNamespace(data_dir: string, map: UserMap): Promise<number> {
+/** Makes one, is another user in it, and lets go of it. Fails as the first step that this host refuses. */
+export async function tryUserNamespace(map: UserMap): Promise<void> {
+  const pid = await makeNamespace(map)
+  const as_nobody = ['setpriv', '--reuid', `${nobody.uid}`, '--regid', `${nobody.gid}`, '--clear-groups', '--']
   try {
-    return (await findOldestInside(map)) ?? (await makeNamespace(map))
+    await run(await getProgram('nsenter'), [`--user=/proc/${pid}/ns/user`, '--', ...as_nobody, 'true'])
+  } finally {
+    signalIfThere(pid, 'SIGKILL')
+  }
+}
+
+async function ensureNamespace(data_dir: string, map: UserMap): Promise<Namespace> {
+  try {
+    const found = await findNamespace(map)
+    if (found !== undefined) return found
+    const pid = await makeNamespace(map)
+    return { pid, inode: inodeOf(pid) }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(
@@ -46,11 +72,26 @@ async function ensureNamespace(data_dir: string, map: UserMap): Promise<number> 
   }
 }
 
-/** A command ends soon; a database, a store or a server was there before it and stays. */
-async function findOldestInside(map: UserMap): Promise<number | undefined> {
-  const inside = (await listHostProcesses()).filter(({ pid }) => isInside(map, pid))
-  const start = (pid: number) => Number(identityOf(pid).split('/')[1])
-  return inside.toSorted((one, other) => start(one.pid) - start(other.pid))[0]?.pid
+/** By the oldest process of ours, or else of any user: a command ends soon, what was there before it stays. */
+async function findNamespace(map: UserMap): Promise<Namespace | undefined> {
+  const start = ({ pid }: HostProcess) => Number(identityOf(pid).split('/')[1])
+  const isOurs = ({ uids }: HostProcess) => uids.every((uid) => uid === process.getuid?.())
+  const all = (await listHostProcesses()).toSorted((one, other) => start(one) - start(other))
+  for (const { pid } of [...all.filter(isOurs), ...all]) {
+    const inode = inodeOf(pid)
+    // A process that leaves a namespace in which it has no rights cannot return: what it was in after, it was in before.
+    if (isInside(map, pid)) return { pid, inode }
+  }
+  return undefined
+}
+
+/** NaN when there is no such process, or it is not ours to know. */
+function inodeOf(pid: number): number {
+  try {
+    return statSync(`/proc/${pid}/ns/user`).ino
+  } catch {
+    return Number.NaN
+  }
 }
 
 /** The process that is first in it. */

@@ -1,14 +1,15 @@
 // An ordinary user with sub ids who starts with --isolate: each database is a user of its own, as it is for root. Code that broke out
 // of one is kept from the other services, the metadata store and the control plane, and all that a service can do goes on working.
-import { execFileSync, spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { findHostProcess, listHostProcesses, wordsOf } from '#providers/local/host-process.ts'
 import { idsOf } from '#providers/local/privilege.ts'
 import { findProgram } from '#providers/local/program.ts'
+import { wordsToEnter } from '#providers/local/user-namespace.ts'
 import { type Call, newCall } from '#test/call.ts'
 import { newDataDir, newServicePorts } from '#test/data-dir.ts'
 import { ask } from '#test/database.ts'
@@ -103,6 +104,19 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
       expect(run('nsenter', `--mount=/proc/${pid}/ns/mnt`, 'true').stderr).toMatch(/Permission denied|not permitted/)
     }
     expect(await select(other, 'select 1')).toEqual(['1'])
+  })
+
+  test('a process of a service that leaves the namespace is not followed to where the tenant is root', async () => {
+    const [own, id] = [await postmasterOf(dataOf(one)), 70_000 + one.endpoint.port]
+    const { ino: inode } = statSync(`/proc/${own}/ns/user`)
+    const user_words = [`--user=/proc/${own}/ns/user`, '--setuid', `${id}`, '--setgid', `${id}`, '--']
+    const trap = spawn('nsenter', [...user_words, 'unshare', '--user', '--map-root-user', 'sleep', '60'], { cwd: '/' })
+    onTestFinished(() => void killInside(trap.pid ?? 0))
+    const pid = await until(() => wordsOf({ pid: trap.pid ?? 0 })[0] === 'sleep' && trap.pid)
+    const enter = (by: number) =>
+      spawnSync('sh', wordsToEnter({ pid: by, inode }, ['id', '-u']), { encoding: 'utf8', cwd: '/' })
+    expect(enter(own)).toMatchObject({ status: 0, stdout: '0\n' })
+    expect(enter(pid)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('has just ended') })
   })
 
   test('a password, a pooler, a fork, a stop and a start, and a deletion with all its files', async () => {
