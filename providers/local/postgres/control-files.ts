@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
 import { foldersOf } from '../layout.ts'
-import { errorCode, readIfThere } from '../look.ts'
+import { errorCode, isDiskFull, readIfThere } from '../look.ts'
 import { extensionDirectoryOf, type PostgresInstallation } from './installation.ts'
 import { newAside, removeUnfinished } from './template.ts'
 import { refused_extensions, tenant_extensions } from './tenant-extensions.ts'
@@ -36,7 +36,10 @@ export async function ensureControlFiles(
   const folder = join(foldersOf(directory).extensions, `${installation.major}-${hashOf(files)}`)
   // Debian's setting is put before the whole path of what is looked for.
   const inside = has_path ? 'extension' : from
-  await ensureMade(effect, folder, inside, files)
+  await ensureMade(effect, folder, inside, files).catch((error: unknown) => {
+    // A server starts on a full disk too. PostgreSQL passes over a folder that is not there, and the next start makes it.
+    if (!isDiskFull(error)) throw error
+  })
   return has_path ? { extension_control_path: `${folder}:$system` } : { extension_destdir: folder }
 }
 
