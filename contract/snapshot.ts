@@ -4,13 +4,16 @@ import { endpoint } from './endpoint.ts'
 import { Timestamp } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'
 
-export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'fork'] as const
+export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'fork', 'now'] as const
 export type SnapshotKind = (typeof snapshot_kinds)[number]
 
 export const Snapshot = Type.Object(
   {
     id: Type.String(),
-    kind: Type.Enum([...snapshot_kinds]),
+    kind: Type.Enum([...snapshot_kinds], {
+      description:
+        '`fork`: for one fork NOW that is being made. `now`: what such forks leave, until a newer one is complete.',
+    }),
     status: Type.Enum(['taking', 'complete', 'deleting']),
     requested: Timestamp,
     taken: Type.Optional(Timestamp),
