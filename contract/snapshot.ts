@@ -28,10 +28,12 @@ export const Restorable = Type.Object(
   {
     restorable_from: Type.Optional(Timestamp),
     restorable_until: Type.Optional(Timestamp),
+    waiting_for: Type.Optional(Type.String({ description: 'Why there is no such moment yet.' })),
   },
   {
     $id: 'Restorable',
-    description: 'Any moment in between can be the `target_time` of a fork. Empty before the first snapshot.',
+    description:
+      'Any moment in between can be the `target_time` of a fork. The first one is that of the first snapshot, which is taken as soon as a new service is READY: no moment before it, in the first second or two, can be restored.',
   },
 )
 
