@@ -44,7 +44,7 @@ import { newRoomWatch } from './room-watch.ts'
 import { findDown } from './service/down.ts'
 import { ensureWrites } from './service/writes.ts'
 import { stopAll } from './stop-all.ts'
-import { ensureSpare, spare_job } from './postgres/spare.ts'
+import { newSpares, spare_job } from './postgres/spare.ts'
 import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
 import { newNetworksHolder } from './vpc/holder.ts'
 import { listVpcs } from './vpc/network.ts'
@@ -181,15 +181,14 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     }),
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
-  const [lag_reader, jobs] = [newLagReader(), newJobs()]
-  const makeSpare = async (installation: PostgresInstallation, signal: AbortSignal) => {
-    try {
-      await ensureSpare(effect, await template(installation), signal)
-    } catch (error) {
-      // Somebody else will need the space more.
-      if (!signal.aborted && !isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
-    }
-  }
+  const [lag_reader, jobs, spares] = [newLagReader(), newJobs(), newSpares()]
+  const makeSpare = (installation: PostgresInstallation, signal: AbortSignal) =>
+    template(installation)
+      .then((path) => spares.ensureOne(effect, path, signal))
+      .catch((error: unknown) => {
+        // Others will need the space more.
+        if (!signal.aborted && !isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
+      })
   return {
     directory,
     installation_id: options.installation_id,
@@ -201,6 +200,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     control_plane_user: userInfo().username,
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
     template,
+    spares,
     beginSpare: () => {
       const [newest] = installations
       if (newest) jobs.begin(spare_job, (signal) => makeSpare(newest, signal))
