@@ -30,8 +30,7 @@ import { type VpcRanges, vpc_ranges_default, vpcRefusal } from './vpc/ranges.ts'
 import { newNetworkRefusal } from './vpc/refusal.ts'
 import { poolerRefusal } from './pooler/pooler.ts'
 import { freePort } from './postgres/port.ts'
-import { applyReplicaSet } from './replica-set/replica-set.ts'
-import { applyInTurn, healInTurn } from './service/in-turn.ts'
+import { applyInTurn, applySetInTurn, healInTurn } from './service/in-turn.ts'
 import { newCopiers } from './snapshot/copiers.ts'
 import { newGrowth } from './growth.ts'
 import { newProcessorTime } from './metric/processor-time.ts'
@@ -105,9 +104,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       (offer.balancer && (await balancerRefusal())) ??
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyInTurn(host, wanted),
-    healService: (service_id) => healInTurn(host, service_id),
+    heal: (id) => healInTurn(host, id),
     findDown: (service_ids) => findDown(host, service_ids),
-    applyReplicaSet: (wanted) => applyReplicaSet(host, wanted),
+    applyReplicaSet: (wanted) => applySetInTurn(host, wanted),
     metrics: newMeter(host),
     logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
     watch: (onChange) => {
