@@ -4,13 +4,16 @@ import { endpoint } from './endpoint.ts'
 import { Timestamp } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'
 
-export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'fork'] as const
+export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'fork', 'now'] as const
 export type SnapshotKind = (typeof snapshot_kinds)[number]
 
 export const Snapshot = Type.Object(
   {
     id: Type.String(),
-    kind: Type.Enum([...snapshot_kinds]),
+    kind: Type.Enum([...snapshot_kinds], {
+      description:
+        '`fork`: for one fork NOW that is being made. `now`: what such forks leave, until a newer one is complete.',
+    }),
     status: Type.Enum(['taking', 'complete', 'deleting']),
     requested: Timestamp,
     taken: Type.Optional(Timestamp),
@@ -25,10 +28,12 @@ export const Restorable = Type.Object(
   {
     restorable_from: Type.Optional(Timestamp),
     restorable_until: Type.Optional(Timestamp),
+    waiting_for: Type.Optional(Type.String({ description: 'Why there is no such moment yet.' })),
   },
   {
     $id: 'Restorable',
-    description: 'Any moment in between can be the `target_time` of a fork. Empty before the first snapshot.',
+    description:
+      'Any moment in between can be the `target_time` of a fork. The first one is that of the first snapshot, which is taken as soon as a new service is READY: no moment before it, in the first second or two, can be restored.',
   },
 )
 

@@ -203,10 +203,10 @@ export type Provider = {
   refusalOf(offer: Offer): Promise<string | undefined>
   applyService(wanted: WantedService): Promise<ObservedService>
   /**
-   * As it was last wanted of this provider: for a death while what is wanted now cannot be asked for. Like `applyService`, but it may
-   * be called without a lease; undefined where nothing is known of the service.
+   * A service or a replica set as it was last wanted of this provider: for a death while what is wanted now cannot be asked for. Like
+   * `applyService`, but it may be called without a lease; undefined where nothing is known of it.
    */
-  healService(service_id: string): Promise<ObservedService | undefined>
+  heal(id: string): Promise<ObservedService | ObservedReplicaSet | undefined>
   /**
    * Those of the services that certainly do not serve right now; the others are watched from now on. Cheap: asked of all at a start,
    * before any is looked at, and every few seconds.

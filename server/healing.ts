@@ -25,7 +25,7 @@ const look_patience_ms = 1_000
 const heal_again_ms = { least: 100, most: 2_000 }
 const at_once_max = 8
 
-export function newHealing(db: Db, provider: Pick<Provider, 'healService'>, log: Log): Healing {
+export function newHealing(db: Db, provider: Pick<Provider, 'heal'>, log: Log): Healing {
   const closing = new AbortController()
   const { signal } = closing
   const rest = (ms: number) => pause(ms, false, { signal }).catch(() => false)
@@ -90,16 +90,16 @@ const no = () => false
 
 type Healed = { happenings: readonly Happening[]; again_ms: number }
 
-async function healOnce(provider: Pick<Provider, 'healService'>, log: Log, id: string): Promise<Healed> {
+async function healOnce(provider: Pick<Provider, 'heal'>, log: Log, id: string): Promise<Healed> {
   try {
-    const seen = await provider.healService(id)
+    const seen = await provider.heal(id)
     if (!seen) return { happenings: [], again_ms: heal_again_ms.most }
     const { settled, look_again_seconds = 1, state, waiting_for, happenings } = seen
     log.warn({ id, state, waiting_for }, 'looked after without the metadata store')
     const wanted_ms = settled ? heal_again_ms.most : look_again_seconds * 1000
     return { happenings, again_ms: Math.min(Math.max(wanted_ms, heal_again_ms.least), heal_again_ms.most) }
   } catch (error) {
-    log.error({ err: error, id }, 'a service could not be looked after without the metadata store')
+    log.error({ err: error, id }, 'something could not be looked after without the metadata store')
     return { happenings: [], again_ms: heal_again_ms.most }
   }
 }

@@ -171,12 +171,13 @@ async function startLooks(context: ServiceContext, telemetry: Telemetry, opened:
     'replica set': newReplicaSetReconcile(context),
     vpc: newVpcReconcile(context),
   }
-  const reconciler = startReconciler({ ...context, reconcile, onLook: telemetry.look })
+  const regions = [...context.providers.keys()]
+  const reconciler = startReconciler({ ...context, reconcile, regions, onLook: telemetry.look })
   opened.defer(() =>
     within(shutdown_grace_seconds, reconciler.stop(), context.log, 'some work is unfinished; the next server ends it'),
   )
   await nudgeEveryVpc(context)
-  await nudgeEverything(context.db)
+  await nudgeEverything(context.db, regions)
 }
 
 type Parts = {

@@ -28,6 +28,8 @@ type Parts = {
   db: Db
   log: Log
   reconcile: Readonly<Record<string, Reconcile>>
+  /** Whose work it takes. */
+  regions: readonly string[]
   /** Hears of every look, for those who count. */
   onLook?: (look: Look) => void
 }
@@ -38,8 +40,8 @@ const urgent_at_once_max = 8
 const idle_seconds_max = 5
 const store_retry_seconds = 0.5
 
-export function startReconciler({ db, log, reconcile, onLook = () => undefined }: Parts): Reconciler {
-  const kinds = Object.keys(reconcile)
+export function startReconciler({ db, log, reconcile, regions, onLook = () => undefined }: Parts): Reconciler {
+  const scope = { kinds: Object.keys(reconcile), regions }
   const owner = leaseOwner()
   const running = new Map<string, Promise<void>>()
   let stopped = false
@@ -66,7 +68,7 @@ export function startReconciler({ db, log, reconcile, onLook = () => undefined }
     try {
       const room = Math.max(0, at_once_max - running.size)
       const urgent_room = Math.max(0, at_once_max + urgent_at_once_max - running.size)
-      const claims = urgent_room > 0 ? await claim(db, kinds, owner, room, urgent_room) : []
+      const claims = urgent_room > 0 ? await claim(db, scope, owner, room, urgent_room) : []
       for (const one of claims) {
         const subject = `${one.kind}/${one.key}`
         const work = lookAt({ db, log, reconcile, onLook }, one, running.get(subject)).finally(() => {
@@ -76,7 +78,7 @@ export function startReconciler({ db, log, reconcile, onLook = () => undefined }
         running.set(subject, work)
       }
       if (running.size < at_once_max) {
-        const due = await secondsUntilDue(db, kinds)
+        const due = await secondsUntilDue(db, scope)
         sleep_seconds = Math.min(idle_seconds_max, Math.max(0.01, due ?? idle_seconds_max))
       }
     } catch (error) {
@@ -104,7 +106,7 @@ export function startReconciler({ db, log, reconcile, onLook = () => undefined }
  * at the same subject whose lease has lapsed, as after a pause of the whole machine; it ends before this one begins.
  */
 async function lookAt(
-  { db, log, reconcile, onLook }: Required<Parts>,
+  { db, log, reconcile, onLook }: Omit<Required<Parts>, 'regions'>,
   one: Claim,
   earlier: Promise<void> | undefined,
 ): Promise<void> {

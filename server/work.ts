@@ -5,10 +5,14 @@
 //    paused beyond its lease can no longer write, whatever it still believes.
 // 3. A nudge that comes while somebody works is never swallowed: settle sees the counter and makes the row due at once.
 // 4. A row stays as long as its subject lives; due_at is when somebody looks again.
+// 5. Servers claim the work of their own regions only: no other server can do it.
 import type { Db, Sql } from './db.ts'
 
 export const lease_seconds = 10
 const backoff_seconds_max = 300
+
+/** What a server can do. */
+export type Scope = { kinds: readonly string[]; regions: readonly string[] }
 
 export type Claim = { kind: string; key: string; lease_token: string; nudges: number; attempts: number }
 
@@ -20,17 +24,21 @@ export async function nudge(tx: Sql, kind: string, key: string, in_seconds = 0):
   await nudgeAll(tx, kind, [key], in_seconds)
 }
 
-/** In the order of their keys, so that two who nudge the same ones cannot each hold what the other waits for. */
-export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[], in_seconds = 0): Promise<void> {
+/**
+ * In the order of their keys, so that two who nudge the same ones cannot each hold what the other waits for. `region_code`: where the
+ * work is, when there is no row that says so.
+ */
+export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[], in_seconds = 0, region_code = '') {
   if (keys.length === 0) return
   await tx.query(
     `with nudged as (
-       insert into work (kind, key, due_at)
-       select $1, key, now() + make_interval(secs => $3) from unnest($2::text[]) as key order by key
+       insert into work (kind, key, due_at, region_code)
+       select $1, key, now() + make_interval(secs => $3), coalesce(nullif(region_of($1, key), ''), $4)
+       from unnest($2::text[]) as key order by key
        on conflict (kind, key) do update
        set nudges = work.nudges + 1, due_at = least(work.due_at, excluded.due_at), attempts = 0 returning kind)
      select pg_notify('work', kind) from nudged limit 1`,
-    [kind, keys, in_seconds],
+    [kind, keys, in_seconds, region_code],
     'nudge',
   )
 }
@@ -46,23 +54,26 @@ export async function alarm(sql: Sql, kinds: readonly string[], keys: readonly s
   )
 }
 
-export async function claim(db: Sql, kinds: readonly string[], owner: string, limit: number, urgent_limit = limit) {
+export async function claim(db: Sql, scope: Scope, owner: string, limit: number, urgent_limit = limit) {
   return db.query<Claim>(
     `with urgent as (
        select kind, key from work
-       where urgent and kind = any ($1) and due_at <= now() and (lease_until is null or lease_until <= now())
+       where urgent and kind = any ($1) and region_code = any ($6) and due_at <= now() and (lease_until is null or lease_until <= now())
        order by due_at limit $5 for update skip locked),
      due as (
        select kind, key from work
-       where not urgent and kind = any ($1) and due_at <= now() and (lease_until is null or lease_until <= now())
+       where not urgent and kind = any ($1) and region_code = any ($6) and due_at <= now() and (lease_until is null or lease_until <= now())
        order by due_at limit $4 for update skip locked)
      update work set lease_token = gen_random_uuid(), lease_owner = $2, lease_until = now() + make_interval(secs => $3)
      where (kind, key) in (select * from urgent union all select * from due)
      returning kind, key, lease_token, nudges, attempts`,
-    [kinds, owner, lease_seconds, limit, urgent_limit],
+    [scope.kinds, owner, lease_seconds, limit, urgent_limit, regionsOf(scope)],
     'claim',
   )
 }
+
+/** What belongs to no region is for the first server that comes by. */
+const regionsOf = ({ regions }: Scope) => [...regions, '']
 
 /** False when the lease was lost: somebody else may be at work by now. */
 export async function renew(db: Sql, { kind, key, lease_token }: Claim): Promise<boolean> {
@@ -125,11 +136,12 @@ const first_rows = 100
  * Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. Asked after
  * every look, so it reads the first rows only, however many there are.
  */
-export async function secondsUntilDue(db: Sql, kinds: readonly string[]): Promise<number | undefined> {
+export async function secondsUntilDue(db: Sql, scope: Scope): Promise<number | undefined> {
   const [row] = await db.query<{ seconds: number | null }>(
     `select extract(epoch from min(greatest(due_at, lease_until)) - now())::float8 as seconds
-     from (select due_at, lease_until from work where kind = any ($1) order by due_at limit $2) as first`,
-    [kinds, first_rows],
+     from (select due_at, lease_until from work where kind = any ($1) and region_code = any ($3)
+           order by due_at limit $2) as first`,
+    [scope.kinds, first_rows, regionsOf(scope)],
     'seconds until due',
   )
   return row?.seconds ?? undefined

@@ -32,13 +32,19 @@ export function listHostProcesses(): Promise<readonly HostProcess[]> {
 
 async function lookAtAll(): Promise<HostProcess[]> {
   const found: HostProcess[] = []
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  for (const [at, pid] of pids.entries()) {
+  for (const [at, pid] of listPids().entries()) {
     if (at % at_a_stretch === at_a_stretch - 1) await nextTurn()
-    const process = findHostProcess(Number(pid))
+    const process = findHostProcess(pid)
     if (process) found.push(process)
   }
   return found
+}
+
+/** Also of processes that have ended and wait to be reaped. */
+export function listPids(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
 }
 
 export function findHostProcess(pid: number): HostProcess | undefined {

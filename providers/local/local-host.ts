@@ -6,6 +6,7 @@ import type { Authority } from './certificate.ts'
 import type { Copiers } from './snapshot/copiers.ts'
 import type { Effect } from './effect.ts'
 import type { PostgresInstallation } from './postgres/installation.ts'
+import type { Spares } from './postgres/spare.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { LagReader } from './metric/lag-reader.ts'
@@ -31,6 +32,7 @@ export type LocalHost = {
   limits: Limits
   installations: readonly PostgresInstallation[]
   template(installation: PostgresInstallation): Promise<string>
+  spares: Spares
   /** Sees to it that a copy of the template will lie ready for the next service, behind the caller's back. */
   beginSpare(): void
   log_retention: LogRetention

@@ -31,8 +31,7 @@ import { newNetworkRefusal } from './vpc/refusal.ts'
 import { poolerRefusal } from './pooler/pooler.ts'
 import { ensureControlFiles } from './postgres/control-files.ts'
 import { freePort } from './postgres/port.ts'
-import { applyReplicaSet } from './replica-set/replica-set.ts'
-import { applyInTurn, healInTurn } from './service/in-turn.ts'
+import { applyInTurn, applySetInTurn, healInTurn } from './service/in-turn.ts'
 import { newCopiers } from './snapshot/copiers.ts'
 import { newGrowth } from './growth.ts'
 import { newProcessorTime } from './metric/processor-time.ts'
@@ -46,7 +45,7 @@ import { newRoomWatch } from './room-watch.ts'
 import { findDown } from './service/down.ts'
 import { ensureWrites } from './service/writes.ts'
 import { stopAll } from './stop-all.ts'
-import { ensureSpare, spare_job } from './postgres/spare.ts'
+import { newSpares, spare_job } from './postgres/spare.ts'
 import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
 import { newNetworksHolder } from './vpc/holder.ts'
 import { listVpcs } from './vpc/network.ts'
@@ -107,9 +106,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       (offer.balancer && (await balancerRefusal())) ??
       refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
     applyService: (wanted) => applyInTurn(host, wanted),
-    healService: (service_id) => healInTurn(host, service_id),
+    heal: (id) => healInTurn(host, id),
     findDown: (service_ids) => findDown(host, service_ids),
-    applyReplicaSet: (wanted) => applyReplicaSet(host, wanted),
+    applyReplicaSet: (wanted) => applySetInTurn(host, wanted),
     metrics: newMeter(host),
     logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
     watch: (onChange) => {
@@ -180,15 +179,14 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     openInstallations(effect, directory, options.postgres_directories, as_root),
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
-  const [lag_reader, jobs] = [newLagReader(), newJobs()]
-  const makeSpare = async (installation: PostgresInstallation, signal: AbortSignal) => {
-    try {
-      await ensureSpare(effect, await template(installation), signal)
-    } catch (error) {
-      // Somebody else will need the space more.
-      if (!signal.aborted && !isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
-    }
-  }
+  const [lag_reader, jobs, spares] = [newLagReader(), newJobs(), newSpares()]
+  const makeSpare = (installation: PostgresInstallation, signal: AbortSignal) =>
+    template(installation)
+      .then((path) => spares.ensureOne(effect, path, signal))
+      .catch((error: unknown) => {
+        // Others will need the space more.
+        if (!signal.aborted && !isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
+      })
   return {
     directory,
     installation_id: options.installation_id,
@@ -200,6 +198,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     control_plane_user: userInfo().username,
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
     template,
+    spares,
     beginSpare: () => {
       const [newest] = installations
       if (newest) jobs.begin(spare_job, (signal) => makeSpare(newest, signal))

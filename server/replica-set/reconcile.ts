@@ -31,7 +31,9 @@ export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceC
       return reconciledOf(subject, setback(`region ${service.region_code} is not configured on this server`))
     }
     try {
-      return reconciledOf(subject, await provider.applyReplicaSet(wantedSetOf(row, service, wantedOf(service, []))))
+      const seen = await provider.applyReplicaSet(wantedSetOf(row, service, wantedOf(service, [])))
+      const happenings = [...healing.takeHappenings(replica_set_id), ...seen.happenings]
+      return reconciledOf(subject, { ...seen, happenings })
     } catch (error) {
       log.error({ err: error, replica_set_id, generation: row.generation }, 'a provider failed')
       const seen = setback('an unexpected error; the server log has the details, and it is tried again')

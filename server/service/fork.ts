@@ -94,6 +94,7 @@ async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: strin
   }
   if (input.fork_strategy === 'NOW') {
     const { snapshot_id } = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'fork' })
+    await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'now' })
     return { ...source, source_snapshot_id: snapshot_id, source_time: now.toISOString() }
   }
   const snapshots = await listSnapshots(tx, service_id)

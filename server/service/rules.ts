@@ -7,6 +7,7 @@ import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusO
 import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from '../replica-set/rules.ts'
+import { waitsForFork } from '../snapshot/rules.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
 import { endpointOf, networkOf } from '../vpc/rules.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
@@ -135,11 +136,13 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
     snapshots:
       row.settled_generation === 0
         ? []
-        : snapshots.map(({ snapshot_id, deleted_at, kind }) => ({
-            snapshot_id,
-            deleted: deleted_at !== null,
-            ...(kind === 'fork' && { private: true }),
-          })),
+        : snapshots
+            .filter((snapshot) => !waitsForFork(snapshot, snapshots))
+            .map(({ snapshot_id, deleted_at, kind }) => ({
+              snapshot_id,
+              deleted: deleted_at !== null,
+              ...(kind === 'fork' && { private: true }),
+            })),
   }
   const { replica_count, sync_replica_count, switchovers } = row
   if (replica_count > 0) wanted.ha = { replica_count, sync_replica_count, switchovers }

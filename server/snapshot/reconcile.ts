@@ -44,16 +44,16 @@ export async function saveSnapshots(tx: Sql, { row, snapshots, seen, policy, now
     if (snapshot.state === 'absent' && known.deleted_at !== null) await removeSnapshots(tx, [known.snapshot_id])
   }
   const schedule = { policy: seen.archive_presses ? pressedPolicy(policy) : policy, now }
-  if (row.deleted_at === null && row.settled_generation > 0) await saveSchedule(tx, row, schedule)
+  if (row.settled_generation > 0) await saveSchedule(tx, row, schedule)
   return progress
 }
 
 type Schedule = { policy: SnapshotPolicy; now: Date }
 
-async function saveSchedule(tx: Sql, { service_id, power }: ServiceRow, schedule: Schedule) {
+async function saveSchedule(tx: Sql, { service_id, power, deleted_at }: ServiceRow, schedule: Schedule) {
   const rows = await listSnapshots(tx, service_id)
-  // A stopped service does not change: its last snapshot stays as good as it is.
-  const due = power === 'on' && snapshotIsDue(rows, schedule)
+  // A stopped service does not change: its last snapshot stays as good as it is. One that lives on for its forks needs no more.
+  const due = power === 'on' && deleted_at === null && snapshotIsDue(rows, schedule)
   if (due) await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'scheduled' })
   const expired = expiredSnapshots(rows, { in_use: await listSnapshotsInUse(tx, service_id), ...schedule })
   if (expired.length > 0) await saveSnapshotDeleted(tx, expired)

@@ -12,6 +12,9 @@ import { nudge } from '../work.ts'
 import { restorableOf, snapshotView } from './rules.ts'
 import { insertSnapshot, listSnapshots, listSnapshotsInUse, saveSnapshotDeleted } from './store.ts'
 
+const no_snapshot_yet =
+  'the first snapshot is not complete yet; moments before it cannot be restored, those after it can'
+
 /** A snapshot does not count towards the disk quota, and may be a copy of all that there is. */
 const manual_snapshots_max = 20
 
@@ -42,7 +45,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
     getRestorable: async ({ params }) => {
       const { service_id } = await getService(db, params)
       const window = restorableOf(await listSnapshots(db, service_id), new Date())
-      if (window === undefined) return {}
+      if (window === undefined) return { waiting_for: no_snapshot_yet }
       return { restorable_from: window.from.toISOString(), restorable_until: window.until.toISOString() }
     },
 

@@ -1,6 +1,6 @@
 // When a snapshot is due and which ones go, as a table: also after a failover that left some of them behind.
 import { expect, test } from 'vitest'
-import { expiredSnapshots, restorableOf, snapshotIsDue, sourceSnapshot } from './rules.ts'
+import { expiredSnapshots, restorableOf, snapshotIsDue, sourceSnapshot, waitsForFork } from './rules.ts'
 import type { SnapshotRow } from './store.ts'
 
 const day_ms = 86_400_000
@@ -57,6 +57,28 @@ test.each<Case>([
 test('one by hand neither goes nor counts, and the private one of a fork goes when the fork is made', () => {
   const rows = [rowOf(0), rowOf(1, 'manual'), rowOf(2), rowOf(3, 'fork'), rowOf(4, 'fork')]
   expect(expiredSnapshots(rows, { in_use: ['4'], policy })).toEqual(['3'])
+})
+
+test('of those that forks NOW have left, the newest stays until a newer snapshot is complete', () => {
+  const untaken = (row: SnapshotRow): SnapshotRow => ({ ...row, taken_at: null, size_bytes: null })
+  const none = { in_use: [], policy }
+  expect(expiredSnapshots([rowOf(0.1, 'now'), rowOf(0.2, 'now'), rowOf(1)], none)).toEqual(['0.2'])
+  expect(expiredSnapshots([rowOf(0.1), rowOf(0.2, 'now'), rowOf(1)], none)).toEqual(['0.2'])
+  expect(expiredSnapshots([rowOf(0.1, 'scheduled', true), rowOf(0.2, 'now'), rowOf(1)], none)).toEqual([])
+  expect(expiredSnapshots([untaken(rowOf(0.1, 'now')), rowOf(0.2, 'now'), rowOf(1)], none)).toEqual([])
+  const under_way = [untaken(rowOf(0.1, 'now')), untaken(rowOf(0.2, 'now')), rowOf(1)]
+  expect(expiredSnapshots(under_way, none)).toEqual(['0.2'])
+  expect(expiredSnapshots(under_way, { ...none, in_use: ['0.2'] })).toEqual([])
+  expect(sourceSnapshot([rowOf(0.05, 'manual'), ...under_way], 'LAST_SNAPSHOT', undefined)?.snapshot_id).toBe('0.1')
+})
+
+test('what a fork NOW leaves waits for that fork and for earlier ones, not for later ones', () => {
+  const left = { ...rowOf(0.2, 'now'), taken_at: null }
+  const fork = (age_days: number) => ({ ...rowOf(age_days, 'fork'), taken_at: null })
+  expect(waitsForFork(left, [left, fork(0.2)])).toBe(true)
+  expect(waitsForFork(left, [left, fork(0.3)])).toBe(true)
+  expect(waitsForFork(left, [left, fork(0.1), { ...fork(0.3), deleted_at: now }])).toBe(false)
+  expect(waitsForFork(rowOf(0.1, 'manual'), [fork(0.3)])).toBe(false)
 })
 
 test('the newest complete one that leads somewhere stays, however few are kept', () => {

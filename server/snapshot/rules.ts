@@ -24,8 +24,9 @@ export function snapshotIsDue(
 }
 
 /**
- * Which snapshots have served their time: scheduled ones beyond the number kept, and the private ones of forks that
- * are made. Never one in use, never the newest complete one: the window of recovery stays whole. So one from which a
+ * Which snapshots have served their time: scheduled ones beyond the number kept, the private ones of forks that are
+ * made, and those that forks NOW have left, when a newer one is there, so however many such forks are made there is one of
+ * these. Never one in use, never the newest complete one: the window of recovery stays whole. So one from which a
  * failover has led away does not count among those kept: nothing after it can be reached from it.
  */
 export function expiredSnapshots(
@@ -37,7 +38,8 @@ export function expiredSnapshots(
   const regular = complete.filter(isRegular)
   const beyond = regular.filter((_, at) => regular.slice(0, at).filter(leads).length >= policy.kept)
   const private_ones = rows.filter((row) => row.kind === 'fork' && row.deleted_at === null)
-  return [...beyond, ...private_ones]
+  const of_now = rows.filter((row) => row.kind === 'now' && row.deleted_at === null && isReplaced(row, rows))
+  return [...beyond, ...private_ones, ...of_now]
     .filter((row) => row !== newest_lasting && !in_use.includes(row.snapshot_id))
     .map((row) => row.snapshot_id)
 }
@@ -50,8 +52,9 @@ export function restorableOf(rows: readonly SnapshotRow[], now: Date): { from: D
 }
 
 /**
- * The snapshot that a fork stands on. LAST_SNAPSHOT: the newest complete one, or the one being taken when there is
- * none yet. PITR: the newest that was complete by the target and leads there. NOW makes its own, so it has no answer here.
+ * The snapshot that a fork stands on. LAST_SNAPSHOT: the newest complete one, or the one being taken when there is none yet,
+ * or when a fork NOW has things that none of the complete ones has. PITR: the newest that was complete by the target and leads
+ * there. NOW makes its own, so it has no answer here.
  */
 export function sourceSnapshot(
   rows: readonly SnapshotRow[],
@@ -59,9 +62,27 @@ export function sourceSnapshot(
   target: Date | undefined,
 ): SnapshotRow | undefined {
   const newest_first = byAge(lasting(rows))
-  const complete = newest_first.filter((row) => row.taken_at !== null)
-  if (strategy === 'LAST_SNAPSHOT') return complete[0] ?? newest_first[0]
+  const complete = byMoment(newest_first)
+  const of_now = newest_first.find((row) => row.kind === 'now' && row.taken_at === null)
+  if (strategy === 'LAST_SNAPSHOT') return of_now ?? complete[0] ?? newest_first[0]
   return complete.find((row) => leads(row) && row.taken_at !== null && target !== undefined && row.taken_at <= target)
+}
+
+/**
+ * A snapshot that a fork NOW leaves is taken when that fork is made: then it has all that the fork has, and the copy that a caller
+ * waits for has the disk for itself. Forks that were asked for later do not hold it up.
+ */
+export function waitsForFork({ kind, requested_at }: SnapshotRow, rows: readonly SnapshotRow[]): boolean {
+  const being_made = rows.filter((row) => row.kind === 'fork' && row.deleted_at === null)
+  return kind === 'now' && being_made.some((row) => row.requested_at <= requested_at)
+}
+
+/** By a later moment that leads on; one that is not taken yet, by the next one of its kind. */
+function isReplaced({ taken_at, requested_at }: SnapshotRow, rows: readonly SnapshotRow[]): boolean {
+  if (taken_at === null) {
+    return lasting(rows).some((row) => row.kind === 'now' && row.taken_at === null && row.requested_at > requested_at)
+  }
+  return lasting(rows).some((row) => leads(row) && row.taken_at !== null && row.taken_at > taken_at)
 }
 
 export function snapshotView(row: SnapshotRow): Static<typeof Snapshot> {
@@ -85,6 +106,12 @@ const isRegular = ({ kind }: SnapshotRow) => kind === 'initial' || kind === 'sch
 /** Those that recovery may stand on: not on their way out, and not the private ones of a fork. */
 function lasting(rows: readonly SnapshotRow[]): SnapshotRow[] {
   return rows.filter((row) => row.deleted_at === null && row.kind !== 'fork')
+}
+
+/** Those that are complete, newest first. */
+function byMoment(rows: readonly SnapshotRow[]): SnapshotRow[] {
+  const moment = ({ taken_at }: SnapshotRow) => taken_at?.getTime() ?? 0
+  return rows.filter(({ taken_at }) => taken_at !== null).toSorted((a, b) => moment(b) - moment(a))
 }
 
 function byAge(rows: readonly SnapshotRow[]): SnapshotRow[] {

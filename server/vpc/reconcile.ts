@@ -6,7 +6,7 @@ import { type LinkRow, listLinks, saveProvisioned } from '../peering/store.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { announceSettled } from '../settled.ts'
-import { nudge } from '../work.ts'
+import { nudge, nudgeAll } from '../work.ts'
 import { wantedVpcOf } from './rules.ts'
 import {
   findVpc,
@@ -56,9 +56,10 @@ export function newVpcReconcile({ db, log, providers }: Context): Reconcile {
 
 /** At start every VPC is looked at once, and every network that nobody wants. */
 export async function nudgeEveryVpc({ db, providers }: Context): Promise<void> {
-  const there = await Promise.all([...providers.values()].map((provider) => provider.listVpcs()))
-  const keys = new Set([...(await listVpcIds(db)).map(String), ...there.flat()])
-  for (const key of keys) await nudge(db, 'vpc', key)
+  for (const [region_code, provider] of providers) {
+    const keys = new Set([...(await listVpcIds(db, region_code)).map(String), ...(await provider.listVpcs())])
+    for (const key of keys) await nudgeAll(db, 'vpc', [key], 0, region_code)
+  }
 }
 
 /** Its network vanished: it is made again, and whatever was in it is started again. */

@@ -63,8 +63,8 @@ export async function listVpcsOfRegion(sql: Sql, region_code: string): Promise<V
   ])
 }
 
-export async function listVpcIds(sql: Sql): Promise<number[]> {
-  const rows = await sql.query<{ id: number }>(`select id from vpcs`)
+export async function listVpcIds(sql: Sql, region_code: string): Promise<number[]> {
+  const rows = await sql.query<{ id: number }>(`select id from vpcs where region_code = $1`, [region_code])
   return rows.map((row) => row.id)
 }
 

@@ -1,6 +1,7 @@
 // Databases that die while the metadata store is away come back all the same, by what was last wanted of them, and it is told when
 // the store is back.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { findPrimary } from '#providers/local/ha/primary.ts'
 import { nodeOf, placeOf } from '#providers/local/layout.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
@@ -77,6 +78,28 @@ test('a service with a replica fails over, without a commit lost, and the events
   })
   await until(async () => (await eventsOf(service)).includes('promoted'), { what: 'the events tell of it' })
   await howdah.untilStatus(service.service_id, 'READY')
+})
+
+test('a replica set whose node dies serves again, and the events tell of it afterwards', async () => {
+  const service = await howdah.createService({ name: 'read', cpu_millis: 'shared' })
+  await query(service, 'create table kept as select 7 as n')
+  const at = `${howdah.services}/${service.service_id}`
+  const input = { name: 'set', nodes: 1, cpu_millis: 500, memory_gbs: 2 }
+  const { body: made } = await howdah.call<ReadReplicaSet>('POST', `${at}/replicaSets`, input)
+  const [id, endpoint] = [made.id, made.endpoint]
+  const statusOf = async () =>
+    (await howdah.call<ReadReplicaSet[]>('GET', `${at}/replicaSets`)).body.find((set) => set.id === id)?.status
+  await until(async () => (await statusOf()) === 'active', { what: 'the set is active' })
+  const read = () => ask(howdah.server.api_url, { endpoint }, service.initial_password, 'select n from kept')
+  await until(async () => (await read())[0] === '7', { what: 'the set has the data' })
+  const place = placeOf(`${howdah.config.data_dir}/local`, id, service.endpoint.port, as_root)
+  const pid = async () => (await findPostmaster(nodeOf(place, 0, 'standby'))).postmaster?.pid
+  await withoutStore(async () => {
+    process.kill((await pid()) ?? 0, 'SIGKILL')
+    await until(async () => (await read())[0] === '7', { what: 'the set serves again' })
+  })
+  await until(async () => (await eventsOf(service)).includes('restarted'), { what: 'the events tell of it' })
+  await until(async () => (await statusOf()) === 'active', { what: 'the set is active' })
 })
 
 test('a service that was stopped before does not come back', async () => {

@@ -1,7 +1,7 @@
 // Recovery to a moment, exact to the commit: between any two commits, at both edges of the window, in any time zone,
 // also of parents that were themselves recovered or do not run.
 import { existsSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
@@ -13,8 +13,15 @@ let parent: ReadyService
 const moments: Date[] = []
 const last_row = 6
 
+/** What snapshots wait for. */
+let held: Promise<void> | undefined
+
 beforeAll(async () => {
-  installation = await startInstallation()
+  installation = await startInstallation({
+    effect: async (name) => {
+      if (name === 'snapshot: make folder') await held
+    },
+  })
   family = familyOf(installation)
   parent = await installation.createService({ name: 'parent', cpu_millis: 'shared' })
   await family.rows(parent, 'create table t (n int)')
@@ -105,6 +112,25 @@ test('both edges of the window can be reached, and nothing beyond them', async (
     expect(status).toBe(400)
     expect(body.message).toContain(restorable_from)
   }
+})
+
+test('until its first snapshot is complete, a service that is READY says that no moment can be restored yet', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  held = promise
+  onTestFinished(() => {
+    held = undefined
+    resolve()
+  })
+  const service = await installation.createService({ name: 'new', cpu_millis: 'shared' })
+  const path = `${installation.services}/${service.service_id}/restorable`
+  const window = async () => (await installation.call<Partial<Record<string, string>>>('GET', path)).body
+  expect(await window()).toEqual({ waiting_for: expect.stringContaining('moments before it cannot be restored') })
+  resolve()
+  const { waiting_for } = await until(async () => {
+    const now = await window()
+    return now['restorable_from'] !== undefined && now
+  })
+  expect(waiting_for).toBeUndefined()
 })
 
 test('a fork that was itself recovered can be recovered, on its own timeline', async () => {

@@ -31,6 +31,21 @@ const remove = async (service: ReadyService) => {
   await installation.untilStatus(service.service_id, 'gone')
 }
 
+test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next one', async () => {
+  const empty = await family.fork(parent, { fork_strategy: 'LAST_SNAPSHOT' })
+  expect(await family.rows(empty, `select count(*) from pg_tables where tablename = 't'`)).toEqual(['0'])
+  await letGo(empty)
+  const known = (await family.snapshots(parent)).map(({ id }) => id)
+  const taken = await installation.call('POST', at(parent, '/snapshots'))
+  expect(taken.status).toBe(202)
+  await family.untilSnapshot(parent, known)
+  for (const round of [1, 2]) {
+    const child = await family.fork(parent, { fork_strategy: 'LAST_SNAPSHOT', name: `round ${round}` })
+    expect(await family.rows(child, 'select n from t')).toEqual(['1'])
+    await letGo(child)
+  }
+})
+
 test('NOW has what was committed before the request; parent and fork go their own ways', async () => {
   const child = await family.fork(parent, { fork_strategy: 'NOW' })
   expect(await family.rows(child, 'select n from t')).toEqual(['1'])
@@ -58,19 +73,45 @@ test('NOW has what was committed before the request; parent and fork go their ow
   await letGo(child)
 })
 
-test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next one', async () => {
-  const empty = await family.fork(parent, { fork_strategy: 'LAST_SNAPSHOT' })
-  expect(await family.rows(empty, `select count(*) from pg_tables where tablename = 't'`)).toEqual(['0'])
-  await letGo(empty)
-  const known = (await family.snapshots(parent)).map(({ id }) => id)
-  const taken = await installation.call('POST', at(parent, '/snapshots'))
-  expect(taken.status).toBe(202)
-  await family.untilSnapshot(parent, known)
-  for (const round of [1, 2]) {
-    const child = await family.fork(parent, { fork_strategy: 'LAST_SNAPSHOT', name: `round ${round}` })
-    expect(await family.rows(child, 'select n from t')).toEqual(['1'])
-    await letGo(child)
+test('NOW leaves a snapshot: a LAST_SNAPSHOT fork right after it lacks nothing of it, of a stopped parent too', async () => {
+  const other = await family.fork(parent, { fork_strategy: 'NOW' })
+  for (const power of ['on', 'off']) {
+    await family.rows(other, `create table made_${power} ()`)
+    if (power === 'off') {
+      await installation.call('POST', at(other, '/stop'))
+      await installation.untilStatus(other.service_id, 'PAUSED')
+    }
+    const first = await family.fork(other, { fork_strategy: 'NOW' })
+    const second = await family.fork(other, { fork_strategy: 'LAST_SNAPSHOT' })
+    for (const child of [first, second]) {
+      expect(await family.rows(child, `select count(*) from pg_tables where tablename = 'made_${power}'`)).toEqual([
+        '1',
+      ])
+      await letGo(child)
+    }
   }
+  // However many such forks are made, one snapshot of them stays.
+  await Promise.all([1, 2, 3].map(() => family.fork(other, { fork_strategy: 'NOW' }).then(letGo)))
+  await until(async () => {
+    const left = (await family.snapshots(other)).filter(({ kind }) => kind === 'now' || kind === 'fork')
+    return left.length === 1 && left[0]?.status === 'complete'
+  })
+  await letGo(other)
+})
+
+test('a parent that is deleted lives on until the forks of what a fork NOW leaves are made', async () => {
+  const doomed = await family.fork(parent, { fork_strategy: 'NOW' })
+  const heirs = [
+    await family.requestFork(doomed, { fork_strategy: 'NOW' }),
+    await family.requestFork(doomed, { fork_strategy: 'LAST_SNAPSHOT' }),
+  ]
+  await letGo(doomed)
+  for (const heir of heirs) {
+    await installation.untilStatus(heir.service_id, 'READY')
+    expect(await family.rows(heir, 'select n from t')).toEqual(['1'])
+    await letGo(heir)
+  }
+  await installation.untilStatus(doomed.service_id, 'gone')
 })
 
 test('a fork of a fork of a fork has the data of all', async () => {

@@ -195,6 +195,26 @@ test('a copy of the template lies ready for the next service, which takes it', a
   expect((await readdir(join(world.directory, 'templates'))).toSorted()).toEqual([template, `${template}.spare`])
 })
 
+test('after several creates at once as many copies lie ready, and the next ones all find one', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const createThree = async () => {
+    const services = await Promise.all([1, 2, 3].map(() => newWanted(provider, { size: 'shared' })))
+    await Promise.all(services.map((wanted) => settle(provider, wanted)))
+    for (const wanted of services) await provider.applyService(wanted)
+    return services
+  }
+  const inodesOf = (paths: readonly string[]) => Promise.all(paths.map(async (path) => (await stat(path)).ino))
+  const templates = join(world.directory, 'templates')
+  await createThree()
+  const spares = (await readdir(templates)).filter((name) => name.includes('.spare'))
+  expect(spares).toHaveLength(3)
+  const inodes = await inodesOf(spares.map((name) => join(templates, name)))
+  const next = await createThree()
+  const taken = await inodesOf(next.map(({ service_id }) => join(world.directory, 'services', service_id, 'data')))
+  expect(new Set(taken)).toEqual(new Set(inodes))
+})
+
 test('whoever opens the provider removes templates that nobody uses any more, and unfinished ones of the dead', async () => {
   const world = await newWorld()
   const templates = join(world.directory, 'templates')
@@ -203,6 +223,7 @@ test('whoever opens the provider removes templates that nobody uses any more, an
   for (const name of [
     '18.0-1',
     '18.0-1.spare',
+    '18.0-1.spare-2',
     `${template}.spare`,
     `${template}.${dead}`,
     `${template}.spare.${dead}`,

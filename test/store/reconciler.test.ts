@@ -36,7 +36,7 @@ afterAll(async () => {
 const looked = { again: { in_seconds: 300 }, save: async () => {} } as const
 
 function startLoop(reconcile: Reconcile): void {
-  loops.push(startReconciler({ db, log: newLog('silent'), reconcile: { [kind]: reconcile } }))
+  loops.push(startReconciler({ db, log: newLog('silent'), regions: ['local'], reconcile: { [kind]: reconcile } }))
 }
 
 test('a nudge leads to a look at once, and each further nudge to one more', async () => {

@@ -33,8 +33,11 @@ const nothing = async () => {}
 const well = { again: { in_seconds: 300 }, random: 0 } as const
 const failed = { again: 'backoff', error: 'it rained', random: 0 } as const
 
+/** Of tests alone; what they nudge is of no region. */
+const scope = () => ({ kinds: [kind], regions: ['local'] })
+
 async function claimOne(owner = 'somebody'): Promise<Claim> {
-  const [one] = await claim(db, [kind], owner, 1)
+  const [one] = await claim(db, scope(), owner, 1)
   if (one === undefined) throw new Error('nothing is due')
   return one
 }
@@ -62,7 +65,7 @@ test('many claimers at once never share a row, and none is left out', async () =
   for (const key of keys) await nudge(db, kind, key)
   const claimed: string[] = []
   const claimer = async (owner: string) => {
-    for (let batch = await claim(db, [kind], owner, 3); batch.length > 0; batch = await claim(db, [kind], owner, 3)) {
+    for (let batch = await claim(db, scope(), owner, 3); batch.length > 0; batch = await claim(db, scope(), owner, 3)) {
       claimed.push(...batch.map(({ key }) => key))
     }
   }
@@ -73,7 +76,7 @@ test('many claimers at once never share a row, and none is left out', async () =
 test('a row under a lease is not due for anybody else, and is once the lease has lapsed', async () => {
   await nudge(db, kind, 'key')
   const first = await claimOne('first')
-  expect(await claim(db, [kind], 'second', 1)).toEqual([])
+  expect(await claim(db, scope(), 'second', 1)).toEqual([])
   expect(await renew(db, first)).toBe(true)
   await passTime()
   const second = await claimOne('second')
@@ -97,8 +100,8 @@ test('who has lost the lease renews nothing and writes nothing', async () => {
 test('a settled row waits for its time, and a nudge makes it due at once', async () => {
   await nudge(db, kind, 'key')
   await settle(db, await claimOne(), well, nothing)
-  expect(await claim(db, [kind], 'somebody', 1)).toEqual([])
-  expect(await secondsUntilDue(db, [kind])).toBeGreaterThan(200)
+  expect(await claim(db, scope(), 'somebody', 1)).toEqual([])
+  expect(await secondsUntilDue(db, scope())).toBeGreaterThan(200)
   await nudge(db, kind, 'key')
   expect((await claimOne()).key).toBe('key')
 })
@@ -107,8 +110,8 @@ test('a nudge for later brings a look forward to then, and puts none off', async
   await nudge(db, kind, 'key')
   await settle(db, await claimOne(), well, nothing)
   await nudge(db, kind, 'key', 100)
-  expect(await claim(db, [kind], 'somebody', 1)).toEqual([])
-  const seconds = await secondsUntilDue(db, [kind])
+  expect(await claim(db, scope(), 'somebody', 1)).toEqual([])
+  const seconds = await secondsUntilDue(db, scope())
   expect(seconds).toBeGreaterThan(50)
   expect(seconds).toBeLessThanOrEqual(100)
   await nudge(db, kind, 'key')
@@ -150,7 +153,7 @@ test('pauses after failures grow, the reason is kept, and a success or a nudge b
 test('a subject that is gone takes its row along', async () => {
   await nudge(db, kind, 'key')
   await settle(db, await claimOne(), { again: 'never', random: 0 }, nothing)
-  expect(await secondsUntilDue(db, [kind])).toBeUndefined()
+  expect(await secondsUntilDue(db, scope())).toBeUndefined()
 })
 
 test('what is saved and the end of the claim are one: a save that fails leaves the claim as it was', async () => {
@@ -172,7 +175,7 @@ test('leases of a dead server are released at once, and those of others are not'
   await claimOne('living')
   await releaseLeases(db, 'dead')
   expect((await claimOne('heir')).key).toBe('of the dead')
-  expect(await claim(db, [kind], 'heir', 1)).toEqual([])
+  expect(await claim(db, scope(), 'heir', 1)).toEqual([])
 })
 
 test('a process that has ended is known to be dead; one that runs, or ran elsewhere, is not', async () => {

@@ -10,7 +10,7 @@ import { ensureFolder, ensureRemoved, type Effect } from '../effect.ts'
 import { statIfThere } from '../look.ts'
 import type { Place } from '../layout.ts'
 import { readText } from '../tenant-files.ts'
-import { takeSpare } from './spare.ts'
+import type { Spares } from './spare.ts'
 import { newSystemIdentifier, saveSystemIdentifier } from './system-identifier.ts'
 
 /** The folders around the data: ours, but for what PostgreSQL itself writes. */
@@ -32,10 +32,14 @@ export async function ensureNodeHome(effect: Effect, place: Place): Promise<void
   await ensureFolder(effect, 'socket folder', place.sockets, 0o700, owner)
 }
 
-export async function ensureDataDirectory(effect: Effect, place: Place, template: () => Promise<string>) {
+export async function ensureDataDirectory(
+  { effect, spares }: { effect: Effect; spares: Spares },
+  place: Place,
+  template: () => Promise<string>,
+): Promise<void> {
   if (await statIfThere(place.data)) return
   try {
-    await clone(effect, place, await template())
+    await clone(effect, place, await template(), spares)
   } catch (error) {
     // What a full disk interrupted gives its space back; any later look starts anew.
     await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
@@ -60,11 +64,11 @@ export async function ensureDataGone(effect: Effect, place: Place): Promise<void
   await ensureRemoved(effect, 'socket folder', place.sockets)
 }
 
-async function clone(effect: Effect, place: Place, template: string): Promise<void> {
+async function clone(effect: Effect, place: Place, template: string, spares: Spares): Promise<void> {
   const aside = place.data_aside
   await ensureRemoved(effect, 'unfinished data directory', aside)
   await effect('data directory: copy template')
-  if (!(await takeSpare(template, aside))) await copyTree(template, aside)
+  if (!(await spares.take(template, aside))) await copyTree(template, aside)
   await effect('data directory: own identifier')
   const identifier = newSystemIdentifier(Math.floor(Date.now() / 1000), randomInt(2 ** 32))
   await saveSystemIdentifier(aside, identifier, randomBytes(32))

@@ -61,7 +61,7 @@ export async function removeOldTemplates(
   const in_use = installations.map(nameOf)
   await removeUnfinished(effect, templates)
   for (const name of await readdir(templates)) {
-    if (name.includes('.making-') || in_use.includes(name.replace(/\.spare$/, ''))) continue
+    if (name.includes('.making-') || in_use.includes(name.replace(/\.spare(-\d)?$/, ''))) continue
     // In one move, so that nobody takes half of one for a whole.
     const aside = await newAside(join(templates, name))
     await effect('old template: rename away')

@@ -126,7 +126,7 @@ async function ensureAsWanted(host: LocalHost, found: Place, wanted: WantedServi
   await host.log_watch.ensureKept(place.log)
   const [start] = await together(
     startWith(host, place, wanted, installation, written),
-    ensureDataDirectory(host.effect, place, () => host.template(installation)),
+    ensureDataDirectory(host, place, () => host.template(installation)),
   )
   if (wanted.power === 'off') return await ensureOff(host, place)
   const seen = await ensureServing(host, place, wanted, start)
