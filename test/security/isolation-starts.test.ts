@@ -9,6 +9,7 @@ import { newPlace, newSubIdUser, type SubIdUser, why_no_sub_ids as why } from '#
 import { until } from '#test/until.ts'
 
 const why_not_lost = as_root ? '' : ' (skipped: only root can take sub ids away)'
+const why_not_few = as_root ? '' : ' (skipped: only root can give sub ids)'
 
 describe.skipIf(why)(`starts of an ordinary user with sub ids${why}`, () => {
   let user: SubIdUser
@@ -47,16 +48,19 @@ describe.skipIf(why)(`starts of an ordinary user with sub ids${why}`, () => {
     },
   )
 
-  test.skipIf(!as_root)('more ports than there are users are refused, with the last that has one', async () => {
-    const few = newSubIdUser(1_000)
-    onTestFinished(() => few.remove())
-    const [, fresh = ''] = newPlace(few)
-    const { code, stderr } = await howdah(['start', '--isolate', '--data-dir', fresh], {}, few.prefix)
-    expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /^howdah: --isolate is refused: \/etc\/subuid gives \w+ 1000 sub ids.* up to 29999 need 30000; .*usermod --add-subuids/,
-    )
-  })
+  test.skipIf(why_not_few)(
+    `more ports than there are users are refused, with the last that has one${why_not_few}`,
+    async () => {
+      const few = newSubIdUser(1_000)
+      onTestFinished(() => few.remove())
+      const [, fresh = ''] = newPlace(few)
+      const { code, stderr } = await howdah(['start', '--isolate', '--data-dir', fresh], {}, few.prefix)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(
+        /^howdah: --isolate is refused: \/etc\/subuid gives \w+ 1000 sub ids.* up to 29999 need 30000; .*usermod --add-subuids/,
+      )
+    },
+  )
 
   test('where ordinary users may not have user namespaces, that is said', async () => {
     const [, fresh = ''] = newPlace(user)
