@@ -8,6 +8,7 @@ import { onTestFinished } from 'vitest'
 import { newIsolation, subIdsOf } from '#providers/local/isolation.ts'
 import { listPids, newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
 
 export type SubIdUser = {
   /** Words before a program that is to run as this user. */
@@ -60,14 +61,17 @@ export function newPlace(user: SubIdUser): string[] {
 /** Processes and files of sub ids are not their owner's to end and remove: an ordinary user is root over them for it. */
 export async function removePlace(data_dir: string): Promise<void> {
   if (!as_root) {
+    // As removeDataDir does: a server that is quit frees its shared memory.
+    const quit = () => listPids(data_dir).every((pid) => killInside(pid, 'QUIT').status !== 0)
+    await until(quit, { timeout_ms: 20_000 }).catch(() => undefined)
     for (const pid of listPids(data_dir)) killInside(pid)
     execFileSync('unshare', ['--map-auto', '--map-root-user', 'rm', '-rf', data_dir])
   }
   await removeDataDir(data_dir)
 }
 
-export const killInside = (pid: number) =>
-  spawnSync('nsenter', [`--user=/proc/${pid}/ns/user`, 'kill', '-KILL', `${pid}`])
+export const killInside = (pid: number, signal: 'KILL' | 'QUIT' = 'KILL') =>
+  spawnSync('nsenter', [`--user=/proc/${pid}/ns/user`, 'kill', `-${signal}`, `${pid}`])
 
 /** Why these tests cannot run, as a part of their names; empty when they can. */
 export const why_no_sub_ids = await reason()
