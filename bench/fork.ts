@@ -169,7 +169,8 @@ async function growthOf(
   }
   const when_ready = await share(async () => undefined)
   const at_rest = await share(async (service_id) => {
-    await untilNoCopies(bench, { service_id })
+    // Also what the fork has left at its parent, which stays when it goes.
+    for (const one of [{ service_id }, parent]) await untilNoCopies(bench, one)
     await pause(rest_ms)
   })
   return { when_ready, at_rest }
