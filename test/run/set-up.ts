@@ -16,7 +16,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   // Detached, so that it survives what a terminal sends to the whole group; the end of its input tells it that the runner is gone.
   const sweeper = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', sweeper_program], {
     cwd: '/',
-    env: { ...process.env, TMPDIR: folder },
+    // Nothing else, such as the folder of another run that has started this one: its sweeper would end this one's.
+    env: { PATH: process.env['PATH'], TMPDIR: folder },
     detached: true,
     stdio: ['pipe', 'ignore', 'inherit'],
   })
