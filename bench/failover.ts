@@ -57,7 +57,7 @@ function figuresOf(what: string, floor: readonly number[], ours: readonly number
 async function outages(bench: Bench, runs: number, { replicas, sync, wal_mb }: Wish): Promise<number[]> {
   const counts = { replica_count: replicas, sync_replica_count: sync }
   // A smaller one writes everything out before so much WAL has come together.
-  const size = wal_mb === 0 ? { cpu_millis: 'shared', memory_gbs: 'shared' } : { cpu_millis: 2000, memory_gbs: 8 }
+  const size = wal_mb === 0 ? { cpu_millis: 'shared', memory_gbs: 'shared' } : { cpu_millis: '2000', memory_gbs: '8' }
   const made = await bench.createService('bench', { ...size, ...counts })
   const service = made as ReadyService // the answer to a create has them all
   await bench.waitFor(service.service_id, 'READY')

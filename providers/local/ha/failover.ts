@@ -23,7 +23,7 @@ import { ensurePaused } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPosition } from './position.ts'
 import { findPrimary, leaderOf, savePrimary, type Primary } from './primary.ts'
-import { ensureRelayGone } from './relay.ts'
+import { ensureRelayEnded, ensureRelayGone } from './relay.ts'
 import { canLeadInPlace, installationAt } from './in-place.ts'
 import { standbyWishOf } from './standby-wish.ts'
 import { ensureLeading, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
@@ -138,7 +138,7 @@ async function handOver(change: Switch, next: Next, way: 'as it runs' | 'at the 
   const lost = nodeOf(base, primary.node, 'standby')
   // Whatever is being copied from the one before, a snapshot say, is begun anew from the next.
   await host.jobs.end(base.service_id)
-  if (primary.relayed) await ensureRelayGone(host, base)
+  if (primary.relayed) await ensureRelayEnded(host, base)
   const is_there = await hasData(lost)
   const relayed = way === 'as it runs' && (await prepareInPlace(change, next, is_there))
   if (!relayed) await prepareAtEndpoint(change, next, is_there)
@@ -168,6 +168,7 @@ async function prepareInPlace(
 async function prepareAtEndpoint({ host, base, primary }: Switch, { node, position }: Next, lost_is_there: boolean) {
   const place = nodeOf(base, node, 'primary')
   const lost = nodeOf(base, primary.node, 'standby')
+  await ensureRelayGone(host, base)
   // From here on it does nothing until it is started as the primary.
   await ensureLeading(host.effect, place)
   await ensureTailTaken(host.effect, place, 'lost')

@@ -1,7 +1,7 @@
 // The way to a primary that was promoted where it ran: a relay (HAProxy) at the service's endpoint for customers, and in the
 // service's socket folder a link for its own pooler and replicas. The endpoint is held either by the primary itself, or by a relay that
 // leads only to a node that was seen out of recovery in this term:
-// 1. It is started after that was seen, and leads to that node alone.
+// 1. It knows that node alone, and is started closed: only when the node was seen to take writes it is opened.
 // 2. It is ended before another node is named the primary, and before its node is started anew.
 import { closeSync, readlinkSync } from 'node:fs'
 import { symlink } from 'node:fs/promises'
@@ -10,8 +10,15 @@ import { isIP } from 'node:net'
 import { basename, join } from 'node:path'
 import type { Endpoint, Happening, WantedService } from '../../provider.ts'
 import { ensureFolder, type Effect } from '../effect.ts'
-import { ensureHaproxy, ensureHaproxyGone, findHaproxy } from '../haproxy/process.ts'
-import { connection_defaults, haproxySettingsOf, section, type HaproxySettings } from '../haproxy/settings.ts'
+import { ensureHaproxy, ensureHaproxyEnded, ensureHaproxyGone, findHaproxy } from '../haproxy/process.ts'
+import { ensureUses } from '../haproxy/nodes.ts'
+import {
+  asked_nodes,
+  connection_defaults,
+  haproxySettingsOf,
+  section,
+  type HaproxySettings,
+} from '../haproxy/settings.ts'
 import type { Place } from '../layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { connectionsOf } from '../postgres/settings.ts'
@@ -24,7 +31,7 @@ export type RelayWish = {
   /** The folder of its control socket. */
   sockets: string
   listen: readonly Endpoint[]
-  target: Endpoint
+  target: { node: number; address: Endpoint }
   connections_max: number
   /** What it must have been started for: the term, and the network. */
   words: readonly string[]
@@ -32,19 +39,18 @@ export type RelayWish = {
 
 export type RelaySeen = { waiting_for?: string; happenings: readonly Happening[] }
 
-/** The node takes writes. Afterwards all ways lead to it. */
+/** There is a relay, which may be closed: a process that starts takes its time, and the node meanwhile its own to be promoted. */
 export async function ensureRelay(host: LocalHost, place: Place, wanted: WantedService): Promise<RelaySeen> {
   const { network, size } = wanted
-  const target = ownAddressOf(wanted, place.node)
-  if (target === undefined) return { waiting_for: 'its primary has no address of its own', happenings: [] }
-  await ensureServiceSocket(host.effect, place)
+  const address = ownAddressOf(wanted, place.node)
+  if (address === undefined) return { waiting_for: 'its primary has no address of its own', happenings: [] }
   const listen = await addressesOf(listenOf(wanted))
   if (typeof listen === 'string') return { waiting_for: listen, happenings: [] }
   const { term } = await findPrimary(place)
   const settings = relaySettingsOf({
     sockets: place.service_sockets,
     listen,
-    target,
+    target: { node: place.node, address },
     connections_max: connectionsOf(size),
     words: [String(term), ...networkPrefix(host, network)],
   })
@@ -56,6 +62,12 @@ export async function ensureRelay(host: LocalHost, place: Place, wanted: WantedS
   return { happenings: seen.died ? [{ kind: 'restarted', message }] : [] }
 }
 
+/** The node takes writes. Afterwards all ways lead to it. */
+export async function ensureRelayOpen({ effect }: Pick<LocalHost, 'effect'>, place: Place): Promise<void> {
+  await ensureServiceSocket(effect, place)
+  await ensureUses(effect, place.service_sockets, new Map([[place.node, 'in']]), 'relay')
+}
+
 /** Whether all ways lead to the primary, as far as that can be told at a glance; one that runs is watched from now on. */
 export async function isRelayUp({ watch }: Pick<LocalHost, 'watch'>, place: Place): Promise<boolean> {
   const relay = await findHaproxy(place, 'relay')
@@ -63,7 +75,13 @@ export async function isRelayUp({ watch }: Pick<LocalHost, 'watch'>, place: Plac
   return relay !== undefined
 }
 
-/** Customers are refused from here on. */
+/** Customers are refused from here on. What is left of it is for the next one. */
+export async function ensureRelayEnded(host: LocalHost, place: Place): Promise<void> {
+  host.watch.forget(watchedAs(place))
+  await ensureHaproxyEnded(host, place, 'relay')
+}
+
+/** The same, and nothing is left of it. */
 export async function ensureRelayGone(host: LocalHost, place: Place): Promise<void> {
   host.watch.forget(watchedAs(place))
   await ensureHaproxyGone(host, place, 'relay')
@@ -72,9 +90,9 @@ export async function ensureRelayGone(host: LocalHost, place: Place): Promise<vo
 export function relaySettingsOf({ sockets, listen, target, connections_max, words }: RelayWish): HaproxySettings {
   const body = [
     section('defaults', connection_defaults),
-    section('listen customers', [
+    section(`listen ${asked_nodes}`, [
       ...listen.map(({ host, port }) => `bind ${host}:${port}`),
-      `server primary ${target.host}:${target.port}`,
+      `server node_${target.node} ${target.address.host}:${target.address.port} disabled`,
     ]),
   ].join('')
   return haproxySettingsOf({ name: 'relay', sockets, connections_max, body, words })

@@ -55,11 +55,8 @@ export async function ensureTailOffered(
   await ensureRemoved(effect, 'WAL of the lost primary', aside)
   await ensureFolder(effect, 'WAL of the lost primary', aside, 0o700, elected.owner)
   await effect('WAL of the lost primary: lay aside')
-  await run(elected, aside, 'for f; do cp --reflink=auto "$0/$f" "$f" || exit 1; done', [
-    join(elected.data, 'pg_wal'),
-    ...tail.begun,
-  ])
-  await takeOver(lost, elected, tail, aside)
+  const [own, others] = [elected, lost].map(({ data }) => join(data, 'pg_wal'))
+  await run(elected, aside, endOf(tail), [own, others, tail.begun.length, ...tail.begun, ...tail.others].map(String))
   await effect('WAL of the lost primary: offer')
   await rename(aside, elected.tail)
   return await isAskedFor(effect, elected)
@@ -120,10 +117,20 @@ async function tailOf(lost: Place, elected: Place, position: Position): Promise<
 
 async function takeOver(lost: Place, elected: Place, { begun, others, offset }: Tail, to: string): Promise<void> {
   const from = join(lost.data, 'pg_wal')
-  const end = `bs=1M iflag=skip_bytes oflag=seek_bytes conv=notrunc status=none skip=${offset} seek=${offset}`
-  await run(elected, to, `for f; do dd "if=$0/$f" "of=$f" ${end} || exit 1; done`, [from, ...begun])
+  await run(elected, to, `for f; do dd "if=$0/$f" "of=$f" ${fromOffset(offset)} || exit 1; done`, [from, ...begun])
   await run(elected, to, whole_files, [from, ...others])
 }
+
+/** The same into an empty folder, by one process. Its words: the folders of its own files and of the lost one's, how many are begun, all names. */
+function endOf({ offset }: Tail): string {
+  const begun = `cp --reflink=auto "$0/$f" "$f" && dd "if=$lost/$f" "of=$f" ${fromOffset(offset)}`
+  const other = `cp --reflink=auto "$lost/$f" "$f"`
+  return `lost=$1 left=$2; shift 2
+    for f; do if [ $left -gt 0 ]; then ${begun}; else ${other}; fi || exit 1; left=$((left - 1)); done`
+}
+
+const fromOffset = (offset: bigint) =>
+  `bs=1M iflag=skip_bytes oflag=seek_bytes conv=notrunc status=none skip=${offset} seek=${offset}`
 
 const whole_files = 'for f; do cp --reflink=auto "$0/$f" "$f.tail" && mv -f "$f.tail" "$f" || exit 1; done'
 

@@ -66,12 +66,18 @@ export async function hasHaproxy(place: Place, name: HaproxyName): Promise<boole
   return findEntry(place.service_sockets, name) !== undefined
 }
 
-export async function ensureHaproxyGone(host: LocalHost, place: Place, name: HaproxyName): Promise<void> {
+/** No process of it is left. */
+export async function ensureHaproxyEnded(host: LocalHost, place: Place, name: HaproxyName): Promise<void> {
   if ((await statIfThere(settingsPathOf(place, name))) === undefined) return
   await endAll(host, place, name)
+  await ensureEntryRemoved(host.effect, name, place.service_sockets, name)
+}
+
+export async function ensureHaproxyGone(host: LocalHost, place: Place, name: HaproxyName): Promise<void> {
+  if ((await statIfThere(settingsPathOf(place, name))) === undefined) return
+  await ensureHaproxyEnded(host, place, name)
   await host.effect(`${name}: limits removed`)
   await ensureGroupGone(host, groupOf(place, name))
-  await ensureEntryRemoved(host.effect, name, place.service_sockets, name)
   for (const path of [outputPathOf(place, name), settingsPathOf(place, name)]) {
     await ensureRemoved(host.effect, name, path)
   }

@@ -19,6 +19,11 @@ type Wish = {
   words: readonly string[]
 }
 
+/** The list of nodes whose use is told and changed; a balancer asks them how they are, and another list follows. */
+export const asked_nodes = 'nodes'
+
+export const serverOf = (node: number) => `${asked_nodes}/node_${node}`
+
 export const controlSocketOf = (sockets: string, name: HaproxyName) => `${sockets}/${name}`
 
 /** Besides the customers' connections: our own, and those that are about to be refused by PostgreSQL in its own words. */
@@ -28,6 +33,7 @@ export function haproxySettingsOf({ name, sockets, connections_max, body, words 
   const head = section('global', [
     `maxconn ${connections_max + spare_connections}`,
     'nbthread 1',
+    ...no_authorities,
     `stats socket ${wordOf(controlSocketOf(sockets, name))} mode 600 level admin expose-fd listeners`,
   ])
   const hash = hashOf([head, body, ...words])
@@ -36,6 +42,9 @@ export function haproxySettingsOf({ name, sockets, connections_max, body, words 
     hash,
   }
 }
+
+/** For calls of its own, of which it makes none: it would read every authority of the system, which takes five times as long as all else. */
+const no_authorities = ['.if version_atleast(2.6)', 'httpclient.ssl.verify none', '.endif'] as const
 
 /** For connections of customers to PostgreSQL. */
 export const connection_defaults = [

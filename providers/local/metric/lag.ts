@@ -1,7 +1,7 @@
 // How far the standbys of a service are behind its primary, and what follows for the nodes of a replica set: one that is too
 // far behind gets no new readers until it has caught up. Never all of them, because old answers are better than none. Pure.
 import type { ReplicaLag } from '../../provider.ts'
-import type { NodeUse } from '../replica-set/balancer-control.ts'
+import type { NodeUse } from '../haproxy/nodes.ts'
 
 /** `bytes`: WAL that it has not replayed yet. `seconds`: how old the commit was that it replayed last, while there are any. */
 export type Lag = { bytes: number; seconds: number }

@@ -1,7 +1,7 @@
 // Between two looks at a replica set, keeps new readers away from its nodes that are too far behind, and gives them some
 // again when they have caught up. It looks at the primary and at the balancer every time and remembers nothing, so that
 // several servers may do it at once; without any server everything stays as it is.
-import { ensureUses, findUses } from './balancer-control.ts'
+import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import type { Effect } from '../effect.ts'
 import type { LagReader } from '../metric/lag-reader.ts'
 import { usesByLag } from '../metric/lag.ts'

@@ -3,7 +3,15 @@
 // Round robin, not fewest connections: a node that refuses everybody quickly always has the fewest, and would get them all.
 import type { Endpoint } from '../../provider.ts'
 import { master_role } from '../layout.ts'
-import { connection_defaults, haproxySettingsOf, section, wordOf, type HaproxySettings } from '../haproxy/settings.ts'
+import {
+  asked_nodes,
+  connection_defaults,
+  haproxySettingsOf,
+  section,
+  serverOf,
+  wordOf,
+  type HaproxySettings,
+} from '../haproxy/settings.ts'
 
 export type BalancedNode = {
   node: number
@@ -22,11 +30,6 @@ export type BalancerWish = {
   /** What brings it into its network: one that runs in another network is not the one that is wanted. */
   prefix: readonly string[]
 }
-
-/** The nodes that are asked how they are; the customers' list of them follows. */
-export const asked_nodes = 'nodes'
-
-export const serverOf = (node: number) => `${asked_nodes}/node_${node}`
 
 export function balancerSettingsOf(wish: BalancerWish): HaproxySettings {
   const { sockets, connections_max, prefix: words } = wish

@@ -3,7 +3,7 @@
 // comes back when it serves again.
 import type { Endpoint, Happening, WantedReplicaSet } from '../../provider.ts'
 import { nameOf } from './balance-watch.ts'
-import { ensureUses, findUses } from './balancer-control.ts'
+import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import { statIfThere } from '../look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeHostOf, nodeOf, type Place } from '../layout.ts'

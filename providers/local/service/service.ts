@@ -37,7 +37,7 @@ import { together } from '../together.ts'
 import { Planted } from '../tenant-files.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
 import { ensureHomeward, ensureInPlaceOrHome } from '../ha/in-place.ts'
-import { ensureRelay, ensureRelayGone } from '../ha/relay.ts'
+import { ensureRelay, ensureRelayGone, ensureRelayOpen } from '../ha/relay.ts'
 import { ensureStandbyFiles } from '../ha/standby.ts'
 import { standbyWishOf } from '../ha/standby-wish.ts'
 import { nodeName } from '../ha/synchronous.ts'
@@ -179,17 +179,16 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
   const no_network = await ensureInNetwork(host, wanted.network)
   if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
-  const was_replica = await isStandby(place)
-  const run = () => ensureRunning(host, place, wanted, start, happenings)
-  const postmaster = await (was_replica ? startAsPrimary(host.effect, place, run) : run())
-  if ('state' in postmaster) return { ...postmaster, happenings }
-  const { promoted, waiting_for } = await ensurePromoted(host, place, was_replica)
-  if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for, look_again_soon_seconds), happenings }
-  if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
-  if (place.role === 'relayed') {
-    const relay = await ensureRelay(host, place, wanted)
+  const [leading, relay] = await together(
+    ensureLeads(host, place, wanted, start, happenings),
+    place.role === 'relayed' ? ensureRelay(host, place, wanted) : none,
+  )
+  if ('state' in leading) return { ...leading, happenings }
+  const { postmaster, promoted } = leading
+  if (relay) {
     happenings.push(...relay.happenings)
     if (relay.waiting_for !== undefined) return { ...setback('not_serving', relay.waiting_for), happenings }
+    await ensureRelayOpen(host, place)
   }
   await ensureResumed(host, place)
   host.deaths_told.delete(place.service_id)
@@ -209,6 +208,26 @@ async function ensureServing(host: LocalHost, place: Place, wanted: WantedServic
   } finally {
     await ensureLimits(host, place, wanted.size)
   }
+}
+
+const none = Promise.resolve(undefined)
+
+/** Its server runs and takes writes; else what is seen meanwhile. `promoted`: it does so since this look. */
+async function ensureLeads(
+  host: LocalHost,
+  place: Place,
+  wanted: WantedService,
+  start: Start,
+  happenings: Happening[],
+): Promise<{ postmaster: Postmaster; promoted: boolean } | Seen> {
+  const was_replica = await isStandby(place)
+  const run = () => ensureRunning(host, place, wanted, start, happenings)
+  const postmaster = await (was_replica ? startAsPrimary(host.effect, place, run) : run())
+  if ('state' in postmaster) return postmaster
+  const { promoted, waiting_for } = await ensurePromoted(host, place, was_replica)
+  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
+  return { postmaster, promoted }
 }
 
 /** Where others can take its place, its death and its silence are noticed at once. */

@@ -1,6 +1,6 @@
-// What a balancer answers, read.
+// What HAProxy says of its nodes, read.
 import { expect, test } from 'vitest'
-import { usesOf } from './balancer-control.ts'
+import { usesOf } from './nodes.ts'
 
 /** As HAProxy 2.6 prints it, with fewer columns. */
 const answer = [
@@ -15,7 +15,7 @@ const answer = [
   '',
 ].join('\n')
 
-test('the use of each node is read from what the balancer says of its servers', () => {
+test('the use of each node is read from what HAProxy says of its servers', () => {
   expect([...usesOf(answer)]).toEqual([
     [0, { use: 'in', well: true }],
     [1, { use: 'out', well: true }],

@@ -1,7 +1,7 @@
-// What a running balancer says of its nodes, which of them it gives connections to, and changes of that.
-import { askHaproxy } from '../haproxy/control.ts'
-import { asked_nodes, serverOf } from './balancer-settings.ts'
+// What a running HAProxy says of its nodes, which of them it gives connections to, and changes of that.
+import { askHaproxy } from './control.ts'
 import type { Effect } from '../effect.ts'
+import { asked_nodes, serverOf, type HaproxyName } from './settings.ts'
 
 /** `out`: gets no new connections; those that it has stay. `off`: the same, and it is not asked how it is either. */
 export type NodeUse = 'in' | 'out' | 'off'
@@ -11,14 +11,15 @@ const maintenance = 0x01
 const drained = 0x08
 const stopped = '0'
 
-const ask = (sockets: string, command: string) => askHaproxy(sockets, 'balancer', command)
-
 /** `well`: it answers, as far as the balancer knows. */
 export type NodeSeen = { use: NodeUse; well: boolean }
 
 /** How each node is used now, by its number; undefined when nobody answers. */
-export async function findUses(sockets: string): Promise<Map<number, NodeSeen> | undefined> {
-  const answer = await ask(sockets, `show servers state ${asked_nodes}`)
+export async function findUses(
+  sockets: string,
+  name: HaproxyName = 'balancer',
+): Promise<Map<number, NodeSeen> | undefined> {
+  const answer = await askHaproxy(sockets, name, `show servers state ${asked_nodes}`)
   return answer === undefined ? undefined : usesOf(answer)
 }
 
@@ -39,14 +40,19 @@ export function usesOf(answer: string): Map<number, NodeSeen> {
   return uses
 }
 
-/** Changes only what differs. A balancer that does not answer is somebody else's care. */
-export async function ensureUses(effect: Effect, sockets: string, wanted: ReadonlyMap<number, NodeUse>): Promise<void> {
-  const uses = await findUses(sockets)
+/** Changes only what differs. One that does not answer is somebody else's care. */
+export async function ensureUses(
+  effect: Effect,
+  sockets: string,
+  wanted: ReadonlyMap<number, NodeUse>,
+  name: HaproxyName = 'balancer',
+): Promise<void> {
+  const uses = await findUses(sockets, name)
   if (uses === undefined) return
   for (const [node, use] of wanted) {
     if (!uses.has(node) || uses.get(node)?.use === use) continue
-    await effect(`balancer: node ${use}`)
-    await ask(sockets, `set server ${serverOf(node)} state ${words[use]}`)
+    await effect(`${name}: node ${use}`)
+    await askHaproxy(sockets, name, `set server ${serverOf(node)} state ${words[use]}`)
   }
 }
 
