@@ -54,7 +54,12 @@ const table = {
     description: 'PostgreSQL to use as the metadata store; empty: an embedded one in the data directory.',
     parse: parseDatabaseUrl,
   },
-  region: { default: 'local', description: 'The region code of this machine.', parse: parseRegion },
+  region: {
+    default: 'local',
+    description:
+      'The region code of this machine. Servers of several regions can share one store; each works for its own region.',
+    parse: parseRegion,
+  },
   service_host: {
     default: '127.0.0.1',
     description: 'Address or host name on which the databases listen, and which clients are told.',
