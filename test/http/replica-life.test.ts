@@ -1,7 +1,5 @@
 // The life of a service that has everything: replicas, a pooler and a read replica set, as a client sees it. The tests tell
 // one story on one installation and run in their order.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { ask } from '#test/database.ts'
@@ -9,6 +7,7 @@ import { type ReadyService, startInstallation, type TestInstallation } from '#te
 import { scrape } from '#test/metrics-scrape.ts'
 import { objectionsTo, why_no_promtool } from '#test/promtool.ts'
 import { orphansOf } from '#test/traces.ts'
+import { nodesOf } from '#test/history/nodes.ts'
 import { until } from '#test/until.ts'
 
 type Place = { endpoint: { host: string; port: number } }
@@ -184,8 +183,6 @@ test('a deleted set is gone, and a deleted service takes its sets along', async 
 
 /** Who owns the service's socket: its lock file names the process and its data directory. */
 function primary(): { pid: number; data: string } {
-  const { service_id, endpoint } = service
-  const lock = join(howdah.config.data_dir, 'local', 'run', service_id, `.s.PGSQL.${endpoint.port}.lock`)
-  const [pid, data = ''] = readFileSync(lock, 'utf8').split('\n')
-  return { pid: Number(pid), data }
+  const nodes = nodesOf(howdah.config.data_dir, service.service_id, service.endpoint.port)
+  return { pid: nodes.postmaster(nodes.primary()) ?? 0, data: nodes.dataOf(nodes.primary()) }
 }
