@@ -152,7 +152,8 @@ test('a transaction that has to give way in a deadlock is run anew', async () =>
       await tx.query(`update services set name = name || '+' where service_id = $1`, [second])
     })
   await Promise.all([rename(one, other), rename(other, one)])
-  expect(runs).toBe(3)
+  // More, where the one that gave way is back before the other one goes on.
+  expect(runs).toBeGreaterThanOrEqual(3)
   const rows = await db.query<{ name: string }>(`select name from services order by port`)
   expect(rows.map(({ name }) => name)).toEqual(['s++', 's++'])
 })
