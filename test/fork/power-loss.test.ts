@@ -82,7 +82,7 @@ describe.skipIf(why)(`a disk that shares blocks loses its power${why}`, () => {
 })
 
 describe.skipIf(why)(`a disk that shares blocks${why}`, () => {
-  test('a fork of a snapshot, whose files may have kept their parent’s user there', async () => {
+  test('forks of a snapshot and to a moment, whose files may have kept their parent’s user there', async () => {
     const provider = await (await newWorld(disk)).open()
     const parent = await newWanted(provider, { size: 'shared' })
     await settle(provider, parent)
@@ -96,6 +96,15 @@ describe.skipIf(why)(`a disk that shares blocks${why}`, () => {
     const child = await newWanted(provider, { size: 'shared', source })
     await settle(provider, child)
     expect(await ask(provider, child, 'select n from t')).toBe('1')
+
+    await ask(provider, parent, 'update t set n = 2')
+    const moment = Date.now() + 1
+    await until(() => Date.now() > moment + 1)
+    await ask(provider, parent, 'update t set n = 3')
+    const earlier = { ...source, target_time: new Date(moment).toISOString() }
+    const replayed = await newWanted(provider, { size: 'shared', source: earlier })
+    await settle(provider, replayed)
+    expect(await ask(provider, replayed, 'select n from t')).toBe('2')
   })
 })
 

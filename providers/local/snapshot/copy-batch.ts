@@ -60,9 +60,7 @@ export function settleFile(manner: Manner, target: string, seen: Seen): void {
   // It has either its source's mode or a private one.
   if (manner.public) chmodSync(target, publicMode(seen.mode))
   else if (seen.mode !== (constants.S_IFREG | 0o600)) chmodSync(target, 0o600)
-  // A clone has its source's user.
-  const { uid, gid } = manner.owner ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
-  lchownSync(target, uid, gid)
+  if (manner.owner) lchownSync(target, manner.owner.uid, manner.owner.gid)
 }
 
 function publicMode(mode: number): number {

@@ -2,7 +2,7 @@
 // PostgreSQL. Blocks are shared where the file system can.
 // 1. It ends: Node's own copyFile goes round for ever when its source shrinks under it.
 // 2. It copies only what lies where it seems to lie: the source was opened by tenant-files.ts, which follows no link.
-import { closeSync, constants, copyFileSync, fstatSync, readSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, copyFileSync, fstatSync, lchownSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isDiskFull } from '../look.ts'
@@ -56,6 +56,7 @@ function cloneSmall(source: number, target: string, cloning: Cloning): boolean {
   if (!cloning.possible) return false
   try {
     copyFileSync(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
+    makeOurs(target)
   } catch (error) {
     giveUpCloning(cloning, error)
   }
@@ -71,7 +72,7 @@ function copySmall(source: number, target: string, { size }: Seen): void {
 async function copyLarge(source: number, target: string, cloning: Cloning): Promise<Seen> {
   const seen = fstatSync(source)
   if (await cloneLarge(source, target, cloning)) return seen
-  const copyWhole = () => copyFile(pathOf(source), target)
+  const copyWhole = () => copyByNode(source, target, 0)
   if (!cloning.quiet) await copyInChunks(source, target, cloning)
   else if (!cloning.leave_room) await copyWhole()
   else await withRoomFor({ path: target, bytes: seen.size }, copyWhole)
@@ -81,12 +82,22 @@ async function copyLarge(source: number, target: string, cloning: Cloning): Prom
 async function cloneLarge(source: number, target: string, cloning: Cloning): Promise<boolean> {
   if (!cloning.possible) return false
   try {
-    await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
+    await copyByNode(source, target, constants.COPYFILE_FICLONE_FORCE)
     return true
   } catch (error) {
     giveUpCloning(cloning, error)
     return false
   }
+}
+
+async function copyByNode(source: number, target: string, flags: number): Promise<void> {
+  await copyFile(pathOf(source), target, flags)
+  makeOurs(target)
+}
+
+/** Node's copyFile gives the copy to its source's user. */
+function makeOurs(target: string): void {
+  lchownSync(target, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
 }
 
 function giveUpCloning(cloning: Cloning, error: unknown): void {
