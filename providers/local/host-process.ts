@@ -75,8 +75,30 @@ export const sessionOf = (pid: number): string | undefined => statOf(pid)[3]
 /** With its start it differs from every other process that ever had its number. */
 export const identityOf = (pid: number): string => `${pid}/${statOf(pid)[19]}`
 
+/** The kernel's PF_EXITING. */
+const exiting = 0x4
+
+/**
+ * Whether it runs its program. A killed process is done with that long before it is gone: a server with much shared memory takes
+ * hundreds of milliseconds to give it back.
+ */
+export function isAtWork(pid: number): boolean {
+  return threadsOf(pid).some((thread) => {
+    const flags = statOf(`${pid}/task/${thread}`)[6]
+    return flags !== undefined && (Number(flags) & exiting) === 0
+  })
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
+
 /** The fields after the name in brackets, which may hold anything. */
-function statOf(pid: number): string[] {
+function statOf(pid: number | string): string[] {
   const stat = textOf(`/proc/${pid}/stat`)
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }

@@ -18,6 +18,7 @@ import {
   findHostProcess,
   folderOf,
   identityOf,
+  isAtWork,
   listHostProcesses,
   listPids,
   sessionOf,
@@ -55,9 +56,9 @@ export async function newLeftovers(host: Host, place: Place, scope: Scope): Prom
   return {
     async end(grace_ms) {
       const began = performance.now()
-      await untilGone([...started.keys()], grace_ms)
+      await untilGone([...started.keys()], grace_ms, isThere)
       const left_ms = grace_ms - (performance.now() - began)
-      await endAll(host, () => list(host, place, scope, started), { user, whose, grace_ms: left_ms })
+      await endAll(host, () => list(host, place, scope, started), { user, whose, grace_ms: left_ms, isLeft: isThere })
     },
   }
 }
@@ -70,11 +71,26 @@ export async function ensureGroupGone(host: Pick<Host, 'effect' | 'limits'>, gro
 }
 
 export async function ensureGroupEmpty(host: Pick<Host, 'effect' | 'limits'>, group: string, grace_ms: number) {
+  await endGroup(host, group, { grace_ms, isLeft: isThere })
+}
+
+/** None of its processes runs any program afterwards; they may still be giving back their memory. */
+export async function ensureGroupKilled(host: Pick<Host, 'effect' | 'limits'>, group: string): Promise<void> {
+  await endGroup(host, group, { grace_ms: 0, isLeft: isAtWork })
+}
+
+async function endGroup(host: Pick<Host, 'effect' | 'limits'>, group: string, end: Omit<Ending, 'whose'>) {
   const { hierarchy } = host.limits
   if (!hierarchy) return
-  const listGroup = async () => ({ ours: membersOf(hierarchy, group), others: [], groups: [group] })
-  await endAll(host, listGroup, { whose: `group ${group}`, grace_ms })
+  const listGroup = async () => ({
+    ours: membersOf(hierarchy, group).filter(end.isLeft),
+    others: [],
+    groups: [group],
+  })
+  await endAll(host, listGroup, { ...end, whose: `group ${group}` })
 }
+
+const isThere = (pid: number) => findHostProcess(pid) !== undefined
 
 /** The identities of processes by their ids. */
 type Started = ReadonlyMap<number, string>
@@ -82,11 +98,11 @@ type Started = ReadonlyMap<number, string>
 /** `others`: of the same user and not to be ended. */
 type Found = { ours: number[]; others: number[]; groups: readonly string[] }
 
-/** user: the one of whom nothing may be left. */
-type Ending = { user?: Owner | undefined; whose: string; grace_ms: number }
+/** user: the one of whom nothing may be left. isLeft: whether a process is still waited for. */
+type Ending = { user?: Owner | undefined; whose: string; grace_ms: number; isLeft: (pid: number) => boolean }
 
 async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look: () => Promise<Found>, ending: Ending) {
-  const { user, whose, grace_ms } = ending
+  const { user, whose, grace_ms, isLeft } = ending
   let swept_at = 0
   for (const began = performance.now(); ; await pause(look_every_ms)) {
     const { ours, others, groups } = await look()
@@ -94,14 +110,14 @@ async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look:
     if (ours.length === 0 && (user === undefined || others.length > 0 || swept_at > 0)) return
     if (ours.length > 0) {
       if (tried_ms < 0) {
-        await untilGone(ours, -tried_ms)
+        await untilGone(ours, -tried_ms, isLeft)
         continue
       }
       if (tried_ms > wait_ms) throw new Error(`processes ${ours.join(', ')} of ${whose} do not end`)
       await effect('leftover processes: kill')
       if (limits.hierarchy) for (const group of groups) killMembers(limits.hierarchy, group)
       for (const pid of ours) signalIfThere(pid, 'SIGKILL')
-      await untilGone(ours, sweep_every_ms)
+      await untilGone(ours, sweep_every_ms, isLeft)
     }
     // A process that forks ahead of every look is never seen: the kernel has the last word. Where nothing is left, it changes nothing.
     if (user && others.length === 0 && performance.now() - swept_at > sweep_every_ms) {
@@ -112,9 +128,9 @@ async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look:
 }
 
 /** A look at all processes of a host costs as much as hundreds of looks at those that are waited for. */
-async function untilGone(pids: readonly number[], ms_max: number): Promise<void> {
+async function untilGone(pids: readonly number[], ms_max: number, isLeft: Ending['isLeft']): Promise<void> {
   const deadline = performance.now() + ms_max
-  while (performance.now() < deadline && pids.some((pid) => findHostProcess(pid))) await pause(look_every_ms)
+  while (performance.now() < deadline && pids.some(isLeft)) await pause(look_every_ms)
 }
 
 /** The kernel kills all processes of a user in one step, also those that are being forked, when a process of that user asks. */

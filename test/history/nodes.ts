@@ -56,8 +56,8 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
       )
       return pid > 0 ? [pid, ...childrenOf(pid)] : []
     },
-    /** How many that could take over stream from the primary right now. */
-    streaming: async (): Promise<number> => {
+    /** How many that could take over stream from the primary right now, and have replayed all but so many bytes. */
+    streaming: async (behind_bytes_max = Infinity): Promise<number> => {
       // A server that stands still answers nobody.
       const timeouts = { connectionTimeoutMillis: answer_ms_max, query_timeout: answer_ms_max }
       const client = new pg.Client({ host: sockets, port, user: 'postgres', database: 'postgres', ...timeouts })
@@ -65,7 +65,9 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
       try {
         await client.connect()
         const { rowCount } = await client.query(
-          `select from pg_stat_replication where state = 'streaming' and application_name like 'node\\_%'`,
+          `select from pg_stat_replication where state = 'streaming' and application_name like 'node\\_%'
+           and pg_current_wal_lsn() - replay_lsn <= $1::float8::numeric`,
+          [Math.min(behind_bytes_max, Number.MAX_SAFE_INTEGER)],
         )
         return rowCount ?? 0
       } finally {

@@ -15,7 +15,7 @@ import { ensureFenced } from './fence.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { isStopped } from '../daemon.ts'
 import { groupOf, nodeOf, type Place } from '../layout.ts'
-import { ensureGroupEmpty } from '../leftovers.ts'
+import { ensureGroupKilled } from '../leftovers.ts'
 import { findEntry } from '../tenant-files.ts'
 import { answers } from './liveness.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -114,8 +114,8 @@ async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
   const happenings: Happening[] = [{ kind: 'primary lost', message: trouble.what }]
   await ensurePaused(host, place)
   await ensureFenced(host.effect, place)
-  await ensureGroupEmpty(host, groupOf(place), 0)
-  happenings.push({ kind: 'fenced', message: `no process of node ${primary.node} is left` })
+  await ensureGroupKilled(host, groupOf(place))
+  happenings.push({ kind: 'fenced', message: `no process of node ${primary.node} runs any more` })
   const election = await elect(change, trouble)
   if ('wait' in election) {
     const { wait } = election

@@ -1,18 +1,21 @@
 // Ends a node of a service for good, before another one takes its place: every process that works on its data, also the
 // ones that do not notice the death of their postmaster, also when they are stopped or their directory was moved away.
-// Returns only when they have been seen gone, because one that lived on could still acknowledge a commit.
+// Returns only when each was seen to run no more, because one that lived on could still acknowledge a commit. A killed process that
+// gives back its memory is not waited for: the kernel runs nothing of its program then.
 import { statSync } from 'node:fs'
 import { readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOf, endProcesses } from '../daemon.ts'
 import type { Effect } from '../effect.ts'
+import { isAtWork } from '../host-process.ts'
 import type { Place } from '../layout.ts'
 
 const patience_ms = 8_000
 
 export async function ensureFenced(effect: Effect, place: Place): Promise<void> {
   const whose = `service ${place.service_id}`
-  await endProcesses(effect, (pid) => isOf(place, pid), { what: 'fence: kill', whose, wait_ms: patience_ms })
+  const belongs = async (pid: number) => (await isOf(place, pid)) && isAtWork(pid)
+  await endProcesses(effect, belongs, { what: 'fence: kill', whose, wait_ms: patience_ms })
 }
 
 async function isOf(place: Place, pid: number): Promise<boolean> {
