@@ -1,7 +1,7 @@
 // Access tokens for benches: signed as the authorization server signs them, without a browser that logs in.
 import { SignJWT } from 'jose'
 import { createPrivateKey } from 'node:crypto'
-import type { Db } from '#server/db.ts'
+import type { Db } from '#server/store/db.ts'
 import { type KeyPlace, newKeys, signing_alg } from '#server/oauth/keys.ts'
 import { audienceOf, issuerOf } from '#server/oauth/provider.ts'
 import { saveRecord } from '#server/oauth/records.ts'

@@ -1,12 +1,12 @@
 // The server of the auth bench, in a process of its own: the real HTTP side with one route in use, at two addresses. At one
 // everybody is the same known caller, at no cost; at the other every request is verified, limited and admitted as always.
 // Prints both addresses and serves until killed.
-import { openDb } from '#server/db.ts'
+import { openDb } from '#server/store/db.ts'
 import { type Callers, newCallers } from '#server/identity/callers.ts'
 import { newTokenVerifier } from '#server/identity/token.ts'
 import { newKeys } from '#server/oauth/keys.ts'
 import { newJwtVerifier } from '#server/oauth/verifier.ts'
-import { newRateLimits } from '#server/rate-limit.ts'
+import { newRateLimits } from '#server/http/rate-limit.ts'
 import { bench_origin, openKeyPlace } from './access-token.ts'
 import { listen } from './http-side.ts'
 

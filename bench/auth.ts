@@ -3,8 +3,8 @@
 // figure of the two where the machine has other work.
 import { join } from 'node:path'
 import { base_path } from '#contract/api.ts'
-import { openDb } from '#server/db.ts'
-import { migrate } from '#server/migrate.ts'
+import { openDb } from '#server/store/db.ts'
+import { migrate } from '#server/store/migrate.ts'
 import { listUsers } from '#server/identity/store.ts'
 import { ensureRegistration } from '#server/registration.ts'
 import { newAccessToken, openKeyPlace } from './access-token.ts'

@@ -1,12 +1,12 @@
 // The HTTP side of the server for benches that compare two of them within one process, because two processes of the same
 // code differ by a quarter. Only getService is asked for; nothing is looked after.
 import { randomBytes } from 'node:crypto'
-import type { Db } from '#server/db.ts'
-import type { Handlers } from '#server/handler.ts'
-import { newHttp } from '#server/http.ts'
+import type { Db } from '#server/store/db.ts'
+import type { Handlers } from '#server/http/handler.ts'
+import { newHttp } from '#server/http/http.ts'
 import type { Callers } from '#server/identity/callers.ts'
 import { newLog } from '#server/log.ts'
-import type { RateLimits } from '#server/rate-limit.ts'
+import type { RateLimits } from '#server/http/rate-limit.ts'
 import { newSecret } from '#server/secret.ts'
 import { serviceHandlers } from '#server/service/routes.ts'
 

@@ -1,6 +1,6 @@
 // The server of the http bench, in a process of its own: the real HTTP side at two addresses, one for each of two stores.
 // Prints both addresses and serves until killed.
-import { openDb } from '#server/db.ts'
+import { openDb } from '#server/store/db.ts'
 import { newCallers } from '#server/identity/callers.ts'
 import { newTokenVerifier } from '#server/identity/token.ts'
 import { listen } from './http-side.ts'

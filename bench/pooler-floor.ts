@@ -5,7 +5,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parseCgroupMounts } from '#providers/local/limits.ts'
+import { parseCgroupMounts } from '#providers/local/host/limits.ts'
 import { withCleanup } from './cleanup.ts'
 
 const start_wait_ms = 10_000

@@ -2,10 +2,10 @@
 // down about them. Needs no server and no metadata store.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { foldersOf } from '#providers/local/layout.ts'
+import { foldersOf } from '#providers/local/host/layout.ts'
 import { findService, listPlaces } from '#providers/local/ha/nodes.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
-import { mayGiveUsers } from '#providers/local/privilege.ts'
+import { mayGiveUsers } from '#providers/local/host/privilege.ts'
 
 export async function countDatabases(data_dir: string): Promise<number> {
   const directory = join(data_dir, 'local')

@@ -1,7 +1,7 @@
 // What people type for names, e-mails, roles and projects, checked by the same rules as in the API.
 import { type Role, roles } from '#contract/endpoint.ts'
 import { email_characters_max, email_pattern, nameProblem } from '#contract/problem.ts'
-import type { Sql } from '#server/db.ts'
+import type { Sql } from '#server/store/db.ts'
 import { listProjects } from '#server/project/store.ts'
 import { CommandError, UsageError } from './command.ts'
 

@@ -1,6 +1,6 @@
 // howdah project create | list. A project always has an owner, so that somebody can act in it.
 import { findUserByEmail, listUsers } from '#server/identity/store.ts'
-import type { Sql } from '#server/db.ts'
+import type { Sql } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'
 import { insertMember } from '#server/member/store.ts'
 import { insertProject, listProjects } from '#server/project/store.ts'

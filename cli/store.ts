@@ -3,11 +3,11 @@
 //    a command is stopped again after it. 3. A command that looks at an isolated installation does so from inside.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { enterUserNamespace } from '#providers/local/user-namespace.ts'
+import { enterUserNamespace } from '#providers/local/host/user-namespace.ts'
 import type { Config } from '#server/config.ts'
-import type { Db } from '#server/db.ts'
+import type { Db } from '#server/store/db.ts'
 import { findIsolation, openInstallation } from '#server/installation.ts'
-import { metadataStoreIsRunning, stopMetadataStore } from '#server/metadata-store.ts'
+import { metadataStoreIsRunning, stopMetadataStore } from '#server/store/embedded.ts'
 import { CommandError } from './command.ts'
 import { listRunning } from './running.ts'
 
@@ -18,7 +18,7 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
   const embedded = config.database_url === undefined
   const was_running = embedded && (await metadataStoreIsRunning(place))
   // Loaded only here, so that help and usage errors come at once.
-  const { openStore } = await import('#server/store-access.ts')
+  const { openStore } = await import('#server/store/access.ts')
   const { newLog } = await import('#server/log.ts')
   const store = await openStore(config, installation, newLog('silent'))
   try {

@@ -2,7 +2,7 @@
 // printed once, alone on stdout, so that `token=$(howdah token create …)` works.
 import { roles } from '#contract/endpoint.ts'
 import { createToken, listTokens, revokeToken } from '#server/identity/token.ts'
-import type { Sql } from '#server/db.ts'
+import type { Sql } from '#server/store/db.ts'
 import { listMembers } from '#server/member/store.ts'
 import { type Command, CommandError, json_option, UsageError } from './command.ts'
 import { parseName, projectOf } from './name.ts'

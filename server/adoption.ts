@@ -1,6 +1,6 @@
 // At start every service and every replica set of the server's regions is looked at once, so that a server adopts what runs
 // and mends what changed while none did.
-import { despiteDeadlocks, type Sql } from './db.ts'
+import { despiteDeadlocks, type Sql } from './store/db.ts'
 
 /** One statement for all, because there may be very many; in the order in which everybody takes these rows. */
 export async function nudgeEverything(sql: Sql, regions: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 // The rules that a request can break beside its schemas, for one answer that tells of both. Endpoints are missing here
 // whose rules are about members that the schema has refused by then.
 import { cursorProblems } from './audit/routes.ts'
-import type { Checks } from './handler.ts'
+import type { Checks } from './http/handler.ts'
 import { expiryProblems } from './identity/token-rules.ts'
 import { parseSeriesInput } from './metric/rules.ts'
 import { ownPeerProblems } from './peering/rules.ts'

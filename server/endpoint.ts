@@ -2,7 +2,7 @@
 // is another's. A holder keeps its ports until it is gone; the triggers of the store let them go then.
 import { Fault } from '#contract/fault.ts'
 import { type Endpoint, NoEndpoint, type Provider } from '#providers/provider.ts'
-import type { Sql } from './db.ts'
+import type { Sql } from './store/db.ts'
 
 type Taking = {
   provider: Pick<Provider, 'region_code' | 'newEndpoint'>

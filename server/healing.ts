@@ -2,7 +2,7 @@
 // death is handled at once by what was last wanted, and the queue is told when it is back.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Happening, Provider } from '#providers/provider.ts'
-import type { Db } from './db.ts'
+import type { Db } from './store/db.ts'
 import type { Log } from './log.ts'
 import { alarm } from './work.ts'
 

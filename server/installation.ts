@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, link, mkdir, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { mayGiveUsers } from '#providers/local/privilege.ts'
-import type { UserMap } from '#providers/local/user-map.ts'
-import { isInside } from '#providers/local/user-namespace.ts'
+import { mayGiveUsers } from '#providers/local/host/privilege.ts'
+import type { UserMap } from '#providers/local/host/user-map.ts'
+import { isInside } from '#providers/local/host/user-namespace.ts'
 import { id_form, newId } from './id.ts'
 
 export type Installation = {

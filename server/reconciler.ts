@@ -1,7 +1,7 @@
 // The loop: claims what is due, lets its kind's reconcile narrow the difference, settles. It knows no resource.
 // A failure is recorded and tried again later; the loop itself never ends by one. Wake-ups come from the store's
 // notifications, the due times are the safety net.
-import { type Db, type Sql, storeIsAway } from './db.ts'
+import { type Db, type Sql, storeIsAway } from './store/db.ts'
 import { leaseOwner, ownerIsDead } from './lease-owner.ts'
 import type { Log } from './log.ts'
 import {

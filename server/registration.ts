@@ -1,7 +1,7 @@
 // What a first start writes into an empty metadata store: somebody to act, somewhere to act, and a token to begin with;
 // and which installation a region is. Exactly once, also when several servers start at once.
 import { userInfo } from 'node:os'
-import type { Db, Sql } from './db.ts'
+import type { Db, Sql } from './store/db.ts'
 import { newId } from './id.ts'
 import { insertUser } from './identity/store.ts'
 import { createToken } from './identity/token.ts'

@@ -1,7 +1,7 @@
 // Waiting for what is under way, for those who ask: verbs that must hold when they answer (such as a password change), and
 // whoever would rather look once than again and again. Every look that finds all as it is wanted is announced.
 import { Fault } from '#contract/fault.ts'
-import type { Db, Sql } from './db.ts'
+import type { Db, Sql } from './store/db.ts'
 
 const patience_ms = 20_000
 

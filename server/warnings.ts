@@ -1,7 +1,7 @@
 // What the operator should know when the server starts: each a sentence that says what to do. None keeps it from serving.
 import { sharedUserWarning } from '#providers/local/isolation.ts'
 import type { Config } from './config.ts'
-import type { Db } from './db.ts'
+import type { Db } from './store/db.ts'
 import type { Log } from './log.ts'
 import { outsideWarning } from './vpc/ranges.ts'
 

@@ -3,7 +3,7 @@
 // before the first request is answered.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Provider } from '#providers/provider.ts'
-import type { Db } from './db.ts'
+import type { Db } from './store/db.ts'
 import { type Healing, newHealing } from './healing.ts'
 import type { Log } from './log.ts'
 import { releaseDeadLeases } from './reconciler.ts'

@@ -6,7 +6,7 @@
 // 3. A nudge that comes while somebody works is never swallowed: settle sees the counter and makes the row due at once.
 // 4. A row stays as long as its subject lives; due_at is when somebody looks again.
 // 5. Servers claim the work of their own regions only: no other server can do it.
-import type { Db, Sql } from './db.ts'
+import type { Db, Sql } from './store/db.ts'
 
 export const lease_seconds = 10
 const backoff_seconds_max = 300

@@ -1,7 +1,7 @@
 // Where the control groups of an installation can be, for those who look for what is left.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { groupsAround, parseCgroupMounts } from '#providers/local/limits.ts'
+import { groupsAround, parseCgroupMounts } from '#providers/local/host/limits.ts'
 
 export function possibleParents(installation_id: string): string[] {
   const { v1, v2 } = parseCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'))

@@ -3,11 +3,11 @@
 // an installation can be isolated. What that lacks is found out by trying, and said.
 import { randomInt } from 'node:crypto'
 import { userInfo } from 'node:os'
-import { readIfThere } from './look.ts'
-import { mayGiveUsers } from './privilege.ts'
-import { findProgram } from './program.ts'
-import { first_port, lastPortOf, marks, newUserMap, type SubIds, subIdsFor, type UserMap } from './user-map.ts'
-import { tryUserNamespace } from './user-namespace.ts'
+import { readIfThere } from './host/look.ts'
+import { mayGiveUsers } from './host/privilege.ts'
+import { findProgram } from './host/program.ts'
+import { first_port, lastPortOf, marks, newUserMap, type SubIds, subIdsFor, type UserMap } from './host/user-map.ts'
+import { tryUserNamespace } from './host/user-namespace.ts'
 import { permit_user_namespaces } from './vpc/refusal.ts'
 
 const shared =

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { ensureNodesStopped, findService, removeLimits } from './ha/nodes.ts'
 import { ensureHomeward } from './ha/in-place.ts'
-import { foldersOf } from './layout.ts'
+import { foldersOf } from './host/layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensurePoolerGone } from './pooler/pooler.ts'
 import { ensureBalancerGone } from './replica-set/balancer.ts'

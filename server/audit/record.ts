@@ -7,10 +7,10 @@
 import type { EndpointName } from '#contract/api.ts'
 import { type Endpoint, isRole, type Role } from '#contract/endpoint.ts'
 import type { FaultCode } from '#contract/fault.ts'
-import type { Db } from '../db.ts'
-import type { Caller } from '../handler.ts'
+import type { Db } from '../store/db.ts'
+import type { Caller } from '../http/handler.ts'
 import type { Log } from '../log.ts'
-import { isPathId } from '../path-id.ts'
+import { isPathId } from '../http/path-id.ts'
 import { insertAudit, type NewAudit } from './store.ts'
 
 export type Outcome = {

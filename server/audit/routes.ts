@@ -2,8 +2,8 @@
 import type { AuditEntry, audit_endpoints } from '#contract/audit.ts'
 import { audit_entries_default } from '#contract/audit.ts'
 import { invalidRequest } from '#contract/problem.ts'
-import type { Db } from '../db.ts'
-import type { Handlers } from '../handler.ts'
+import type { Db } from '../store/db.ts'
+import type { Handlers } from '../http/handler.ts'
 import { type AuditRow, listAudit } from './store.ts'
 
 export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof audit_endpoints> {

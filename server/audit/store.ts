@@ -1,5 +1,5 @@
 // The audit log in the metadata store: it only grows. A trigger refuses every other change.
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 export type AuditRow = {
   id: number

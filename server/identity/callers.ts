@@ -3,8 +3,8 @@
 // whoever changes tokens, members or projects calls after the commit.
 import { hash } from 'node:crypto'
 import type { Role } from '#contract/endpoint.ts'
-import type { Db } from '../db.ts'
-import type { Caller } from '../handler.ts'
+import type { Db } from '../store/db.ts'
+import type { Caller } from '../http/handler.ts'
 import { id_form } from '../id.ts'
 import { findRole } from '../member/store.ts'
 import { type Found, newTrust } from './trust.ts'

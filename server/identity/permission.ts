@@ -3,8 +3,8 @@
 // member cannot use those seconds on another server to let themselves in again.
 import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
-import type { Sql } from '../db.ts'
-import type { Caller } from '../handler.ts'
+import type { Sql } from '../store/db.ts'
+import type { Caller } from '../http/handler.ts'
 import { findRole } from '../member/store.ts'
 import { lockProject } from '../project/store.ts'
 import { findCaller } from './store.ts'

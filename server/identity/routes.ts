@@ -1,5 +1,5 @@
 // Who the caller is, as the spec words it. Everything comes from the verified caller: no look into the store.
-import type { Handlers, TokenCaller } from '../handler.ts'
+import type { Handlers, TokenCaller } from '../http/handler.ts'
 
 /** There is one plan where everybody runs their own installation. */
 const plan_type = 'SELF_HOSTED'

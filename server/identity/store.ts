@@ -1,6 +1,6 @@
 // Users and personal access tokens in the metadata store: one statement a function. Secrets come in as hashes.
 import type { Role } from '#contract/endpoint.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 /** joined_at is null for somebody who was invited by e-mail and has not logged in yet. */
 export type UserRow = { id: number; email: string; name: string; created: Date; joined_at: Date | null }

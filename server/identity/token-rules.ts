@@ -3,7 +3,7 @@ import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
 import type { Token } from '#contract/token.ts'
-import type { Caller } from '../handler.ts'
+import type { Caller } from '../http/handler.ts'
 
 export const tokens_per_project_max = 1000
 const days_max = 3650

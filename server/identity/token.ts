@@ -4,8 +4,8 @@
 //    the same steps, one look by the key and one comparison in constant time.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { lowerRole, type Role } from '#contract/endpoint.ts'
-import type { Db, Sql } from '../db.ts'
-import type { TokenCaller } from '../handler.ts'
+import type { Db, Sql } from '../store/db.ts'
+import type { TokenCaller } from '../http/handler.ts'
 import type { Verifier } from './callers.ts'
 import {
   type CallerRow,

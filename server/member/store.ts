@@ -1,6 +1,6 @@
 // Members in the metadata store: one statement a function.
 import type { Role } from '#contract/endpoint.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 export type MemberRow = {
   user_id: number

@@ -1,8 +1,8 @@
 // The history of a service's metrics: which series there are, and one of them in buckets.
 import { type metric_endpoints, metric_names, metric_series } from '#contract/metric.ts'
 import { invalidRequest } from '#contract/problem.ts'
-import type { Db } from '../db.ts'
-import type { Handlers } from '../handler.ts'
+import type { Db } from '../store/db.ts'
+import type { Handlers } from '../http/handler.ts'
 import { getService } from '../service/change.ts'
 import { bucketsOf, parseSeriesInput, roleOf } from './rules.ts'
 import { listPoints } from './store.ts'

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { metric_names } from '#contract/metric.ts'
 import type { Provider, ServiceMetrics } from '#providers/provider.ts'
-import { type Db, storeIsAway } from '../db.ts'
+import { type Db, storeIsAway } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import {
   insertSamples,

@@ -1,7 +1,7 @@
 // The history of metrics in the metadata store: one statement a function, each for all services at once.
 import { type MetricFunction, type MetricName, metric_names } from '#contract/metric.ts'
 import type { ServiceMetrics } from '#providers/provider.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import type { Tier } from './tier.ts'
 
 export type MeasuredRow = {

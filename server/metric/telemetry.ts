@@ -1,7 +1,7 @@
 // What the server says about itself and its services to Prometheus. Requests and looks are counted as they happen; all else
 // is read at the moment of asking. It carries ids and routes, never names, paths or contents.
 import type { ServiceMetrics } from '#providers/provider.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { family, newHistogram, type Reading } from './exposition.ts'
 import type { Sampler } from './sampler.ts'
 import { countBacklog } from './store.ts'

@@ -1,7 +1,7 @@
 // Local accounts: who a password belongs to, changing it, and the one-time links that set it. An unknown e-mail and a
 // wrong password are the same thing here, in words and in work. A new password ends every login of its user.
 import { hash, randomBytes } from 'node:crypto'
-import type { Db, Sql } from '../db.ts'
+import type { Db, Sql } from '../store/db.ts'
 import { findUserByEmail } from '../identity/store.ts'
 import { type Passwords } from './password.ts'
 import { removeRecordsOfUser } from './records.ts'

@@ -5,7 +5,7 @@
 // 3. A grant that ends is forgotten at once: the access tokens that came from it count for nothing any more.
 import { hash } from 'node:crypto'
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
-import type { Db } from '../db.ts'
+import type { Db } from '../store/db.ts'
 import {
   consumeRecord,
   findRecord,

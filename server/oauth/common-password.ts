@@ -2,7 +2,7 @@
 // keyboard, counts and dates. What was added is undone and what is left is looked up, so a short list covers very many.
 // Pure, but for reading the list when it is first needed.
 import { readFileSync } from 'node:fs'
-import { lazily } from '../lazily.ts'
+import { lazily } from '../http/lazily.ts'
 
 /** Whether the password is one of the first that are tried against this user. */
 export function isCommonPassword(password: string, email: string): boolean {

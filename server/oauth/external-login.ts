@@ -3,7 +3,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Fault } from '#contract/fault.ts'
 import { type Config, ConfigError } from '../config.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import { IssuerError, type Journey, newExternalIssuer } from './external-issuer.ts'
 import { ensureExternalUser } from './external-user.ts'

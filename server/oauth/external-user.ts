@@ -3,7 +3,7 @@
 import { lowerRole, type Role } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { nameProblem } from '#contract/problem.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { findUserByEmail, insertUser } from '../identity/store.ts'
 import { countOwners, findRole, insertMember, removeMember, saveRole } from '../member/store.ts'
 import { lockProject } from '../project/store.ts'

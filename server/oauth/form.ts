@@ -6,8 +6,8 @@ import { isAscii } from 'node:buffer'
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
-import { readBytes } from '../http-body.ts'
-import { malformedNames } from '../text.ts'
+import { readBytes } from '../http/body.ts'
+import { malformedNames } from '../http/text.ts'
 import { cookieValues } from './cookie.ts'
 
 export type Form = ReadonlyMap<string, string>

@@ -4,9 +4,9 @@
 // 3. What was read from the store is believed for five seconds, so that a new or removed key is noticed within them.
 import { createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { Db, Sql } from '../db.ts'
+import type { Db, Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
-import { newRateLimit } from '../rate-limit.ts'
+import { newRateLimit } from '../http/rate-limit.ts'
 import type { Secret } from '../secret.ts'
 
 export const signing_alg = 'ES256'

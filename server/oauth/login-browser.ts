@@ -5,7 +5,7 @@
 //    it began the login or planted it, cannot go on with what another one has proven. Of two at once, one wins.
 // 3. The store has the hash of a key only.
 import { hash, randomBytes } from 'node:crypto'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { cookieValues } from './cookie.ts'
 import { findRecord, saveRecord, swapPayload } from './records.ts'
 

@@ -7,7 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { InteractionResults } from 'oidc-provider'
 import { Fault, type FaultCode } from '#contract/fault.ts'
-import { addressOf } from '../admission.ts'
+import { addressOf } from '../http/admission.ts'
 import { insertLogin } from '../audit/store.ts'
 import { findAccount, noteLogin } from './accounts.ts'
 import type { ExternalLogin } from './external-login.ts'

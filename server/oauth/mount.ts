@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
-import { addressOf } from '../admission.ts'
+import { addressOf } from '../http/admission.ts'
 import { notOurForm } from './form.ts'
 import { withOwnLogin } from './login-browser.ts'
 import type { OauthParts } from './oauth-parts.ts'

@@ -1,5 +1,5 @@
 // What the files of the authorization server share. oauth.ts fills it once.
-import type { Db } from '../db.ts'
+import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import type { ExternalLogin } from './external-login.ts'
 import type { Keys } from './keys.ts'

@@ -2,7 +2,7 @@
 // now, under the same limits and with the same answers as a login; no session is needed for it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '#contract/fault.ts'
-import { addressOf } from '../admission.ts'
+import { addressOf } from '../http/admission.ts'
 import { changePassword, findAccount, findLinkUser, set_password_path, setPasswordByLink } from './accounts.ts'
 import { csrfFor, formOf } from './form.ts'
 import { wrong_login } from './login.ts'

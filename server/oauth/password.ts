@@ -4,7 +4,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Fault } from '#contract/fault.ts'
-import { newGate } from '../gate.ts'
+import { newGate } from '../http/gate.ts'
 import { isCommonPassword } from './common-password.ts'
 
 /** OWASP's choice for argon2id. */

@@ -2,7 +2,7 @@
 // It is loaded when somebody first needs it: it is large, and most requests to Howdah never do.
 import type { Configuration, default as Provider, KoaContextWithOIDC } from 'oidc-provider'
 import { base_path } from '#contract/api.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import { newAdapter } from './adapter.ts'
 import { api_scope, clientsOf } from './clients.ts'

@@ -1,6 +1,6 @@
 // What the authorization server remembers, in the metadata store: one statement a function. Rows with an expiry that
 // has passed mean nothing and are swept now and then, by any server.
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 export type RecordPayload = Readonly<Record<string, unknown>>
 

@@ -3,8 +3,8 @@
 // 2. An account that does not exist is counted like one that does.
 // 3. One account from one address runs dry first, so that a stranger who guesses does not lock its owner out soon.
 import { hash } from 'node:crypto'
-import type { Db } from '../db.ts'
-import { addressKey } from '../rate-limit.ts'
+import type { Db } from '../store/db.ts'
+import { addressKey } from '../http/rate-limit.ts'
 
 export type Throttle = {
   /** 0 when the attempt may be made, else the seconds until the next one may. */

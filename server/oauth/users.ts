@@ -1,5 +1,5 @@
 // Users as the authorization server needs them: one statement a function.
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import type { UserRow } from '../identity/store.ts'
 
 export async function findUser(sql: Sql, user_id: number): Promise<UserRow | undefined> {

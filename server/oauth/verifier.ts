@@ -3,8 +3,8 @@
 // 2. Only while the login stands that it came from, and its user exists: a logout ends it, not just its expiry.
 // 3. Anything else is no credential, whatever is wrong with it. Verifying asks the store and no network.
 import type { JWTPayload } from 'jose'
-import type { Db } from '../db.ts'
-import type { UserCaller } from '../handler.ts'
+import type { Db } from '../store/db.ts'
+import type { UserCaller } from '../http/handler.ts'
 import type { Verifier } from '../identity/callers.ts'
 import { api_scope } from './clients.ts'
 import { type Keys, signing_alg } from './keys.ts'

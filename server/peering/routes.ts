@@ -2,9 +2,9 @@
 // answered when it has been cut on both sides.
 import { notFound, unknown_peering, unknown_vpc } from '#contract/fault.ts'
 import type { peering_endpoints } from '#contract/peering.ts'
-import type { Db, Sql } from '../db.ts'
-import type { Handlers } from '../handler.ts'
-import { number_form } from '../path-id.ts'
+import type { Db, Sql } from '../store/db.ts'
+import type { Handlers } from '../http/handler.ts'
+import { number_form } from '../http/path-id.ts'
 import type { Settled } from '../settled.ts'
 import { findVpc, findVpcOfProject, lockVpcs, raiseGenerations } from '../vpc/store.ts'
 import { nudge } from '../work.ts'

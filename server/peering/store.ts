@@ -1,6 +1,6 @@
 // Peerings in the metadata store. One statement a function. The other side's row, the mirror, is the one of the peer VPC
 // that names this VPC and its project; a link is wanted where both are there and neither has failed.
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 export type PeeringRow = {
   id: number

@@ -1,5 +1,5 @@
 // Projects in the metadata store: one statement a function.
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 export type ProjectRow = { id: string; name: string; created: Date }
 

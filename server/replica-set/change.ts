@@ -3,7 +3,7 @@
 import { notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { ReplicaSetStatus } from '#contract/replica-set-status.ts'
 import type { Acceptable } from '#contract/service-status.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { type At, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../service/events.ts'

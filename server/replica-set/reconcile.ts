@@ -1,7 +1,7 @@
 // One look at one read replica set: hand the provider what is wanted of it and of its service, write down what it saw,
 // tell it in the story of the service. Nothing is remembered between two looks.
 import type { ObservedReplicaSet } from '#providers/provider.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../service/events.ts'

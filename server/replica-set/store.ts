@@ -1,7 +1,7 @@
 // The replica_sets table. One statement a function; a row keeps its column names everywhere. Whoever takes both rows takes
 // the service's before the set's.
 import type { ServiceState } from '#contract/service-status.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 export type ReplicaSetRow = {
   replica_set_id: string

@@ -1,7 +1,7 @@
 // The one way in which a request changes a service: lock its row, check the status, write, tell, nudge; all or nothing.
 import { Fault, notFound, unknown_service } from '#contract/fault.ts'
 import type { Acceptable } from '#contract/service-status.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { findServiceIdOfSet } from '../replica-set/store.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import type { ServiceContext } from './context.ts'

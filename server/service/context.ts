@@ -1,6 +1,6 @@
 // What the service's files need from outside. main.ts fills it once.
 import type { Provider } from '#providers/provider.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../store/db.ts'
 import type { Healing } from '../healing.ts'
 import type { Log } from '../log.ts'
 import type { Sampler } from '../metric/sampler.ts'

@@ -1,6 +1,6 @@
 // The append-only story of a service, for people. It decides nothing. Events outlive their service by a while, so that
 // somebody can still read why it went.
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 const events_shown_max = 500
 

@@ -3,7 +3,7 @@
 // same password again.
 import { createHash } from 'node:crypto'
 import { Fault } from '#contract/fault.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { findService, type ServiceRow } from './store.ts'
 
 const kept_hours = 24

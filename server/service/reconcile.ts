@@ -1,7 +1,7 @@
 // One look at one service: hand the provider what is wanted, write down what it saw, tell the story. The row is the
 // only truth; nothing is remembered between two looks.
 import type { ObservedService } from '#providers/provider.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
 import { announceSettled } from '../settled.ts'
 import { saveSnapshots } from '../snapshot/reconcile.ts'

@@ -1,7 +1,7 @@
 // What a look at a service means for its snapshots: those taken are written down, those gone are forgotten, a due one is
 // asked for, and those past their time are asked to go. Runs in the transaction that ends the look.
 import type { ObservedService } from '#providers/provider.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
 import { insertEvent } from '../service/events.ts'
 import type { ServiceRow } from '../service/store.ts'

@@ -2,7 +2,7 @@
 import { api } from '#contract/api.ts'
 import { Fault, notFound } from '#contract/fault.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
-import type { Handlers } from '../handler.ts'
+import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
 import { type At, getService, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'

@@ -1,6 +1,6 @@
 // The snapshots table. One statement a function.
 import type { SnapshotKind } from '#contract/snapshot.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 export type SnapshotRow = {
   snapshot_id: string

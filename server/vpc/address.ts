@@ -1,7 +1,7 @@
 // Addresses of a VPC, held by what listens there: a service, its pooler, its replica sets and their poolers. One is taken in
 // the transaction that wants something to be there, and given back in the one that has seen it outside.
 import { Fault } from '#contract/fault.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import type { ServiceRow } from '../service/store.ts'
 import { nudge } from '../work.ts'
 import { freeAddress, poolerOf } from './rules.ts'

@@ -2,9 +2,9 @@
 // them, and which VPCs of a former version or another setting lie outside. Neither resolves a name: the list is the wall.
 import { isIPv4 } from 'node:net'
 import { contains, parseCidr } from '#contract/cidr.ts'
-import { isHostRoot } from '#providers/local/privilege.ts'
+import { isHostRoot } from '#providers/local/host/privilege.ts'
 import type { Config } from '../config.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { listVpcsOfRegion, type VpcRow } from './store.ts'
 
 /** The literal addresses among what the settings name. Pure. */

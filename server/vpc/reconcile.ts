@@ -1,7 +1,7 @@
 // One look at one VPC: hand the provider what is wanted, write down which links it saw. A VPC that was deleted keeps its
 // network until the last service has been seen outside; a network that no row wants is a leftover, and goes.
 import type { ObservedVpc, Provider } from '#providers/provider.ts'
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 import { type LinkRow, listLinks, saveProvisioned } from '../peering/store.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
 import type { ServiceContext } from '../service/context.ts'

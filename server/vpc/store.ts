@@ -1,5 +1,5 @@
 // VPCs and their addresses in the metadata store. One statement a function. A deleted VPC is found by its reconcile only.
-import type { Sql } from '../db.ts'
+import type { Sql } from '../store/db.ts'
 
 export type VpcRow = {
   id: number

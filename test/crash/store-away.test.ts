@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { findPrimary } from '#providers/local/ha/primary.ts'
-import { nodeOf, placeOf } from '#providers/local/layout.ts'
+import { nodeOf, placeOf } from '#providers/local/host/layout.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { ask } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'

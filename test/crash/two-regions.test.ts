@@ -2,7 +2,7 @@
 // cannot do.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Vpc } from '#contract/vpc.ts'
-import { type Db, openDb } from '#server/db.ts'
+import { type Db, openDb } from '#server/store/db.ts'
 import type { Call } from '#test/call.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { storeUrlOf } from '#test/database.ts'

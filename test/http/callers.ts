@@ -1,7 +1,7 @@
 // Callers of every kind for tests: users, members and tokens written straight into the installation's store, and people
 // who have logged in, whose credential is read by a verifier that stands in for an authorization server's.
 import type { Role } from '#contract/endpoint.ts'
-import type { Db } from '#server/db.ts'
+import type { Db } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'
 import type { Verifier } from '#server/identity/callers.ts'
 import { insertUser } from '#server/identity/store.ts'
@@ -10,7 +10,7 @@ import { openInstallation } from '#server/installation.ts'
 import { newLog } from '#server/log.ts'
 import { insertMember } from '#server/member/store.ts'
 import { insertProject } from '#server/project/store.ts'
-import { openStore } from '#server/store-access.ts'
+import { openStore } from '#server/store/access.ts'
 import { type Call, newCall } from '../call.ts'
 import type { TestInstallation } from '../installation.ts'
 

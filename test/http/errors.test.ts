@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fault_status, type FaultCode } from '#contract/fault.ts'
 import { openInstallation } from '#server/installation.ts'
-import { metadataStoreIsRunning, stopMetadataStore } from '#server/metadata-store.ts'
+import { metadataStoreIsRunning, stopMetadataStore } from '#server/store/embedded.ts'
 import { services_per_project_max } from '#server/service/rules.ts'
 import { type Answer, newCall, type ServiceOrFault } from '../call.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'

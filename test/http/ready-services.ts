@@ -1,6 +1,6 @@
 // Rows without databases behind them, for tests of rules: services in a region that nobody runs, READY until somebody
 // looks at them, with replica sets.
-import { type Db, openDb } from '#server/db.ts'
+import { type Db, openDb } from '#server/store/db.ts'
 import { storeUrlOf } from '#test/database.ts'
 import type { TestInstallation } from '#test/installation.ts'
 

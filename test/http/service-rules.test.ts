@@ -3,7 +3,7 @@
 import { totalmem } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sizes } from '#contract/size.ts'
-import { type Db, openDb } from '#server/db.ts'
+import { type Db, openDb } from '#server/store/db.ts'
 import { services_per_project_max } from '#server/service/rules.ts'
 import { storeUrlOf } from '#test/database.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { findPrimary } from '#providers/local/ha/primary.ts'
-import { placeOf } from '#providers/local/layout.ts'
+import { placeOf } from '#providers/local/host/layout.ts'
 import { namespaceOf } from '#providers/local/vpc/name.ts'
 import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { newSet, settleSet } from '#test/replica-set/set-fixture.ts'

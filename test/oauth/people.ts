@@ -2,14 +2,14 @@
 // sends its user to log in and gets tokens for it.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Role } from '#contract/endpoint.ts'
-import type { Db } from '#server/db.ts'
+import type { Db } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'
 import { insertUser } from '#server/identity/store.ts'
 import { openInstallation } from '#server/installation.ts'
 import { newLog } from '#server/log.ts'
 import { insertMember } from '#server/member/store.ts'
 import { createPasswordLink } from '#server/oauth/accounts.ts'
-import { openStore } from '#server/store-access.ts'
+import { openStore } from '#server/store/access.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { type Browser, newBrowser, type Page } from './browser.ts'
 

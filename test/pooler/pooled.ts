@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { findProgram } from '#providers/local/program.ts'
+import { findProgram } from '#providers/local/host/program.ts'
 import type { Endpoint, WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, type Login, type World } from '#test/provider/service-fixture.ts'
 

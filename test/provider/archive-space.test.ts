@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ensureArchiveSparse } from '#providers/local/wal/archive-space.ts'
-import { placeOf } from '#providers/local/layout.ts'
+import { placeOf } from '#providers/local/host/layout.ts'
 import { until } from '#test/until.ts'
 import { ask, newWanted, settle, useWorlds } from './service-fixture.ts'
 

@@ -18,8 +18,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newCopiers } from '#providers/local/snapshot/copiers.ts'
 import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
-import { removeTree } from '#providers/local/tenant-files.ts'
-import { syncTree } from '#providers/local/tree.ts'
+import { removeTree } from '#providers/local/host/tenant-files.ts'
+import { syncTree } from '#providers/local/host/tree.ts'
 
 let directory: string
 let from: string

@@ -5,7 +5,7 @@ import { chown, mkdir, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openLimits } from '#providers/local/limits.ts'
+import { openLimits } from '#providers/local/host/limits.ts'
 import { newInstallationId } from '#test/run/traces.ts'
 
 const user = 70_001
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 /** What openLimits says to the user's process, which runs in the given group. */
 async function limitsOfUser(group: string): Promise<unknown> {
-  const program = `import { openLimits } from '#providers/local/limits.ts'
+  const program = `import { openLimits } from '#providers/local/host/limits.ts'
     process.setgroups([]); process.setgid(${user}); process.setuid(${user})
     console.log(JSON.stringify(await openLimits('${id}')))`
   const script = 'echo 0 > "$1" && exec "$2" --input-type=module -e "$3"'

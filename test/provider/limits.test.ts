@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
-import { controlsOf, groupsAround, hierarchyOf, openLimits, parseCgroupMounts } from '#providers/local/limits.ts'
+import { controlsOf, groupsAround, hierarchyOf, openLimits, parseCgroupMounts } from '#providers/local/host/limits.ts'
 import { newInstallationId } from '#test/run/traces.ts'
 import { until } from '#test/until.ts'
 

@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeOf } from '#providers/local/layout.ts'
+import { placeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { until } from '#test/until.ts'
 import { as_root, ask, loginTo, newWanted, noProcessBelow, settle, useWorlds, verifierOf } from './service-fixture.ts'

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeOf } from '#providers/local/layout.ts'
+import { placeOf } from '#providers/local/host/layout.ts'
 import { StandsStill } from '#providers/local/postgres/standstill.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { as_root, newWanted, settle, useWorlds } from './service-fixture.ts'

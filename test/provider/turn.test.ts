@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { inTurn } from '#providers/local/turn.ts'
+import { inTurn } from '#providers/local/host/turn.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 
 const directory = newDataDir()
@@ -21,7 +21,7 @@ afterAll(() => removeDataDir(directory))
 const program = (times: number, end: string) => `
   import { readFileSync, writeFileSync } from 'node:fs'
   import { setTimeout as pause } from 'node:timers/promises'
-  import { inTurn } from ${JSON.stringify(join(import.meta.dirname, '../../providers/local/turn.ts'))}
+  import { inTurn } from ${JSON.stringify(join(import.meta.dirname, '../../providers/local/host/turn.ts'))}
   for (let time = 0; time < ${times}; time += 1) {
     await inTurn(${JSON.stringify(turns)}, 'service', async () => {
       const before = Number(readFileSync(${JSON.stringify(counter)}, 'utf8'))

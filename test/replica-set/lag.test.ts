@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { nodeOf, placeOf, listeningAt } from '#providers/local/layout.ts'
+import { nodeOf, placeOf, listeningAt } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { as_root, ask, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'

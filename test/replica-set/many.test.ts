@@ -1,7 +1,7 @@
 // Replica sets of several nodes: as many as there may be, and one of them that is late.
 import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { placeOf, listeningAt, nodeOf } from '#providers/local/layout.ts'
+import { placeOf, listeningAt, nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { as_root, ask, useWorlds } from '#test/provider/service-fixture.ts'

@@ -1,7 +1,7 @@
 // A tenant that broke PostgreSQL: programs that run as the service's own user, started by its own server, and what they do to
 // outlive it. All of them end by themselves within minutes, should a test fail to see them ended.
-import { findHostProcess, listHostProcesses, wordsOf } from '#providers/local/host-process.ts'
-import { placeOf } from '#providers/local/layout.ts'
+import { findHostProcess, listHostProcesses, wordsOf } from '#providers/local/host/process.ts'
+import { placeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { as_root, type World } from '#test/provider/service-fixture.ts'

@@ -1,6 +1,6 @@
 // A project with one of everything that a path can name, written straight into the store, in a region that no server runs:
 // nothing of it is ever made, and nothing happens to it by itself.
-import type { Db } from '#server/db.ts'
+import type { Db } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'
 import { insertUser } from '#server/identity/store.ts'
 import { createToken } from '#server/identity/token.ts'

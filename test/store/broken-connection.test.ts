@@ -5,7 +5,7 @@ import { createServer, connect } from 'node:net'
 import { join } from 'node:path'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDb, storeIsAway } from '#server/db.ts'
+import { openDb, storeIsAway } from '#server/store/db.ts'
 import { startTestStore, type TestStore } from './test-store.ts'
 
 let store: TestStore

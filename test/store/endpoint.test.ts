@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { NoEndpoint, type Provider } from '#providers/provider.ts'
-import { type Db, openDb } from '#server/db.ts'
+import { type Db, openDb } from '#server/store/db.ts'
 import { takeEndpoint } from '#server/endpoint.ts'
 import { newId } from '#server/id.ts'
-import { migrate } from '#server/migrate.ts'
+import { migrate } from '#server/store/migrate.ts'
 import { startTestStore, type TestStore, withDb } from './test-store.ts'
 
 let store: TestStore
@@ -114,7 +114,7 @@ test('a replica set has no id that a service has, nor the other way round', asyn
 })
 
 test('a service that was there before there was the table holds its port', async () => {
-  const folder = join(import.meta.dirname, '..', '..', 'server', 'migrations')
+  const folder = join(import.meta.dirname, '..', '..', 'server', 'store', 'migrations')
   const earlier = readdirSync(folder).filter((name) => name < '0007')
   const migrations = earlier.sort().map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
   await withDb(await store.newDatabase(), async (old) => {

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openInstallation } from '#server/installation.ts'
-import { ensureMetadataStore } from '#server/metadata-store.ts'
+import { ensureMetadataStore } from '#server/store/embedded.ts'
 import { listPids, newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { until } from '#test/until.ts'
 import { startTestStore, type TestStore, withDb } from './test-store.ts'

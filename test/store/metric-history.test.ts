@@ -1,11 +1,11 @@
 // The history of metrics in a real store: written once a bucket whoever comes, rolled up, and bounded by age.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { MetricFunction } from '#contract/metric.ts'
-import { type Db, openDb } from '#server/db.ts'
+import { type Db, openDb } from '#server/store/db.ts'
 import { insertSamples, listLatest, listPoints, removeExpired, rollUp } from '#server/metric/store.ts'
 import { startSampler } from '#server/metric/sampler.ts'
 import { type Tier, tiers } from '#server/metric/tier.ts'
-import { migrate } from '#server/migrate.ts'
+import { migrate } from '#server/store/migrate.ts'
 import { newLog } from '#server/log.ts'
 import { until } from '#test/until.ts'
 import { startTestStore, type TestStore } from './test-store.ts'

@@ -1,6 +1,6 @@
 // Migrations and the first registration where several servers start at once.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrate, MigrationError } from '#server/migrate.ts'
+import { migrate, MigrationError } from '#server/store/migrate.ts'
 import { ensureRegion, ensureRegistration, RegionTaken } from '#server/registration.ts'
 import { startTestStore, type TestStore, withDb } from './test-store.ts'
 

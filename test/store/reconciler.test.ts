@@ -1,7 +1,7 @@
 // The loop on a real store, with subjects that only count how they are looked at.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Db, openDb } from '#server/db.ts'
+import { type Db, openDb } from '#server/store/db.ts'
 import { newLog } from '#server/log.ts'
 import { type Reconcile, type Reconciler, startReconciler } from '#server/reconciler.ts'
 import { alarm, nudge, nudgeAll } from '#server/work.ts'

@@ -1,12 +1,12 @@
 // A metadata store for tests that need no server: the embedded one on a fresh data directory, with databases to spare.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Db, openDb } from '#server/db.ts'
+import { type Db, openDb } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'
 import { openInstallation } from '#server/installation.ts'
 import { newLog } from '#server/log.ts'
-import { ensureMetadataStore, stopMetadataStore, type StorePlace } from '#server/metadata-store.ts'
-import { getStoreBin } from '#server/store-access.ts'
+import { ensureMetadataStore, stopMetadataStore, type StorePlace } from '#server/store/embedded.ts'
+import { getStoreBin } from '#server/store/access.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 
 export type TestStore = {

@@ -5,7 +5,7 @@
 // 2. What was received on a timeline that the replay has not yet come to cannot be told from nothing: it waits.
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import { optionsOf, superuser } from '../postgres/session-settings.ts'
 import { endSession, socketOf } from '../postgres/superuser.ts'
 import { parseLsn, type Position } from './quorum.ts'

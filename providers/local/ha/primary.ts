@@ -3,10 +3,10 @@
 // It is written only when no process of the primary before runs any more, so that there is never more than one.
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Effect } from '../effect.ts'
-import { readIfThere } from '../look.ts'
-import { nodeOf, type Place } from '../layout.ts'
-import { syncOne } from '../tree.ts'
+import type { Effect } from '../host/effect.ts'
+import { readIfThere } from '../host/look.ts'
+import { nodeOf, type Place } from '../host/layout.ts'
+import { syncOne } from '../host/tree.ts'
 
 export type Primary = {
   node: number

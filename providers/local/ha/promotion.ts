@@ -5,19 +5,19 @@
 // 2. It opens a timeline that no node of the service has ever had, or two histories could be mistaken for one.
 import { setTimeout as pause } from 'node:timers/promises'
 import { shellPath } from '../wal/archive.ts'
-import { signalIfThere } from '../daemon.ts'
-import { ensureEntryRemoved, ensureRemoved, type Effect } from '../effect.ts'
+import { signalIfThere } from '../host/daemon.ts'
+import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
 import { ensureFenced } from './fence.ts'
-import { nodeOf, type Place } from '../layout.ts'
+import { nodeOf, type Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { listNodeFolders } from './nodes.ts'
 import { ensureSlot } from './replication.ts'
 import { findPostmaster, pid_file } from '../postgres/process.ts'
-import { findEntry, readText, replaceFile } from '../tenant-files.ts'
+import { findEntry, readText, replaceFile } from '../host/tenant-files.ts'
 import { historyOf } from '../wal/timeline.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { nodeName } from './synchronous.ts'
-import { together } from '../together.ts'
+import { together } from '../host/together.ts'
 
 const look_every_ms = 3
 /**

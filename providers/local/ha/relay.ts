@@ -9,7 +9,7 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { basename, join } from 'node:path'
 import type { Endpoint, Happening, WantedService } from '../../provider.ts'
-import { ensureFolder, type Effect } from '../effect.ts'
+import { ensureFolder, type Effect } from '../host/effect.ts'
 import { ensureHaproxy, ensureHaproxyEnded, ensureHaproxyGone, findHaproxy } from '../haproxy/process.ts'
 import { ensureUses } from '../haproxy/nodes.ts'
 import {
@@ -19,10 +19,10 @@ import {
   section,
   type HaproxySettings,
 } from '../haproxy/settings.ts'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { connectionsOf } from '../postgres/settings.ts'
-import { openFolder, pathOf, removeEntry, renameEntry } from '../tenant-files.ts'
+import { openFolder, pathOf, removeEntry, renameEntry } from '../host/tenant-files.ts'
 import { listenOf, networkPrefix } from '../vpc/service-network.ts'
 import { findPrimary } from './primary.ts'
 import { ownAddressOf } from './standby-wish.ts'

@@ -1,7 +1,7 @@
 // What a primary knows of those who follow it: the slots that keep their WAL, and how far each of them is. Asked over one short
 // session; what is missing is made.
 import type pg from 'pg'
-import type { Effect } from '../effect.ts'
+import type { Effect } from '../host/effect.ts'
 import { standby_role } from '../postgres/settings.ts'
 
 /** `flushed`: up to where it has the WAL on its disk, as bytes from the beginning of all WAL. */

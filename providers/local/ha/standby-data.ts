@@ -3,15 +3,15 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { copyRunning } from '../snapshot/cluster-copy.ts'
-import { chownTree, syncOne, syncTree } from '../tree.ts'
-import { ensureEntryRemoved, ensureRemoved, type Effect } from '../effect.ts'
-import { statIfThere } from '../look.ts'
+import { chownTree, syncOne, syncTree } from '../host/tree.ts'
+import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
+import { statIfThere } from '../host/look.ts'
 import { withHold } from '../snapshot/hold.ts'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
-import { requireRoom } from '../room.ts'
+import { requireRoom } from '../host/room.ts'
 import { ensureKilled } from '../postgres/process.ts'
-import { findEntry, listNames, removeTree, replaceFile } from '../tenant-files.ts'
+import { findEntry, listNames, removeTree, replaceFile } from '../host/tenant-files.ts'
 
 /** Its failure, such as a full disk, is thrown. */
 export async function ensureStandbyData(host: LocalHost, place: Place, primary: Place): Promise<'there' | 'copying'> {

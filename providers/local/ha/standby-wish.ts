@@ -1,7 +1,7 @@
 // What a replica that can take over should be. Pure. It is the same whichever node is the primary, so that one that takes over as it
 // runs has the settings that it should have.
 import type { Endpoint, WantedService } from '../../provider.ts'
-import { nodeHostOf, nodeOf, type Place } from '../layout.ts'
+import { nodeHostOf, nodeOf, type Place } from '../host/layout.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { listenOf } from '../vpc/service-network.ts'
 import type { StandbyWish } from './standby.ts'

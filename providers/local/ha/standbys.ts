@@ -2,9 +2,9 @@
 // many of them as they should. What is too much goes, but only when no commit may depend on it any more.
 import type { Happening, WantedService } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
-import { isDiskFull, statIfThere } from '../look.ts'
+import { isDiskFull, statIfThere } from '../host/look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { nodeOf, noSpaceSentence, type Place } from '../layout.ts'
+import { nodeOf, noSpaceSentence, type Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { isBeingMade, listNodeFolders, nodesOf } from './nodes.ts'
 import type { SyncList } from './quorum.ts'

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Happening, WantedService } from '../../provider.ts'
 import { readControl } from '../postgres/control-file.ts'
-import { nodeOf, type Place } from '../layout.ts'
+import { nodeOf, type Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { pausePooler } from '../pooler/pooler.ts'
 import { findPosition, type Asked } from './position.ts'

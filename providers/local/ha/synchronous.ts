@@ -4,16 +4,16 @@
 // 2. Until a new list is known to protect every commit that was ever acknowledged, the older ones stay in the file too, as
 //    remarks: whoever elects a new primary goes by all of them.
 import { open } from 'node:fs/promises'
-import { ensureFile } from '../effect.ts'
-import { readIfThere } from '../look.ts'
-import { nodeOf, type Place } from '../layout.ts'
+import { ensureFile } from '../host/effect.ts'
+import { readIfThere } from '../host/look.ts'
+import { nodeOf, type Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import type { SyncList } from './quorum.ts'
 import { listSenders } from './replication.ts'
 import { findFilesHash } from '../postgres/files.ts'
 import { ensureReloaded, findPostmaster, type Postmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { syncOne } from '../tree.ts'
+import { syncOne } from '../host/tree.ts'
 
 export type SyncWish = {
   primary: number

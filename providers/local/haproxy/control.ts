@@ -1,6 +1,6 @@
 // A conversation with a running HAProxy over its control socket, one command a connection. The socket lies in a folder that
 // only the service's user and we can enter.
-import { newSocketTo } from '../tenant-files.ts'
+import { newSocketTo } from '../host/tenant-files.ts'
 
 const timeout_ms = 1_000
 const answer_bytes_max = 1024 ** 2

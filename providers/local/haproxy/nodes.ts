@@ -1,6 +1,6 @@
 // What a running HAProxy says of its nodes, which of them it gives connections to, and changes of that.
 import { askHaproxy } from './control.ts'
-import type { Effect } from '../effect.ts'
+import type { Effect } from '../host/effect.ts'
 import { asked_nodes, serverOf, type HaproxyName } from './settings.ts'
 
 /** `out`: gets no new connections; those that it has stay. `off`: the same, and it is not asked how it is either. */

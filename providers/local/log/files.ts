@@ -3,8 +3,8 @@
 // Looking things up is done synchronously: it takes microseconds, and a detour through a thread takes longer.
 import { fstatSync, read } from 'node:fs'
 import { promisify } from 'node:util'
-import { errorCode } from '../look.ts'
-import { listNames, openFile, Planted } from '../tenant-files.ts'
+import { errorCode } from '../host/look.ts'
+import { listNames, openFile, Planted } from '../host/tenant-files.ts'
 
 /** As `log_filename` of the settings makes them. */
 const name_form = /^postgresql-(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)\.json$/

@@ -2,7 +2,7 @@
 // it can would fill the disk meanwhile. A folder is listed only when a file in it has begun or gone, so what does not
 // rotate costs next to nothing. A folder that is gone is forgotten.
 import { statSync } from 'node:fs'
-import type { Effect } from '../effect.ts'
+import type { Effect } from '../host/effect.ts'
 import { ensureLogRetention, type LogRetention } from './retention.ts'
 
 export type LogWatch = {

@@ -1,7 +1,7 @@
 // The log of a service, as PostgreSQL itself wrote it: pages of it, and its end by retention. Each node has its own. It is
 // there whether the service runs or not, as long as the service is.
 import type { LogPage, LogQuery, LogRefusal } from '../../provider.ts'
-import { placeOf } from '../layout.ts'
+import { placeOf } from '../host/layout.ts'
 import { newCursor, parseCursor } from './cursor.ts'
 import { readPage } from './page.ts'
 import type { ScannerPool } from './scanner-pool.ts'

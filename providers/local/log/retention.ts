@@ -1,8 +1,8 @@
 // The end of old log files: by age and by size, whichever comes first, while the service runs as well as when it does not.
 // Whole files go, the oldest first, so that what remains is always the newest stretch without a gap. The file being
 // written stays whatever its size: rotation is set so that it is a small part of what may be kept.
-import type { Effect } from '../effect.ts'
-import { findEntry, listNames, removeEntry } from '../tenant-files.ts'
+import type { Effect } from '../host/effect.ts'
+import { findEntry, listNames, removeEntry } from '../host/tenant-files.ts'
 
 export type LogRetention = { days: number; mb: number }
 

@@ -2,7 +2,7 @@
 // are asked for. It reads synchronously, block by block into the same small memory, so that what it scans is still in the
 // processor's cache.
 import { readSync } from 'node:fs'
-import { answerWith } from '../threads.ts'
+import { answerWith } from '../host/threads.ts'
 import { newScanner } from './scanner.ts'
 import type { Sign } from './search.ts'
 

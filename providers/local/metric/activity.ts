@@ -1,6 +1,6 @@
 // What PostgreSQL counts about itself: connections, transactions, blocks found in memory or read. One short session over the
 // unix socket a look; a session held open would cost every idle service a process.
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 
 /** The last three only rise, until the server's statistics are reset. */

@@ -1,7 +1,7 @@
 // How far the standbys of a service are behind, in its primary's own words. Whoever asks every few seconds asks over one
 // session, which stays open while somebody does: a new one each time would cost the primary a process and a line in its log.
 import type pg from 'pg'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import { standby_role } from '../postgres/settings.ts'
 import { endSession, newSession } from '../postgres/superuser.ts'
 import type { Lag } from './lag.ts'

@@ -6,10 +6,10 @@
 // 3. Whoever makes its clients wait says so in a file first; any later look lets them go on.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
-import { ensureFile, ensureFolder, ensureRemoved } from '../effect.ts'
-import { readIfThere, statIfThere } from '../look.ts'
-import type { Place } from '../layout.ts'
-import { ensureGroupGone } from '../leftovers.ts'
+import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
+import { readIfThere, statIfThere } from '../host/look.ts'
+import type { Place } from '../host/layout.ts'
+import { ensureGroupGone } from '../host/leftovers.ts'
 import type { LocalHost } from '../local-host.ts'
 import {
   endPooler,

@@ -3,12 +3,12 @@
 import type { ChildProcess } from 'node:child_process'
 import { truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../daemon.ts'
-import { ensureEntryRemoved, type Effect } from '../effect.ts'
-import { readIfThere, statIfThere } from '../look.ts'
-import type { Place } from '../layout.ts'
-import type { Limits } from '../limits.ts'
-import { readText } from '../tenant-files.ts'
+import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../host/daemon.ts'
+import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
+import { readIfThere, statIfThere } from '../host/look.ts'
+import type { Place } from '../host/layout.ts'
+import type { Limits } from '../host/limits.ts'
+import { readText } from '../host/tenant-files.ts'
 import { poolerFilesOf } from './settings.ts'
 
 /** `died`: a pid file of a process that is no more, so it ended without being told to. */

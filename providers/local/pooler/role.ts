@@ -6,8 +6,8 @@
 // superuser's session in that database is opened only to make the function, and names nothing outside pg_catalog.
 import pg from 'pg'
 import type { Happening } from '../../provider.ts'
-import type { Effect } from '../effect.ts'
-import { master_database, master_role, type Place } from '../layout.ts'
+import type { Effect } from '../host/effect.ts'
+import { master_database, master_role, type Place } from '../host/layout.ts'
 import { ensureReservedRole } from '../postgres/reserved-roles.ts'
 import { pooler_role } from '../postgres/settings.ts'
 import { withRole, withSuperuser } from '../postgres/superuser.ts'

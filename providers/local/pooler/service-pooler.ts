@@ -1,7 +1,7 @@
 // The pooler's part in the story of one service: there when it is wanted and the primary serves, gone when it is not
 // wanted. What does not serve is left alone: a pooler whose PostgreSQL is on its way back keeps its clients waiting.
 import type { WantedService } from '../../provider.ts'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensurePooler, ensurePoolerGone } from './pooler.ts'
 import { withMore, type Seen } from '../service/seen.ts'

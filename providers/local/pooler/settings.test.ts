@@ -1,6 +1,6 @@
 // The pooler's settings as text: what each line promises, whatever the folders are called.
 import { expect, test } from 'vitest'
-import { placeOf } from '../layout.ts'
+import { placeOf } from '../host/layout.ts'
 import { poolerFilesOf, poolerLimitsOf, poolerSettingsOf, poolerUsersOf } from './settings.ts'
 
 const place = placeOf("/it's here/local", 'abcdefghij', 20_001, true)

@@ -5,7 +5,7 @@
 //    users that PgBouncer knows by itself a value that no password fits: it would let in whoever gives an empty one.
 // 3. Nothing that a customer does a thousand times a second is logged.
 import type { Endpoint } from '../../provider.ts'
-import { master_database, master_role, type Place } from '../layout.ts'
+import { master_database, master_role, type Place } from '../host/layout.ts'
 import { isAtLeast } from './program.ts'
 import { pooler_lookup } from './lookup.ts'
 import { pooler_role } from '../postgres/settings.ts'

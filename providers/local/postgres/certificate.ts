@@ -3,9 +3,9 @@
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { certificateExpiresSoon, newServerCertificate, type Authority } from '../certificate.ts'
-import { ensureFile, type Effect } from '../effect.ts'
-import { readIfThere } from '../look.ts'
-import type { Place } from '../layout.ts'
+import { ensureFile, type Effect } from '../host/effect.ts'
+import { readIfThere } from '../host/look.ts'
+import type { Place } from '../host/layout.ts'
 
 /** Returns the certificate's fingerprint: a server that was started with another one must be started anew. */
 export async function ensureCertificate(

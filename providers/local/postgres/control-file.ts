@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readBytes } from '../tenant-files.ts'
+import { readBytes } from '../host/tenant-files.ts'
 import type { Floor } from './settings.ts'
 import { checksumOffsetOf } from './system-identifier.ts'
 

@@ -6,8 +6,8 @@
 //    moved from there whole. What is in its way then is not touched: it is said.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import type { Effect } from '../effect.ts'
-import { master_database, master_role, type Place } from '../layout.ts'
+import type { Effect } from '../host/effect.ts'
+import { master_database, master_role, type Place } from '../host/layout.ts'
 import { pooler_role } from './settings.ts'
 import { withRole, withSuperuser } from './superuser.ts'
 

@@ -9,8 +9,8 @@ import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { copyTree } from '../snapshot/copy-tree.ts'
-import { removeTree } from '../tenant-files.ts'
-import { syncTree } from '../tree.ts'
+import { removeTree } from '../host/tenant-files.ts'
+import { syncTree } from '../host/tree.ts'
 
 export type PostgresInstallation = {
   /** The directory of `postgres` and `initdb`. */

@@ -3,8 +3,8 @@
 // All of it is read and changed from database `postgres`.
 import type pg from 'pg'
 import type { Happening } from '../../provider.ts'
-import type { Effect } from '../effect.ts'
-import { master_database, master_role } from '../layout.ts'
+import type { Effect } from '../host/effect.ts'
+import { master_database, master_role } from '../host/layout.ts'
 import { pooler_role } from './settings.ts'
 import { TenantSetback } from './tenant-setback.ts'
 

@@ -5,8 +5,8 @@
 // password, no tenant has ever been in this server.
 import type pg from 'pg'
 import type { Happening } from '../../provider.ts'
-import type { Effect } from '../effect.ts'
-import { master_role, type Place } from '../layout.ts'
+import type { Effect } from '../host/effect.ts'
+import { master_role, type Place } from '../host/layout.ts'
 import { ensureExtensions, makeExtensions } from './extensions.ts'
 import { ensureMasterDatabase } from './master-database.ts'
 import { ensureReplicationReserved, ensureReservedRole, pooler_mark, reserved_roles } from './reserved-roles.ts'

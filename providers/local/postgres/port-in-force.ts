@@ -1,7 +1,7 @@
 // The port under which a running service is found, by its own word: attaching to a VPC and leaving one change it, and what
 // runs may still be as it was wanted before.
-import { listeningAt, type Place } from '../layout.ts'
-import { readText } from '../tenant-files.ts'
+import { listeningAt, type Place } from '../host/layout.ts'
+import { readText } from '../host/tenant-files.ts'
 
 export async function inForce(place: Place): Promise<Place> {
   return listeningAt(place, portOfPidFile(readText(place.data, 'postmaster.pid')) ?? place.port)

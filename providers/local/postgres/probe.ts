@@ -6,7 +6,7 @@ import { connect as connectPlain, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../../provider.ts'
-import { master_database, master_role } from '../layout.ts'
+import { master_database, master_role } from '../host/layout.ts'
 
 export type ProbeWish = {
   endpoint: Endpoint

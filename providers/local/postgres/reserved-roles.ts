@@ -6,7 +6,7 @@
 // 3. A role of such a name without the mark, which no role administers, is replaced: no tenant can undo it, and a session
 //    that was opened as the old one has nothing of the new one.
 import type pg from 'pg'
-import type { Effect } from '../effect.ts'
+import type { Effect } from '../host/effect.ts'
 import { pooler_role, standby_role } from './settings.ts'
 import { TenantSetback } from './tenant-setback.ts'
 

@@ -1,7 +1,7 @@
 // Table tests of the settings that follow from a size.
 import { expect, test } from 'vitest'
 import type { Size } from '../../provider.ts'
-import { placeOf } from '../layout.ts'
+import { placeOf } from '../host/layout.ts'
 import { preloadsOf } from './preloads.ts'
 import { hashOf, hbaOf, rises, settingsOf } from './settings.ts'
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
 import { archiveSettings, shellPath } from '../wal/archive.ts'
-import { master_database, type Place } from '../layout.ts'
+import { master_database, type Place } from '../host/layout.ts'
 import { preloadSettings, preloadWorkers, type Preload } from './preloads.ts'
 
 export type SettingsWish = {

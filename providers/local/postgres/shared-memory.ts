@@ -7,11 +7,11 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Effect } from '../effect.ts'
-import { listHostProcesses } from '../host-process.ts'
-import { readIfThere } from '../look.ts'
-import { system_env } from '../program.ts'
-import type { Owner } from '../layout.ts'
+import type { Effect } from '../host/effect.ts'
+import { listHostProcesses } from '../host/process.ts'
+import { readIfThere } from '../host/look.ts'
+import { system_env } from '../host/program.ts'
+import type { Owner } from '../host/layout.ts'
 
 /** All users can make files there. */
 const shared_folders = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp']

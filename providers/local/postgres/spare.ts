@@ -5,10 +5,10 @@
 //    two get the same.
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ensureRemoved, type Effect } from '../effect.ts'
-import { errorCode, statIfThere } from '../look.ts'
+import { ensureRemoved, type Effect } from '../host/effect.ts'
+import { errorCode, statIfThere } from '../host/look.ts'
 import { copyTree } from '../snapshot/copy-tree.ts'
-import { syncTree } from '../tree.ts'
+import { syncTree } from '../host/tree.ts'
 import { newAside, removeUnfinished } from './template.ts'
 
 /** Under which it is made. */

@@ -3,8 +3,8 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Place } from '../layout.ts'
-import { listNames, openFile } from '../tenant-files.ts'
+import type { Place } from '../host/layout.ts'
+import { listNames, openFile } from '../host/tenant-files.ts'
 
 const tail_bytes_max = 65_536
 const sentence_chars_max = 300

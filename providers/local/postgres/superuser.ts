@@ -6,8 +6,8 @@
 // 2. Its settings come with the startup packet: those win over `alter database … set` and `alter role … set`.
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import type { Place } from '../layout.ts'
-import { newSocketTo } from '../tenant-files.ts'
+import type { Place } from '../host/layout.ts'
+import { newSocketTo } from '../host/tenant-files.ts'
 import { optionsOf, superuser } from './session-settings.ts'
 import { unlessStill } from './standstill.ts'
 

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Happening } from '../../provider.ts'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import { superuser } from './session-settings.ts'
 import { withSuperuser } from './superuser.ts'
 

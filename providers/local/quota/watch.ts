@@ -2,7 +2,7 @@
 // quota, and calls back when something follows from it. A service without processor time since its last measure is left
 // alone. A call back changes nothing by itself: whoever is called finds out what is in force (service/access.ts).
 import type { Happening } from '../../provider.ts'
-import { clientsKeyOf, type Place } from '../layout.ts'
+import { clientsKeyOf, type Place } from '../host/layout.ts'
 import type { ProcessorTime } from '../metric/processor-time.ts'
 import { happeningOf, measureAgainInMs, quotaStateOf, sentenceOf, type QuotaState, type Used } from './rules.ts'
 

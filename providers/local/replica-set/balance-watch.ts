@@ -2,11 +2,11 @@
 // again when they have caught up. It looks at the primary and at the balancer every time and remembers nothing, so that
 // several servers may do it at once; without any server everything stays as it is.
 import { ensureUses, findUses } from '../haproxy/nodes.ts'
-import type { Effect } from '../effect.ts'
+import type { Effect } from '../host/effect.ts'
 import type { LagReader } from '../metric/lag-reader.ts'
 import { usesByLag } from '../metric/lag.ts'
 import { findLeader } from '../ha/primary.ts'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 
 /** `service`: of one of its nodes, by which the one that is its primary is found. */
 export type Balanced = { set: Place; service: Place }

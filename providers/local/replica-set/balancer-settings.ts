@@ -2,7 +2,7 @@
 //
 // Round robin, not fewest connections: a node that refuses everybody quickly always has the fewest, and would get them all.
 import type { Endpoint } from '../../provider.ts'
-import { master_role } from '../layout.ts'
+import { master_role } from '../host/layout.ts'
 import {
   asked_nodes,
   connection_defaults,

@@ -1,7 +1,7 @@
 // The balancer of a replica set of several nodes: HAProxy at the set's endpoint, told anew whenever the nodes change.
 import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
 import { ensureHaproxy, ensureHaproxyGone, findHaproxyProgram } from '../haproxy/process.ts'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { networkPrefix } from '../vpc/service-network.ts'
 import { type BalancedNode, balancerSettingsOf } from './balancer-settings.ts'

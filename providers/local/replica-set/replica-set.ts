@@ -7,9 +7,9 @@ import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provi
 import { balancerRefusal, ensureBalancer, ensureBalancerGone, type BalancerSeen } from './balancer.ts'
 import { hasHaproxy } from '../haproxy/process.ts'
 import { ensureDataGone, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
-import { isDiskFull, statIfThere } from '../look.ts'
+import { isDiskFull, statIfThere } from '../host/look.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
-import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../layout.ts'
+import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensureNodesStopped } from '../ha/nodes.ts'
 import { ensurePooler, ensurePoolerGone, type PoolerSeen } from '../pooler/pooler.ts'
@@ -20,7 +20,7 @@ import { ensureInNetwork, hostsOf, probeAt } from '../vpc/service-network.ts'
 import { connectionsOf } from '../postgres/settings.ts'
 import { accessOf, accessTrouble } from '../service/access.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
-import { Planted } from '../tenant-files.ts'
+import { Planted } from '../host/tenant-files.ts'
 
 const port_in_a_network = 5_432
 const look_again_soon_seconds = 1

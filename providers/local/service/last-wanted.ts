@@ -2,9 +2,9 @@
 // be handled by it while the metadata store is away, and nothing comes back that was to be stopped.
 import { join } from 'node:path'
 import type { WantedReplicaSet, WantedService } from '../../provider.ts'
-import { ensureFile, ensureRemoved, type Effect } from '../effect.ts'
-import { foldersOf } from '../layout.ts'
-import { readIfThere } from '../look.ts'
+import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
+import { foldersOf } from '../host/layout.ts'
+import { readIfThere } from '../host/look.ts'
 
 export type Wanted = WantedService | WantedReplicaSet
 

@@ -2,7 +2,7 @@
 // password, and what the tenant has done to keep it from that. What this process has seen to hold is looked at seldom.
 import type { WantedService } from '../../provider.ts'
 import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/archive.ts'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensureMasterRole, type RoleSeen } from '../postgres/master-role.ts'
 import { findPrimary } from '../ha/primary.ts'
@@ -11,7 +11,7 @@ import { listenOf, probeAt } from '../vpc/service-network.ts'
 import { setback, type Seen } from './seen.ts'
 import { accessOf, accessTrouble } from './access.ts'
 import { unlessStill } from '../postgres/standstill.ts'
-import { together } from '../together.ts'
+import { together } from '../host/together.ts'
 
 /** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
 const look_again_when_well_seconds = 300

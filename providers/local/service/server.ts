@@ -3,7 +3,7 @@
 import type { Happening, Size, WantedService } from '../../provider.ts'
 import { findHold } from '../snapshot/hold.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { groupOf, type Place } from '../layout.ts'
+import { groupOf, type Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensurePaused, pausePooler } from '../pooler/pooler.ts'
 import { portIsFree } from '../postgres/port.ts'

@@ -1,7 +1,7 @@
 // Where too little space is left, of the disk or of its quota, a service refuses writes: a transaction finds itself read-only,
 // by a setting, and statements that are writing are interrupted. A transaction that asks to write by itself, to free space, is
 // let. A service that goes on to grow is shut: its clients are disconnected, and cannot come back until it is opened again.
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
 import { ensureClientRules, ensureWritesSetting, findFilesHash } from '../postgres/files.ts'
 import { ensureReloaded, findPostmaster } from '../postgres/process.ts'

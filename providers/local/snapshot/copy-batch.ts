@@ -2,9 +2,9 @@
 // that it needs by value; an open folder is the same in all threads of a process.
 import { chmodSync, closeSync, constants, lchownSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode } from '../look.ts'
-import { requireRoom, room_every_bytes } from '../room.ts'
-import { openIn, type OpenFolder } from '../tenant-files.ts'
+import { errorCode } from '../host/look.ts'
+import { requireRoom, room_every_bytes } from '../host/room.ts'
+import { openIn, type OpenFolder } from '../host/tenant-files.ts'
 import { type Cloning, copyIfSmall, type Seen } from './live-file.ts'
 
 /** How the files of a tree are copied. */

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import type { Copiers } from './copiers.ts'
 import { type Copied, copyBatch, forgiving, type Manner, settleFile } from './copy-batch.ts'
 import { type Cloning, copyOpened } from './live-file.ts'
-import { requireRoom } from '../room.ts'
-import { openFolder, openIn, type OpenFolder, pathOf, Planted } from '../tenant-files.ts'
-import { type Breath, newBreath } from '../tree.ts'
+import { requireRoom } from '../host/room.ts'
+import { openFolder, openIn, type OpenFolder, pathOf, Planted } from '../host/tenant-files.ts'
+import { type Breath, newBreath } from '../host/tree.ts'
 
 /** At a time. The four threads behind Node's file calls are busy from here on. */
 const large_files_max = 16

@@ -5,9 +5,9 @@
 import { closeSync, constants, copyFileSync, fstatSync, lchownSync, readSync, writeFileSync } from 'node:fs'
 import { copyFile, type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isDiskFull } from '../look.ts'
-import { requireRoom, room_every_bytes, withRoomFor } from '../room.ts'
-import { openFile, pathOf } from '../tenant-files.ts'
+import { isDiskFull } from '../host/look.ts'
+import { requireRoom, room_every_bytes, withRoomFor } from '../host/room.ts'
+import { openFile, pathOf } from '../host/tenant-files.ts'
 import { pathIn, type WalFolder } from '../wal/wal.ts'
 
 /**

@@ -4,8 +4,8 @@
 // Nothing is ever added to the host's routing table that is outside the operator's ranges or that the host needs itself,
 // whatever the API let pass; such a route of a former version goes.
 import type { WantedVpc } from '../../provider.ts'
-import type { Effect } from '../effect.ts'
-import { isHostRoot } from '../privilege.ts'
+import type { Effect } from '../host/effect.ts'
+import { isHostRoot } from '../host/privilege.ts'
 import { changeNetwork, listUnreachable } from './ip.ts'
 import { metricOf, type Named } from './name.ts'
 import { isOutside, vpcRefusal, type VpcRanges } from './ranges.ts'

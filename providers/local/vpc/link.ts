@@ -1,7 +1,7 @@
 // The link between two peers: a pair of interfaces, one in each namespace, and in each a route to the other's range and to
 // nothing else. Either side may make, finish or cut it; both come to the same, because all names follow from the two VPCs.
 import { gatewayOf } from './cidr.ts'
-import type { Effect } from '../effect.ts'
+import type { Effect } from '../host/effect.ts'
 import { changeNetwork, endConnections } from './ip.ts'
 import { bridge, linkTo } from './name.ts'
 import type { Namespace } from './namespace.ts'

@@ -2,8 +2,8 @@
 // them. An ordinary user has networks inside a user namespace, whose process (holder.ts) a link in our own folder leads to;
 // the file is below that process's own /run. In an isolated installation that is the user namespace that we are in.
 import { join } from 'node:path'
-import { foldersOf } from '../layout.ts'
-import { isHostRoot, mayGiveUsers } from '../privilege.ts'
+import { foldersOf } from '../host/layout.ts'
+import { isHostRoot, mayGiveUsers } from '../host/privilege.ts'
 import { namespaceOf, type Named } from './name.ts'
 
 /** directory: of the local provider. */

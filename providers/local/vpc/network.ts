@@ -7,7 +7,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises'
 import type { WantedVpc } from '../../provider.ts'
 import { gatewayOf, prefixOf } from './cidr.ts'
-import type { Effect } from '../effect.ts'
+import type { Effect } from '../host/effect.ts'
 import type { NetworksHolder } from './holder.ts'
 import { changeNetwork, listIn, makeNamespace, removeNamespace } from './ip.ts'
 import { bridge, peerOf, vpcOf } from './name.ts'

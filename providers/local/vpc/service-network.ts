@@ -2,7 +2,7 @@
 // runs for a service in a VPC is started behind `networkPrefix`. Its unix socket is reached from the host as ever.
 import { stat } from 'node:fs/promises'
 import type { Endpoint, WantedNetwork, WantedService } from '../../provider.ts'
-import type { Effect } from '../effect.ts'
+import type { Effect } from '../host/effect.ts'
 import { changeNetwork } from './ip.ts'
 import { probe, type Probe, type ProbeWish } from '../postgres/probe.ts'
 import { openRelay } from './relay.ts'

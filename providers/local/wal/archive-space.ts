@@ -4,9 +4,9 @@
 import { execFile } from 'node:child_process'
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { promisify } from 'node:util'
-import type { Effect } from '../effect.ts'
-import type { Place } from '../layout.ts'
-import { openFile } from '../tenant-files.ts'
+import type { Effect } from '../host/effect.ts'
+import type { Place } from '../host/layout.ts'
+import { openFile } from '../host/tenant-files.ts'
 import { namesIfReadable } from './archive.ts'
 
 /** Looks come more often than that; what is older has been looked at. */

@@ -1,7 +1,7 @@
 // Notices when the archive of a running service has stopped taking WAL, without a connection: by a finished segment that
 // waits for too long. It calls back once for each stall; what it means is for the next look to find out.
 import { somethingWaits } from './archive.ts'
-import type { Place } from '../layout.ts'
+import type { Place } from '../host/layout.ts'
 
 export type ArchiveWatch = {
   track(place: Place): void

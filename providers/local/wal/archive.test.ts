@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { archiveSettings, ensureArchiveWhole, ensureEndedPassed, shellPath } from './archive.ts'
-import { placeOf } from '../layout.ts'
+import { placeOf } from '../host/layout.ts'
 
 test.each([
   ['/a/%f', `'/a/%f'`],

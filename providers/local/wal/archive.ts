@@ -3,11 +3,11 @@
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
 // 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
 import { join } from 'node:path'
-import { ensureEntryRemoved, ensureFolder, type Effect } from '../effect.ts'
-import { statIfThere } from '../look.ts'
-import type { Place } from '../layout.ts'
+import { ensureEntryRemoved, ensureFolder, type Effect } from '../host/effect.ts'
+import { statIfThere } from '../host/look.ts'
+import type { Place } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { findEntry, listNames, renameEntry, replaceFile } from '../tenant-files.ts'
+import { findEntry, listNames, renameEntry, replaceFile } from '../host/tenant-files.ts'
 import { placeInWal } from './wal.ts'
 
 /** A segment that has waited for so long has had every chance; one that waits behind others may yet have it. */

@@ -2,14 +2,14 @@
 // its own on a new timeline. It runs as the service's ordinary daemon, so it outlives us and is found again.
 // What is known about it is one file beside the data. A replay that can never succeed is not tried twice.
 import { shellPath } from './archive.ts'
-import { ensureFile, ensureRemoved, type Effect } from '../effect.ts'
-import { readIfThere, statIfThere } from '../look.ts'
-import type { Place } from '../layout.ts'
+import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
+import { readIfThere, statIfThere } from '../host/look.ts'
+import type { Place } from '../host/layout.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { logSince } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { findEntry, replaceFile } from '../tenant-files.ts'
+import { findEntry, replaceFile } from '../host/tenant-files.ts'
 import { fileAt, type Path } from './timeline.ts'
 import { placeInWal } from './wal.ts'
 

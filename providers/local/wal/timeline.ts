@@ -2,7 +2,7 @@
 // written to the old one after that place leads nowhere any more, whatever lies in the archive.
 // A path is the row of timelines that leads to the newest: at each place exactly one of them counts.
 import { readControl } from '../postgres/control-file.ts'
-import { readText } from '../tenant-files.ts'
+import { readText } from '../host/tenant-files.ts'
 import {
   isHistory,
   pathIn,

@@ -1,9 +1,9 @@
 // The WAL of a server that may be running, copied file by file: from its WAL folder, and from its archive what is no longer
 // there. PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
-import { errorCode } from '../look.ts'
-import type { Place } from '../layout.ts'
+import { errorCode } from '../host/look.ts'
+import type { Place } from '../host/layout.ts'
 import { copyLiveFile, type Cloning } from '../snapshot/live-file.ts'
-import { findEntry } from '../tenant-files.ts'
+import { findEntry } from '../host/tenant-files.ts'
 import { findPath, type Path } from './timeline.ts'
 import { archiveAt, listSegments, pathIn, pgWalOf, type Segment, type WalFolder } from './wal.ts'
 

@@ -1,7 +1,7 @@
 // WAL as files: their names, and which of those that lie somewhere hold WAL of the place that their name says.
 // A name is 8 digits of timeline and 16 of place; the place alone, as text, tells which of two comes first.
 import { setImmediate as others } from 'node:timers/promises'
-import { listNames, readBytes } from '../tenant-files.ts'
+import { listNames, readBytes } from '../host/tenant-files.ts'
 
 export type Segment = { name: string; number: number; bytes: number }
 

@@ -4,8 +4,8 @@ import type { FastifyReply } from 'fastify'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
-import { isForeignKeyViolation, storeIsAway, unavailable } from './db.ts'
-import type { Log } from './log.ts'
+import { isForeignKeyViolation, storeIsAway, unavailable } from '../store/db.ts'
+import type { Log } from '../log.ts'
 
 export function faultOf(error: unknown, request_id: string, log: Log): Fault {
   if (error instanceof Fault) return error

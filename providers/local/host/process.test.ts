@@ -1,13 +1,16 @@
+// Whether a process is at work, by processes that are stopped, killed and not yet collected.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '#test/until.ts'
-import { findHostProcess, isAtWork } from './host-process.ts'
+import { findHostProcess, isAtWork } from './process.ts'
 
 test('a process is at work while it runs and while it is stopped, and not from its kill on, though none has collected it', async () => {
   // The shell becomes a program that never collects its child.
-  const parent = spawn('/bin/sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const parent = spawn('/bin/sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   const [line] = (await once(parent.stdout, 'data')) as [Buffer] // what the shell says first
   const child = Number(line.toString())
   onTestFinished(() => {

@@ -1,6 +1,6 @@
 // Table tests of the users of an isolated installation.
 import { expect, test } from 'vitest'
-import { portsRefusal, subIdsOf } from './isolation.ts'
+import { portsRefusal, subIdsOf } from '../isolation.ts'
 import { lastPortOf, newUserMap, ownerOf, subIdsFor } from './user-map.ts'
 
 const own = { uid: 1000, gid: 100 }

@@ -10,7 +10,7 @@ import { mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Size } from '../provider.ts'
+import type { Size } from '../../provider.ts'
 import { mayGiveUsers } from './privilege.ts'
 import { system_env } from './program.ts'
 

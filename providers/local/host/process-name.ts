@@ -1,7 +1,7 @@
 // Names by which a process is told from every other that ever was: boot, process namespace, process id and its start. A file that
 // bears one belongs to that process; it is over with it.
 import { readlinkSync, statSync } from 'node:fs'
-import { findHostProcess, identityOf } from './host-process.ts'
+import { findHostProcess, identityOf } from './process.ts'
 import { bootId } from './look.ts'
 
 /** A process elsewhere, which cannot be seen from here, shows by its file that it lives. */

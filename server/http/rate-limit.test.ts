@@ -1,6 +1,6 @@
 // The buckets by a clock of the test's own: what passes, what waits and for how long, and that memory stays bounded.
 import { expect, test } from 'vitest'
-import { loadConfig } from './config.ts'
+import { loadConfig } from '../config.ts'
 import { addressKey, newRateLimit, newRateLimits } from './rate-limit.ts'
 
 function newClock() {

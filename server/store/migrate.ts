@@ -1,4 +1,4 @@
-// Brings the metadata store to the schema that this code knows: server/migrations/*.sql in the order of their names,
+// Brings the metadata store to the schema that this code knows: server/store/migrations/*.sql in the order of their names,
 // each exactly once, in a transaction of its own, under a lock that several starting servers share.
 // Forward only. A store that knows a migration which this code does not, or knew another text of one, is refused.
 import { createHash } from 'node:crypto'

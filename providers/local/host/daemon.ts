@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Effect } from './effect.ts'
-import { listHostProcesses } from './host-process.ts'
+import { listHostProcesses } from './process.ts'
 import { errorCode, readIfThere } from './look.ts'
 import { system_env } from './program.ts'
 

@@ -9,8 +9,8 @@ import {
   unknown_token,
   unknown_vpc,
 } from '#contract/fault.ts'
-import { id_form } from './id.ts'
-import { public_key_form } from './identity/token.ts'
+import { id_form } from '../id.ts'
+import { public_key_form } from '../identity/token.ts'
 
 /** Of ids that are numbers: few enough digits to be exact. */
 export const number_form = /^[1-9]\d{0,14}$/

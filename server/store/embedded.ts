@@ -9,9 +9,9 @@ import { readFileSync } from 'node:fs'
 import { chmod, chown, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { mayGiveUsers } from '#providers/local/privilege.ts'
-import type { Log } from './log.ts'
-import { ensureStoreData } from './metadata-store-data.ts'
+import { mayGiveUsers } from '#providers/local/host/privilege.ts'
+import type { Log } from '../log.ts'
+import { ensureStoreData } from './embedded-data.ts'
 
 export type MetadataStore = {
   url: string

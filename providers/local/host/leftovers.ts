@@ -23,7 +23,7 @@ import {
   listPids,
   sessionOf,
   type HostProcess,
-} from './host-process.ts'
+} from './process.ts'
 import { first_service_uid, type Owner, type Place } from './layout.ts'
 import type { Limits } from './limits.ts'
 import { system_env } from './program.ts'
