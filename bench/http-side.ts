@@ -33,7 +33,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
     hosts: new Set(),
     trusted_proxies: [],
     ready: async () => undefined,
-    ca_pem: '',
+    caPem: () => '',
     log,
     version: 'bench',
   }).listen({ host: '127.0.0.1', port: 0 })

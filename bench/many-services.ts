@@ -11,12 +11,18 @@ export async function insertServices(url: string, project_id: string, count: num
   await client.connect()
   try {
     await client.query(
-      `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+      `insert into services (service_id, project_id, name, region_code, service_type, environment,
          cpu_millis, memory_gbs, password_verifier, power, state, settled_generation, observed_at)
-       select 'bn' || lpad(n::text, 8, '0'), $1, 'service ' || n, 'local', 'POSTGRES', 'DEV', '127.0.0.1', 100000 + n,
+       select 'bn' || lpad(n::text, 8, '0'), $1, 'service ' || n, 'local', 'POSTGRES', 'DEV',
          500, 2, 'none', 'off', 'stopped', 1, now()
        from generate_series(1, $2::int) as n`,
       [project_id, count],
+    )
+    await client.query(
+      `insert into addresses (region_code, host, port, owner_id, role)
+       select 'local', '127.0.0.1', 100000 + n, 'bn' || lpad(n::text, 8, '0'), 'service'
+       from generate_series(1, $1::int) as n`,
+      [count],
     )
     await client.query(
       `insert into work (kind, key, due_at)

@@ -28,7 +28,6 @@ await inPlace(1, async ({ folder }) => {
     const provider = await openLocalProvider({
       directory: join(bench.data_dir, 'local'),
       host: '127.0.0.1',
-      region_code: 'local',
       ports: { first: 20_000, last: 29_999 },
       postgres_directories: [],
       installation_id: readFileSync(join(bench.data_dir, 'installation-id'), 'utf8').trim(),

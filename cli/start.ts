@@ -2,6 +2,7 @@
 // 1. The first token is printed once and written nowhere. 2. SIGINT, SIGTERM and SIGHUP end it gracefully; a second one
 //    at once, which is safe: the next start goes on where this one was. 3. Databases go on running.
 import { openInstallation } from '#server/installation.ts'
+import type { RegionFacts } from '#providers/provider.ts'
 import type { Server } from '#server/main.ts'
 import { version } from '#server/version.ts'
 import type { Command } from './command.ts'
@@ -54,6 +55,11 @@ function signalToEnd(): Promise<NodeJS.Signals> {
   return promise
 }
 
+function regionLines(region_code: string, { provider, postgres_versions, limits }: RegionFacts): string[] {
+  const line = `  Region         ${region_code}: ${provider}, PostgreSQL ${postgres_versions.join(' and ')}`
+  return limits.offered ? [line] : [line, `                 ${limits.reason}`]
+}
+
 function greeting(server: Server, log_path: string): string {
   const { first_token, project_id } = server
   const lines = [
@@ -63,7 +69,7 @@ function greeting(server: Server, log_path: string): string {
     `  Documentation  ${server.docs_url}`,
     `  Data           ${server.data_dir}`,
     `  Log            ${log_path}`,
-    `  Limits         ${server.limits_description}`,
+    ...[...server.regions].flatMap(([region_code, provider]) => regionLines(region_code, provider.facts())),
     ...server.warnings.map((warning) => `  Warning        ${warning}`),
     '',
   ]

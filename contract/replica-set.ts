@@ -29,13 +29,16 @@ const numeric = (description: string, bounds: { minimum?: number; maximum?: numb
 
 const CpuMillis = numeric('Milli-cores of each node, as a number or as a numeric string.')
 const MemoryGbs = numeric('Gigabytes of each node, as a number or as a numeric string.')
-const Nodes = numeric('How many standbys, as a number or as a numeric string.', { minimum: 1, maximum: nodes_max })
+const Nodes = numeric('How many standbys, as a number or as a numeric string; 1 by default.', {
+  minimum: 1,
+  maximum: nodes_max,
+})
 
 export const CreateReplicaSetInput = Type.Object({
   name: Name,
-  nodes: Nodes,
-  cpu_millis: CpuMillis,
-  memory_gbs: MemoryGbs,
+  nodes: Type.Optional(Nodes),
+  cpu_millis: Type.Optional(CpuMillis),
+  memory_gbs: Type.Optional(MemoryGbs),
 })
 
 const sets = '/projects/{project_id}/services/{service_id}/replicaSets'

@@ -17,7 +17,9 @@ export const CreateVpcInput = Type.Object({
       'A private IPv4 network (RFC 1918 or 100.64.0.0/10) from /16 to /28 that overlaps no other VPC of the project, in one of the ranges that the region gives to VPCs: 10.64.0.0/10 unless its operator chose others.',
   }),
   name: Name,
-  region_code: Type.String({ maxLength: 64 }),
+  region_code: Type.Optional(
+    Type.String({ maxLength: 64, description: 'By default the default region of the installation.' }),
+  ),
 })
 
 const VpcId = Type.String({ maxLength: 64, description: 'Decimal digits.' })

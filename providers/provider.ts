@@ -1,6 +1,6 @@
 // The whole interface between what is wanted and how it is made true. A region is a name for one provider.
 //
-// What every provider promises of `apply…`:
+// What every provider promises of `apply`:
 // 1. It may be called at any time, any number of times, by any process, after any crash.
 // 2. It moves reality only towards wanted, by looking first; it never remembers where it was.
 // 3. It returns within seconds. Long work is started detached under a deterministic name and looked at again.
@@ -123,16 +123,6 @@ export type ObservedService = {
   happenings: readonly Happening[]
 }
 
-/** What somebody is about to ask for; a provider refuses what it can never make. */
-export type Offer = {
-  size: Size
-  extensions: readonly string[]
-  /** With a connection pooler. */
-  pooler?: true
-  /** With one endpoint for several nodes. */
-  balancer?: true
-}
-
 export type LogEntry = {
   /** RFC 3339. */
   timestamp: string
@@ -185,49 +175,92 @@ export type ServiceMetrics = {
 export type ReplicaLag = { replica_set_id?: string; node: number; bytes: number; seconds: number }
 
 /** has_standbys: of its own or in replica sets; only then it is asked how far those are behind. */
-export type MeasuredService = { service_id: string; endpoint: Endpoint; has_standbys?: boolean }
+export type MeasuredService = { service_id: string; has_standbys?: boolean }
 
-/** All are in use. The message says what to do. */
-export class NoEndpoint extends Error {
-  override readonly name = 'NoEndpoint'
+/** For what an address is wanted. `cidr`: in a VPC with this range. */
+export type AddressUse = { id: string; role: 'service' | 'pooler'; cidr?: string }
+
+/** There are no more candidates. The message says what to do. */
+export class NoAddress extends Error {
+  override readonly name = 'NoAddress'
 }
 
-export type Provider = {
-  region_code: string
+/** Why something cannot be had here: a sentence that says what to do, and the member of the request that asks for it. */
+export type Refusal = { path: string; message: string }
+
+/** One pass over one subject. A caller that has lost its lease aborts it, and no effect begins after that. */
+export type Pass = { signal: AbortSignal }
+
+/** `down`: it certainly does not serve right now. */
+export type Listed = { id: string; down: boolean }
+
+/** What a region does for each kind of thing that can be wanted of it. */
+export type Subject<Wanted, Observed, Parts> = {
+  /** Why the region can never make such a thing, told from its facts alone: at once, without asking anything. */
+  refusal(parts: Parts): Refusal | undefined
+  /** Without a pass it is never cut off. */
+  apply(wanted: Wanted, pass?: Pass): Promise<Observed>
+  /** Everything of this kind that exists there, wanted or not. Cheap: asked at a start, before any pass, and every few seconds. */
+  list(): Promise<readonly Listed[]>
+}
+
+/** The parts of what is wanted that a region may have to refuse; those that are absent are not judged. */
+export type ServiceParts = { size?: Size; extensions?: readonly string[]; pooler?: true; vpc?: true }
+export type ReplicaSetParts = { size?: Size; nodes?: number }
+export type VpcParts = { cidr: string }
+
+/** Whether a region has it, or why not: a sentence that says what to do. */
+export type Offered = { offered: true } | { offered: false; reason: string }
+
+/** What a region is able to do, as its provider last saw it. */
+export type RegionFacts = {
+  /** The name of its provider, such as `local`. */
+  provider: string
+  /** Newest first, such as `18.4`. */
+  postgres_versions: readonly string[]
   volume_type: string
-  /** What a service of this size may take of the disk with data, WAL and archive; undefined: as much as there is. */
-  diskGbsOf(size: Size): number | undefined
-  /** An endpoint for a new service: none of the taken ports, and nobody is listening there now. Throws NoEndpoint. */
-  newEndpoint(taken_ports: ReadonlySet<number>): Promise<Endpoint>
-  /** Why this region cannot make such a service, as a sentence that says what to do; undefined when it can. */
-  refusalOf(offer: Offer): Promise<string | undefined>
-  applyService(wanted: WantedService): Promise<ObservedService>
+  /** Forks and snapshots share blocks with their source. */
+  copy_on_write: boolean
+  /** The certificate by which clients verify its servers; absent: it has none. */
+  ca_pem?: string
+  /** What a service may take of the disk with data, WAL and archive; 0: as much as there is. */
+  disk_gbs_per_memory_gb: number
+  pooler: Offered
+  /** Of several nodes behind one address. */
+  replica_sets: Offered
+  vpcs: Offered
+  /** Of processor and memory, kept by the system. */
+  limits: Offered
+}
+
+export type Kind = 'service' | 'replica set' | 'vpc'
+
+export type Provider = {
+  /** Two servers may serve one region when they see the same. */
+  identity: string
+  /** As last seen; never waits. */
+  facts(): RegionFacts
+  service: Subject<WantedService, ObservedService, ServiceParts>
+  replica_set: Subject<WantedReplicaSet, ObservedReplicaSet, ReplicaSetParts>
+  /**
+   * The network of a VPC and its links to its peers. Both sides of a peering must be applied when it changes. A VPC that is listed
+   * and not wanted is removed by being applied as deleted.
+   */
+  vpc: Subject<WantedVpc, ObservedVpc, VpcParts>
+  /** Where it could be reached, best first, and in the same order for one id. At the end NoAddress is thrown. Never waits. */
+  addresses(of: AddressUse): Iterable<Endpoint>
   /**
    * A service or a replica set as it was last wanted of this provider: for a death while what is wanted now cannot be asked for. Like
-   * `applyService`, but it may be called without a lease; undefined where nothing is known of it.
+   * `apply`, but it may be called without a lease; undefined where nothing is known of it.
    */
   heal(id: string): Promise<ObservedService | ObservedReplicaSet | undefined>
-  /**
-   * Those of the services that certainly do not serve right now; the others are watched from now on. Cheap: asked of all at a start,
-   * before any is looked at, and every few seconds.
-   */
-  findDown(service_ids: readonly string[]): Promise<readonly string[]>
-  applyReplicaSet(wanted: WantedReplicaSet): Promise<ObservedReplicaSet>
   logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
   /** What those of the services that run use right now. Cheap enough for every few seconds; rates need two calls. */
   metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
-  /** Calls back when a service that was serving may have changed by itself, such as by a crash. */
-  watch(onChange: (service_id: string) => void): void
-  /** Why no service of this region can be in a VPC, as a sentence that says what to do; undefined when it can. */
-  networkRefusal(): Promise<string | undefined>
-  /** Why this region can have no VPC of this range: it is not the operator's, or the host uses it; undefined when it can. */
-  vpcRefusal(cidr: string): Promise<string | undefined>
-  /** The network of a VPC and its links to its peers. Both sides of a peering must be applied when it changes. */
-  applyVpc(wanted: WantedVpc): Promise<ObservedVpc>
-  /** The VPCs of which the region has anything, wanted or not. One that nobody wants goes by being applied as deleted. */
-  listVpcs(): Promise<readonly string[]>
-  /** Calls back when the network of a VPC has vanished by itself, such as by somebody's hand. */
-  watchVpcs(onChange: (vpc_id: string) => void): void
+  /** Calls back when something may have changed by itself, such as by a crash. */
+  watch(onNews: (kind: Kind, id: string) => void): void
+  /** What keeps the region from offering all that it could: sentences that say what to do. */
+  doctor(): Promise<readonly string[]>
   /** Stops looking and releases what this process holds. Databases go on running. */
   close(): Promise<void>
 }

@@ -1,6 +1,7 @@
 // Every setting of the server, as one table. Flags, environment variables, `--help` and the README's table all come
 // from it. A wrong configuration is refused with one message that lists everything that is wrong.
 import { parseArgs } from 'node:util'
+import { parseRegionFile } from './region-file.ts'
 import {
   dataDirectoryOf,
   type Environment,
@@ -59,6 +60,12 @@ const table = {
     description:
       'The region code of this machine. Servers of several regions can share one store; each works for its own region.',
     parse: parseRegion,
+  },
+  regions: {
+    default: '',
+    description:
+      'A JSON file that lists the regions of this server, each with its region_code and its provider (local or memory); empty: this machine is the one region.',
+    parse: parseRegionFile,
   },
   service_host: {
     default: '127.0.0.1',

@@ -1,14 +1,14 @@
 // What a provider calls out is brought to the queue, whose look heals. While the metadata store is away, or does not answer soon, a
 // death is handled at once by what was last wanted, and the queue is told when it is back.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Happening, Provider } from '#providers/provider.ts'
+import type { Happening, Kind, Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
 import type { Log } from './log.ts'
 import { alarm } from './work.ts'
 
 export type Healing = {
-  /** The provider says that something of this id may be down. */
-  heard(id: string): void
+  /** A provider says that this may be down. */
+  heard(news: News): void
   /** A look by the queue begins. */
   looked(id: string): void
   /** What happened without the store, and is not told yet. */
@@ -16,8 +16,8 @@ export type Healing = {
   close(): Promise<void>
 }
 
-/** What a provider calls back for: it knows ids, not kinds. */
-const watched_kinds = ['service', 'replica set']
+type News = { kind: Kind; id: string; provider: Pick<Provider, 'heal'> }
+
 /** A store that answers takes a few milliseconds. */
 const store_patience_ms = 150
 /** From a call that the store has taken until the look for it begins. */
@@ -25,7 +25,7 @@ const look_patience_ms = 1_000
 const heal_again_ms = { least: 100, most: 2_000 }
 const at_once_max = 8
 
-export function newHealing(db: Db, provider: Pick<Provider, 'heal'>, log: Log): Healing {
+export function newHealing(db: Db, log: Log): Healing {
   const closing = new AbortController()
   const { signal } = closing
   const rest = (ms: number) => pause(ms, false, { signal }).catch(() => false)
@@ -36,40 +36,41 @@ export function newHealing(db: Db, provider: Pick<Provider, 'heal'>, log: Log): 
   const under_way = new Set<Promise<void>>()
 
   const isAnswered = (query: Promise<unknown>) => Promise.race([query.then(yes, no), rest(store_patience_ms)])
-  const isTaken = (id: string) => isAnswered(alarm(db, watched_kinds, [id]))
+  const isTaken = ({ kind, id }: News) => isAnswered(alarm(db, kind, [id]))
 
-  const heal = async (id: string): Promise<number> => {
+  const heal = async ({ provider, id }: News): Promise<number> => {
     const { happenings, again_ms } = await healOnce(provider, log, id)
     untold.set(id, [...(untold.get(id) ?? []), ...happenings])
     return again_ms
   }
   /** Again and again, until the queue has it. */
-  const healUntilTaken = async (id: string): Promise<void> => {
+  const healUntilTaken = async (news: News): Promise<void> => {
     const state = { called_again: false }
-    healing.set(id, state)
+    healing.set(news.id, state)
     do {
-      const again_at = performance.now() + (await heal(id))
+      const again_at = performance.now() + (await heal(news))
       while (!signal.aborted && !state.called_again && performance.now() < again_at) await rest(heal_again_ms.least)
       state.called_again = false
-    } while (!signal.aborted && !(await isTaken(id)))
-    healing.delete(id)
+    } while (!signal.aborted && !(await isTaken(news)))
+    healing.delete(news.id)
   }
-  const bring = async (id: string): Promise<void> => {
+  const bring = async (news: News): Promise<void> => {
+    const { id } = news
     const called_at = performance.now()
     const known = healing.get(id)
     if (known) known.called_again = true
     const isOver = () => signal.aborted || (looked_at.get(id) ?? 0) >= called_at
-    if (await isTaken(id)) {
+    if (await isTaken(news)) {
       // Where very many fell at once their looks wait for each other; only a store that has gone since then is no longer waited for.
       do await rest(look_patience_ms)
       while (!isOver() && (await isAnswered(db.query('select 1'))))
     }
     while (!isOver() && healing.size >= at_once_max) await rest(heal_again_ms.least)
-    if (!isOver() && !healing.has(id)) await healUntilTaken(id)
+    if (!isOver() && !healing.has(id)) await healUntilTaken(news)
   }
   return {
-    heard(id) {
-      const work = bring(id).finally(() => under_way.delete(work))
+    heard(news) {
+      const work = bring(news).finally(() => under_way.delete(work))
       under_way.add(work)
     },
     looked: (id) => void looked_at.set(id, performance.now()),

@@ -2,14 +2,15 @@
 // reconciler, HTTP, registration. What a step opened is closed in reverse, when a later step fails as well as at shutdown.
 // It prints nothing: what people should know is in the returned facts.
 import { base_path } from '#contract/api.ts'
-import { openLocalProvider } from '#providers/local/local.ts'
 import type { FastifyInstance } from 'fastify'
 import { nudgeEverything } from './adoption.ts'
 import { newAuditRecord } from './audit/record.ts'
 import { auditHandlers } from './audit/routes.ts'
+import { capabilityHandlers } from './capabilities.ts'
 import { newChecks } from './checks.ts'
 import { type Config, shutdown_grace_seconds } from './config.ts'
 import type { Db } from './store/db.ts'
+import { newHealing } from './healing.ts'
 import { newHttp } from './http/http.ts'
 import { hostsOf } from './http/host.ts'
 import { newCallers, type Verifier } from './identity/callers.ts'
@@ -32,6 +33,7 @@ import { newRateLimits } from './http/rate-limit.ts'
 import { startReconciler } from './reconciler.ts'
 import { newReplicaSetReconcile } from './replica-set/reconcile.ts'
 import { replicaSetHandlers } from './replica-set/routes.ts'
+import { caPemOf, openRegions, type Regions, stopRegions } from './regions.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import type { ServiceContext } from './service/context.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
@@ -43,12 +45,9 @@ import { snapshotHandlers } from './snapshot/routes.ts'
 import { openStore, type StoreAccess } from './store/access.ts'
 import { version } from './version.ts'
 import { newVpcReconcile, nudgeEveryVpc } from './vpc/reconcile.ts'
-import { neededAddressesOf } from './vpc/ranges.ts'
 import { vpcHandlers } from './vpc/routes.ts'
 import { listWarnings } from './warnings.ts'
 import { watchOver } from './watch-over.ts'
-
-type LocalProvider = Awaited<ReturnType<typeof openLocalProvider>>
 
 const idle_look_ms = 50
 
@@ -70,12 +69,10 @@ export type Server = Registration & {
   api_url: string
   docs_url: string
   data_dir: string
-  region: string
+  regions: Regions
   store: StoreAccess['kind']
-  limits_description: string
   /** What the operator should know and can change, a sentence each. */
   warnings: readonly string[]
-  installations: LocalProvider['installations']
   /** Finishes what was begun, bounded by the grace; databases go on running. */
   close(): Promise<void>
 }
@@ -94,11 +91,9 @@ export async function startServer(config: Config, options: StartOptions = {}): P
 /** Stops every database of the data directory and the embedded store. No server may run on it meanwhile. */
 export async function stopEverything(config: Config, log: Log = newLog(config.log_level)): Promise<void> {
   const installation = await openInstallation(config.data_dir)
-  const provider = await openProvider(config, installation, log, {})
   try {
-    await provider.stopAll()
+    await stopRegions({ config, installation, log })
   } finally {
-    await provider.close()
     await stopMetadataStore({ directory: installation.store_directory })
   }
 }
@@ -110,13 +105,13 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const store = await openStore(config, installation, log)
   opened.defer(() => within(shutdown_grace_seconds, store.close(), log, 'the metadata store is still busy'))
   const { db } = store
-  await ensureRegion(db, config.region, installation.installation_id)
-
-  const provider = await openProvider(config, installation, log, options)
-  opened.defer(() => provider.close())
-  const healing = await watchOver(provider, db, log, opened)
-
-  const providers = new Map([[config.region, provider]])
+  const providers = await openRegions({ config, installation, log, effect: options.effect }, opened)
+  const healing = newHealing(db, log)
+  opened.defer(() => healing.close())
+  for (const [region_code, provider] of providers) {
+    await ensureRegion(db, region_code, provider.identity)
+    await watchOver({ region_code, provider, healing, db, log, opened })
+  }
   const telemetry = newTelemetry()
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
@@ -133,8 +128,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   }
   await startLooks(context, telemetry, opened)
 
-  const ca_pem = provider.authority_pem
-  const parts = { config, options, log, opened, installation, context, sampler, telemetry, ca_pem }
+  const parts = { config, options, log, opened, installation, context, sampler, telemetry }
   const { url, public_url } = await serve(parts)
   opened.defer(() => context.settled.close())
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
@@ -151,11 +145,9 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     api_url: url + base_path,
     docs_url: `${url}/docs`,
     data_dir: config.data_dir,
-    region: config.region,
+    regions: providers,
     store: store.kind,
-    limits_description: provider.limits_description,
     warnings,
-    installations: provider.installations,
     close: async () => {
       log.info({}, 'server stopping')
       await opened.disposeAsync()
@@ -189,12 +181,11 @@ type Parts = {
   context: ServiceContext
   sampler: Sampler
   telemetry: Telemetry
-  ca_pem: string
 }
 
 /** From here on requests are answered. */
 async function serve(parts: Parts): Promise<{ url: string; public_url: string }> {
-  const { config, options, log, opened, installation, context, sampler, telemetry, ca_pem } = parts
+  const { config, options, log, opened, installation, context, sampler, telemetry } = parts
   const { db } = context
   const { installation_id, data_dir } = installation
   const oauth = openOauth({ config, db, log, installation_id, secret: context.secret })
@@ -203,6 +194,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
   const http = newHttp({
     handlers: {
       ...identityHandlers(),
+      ...capabilityHandlers({ config, providers: context.providers }),
       ...logoutHandlers({ db, callers }),
       ...projectHandlers({ db, callers }),
       ...memberHandlers({ db, callers }),
@@ -223,7 +215,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
     hosts: hostsOf(config),
     trusted_proxies: config.trusted_proxies,
     ready: () => reasonNotReady(db),
-    ca_pem,
+    caPem: () => caPemOf(context.providers),
     onAnswer: telemetry.request,
     log,
     version,
@@ -235,23 +227,6 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
   const public_url = config.public_url ?? url
   oauth.setOrigin(public_url)
   return { url, public_url }
-}
-
-function openProvider(config: Config, installation: Installation, log: Log, options: Pick<StartOptions, 'effect'>) {
-  return openLocalProvider({
-    directory: installation.local_directory,
-    host: config.service_host,
-    region_code: config.region,
-    ports: config.service_ports,
-    postgres_directories: config.postgres_directories,
-    installation_id: installation.installation_id,
-    log_retention: config.log_retention,
-    vpc_ranges: config.vpc_ranges,
-    needed_addresses: neededAddressesOf(config),
-    disk_quota: config.disk_quota,
-    ...(options.effect && { effect: options.effect }),
-    log: (fact, message) => log.warn(fact, message),
-  })
 }
 
 async function reasonNotReady(db: Db): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 // The loop: claims what is due, lets its kind's reconcile narrow the difference, settles. It knows no resource.
 // A failure is recorded and tried again later; the loop itself never ends by one. Wake-ups come from the store's
 // notifications, the due times are the safety net.
+import type { Pass } from '#providers/provider.ts'
 import { type Db, type Sql, storeIsAway } from './store/db.ts'
 import { leaseOwner, ownerIsDead } from './lease-owner.ts'
 import type { Log } from './log.ts'
@@ -16,8 +17,8 @@ import {
   settle,
 } from './work.ts'
 
-/** One look at one subject. save writes what was seen, in the transaction that ends the claim. */
-export type Reconcile = (key: string) => Promise<Reconciled>
+/** One pass over one subject. save writes what was seen, in the transaction that ends the claim. */
+export type Reconcile = (key: string, pass: Pass) => Promise<Reconciled>
 export type Reconciled = { again: Again; save: (tx: Sql) => Promise<void>; error?: string | undefined }
 
 export type Reconciler = { stop(): Promise<void> }
@@ -112,14 +113,14 @@ async function lookAt(
 ): Promise<void> {
   const { kind, key } = one
   const started = performance.now()
-  const heartbeat = setInterval(
-    () => {
-      renew(db, one).catch(() => undefined)
-    },
-    (lease_seconds / 3) * 1000,
-  )
+  const lost = new AbortController()
+  const keep = async () => {
+    if (!(await renew(db, one))) lost.abort(new Error('the lease was lost'))
+  }
+  // While the store is away nobody else can get the lease either.
+  const heartbeat = setInterval(() => void keep().catch(() => undefined), (lease_seconds / 3) * 1000)
   await earlier
-  const { again, save, error } = await reconciledOf(one, reconcile[kind], log)
+  const { again, save, error } = await reconciledOf(one, reconcile[kind], lost, log)
   clearInterval(heartbeat)
   try {
     const ours = await settle(db, one, { again, error, random: Math.random() }, save)
@@ -133,10 +134,10 @@ async function lookAt(
   }
 }
 
-async function reconciledOf(one: Claim, reconcile: Reconcile | undefined, log: Log): Promise<Reconciled> {
+async function reconciledOf(one: Claim, reconcile: Reconcile | undefined, pass: Pass, log: Log): Promise<Reconciled> {
   try {
     if (reconcile === undefined) throw new Error(`nobody reconciles ${one.kind}`)
-    return await reconcile(one.key)
+    return await reconcile(one.key, pass)
   } catch (error) {
     if (!storeIsAway(error)) log.error({ err: error, kind: one.kind, key: one.key }, 'a look failed')
     return { again: 'backoff', error: error instanceof Error ? error.message : String(error), save: async () => {} }

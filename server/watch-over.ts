@@ -4,25 +4,31 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
-import { type Healing, newHealing } from './healing.ts'
+import type { Healing } from './healing.ts'
 import type { Log } from './log.ts'
 import { releaseDeadLeases } from './reconciler.ts'
 import { insertEvent } from './service/events.ts'
 import { nudgeVpc } from './vpc/reconcile.ts'
 import { alarm } from './work.ts'
 
+type Watching = {
+  region_code: string
+  provider: Provider
+  healing: Healing
+  db: Db
+  log: Log
+  opened: AsyncDisposableStack
+}
+
 /** What the provider calls out is heard from here on, and what is down already is known. */
-export async function watchOver(provider: Provider, db: Db, log: Log, opened: AsyncDisposableStack): Promise<Healing> {
-  const healing = newHealing(db, provider, log)
-  opened.defer(() => healing.close())
-  provider.watch((id) => healing.heard(id))
-  provider.watchVpcs((vpc_id) => {
-    nudgeVpc({ db }, vpc_id).catch((error: unknown) => log.warn({ err: error, vpc_id }, 'a nudge failed'))
+export async function watchOver({ region_code, provider, healing, db, log, opened }: Watching): Promise<void> {
+  provider.watch((kind, id) => {
+    if (kind !== 'vpc') return healing.heard({ kind, id, provider })
+    nudgeVpc({ db }, id).catch((error: unknown) => log.warn({ err: error, vpc_id: id }, 'a nudge failed'))
   })
   await releaseDeadLeases(db).catch((error: unknown) => log.warn({ err: error }, 'leases of the dead stay'))
-  const patrol = await startPatrol(db, provider, log)
+  const patrol = await startPatrol(() => noteDown(db, region_code, provider), log)
   opened.defer(() => patrol.stop())
-  return healing
 }
 
 /** Seen to serve, and no look is under way that may have stopped it for a while. */
@@ -31,12 +37,13 @@ const at_rest = `power = 'on' and deleted_at is null and state = 'serving' and s
               and (w.lease_until is null or w.lease_until <= now()))`
 
 /** Services that were seen to serve and do no longer are not READY, and are the first to be looked at. */
-async function noteDown(db: Db, provider: Pick<Provider, 'region_code' | 'findDown'>): Promise<void> {
+async function noteDown(db: Db, region_code: string, { service }: Pick<Provider, 'service'>): Promise<void> {
   const rows = await db.query<{ service_id: string; seen: string }>(
     `select service_id, now()::text as seen from services where region_code = $1 and ${at_rest}`,
-    [provider.region_code],
+    [region_code],
   )
-  const down = await provider.findDown(rows.map(({ service_id }) => service_id))
+  const serving = new Set((await service.list()).filter(({ down }) => !down).map(({ id }) => id))
+  const down = rows.map(({ service_id }) => service_id).filter((id) => !serving.has(id))
   if (down.length === 0) return
   await db.transaction(async (tx) => {
     // What another server has seen since then is newer.
@@ -47,16 +54,16 @@ async function noteDown(db: Db, provider: Pick<Provider, 'region_code' | 'findDo
     )
     const ids = noted.map(({ service_id }) => service_id)
     for (const id of ids) await insertEvent(tx, id, 'unstable', 'the service does not answer')
-    await alarm(tx, ['service'], ids)
+    await alarm(tx, 'service', ids)
   })
 }
 
 const patrol_ms = 5_000
 
 /** Once before it returns, and then now and then. */
-async function startPatrol(db: Db, provider: Pick<Provider, 'region_code' | 'findDown'>, log: Log) {
+async function startPatrol(note: () => Promise<void>, log: Log) {
   const closing = new AbortController()
-  const go = () => noteDown(db, provider).catch((error: unknown) => log.warn({ err: error }, 'a patrol failed'))
+  const go = () => note().catch((error: unknown) => log.warn({ err: error }, 'a patrol failed'))
   await go()
   const walk = async () => {
     while (await pause(patrol_ms, true, { signal: closing.signal, ref: false }).catch(() => false)) await go()

@@ -43,14 +43,14 @@ export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[], i
   )
 }
 
-/** Something of these keys may be down, of whatever kind it is: looked at before all that is merely due. */
-export async function alarm(sql: Sql, kinds: readonly string[], keys: readonly string[]): Promise<void> {
+/** These may be down: looked at before all that is merely due. */
+export async function alarm(sql: Sql, kind: string, keys: readonly string[]): Promise<void> {
   await sql.query(
     `with alarmed as (
        update work set nudges = nudges + 1, due_at = now(), attempts = 0, urgent = true
-       where kind = any ($1) and key = any ($2) returning kind)
+       where kind = $1 and key = any ($2) returning kind)
      select pg_notify('work', kind) from alarmed`,
-    [kinds, keys],
+    [kind, keys],
   )
 }
 

@@ -10,6 +10,7 @@ const vpcs = '/projects/{project_id}/vpcs'
 
 const promised: Record<EndpointName, [method: string, path: string, success: number, access: string]> = {
   logout: ['POST', '/auth/logout', 204, 'caller'],
+  getCapabilities: ['GET', '/capabilities', 200, 'caller'],
   getAuthInfo: ['GET', '/auth/info', 200, 'caller'],
   listProjects: ['GET', '/projects', 200, 'caller'],
   createProject: ['POST', '/projects', 201, 'user'],

@@ -70,7 +70,7 @@ async function userFact({ isolated = false, last_service_port = 65_535 }: Users)
   }
 }
 
-async function copyOnWriteFact(directory: string): Promise<HostFact> {
+export async function copyOnWriteFact(directory: string): Promise<HostFact> {
   const name = 'copy-on-write'
   let attempt: string | undefined
   try {

@@ -1,21 +1,18 @@
 // The provider that runs PostgreSQL as daemons on this host, below one directory. Opening it finds out what the host
 // can do; closing it lets go of everything but the databases, which go on running and are found again by the next one.
 import { mkdir, stat } from 'node:fs/promises'
-import { availableParallelism, totalmem, userInfo } from 'node:os'
+import { totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
-import type { Offer, Provider } from '../provider.ts'
+import type { Pass, Provider } from '../provider.ts'
+import { addressesFor } from './addresses.ts'
+import { openFacts } from './facts.ts'
+import { newKinds } from './service/kinds.ts'
 import { newArchiveWatch } from './wal/archive-watch.ts'
 import { newBalanceWatch } from './replica-set/balance-watch.ts'
-import { balancerRefusal } from './replica-set/balancer.ts'
 import { ensureAuthority } from './certificate.ts'
 import { ensureFolder, newEffect, type Effect } from './host/effect.ts'
 import { isDiskFull, statIfThere } from './host/look.ts'
-import {
-  findInstallations,
-  installationFor,
-  missingExtensionSentence,
-  type PostgresInstallation,
-} from './postgres/installation.ts'
+import { findInstallations, type PostgresInstallation } from './postgres/installation.ts'
 import { newJobs } from './host/jobs.ts'
 import { foldersOf, nobody, type Place, tooLongSentence } from './host/layout.ts'
 import { openLimits } from './host/limits.ts'
@@ -26,23 +23,19 @@ import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
-import { type VpcRanges, vpc_ranges_default, vpcRefusal } from './vpc/ranges.ts'
+import { type VpcRanges, vpc_ranges_default } from './vpc/ranges.ts'
 import { newNetworkRefusal } from './vpc/refusal.ts'
-import { poolerRefusal } from './pooler/pooler.ts'
 import { ensureControlFiles } from './postgres/control-files.ts'
-import { freePort } from './postgres/port.ts'
 import { applyInTurn, applySetInTurn, healInTurn } from './service/in-turn.ts'
 import { newCopiers } from './snapshot/copiers.ts'
 import { newGrowth } from './growth.ts'
 import { newProcessorTime } from './metric/processor-time.ts'
 import { openProjects } from './quota/project.ts'
-import { quotaGbsOf } from './quota/rules.ts'
 import { measureService } from './quota/usage.ts'
 import { newQuotaWatch } from './quota/watch.ts'
 import { isHostRoot, mayGiveUsers } from './host/privilege.ts'
 import { openReserve } from './host/reserve.ts'
 import { newRoomWatch } from './room-watch.ts'
-import { findDown } from './service/down.ts'
 import { ensureWrites } from './service/writes.ts'
 import { stopAll } from './stop-all.ts'
 import { newSpares, spare_job } from './postgres/spare.ts'
@@ -56,7 +49,6 @@ import { newWatch } from './watch.ts'
 export type LocalOptions = {
   directory: string
   host: string
-  region_code: string
   ports: { first: number; last: number }
   postgres_directories: readonly string[]
   installation_id: string
@@ -74,17 +66,14 @@ export type LocalOptions = {
 
 export type LocalProvider = Provider & {
   authority_pem: string
-  limits_description: string
   installations: readonly PostgresInstallation[]
   /** Stops every database below the directory, cleanly. */
   stopAll(): Promise<void>
 }
 
-const gib = 1024 ** 3
-
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
   const host = await openHost(options)
-  const scanners = newScannerPool()
+  const [facts, kinds, scanners] = [await openFacts(host), newKinds(host), newScannerPool()]
   // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
   const applyAccess = (place: Place) => void ensureWrites(host, place).catch(() => undefined)
   host.room_watch.onChange(applyAccess)
@@ -94,24 +83,32 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     options.log({ err: error }, 'template not prepared'),
   )
   return {
-    region_code: options.region_code,
-    volume_type: 'local',
-    diskGbsOf: (size) => quotaGbsOf(size, host.disk_quota),
+    identity: options.installation_id,
+    facts: facts.now,
     authority_pem: host.authority.certificate_pem,
-    limits_description: host.limits.description,
     installations: host.installations,
-    newEndpoint: async (taken) => ({ host: options.host, port: await freePort(options.host, options.ports, taken) }),
-    refusalOf: async (offer) =>
-      (offer.pooler && (await poolerRefusal())) ??
-      (offer.balancer && (await balancerRefusal())) ??
-      refusalOf(offer, host.installations, { memory: totalmem(), cores: availableParallelism() }),
-    applyService: (wanted) => applyInTurn(host, wanted),
+    addresses: (use) => addressesFor(options, use),
+    service: {
+      refusal: facts.serviceRefusal,
+      apply: (wanted, pass) => applyInTurn(hostFor(host, pass), wanted),
+      list: () => kinds.list('service'),
+    },
+    replica_set: {
+      refusal: facts.replicaSetRefusal,
+      apply: (wanted, pass) => applySetInTurn(hostFor(host, pass), wanted),
+      list: () => kinds.list('replica set'),
+    },
+    vpc: {
+      refusal: ({ cidr }) => facts.rangeRefusal(cidr),
+      apply: (wanted, pass) => applyVpc(hostFor(host, pass), wanted),
+      list: async () => (await listVpcs(host)).map((id) => ({ id, down: false })),
+    },
     heal: (id) => healInTurn(host, id),
-    findDown: (service_ids) => findDown(host, service_ids),
-    applyReplicaSet: (wanted) => applySetInTurn(host, wanted),
     metrics: newMeter(host),
     logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
-    watch: (onChange) => {
+    watch: (onNews) => {
+      const tell = async (id: string) => onNews(await kinds.of(id), id)
+      const onChange = (id: string) => void tell(id)
       host.watch.onChange(onChange)
       host.archive_watch.onStall(onChange)
       host.jobs.onEnd(onChange)
@@ -119,14 +116,12 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.room_watch.onChange(({ service_id }) => onChange(service_id))
       host.quota_watch.onChange(({ service_id }, is_news) => is_news && onChange(service_id))
       host.vpc_watch.onServiceChange(onChange)
+      host.vpc_watch.onChange((vpc_id) => onNews('vpc', vpc_id))
     },
-    networkRefusal: () => host.networkRefusal(),
-    vpcRefusal: (cidr) => vpcRefusal(host.vpc_ranges, cidr),
-    applyVpc: (wanted) => applyVpc(host, wanted),
-    listVpcs: () => listVpcs(host),
-    watchVpcs: (onChange) => host.vpc_watch.onChange(onChange),
+    doctor: facts.lacks,
     stopAll: () => stopAll(host),
     close: async () => {
+      await facts.close()
       host.watch.close()
       host.archive_watch.close()
       host.log_watch.close()
@@ -142,26 +137,23 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
   }
 }
 
+/** With a pass that may be cut off: no effect begins after that. */
+function hostFor(host: LocalHost, pass: Pass | undefined): LocalHost {
+  if (pass === undefined) return host
+  const { signal } = pass
+  return {
+    ...host,
+    effect: async (name) => {
+      signal.throwIfAborted()
+      await host.effect(name)
+    },
+  }
+}
+
 async function prepareTemplates(host: LocalHost): Promise<void> {
   const { effect, directory, installations } = host
   await removeOldTemplates(effect, directory, installations)
   if (installations[0]) await host.template(installations[0])
-}
-
-/** What this host can never make. A host sold with 2 GB has a little less: a begun gibibyte counts as whole. */
-export function refusalOf(
-  { size, extensions }: Offer,
-  installations: readonly PostgresInstallation[],
-  has: { memory: number; cores: number },
-): string | undefined {
-  const memory_gbs = Math.ceil(has.memory / gib)
-  if (size !== 'shared' && size.memory_gbs > memory_gbs) {
-    return `this region has ${memory_gbs} GB of memory in all, less than the ${size.memory_gbs} GB asked for; choose a smaller size`
-  }
-  if (size !== 'shared' && size.cpu_millis > has.cores * 1000) {
-    return `this region has ${has.cores * 1000} CPU millis in all, less than the ${size.cpu_millis} asked for; choose a smaller size`
-  }
-  return installationFor(installations, extensions) ? undefined : missingExtensionSentence(installations, extensions)
 }
 
 async function openHost(options: LocalOptions): Promise<LocalHost> {

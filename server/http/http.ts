@@ -55,7 +55,7 @@ type Parts = {
   trusted_proxies: readonly string[]
   /** Why the server cannot serve right now; undefined when it can. */
   ready: () => Promise<string | undefined>
-  ca_pem: string
+  caPem: () => string
   /** Hears of every answered request, for those who count. */
   onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void
   log: Log
@@ -225,7 +225,7 @@ function answerUnknownPaths(app: FastifyInstance, admission: Admission): void {
   })
 }
 
-function serveHealth(app: FastifyInstance, { ready, ca_pem, version }: Parts): void {
+function serveHealth(app: FastifyInstance, { ready, caPem, version }: Parts): void {
   app.get('/healthz', async () => ({ status: 'ok', version }))
   app.get('/readyz', async () => {
     const reason = await ready()
@@ -233,7 +233,7 @@ function serveHealth(app: FastifyInstance, { ready, ca_pem, version }: Parts): v
     return { status: 'ready' }
   })
   app.get(`${base_path}/ca.pem`, async (_request, reply: FastifyReply) =>
-    reply.type('application/x-pem-file').send(ca_pem),
+    reply.type('application/x-pem-file').send(caPem()),
   )
 }
 

@@ -92,12 +92,7 @@ async function measureAll(providers: ReadonlyMap<string, Provider>, rows: readon
 }
 
 async function measure(provider: Provider, rows: readonly MeasuredRow[]): Promise<Sample[]> {
-  const services = rows.map(({ service_id, host, port, has_standbys }) => ({
-    service_id,
-    endpoint: { host, port },
-    has_standbys,
-  }))
-  const measured = await provider.metrics(services)
+  const measured = await provider.metrics(rows)
   const sampled_ms = Date.now()
   return rows.flatMap(({ service_id, project_id }) => {
     const metrics = measured.get(service_id)

@@ -8,15 +8,13 @@ export type MeasuredRow = {
   service_id: string
   project_id: string
   region_code: string
-  host: string
-  port: number
   has_standbys: boolean
 }
 
 /** Services that may have processes. */
 export async function listMeasured(sql: Sql): Promise<MeasuredRow[]> {
   return sql.query<MeasuredRow>(
-    `select service_id, project_id, region_code, host, port,
+    `select service_id, project_id, region_code,
             replica_count > 0 or service_id in (select service_id from replica_sets) as has_standbys
      from services where state in ('serving', 'not_serving')`,
   )

@@ -4,13 +4,15 @@ import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
 import type { CreateReplicaSetInput, ReadReplicaSet } from '#contract/replica-set.ts'
-import { takeEndpoint } from '../endpoint.ts'
+import { takeAddress } from '../address.ts'
 import { newId } from '../id.ts'
+import type { Size } from '#contract/size.ts'
+import { getProvider, problemsOf } from '../regions.ts'
 import { type At, getService, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../service/events.ts'
-import { parseName, requireStatus } from '../service/rules.ts'
-import { withAddress } from '../vpc/address.ts'
+import { parseName, requireStatus, sizeOf } from '../service/rules.ts'
+import { findVpcOf } from '../vpc/store.ts'
 import { nudge } from '../work.ts'
 import { parseNodes, parseSetSize, replicaSetView, sets_per_service_max } from './rules.ts'
 import { insertReplicaSet } from './store.ts'
@@ -23,15 +25,13 @@ export async function createReplicaSet(
   input: Input,
 ): Promise<ReadReplicaSet> {
   const problems: string[] = []
-  const { name, nodes, size } = parseSet(input, problems)
   const service = await getService(db, at)
+  const { name, nodes, size } = parseSet(input, sizeOf(service), problems)
   requireStatus(service, api.createReplicaSet.accepts, new Date())
   const { region_code } = service
-  const provider = providers.get(region_code)
-  if (provider === undefined) problems.push(`region ${region_code} is not configured on this server`)
-  const refusal = await provider?.refusalOf({ size, extensions: [], ...(nodes > 1 && { balancer: true }) })
-  if (refusal !== undefined) problems.push(refusal)
-  if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
+  const provider = getProvider(providers, region_code)
+  problems.push(...problemsOf(provider.replica_set.refusal({ size, nodes })))
+  if (problems.length > 0) throw invalidRequest(problems)
   return db.transaction(async (tx) => {
     const parent = await lockService(tx, at, api.createReplicaSet.accepts)
     const { service_id, replica_sets, environment } = parent
@@ -40,9 +40,12 @@ export async function createReplicaSet(
       throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create one with more nodes`)
     }
     const replica_set_id = newId()
-    const endpoint = await takeEndpoint(tx, { provider, holder_id: replica_set_id })
+    const own = { provider, region_code, owner_id: replica_set_id, role: 'service' } as const
+    await takeAddress(tx, own)
+    const vpc = await findVpcOf(tx, parent)
+    if (vpc) await takeAddress(tx, { ...own, vpc })
     const described = { replica_set_id, service_id, region_code, name, environment, nodes }
-    const row = await insertReplicaSet(tx, { ...described, ...endpoint, ...size })
+    const row = await insertReplicaSet(tx, { ...described, ...size })
     await insertEvent(
       tx,
       service_id,
@@ -50,7 +53,7 @@ export async function createReplicaSet(
       `replica set ${name}: created with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} (${replica_set_id})`,
     )
     await nudge(tx, 'replica set', replica_set_id)
-    return replicaSetView(row, await withAddress(tx, parent, replica_set_id))
+    return replicaSetView(row, parent)
   })
 }
 
@@ -63,7 +66,8 @@ export function setProblems(input: Partial<Input>): string[] {
   return problems
 }
 
-function parseSet(input: Input, problems: string[]) {
+function parseSet(input: Input, otherwise: Size, problems: string[]) {
   const name = parseName(input.name, problems)
-  return { name, nodes: parseNodes(input.nodes, problems), size: parseSetSize(input, problems) }
+  const nodes = parseNodes(input.nodes ?? 1, problems)
+  return { name, nodes, size: parseSetSize(input, problems, otherwise) }
 }

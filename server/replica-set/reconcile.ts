@@ -3,12 +3,13 @@
 import type { ObservedReplicaSet } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
+import { getProvider } from '../regions.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../service/events.ts'
 import { wantedOf } from '../service/rules.ts'
 import { findService, type ServiceRow } from '../service/store.ts'
 import { announceSettled } from '../settled.ts'
-import { releaseAddresses } from '../vpc/address.ts'
+import { releaseAddresses } from '../address.ts'
 import { wantedSetOf } from './rules.ts'
 import { findReplicaSet, lockServiceOfSet, removeReplicaSet, type ReplicaSetRow, saveObservedSet } from './store.ts'
 
@@ -20,18 +21,15 @@ const unsettled_seconds = 2
 type Subject = { row: ReplicaSetRow; service: ServiceRow }
 
 export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceContext): Reconcile {
-  return async (replica_set_id) => {
+  return async (replica_set_id, pass) => {
     healing.looked(replica_set_id)
     const row = await findReplicaSet(db, replica_set_id)
     const service = row && (await findService(db, row.service_id))
     if (row === undefined || service === undefined) return { again: 'never', save: async () => {} }
     const subject = { row, service }
-    const provider = providers.get(service.region_code)
-    if (provider === undefined) {
-      return reconciledOf(subject, setback(`region ${service.region_code} is not configured on this server`))
-    }
+    const provider = getProvider(providers, service.region_code)
     try {
-      const seen = await provider.applyReplicaSet(wantedSetOf(row, service, wantedOf(service, [])))
+      const seen = await provider.replica_set.apply(wantedSetOf(row, service.vpc_id, wantedOf(service, [])), pass)
       const happenings = [...healing.takeHappenings(replica_set_id), ...seen.happenings]
       return reconciledOf(subject, { ...seen, happenings })
     } catch (error) {
@@ -62,7 +60,7 @@ function reconciledOf(subject: Subject, seen: ObservedReplicaSet): Reconciled {
 
 async function saveGone(tx: Sql, row: ReplicaSetRow): Promise<void> {
   await lockServiceOfSet(tx, row)
-  await releaseAddresses(tx, row.service_id, row.replica_set_id)
+  await releaseAddresses(tx, row.replica_set_id)
   await removeReplicaSet(tx, row)
   await insertEvent(tx, row.service_id, 'removed', `replica set ${row.name}: nothing of it is left`)
 }
@@ -79,7 +77,7 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
   }
   if (seen.settled) await announceSettled(tx, row.replica_set_id)
   const settled_now = seen.settled && row.settled_generation < row.generation
-  if (settled_now && service.vpc_id === null) await releaseAddresses(tx, row.service_id, row.replica_set_id)
+  if (settled_now && service.vpc_id === null) await releaseAddresses(tx, row.replica_set_id)
 }
 
 /**

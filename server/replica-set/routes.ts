@@ -4,13 +4,12 @@ import { Fault } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
 import type { replica_set_endpoints } from '#contract/replica-set.ts'
 import { accepted_set_statuses } from '#contract/replica-set-status.ts'
-import { poolerChange, requirePooler } from '../service/pooler.ts'
+import { poolerChange, requirePooler, takePoolerAddress } from '../service/pooler.ts'
 import type { Handlers } from '../http/handler.ts'
+import { getProvider, problemsOf } from '../regions.ts'
 import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { requireStatus } from '../service/rules.ts'
-import { withAddress } from '../vpc/address.ts'
-import { poolerOf } from '../vpc/rules.ts'
 import { changeReplicaSet, type SetAt } from './change.ts'
 import { createReplicaSet } from './create.ts'
 import { deletedSet, parseSetSize, replicaSetView, resizedSet } from './rules.ts'
@@ -37,8 +36,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
       const problems: string[] = []
       const size = parseSetSize(body, problems)
       const { region_code } = await getService(db, params)
-      const refusal = await providers.get(region_code)?.refusalOf({ size, extensions: [] })
-      if (refusal !== undefined) problems.push(refusal)
+      problems.push(...problemsOf(getProvider(providers, region_code).replica_set.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
       const accepts = { service: api.resizeReplicaSet.accepts, set: accepted_set_statuses.resize }
       const words = `${size.cpu_millis} milli-cores and ${size.memory_gbs} GB`
@@ -65,15 +63,14 @@ async function switchPooler(context: ServiceContext, at: SetAt, pooler: boolean)
   const accepts = api.enableReplicaSetPooler.accepts
   const service = await getService(db, at)
   requireStatus(service, accepts, new Date())
-  if (pooler) await requirePooler(context, service)
+  if (pooler) requirePooler(context, service)
   const both = { service: accepts, set: accepted_set_statuses.pooler }
   const { replica_set_id, generation } = await changeReplicaSet(context, at, both, async (row, parent, tx) => {
     if (row.pooler === pooler) {
       throw new Fault('CONFLICT', `the pooler of the replica set is already ${pooler ? 'enabled' : 'disabled'}`)
     }
-    if (pooler) await withAddress(tx, parent, poolerOf(row.replica_set_id))
-    const { region_code } = parent
-    return poolerChange(context, tx, { ...row, holder_id: row.replica_set_id, region_code }, pooler)
+    if (pooler) await takePoolerAddress(context, tx, parent, row.replica_set_id)
+    return poolerChange(row, pooler)
   })
   await settled.wait(
     replica_set_id,

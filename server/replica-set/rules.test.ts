@@ -11,15 +11,16 @@ const row: ReplicaSetRow = {
   name: 'readers',
   created: '2026-11-15T10:00:00.000Z',
   environment: 'PROD',
-  host: '127.0.0.1',
-  port: 2000,
   generation: 3,
   nodes: 2,
   cpu_millis: 500,
   memory_gbs: 2,
   shape_generation: 1,
   pooler: false,
-  pooler_port: 2001,
+  addresses: [
+    { role: 'service', vpc_id: null, host: '127.0.0.1', port: 2000 },
+    { role: 'pooler', vpc_id: null, host: '127.0.0.1', port: 2001 },
+  ],
   deleted: false,
   state: 'serving',
   settled_generation: 3,
@@ -63,34 +64,34 @@ test.each([
   expect(problems).toEqual([expect.stringMatching(/^\/cpu_millis, \/memory_gbs: .*500\/2, 1000\/4/)])
 })
 
-const parent = { deleted_at: null, vpc_id: null, vpc_addresses: null }
+const parent = { deleted_at: null, vpc_id: null }
 
 describe('a provider', () => {
   test('is told of the pooler while one is wanted', () => {
-    expect(wantedSetOf(row, parent, service)).not.toHaveProperty('pooler')
-    expect(wantedSetOf({ ...row, pooler: true }, parent, service).pooler).toEqual({ host: '127.0.0.1', port: 2001 })
+    expect(wantedSetOf(row, null, service)).not.toHaveProperty('pooler')
+    expect(wantedSetOf({ ...row, pooler: true }, null, service).pooler).toEqual({ host: '127.0.0.1', port: 2001 })
   })
 
   test('removes a set that is deleted, or whose service is', () => {
-    expect(wantedSetOf(row, parent, service).deleted).toBe(false)
-    expect(wantedSetOf({ ...row, deleted: true }, parent, service).deleted).toBe(true)
-    expect(wantedSetOf(row, parent, { ...service, deleted: true }).deleted).toBe(true)
+    expect(wantedSetOf(row, null, service).deleted).toBe(false)
+    expect(wantedSetOf({ ...row, deleted: true }, null, service).deleted).toBe(true)
+    expect(wantedSetOf(row, null, { ...service, deleted: true }).deleted).toBe(true)
   })
 })
 
 test('in a VPC a set and its pooler are at addresses of their own', () => {
-  const vpc_addresses = {
-    service: '10.0.0.2',
-    [row.replica_set_id]: '10.0.0.3',
-    [`${row.replica_set_id}/pooler`]: '10.0.0.4',
-  }
-  const inside = { ...parent, vpc_id: 1000, vpc_addresses }
-  expect(replicaSetView({ ...row, pooler: true }, inside)).toMatchObject({
+  const addresses: ReplicaSetRow['addresses'] = [
+    ...row.addresses,
+    { role: 'service', vpc_id: 1000, host: '10.0.0.3', port: 5432 },
+    { role: 'pooler', vpc_id: 1000, host: '10.0.0.4', port: 5432 },
+  ]
+  const inside = { ...row, addresses }
+  expect(replicaSetView({ ...inside, pooler: true }, { ...parent, vpc_id: 1000 })).toMatchObject({
     endpoint: { host: '10.0.0.3', port: 5432 },
     connection_pooler: { endpoint: { host: '10.0.0.4', port: 5432 } },
   })
   const network = { vpc_id: '1000', address: '10.0.0.3', pooler_address: '10.0.0.4' }
-  expect(wantedSetOf(row, inside, service)).toMatchObject({ network })
+  expect(wantedSetOf(inside, 1000, service)).toMatchObject({ network })
 })
 
 test('a set of a service that is being deleted is deleting', () => {

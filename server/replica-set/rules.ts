@@ -4,9 +4,10 @@ import { Fault } from '#contract/fault.ts'
 import { nodes_max, type ReadReplicaSet } from '#contract/replica-set.ts'
 import { replicaSetStatusOf, type ReplicaSetStatus, statusAsService } from '#contract/replica-set-status.ts'
 import type { Service } from '#contract/service.ts'
-import { parseSize, sizeProblem, sizes } from '#contract/size.ts'
+import { type Size, parseSize, sizeProblem, sizes } from '#contract/size.ts'
 import type { WantedReplicaSet, WantedService } from '#providers/provider.ts'
-import { endpointOf, networkOf, poolerOf, type Placed } from '../vpc/rules.ts'
+import type { ServiceRow } from '../service/store.ts'
+import { endpointOf, homeOf, networkOf } from '../vpc/rules.ts'
 import type { ReplicaSetChange, ReplicaSetRow } from './store.ts'
 
 export const sets_per_service_max = 4
@@ -23,10 +24,12 @@ export function parseNodes(nodes: number | string, problems: string[]): number {
 export function parseSetSize(
   input: { cpu_millis?: number | string | undefined; memory_gbs?: number | string | undefined },
   problems: string[],
+  otherwise: Size = sizes[0],
 ): SetSize {
   const [cpu_millis, memory_gbs] = [input.cpu_millis?.toString(), input.memory_gbs?.toString()]
-  const size = parseSize({ cpu_millis, memory_gbs }, sizes[0], false)
-  if (size !== undefined && size !== 'shared') return size
+  const size = parseSize({ cpu_millis, memory_gbs }, otherwise, false)
+  if (size === 'shared') return sizes[0]
+  if (size !== undefined) return size
   problems.push(sizeProblem({ cpu_millis, memory_gbs }, false))
   return sizes[0]
 }
@@ -53,7 +56,7 @@ export function deletedSet(row: ReplicaSetRow, now: Date): ReplicaSetChange {
 }
 
 /** What of its service shows in a set. */
-export type Parent = Placed & { deleted_at: Date | null }
+export type Parent = Pick<ServiceRow, 'vpc_id' | 'deleted_at'>
 
 export function replicaSetView(row: ReplicaSetRow, service: Parent): ReadReplicaSet {
   const view: ReadReplicaSet = {
@@ -62,23 +65,16 @@ export function replicaSetView(row: ReplicaSetRow, service: Parent): ReadReplica
     nodes: row.nodes,
     cpu_millis: row.cpu_millis,
     memory_gbs: row.memory_gbs,
-    endpoint: endpointOf(service, row.replica_set_id, { host: row.host, port: row.port }),
+    endpoint: endpointOf(row, service.vpc_id),
     metadata: { environment: row.environment },
     status: setStatus(row, service.deleted_at !== null),
   }
-  return { ...view, ...poolerView(row, service, row.replica_set_id) }
+  return { ...view, ...poolerView(row, service.vpc_id) }
 }
 
 /** While there is a pooler: where it is. Of a set, and of a service. */
-export function poolerView(
-  row: { pooler: boolean; pooler_port: number | null; host: string },
-  service: Placed,
-  holder: string,
-) {
-  if (!row.pooler || row.pooler_port === null) return {}
-  return {
-    connection_pooler: { endpoint: endpointOf(service, poolerOf(holder), { host: row.host, port: row.pooler_port }) },
-  }
+export function poolerView(row: Pick<ReplicaSetRow, 'pooler' | 'addresses'>, vpc_id: number | null) {
+  return row.pooler ? { connection_pooler: { endpoint: endpointOf(row, vpc_id, 'pooler') } } : {}
 }
 
 /** The view of a set for clients that know services only: its own service's view fills in the rest. */
@@ -107,8 +103,8 @@ export function setAsService(row: ReplicaSetRow, parent: Parent & { power: 'on' 
   }
 }
 
-export function wantedSetOf(row: ReplicaSetRow, placed: Placed, service: WantedService): WantedReplicaSet {
-  const { replica_set_id, generation, nodes, cpu_millis, memory_gbs, host, port, pooler, pooler_port } = row
+export function wantedSetOf(row: ReplicaSetRow, vpc_id: number | null, service: WantedService): WantedReplicaSet {
+  const { replica_set_id, generation, nodes, cpu_millis, memory_gbs } = row
   const wanted: WantedReplicaSet = {
     replica_set_id,
     generation,
@@ -116,10 +112,10 @@ export function wantedSetOf(row: ReplicaSetRow, placed: Placed, service: WantedS
     deleted: row.deleted || service.deleted,
     nodes,
     size: { cpu_millis, memory_gbs },
-    endpoint: { host, port },
+    endpoint: homeOf(row),
     service,
   }
-  const network = networkOf(placed, replica_set_id)
+  const network = networkOf(row, vpc_id)
   if (network !== undefined) wanted.network = network
-  return pooler && pooler_port !== null ? { ...wanted, pooler: { host, port: pooler_port } } : wanted
+  return row.pooler ? { ...wanted, pooler: homeOf(row, 'pooler') } : wanted
 }

@@ -1,6 +1,7 @@
 // The replica_sets table. One statement a function; a row keeps its column names everywhere. Whoever takes both rows takes
 // the service's before the set's.
 import type { ServiceState } from '#contract/service-status.ts'
+import { type AddressRow, addressesColumn } from '../address.ts'
 import type { Sql } from '../store/db.ts'
 
 export type ReplicaSetRow = {
@@ -10,15 +11,14 @@ export type ReplicaSetRow = {
   /** RFC 3339. */
   created: string
   environment: 'DEV' | 'PROD'
-  host: string
-  port: number
   generation: number
   nodes: number
   cpu_millis: number
   memory_gbs: number
   shape_generation: number
   pooler: boolean
-  pooler_port: number | null
+  /** Its own and its pooler's. */
+  addresses: AddressRow[]
   deleted: boolean
   state: ServiceState
   settled_generation: number
@@ -27,36 +27,34 @@ export type ReplicaSetRow = {
 }
 
 const columns = `replica_set_id, service_id, name,
-  to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created, environment, host, port,
-  generation, nodes, cpu_millis, memory_gbs, shape_generation, pooler, pooler_port, deleted_at is not null as deleted,
-  state, settled_generation, waiting_for, extract(epoch from now() - failing_since)::float8 as failing_seconds`
+  to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created, environment,
+  generation, nodes, cpu_millis, memory_gbs, shape_generation, pooler, deleted_at is not null as deleted,
+  state, settled_generation, waiting_for, extract(epoch from now() - failing_since)::float8 as failing_seconds,
+  ${addressesColumn('replica_sets.replica_set_id')}`
 
 export type NewReplicaSet = Pick<
   ReplicaSetRow,
-  'replica_set_id' | 'service_id' | 'name' | 'environment' | 'host' | 'port' | 'nodes' | 'cpu_millis' | 'memory_gbs'
+  'replica_set_id' | 'service_id' | 'name' | 'environment' | 'nodes' | 'cpu_millis' | 'memory_gbs'
 > & { region_code: string }
 
 /** The part of a row that requests may change. */
 export type ReplicaSetChange = Partial<
-  Pick<
-    ReplicaSetRow,
-    'environment' | 'generation' | 'cpu_millis' | 'memory_gbs' | 'shape_generation' | 'pooler' | 'pooler_port'
-  > & { deleted_at: Date }
+  Pick<ReplicaSetRow, 'environment' | 'generation' | 'cpu_millis' | 'memory_gbs' | 'shape_generation' | 'pooler'> & {
+    deleted_at: Date
+  }
 >
 
 export async function insertReplicaSet(tx: Sql, row: NewReplicaSet): Promise<ReplicaSetRow> {
   const [inserted] = await tx.query<ReplicaSetRow>(
-    `insert into replica_sets (replica_set_id, service_id, region_code, name, environment, host, port, nodes,
+    `insert into replica_sets (replica_set_id, service_id, region_code, name, environment, nodes,
        cpu_millis, memory_gbs)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${columns}`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${columns}`,
     [
       row.replica_set_id,
       row.service_id,
       row.region_code,
       row.name,
       row.environment,
-      row.host,
-      row.port,
       row.nodes,
       row.cpu_millis,
       row.memory_gbs,
@@ -137,4 +135,5 @@ export async function lockServiceOfSet(tx: Sql, { service_id }: ReplicaSetRow): 
 
 export async function removeReplicaSet(tx: Sql, { replica_set_id }: ReplicaSetRow): Promise<void> {
   await tx.query(`delete from replica_sets where replica_set_id = $1`, [replica_set_id])
+  await tx.query(`delete from addresses where owner_id = $1`, [replica_set_id])
 }

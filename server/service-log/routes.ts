@@ -5,6 +5,7 @@ import { invalidRequest } from '#contract/problem.ts'
 import type { LogQuery, LogRefusal } from '#providers/provider.ts'
 import { newGates } from '../http/gate.ts'
 import type { Handlers } from '../http/handler.ts'
+import { getProvider } from '../regions.ts'
 import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { parseLogRequest } from './rules.ts'
@@ -26,10 +27,7 @@ export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Hand
       const problems: string[] = []
       const { query, by_cursor } = parseLogRequest(request, problems)
       if (problems.length > 0) throw invalidRequest(problems)
-      const provider = providers.get(service.region_code)
-      if (provider === undefined) {
-        throw new Fault('UNAVAILABLE', `the region ${service.region_code} cannot be reached from this server`)
-      }
+      const provider = getProvider(providers, service.region_code)
       const read = () => provider.logs(service.service_id, query)
       const page = scansLog(query) ? await scan(service.project_id, read) : await read()
       if ('refused' in page) throw invalidRequest([problemOf(page)])

@@ -1,9 +1,9 @@
 // What the service's files need from outside. main.ts fills it once.
-import type { Provider } from '#providers/provider.ts'
 import type { Db } from '../store/db.ts'
 import type { Healing } from '../healing.ts'
 import type { Log } from '../log.ts'
 import type { Sampler } from '../metric/sampler.ts'
+import type { Regions } from '../regions.ts'
 import type { Secret } from '../secret.ts'
 import type { Settled } from '../settled.ts'
 import type { SnapshotPolicy } from '../snapshot/rules.ts'
@@ -11,8 +11,7 @@ import type { SnapshotPolicy } from '../snapshot/rules.ts'
 export type ServiceContext = {
   db: Db
   log: Log
-  /** Region code → provider; the first one is the default region. */
-  providers: ReadonlyMap<string, Provider>
+  providers: Regions
   sampler: Pick<Sampler, 'latest'>
   healing: Pick<Healing, 'looked' | 'takeHappenings'>
   secret: Secret

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import { invalidRequest } from '#contract/problem.ts'
 import type { CreateServiceInput, Service } from '#contract/service.ts'
+import { problemsOf } from '../regions.ts'
 import type { ServiceContext } from './context.ts'
 import { makeService } from './make.ts'
 import {
@@ -19,7 +20,7 @@ type Request = { project_id: string; input: Input; idempotency_key: string | und
 
 export async function createService(context: ServiceContext, request: Request): Promise<Service> {
   const { project_id, input, idempotency_key } = request
-  const { problems, provider, region_code, size, extensions, replicas } = await parseCreation(context, input)
+  const { problems, provider, region_code, size, extensions, replicas } = parseCreation(context, input)
   if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   const name = input.name.trim()
   const described = {
@@ -42,11 +43,11 @@ export async function createService(context: ServiceContext, request: Request): 
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export async function creationProblems(context: ServiceContext, input: Partial<Input>): Promise<string[]> {
-  return (await parseCreation(context, input)).problems
+export function creationProblems(context: ServiceContext, input: Partial<Input>): string[] {
+  return parseCreation(context, input).problems
 }
 
-async function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
+function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
   const problems: string[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   const size = parseSizeInput(input, { shared: true }, problems)
@@ -57,7 +58,6 @@ async function parseCreation({ providers }: ServiceContext, input: Partial<Input
   if (replica_problem !== undefined) problems.push(replica_problem)
   const extensions = extensionsOf(input.addons ?? [])
   const provider = providers.get(region_code)
-  const refusal = await provider?.refusalOf({ size, extensions })
-  if (refusal !== undefined) problems.push(refusal)
+  problems.push(...problemsOf(provider?.service.refusal({ size, extensions })))
   return { problems, provider, region_code, size, extensions, replicas }
 }

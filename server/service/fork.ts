@@ -6,6 +6,7 @@ import { invalidRequest } from '#contract/problem.ts'
 import type { ForkServiceInput, Service } from '#contract/service.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
+import { getProvider, problemsOf } from '../regions.ts'
 import { restorableOf, sourceSnapshot } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { nudge } from '../work.ts'
@@ -27,11 +28,9 @@ export async function forkService(context: ServiceContext, { at, input, idempote
   const name = parseName(input.name ?? forkName(parent.name), [])
   const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, [])
   const target_time = parseTarget(input, [])
-  const provider = context.providers.get(parent.region_code)
-  if (provider === undefined) problems.push(`region ${parent.region_code} is not configured on this server`)
-  const refusal = await provider?.refusalOf({ size, extensions: parent.extensions })
-  if (refusal !== undefined) problems.push(refusal)
-  if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
+  const provider = getProvider(context.providers, parent.region_code)
+  problems.push(...problemsOf(provider.service.refusal({ size, extensions: parent.extensions })))
+  if (problems.length > 0) throw invalidRequest(problems)
   const described = {
     name,
     region_code: parent.region_code,

@@ -7,7 +7,7 @@ import { Fault } from '#contract/fault.ts'
 import type { Service } from '#contract/service.ts'
 import type { Provider } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
-import { takeEndpoint } from '../endpoint.ts'
+import { takeAddress } from '../address.ts'
 import { newId } from '../id.ts'
 import { insertSnapshot } from '../snapshot/store.ts'
 import { nudge } from '../work.ts'
@@ -19,10 +19,7 @@ import { services_per_project_max, serviceView, sizeOf } from './rules.ts'
 import { countServices, insertService, type NewService, type ServiceRow, type Source } from './store.ts'
 import { volumeOf } from './view.ts'
 
-export type Described = Omit<
-  NewService,
-  'service_id' | 'project_id' | 'host' | 'port' | 'password_verifier' | keyof Source
->
+export type Described = Omit<NewService, 'service_id' | 'project_id' | 'password_verifier' | keyof Source>
 
 export type Making = {
   provider: Provider
@@ -81,10 +78,11 @@ async function insertMade(tx: Sql, making: Making, { service_id, ...identity }: 
     throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create another project`)
   }
   const source = await making.sourceOf?.(tx)
-  const endpoint = await takeEndpoint(tx, { provider: making.provider, holder_id: service_id })
+  const { region_code } = described
+  await takeAddress(tx, { provider: making.provider, region_code, owner_id: service_id, role: 'service' })
   const password_verifier = await identity.password_verifier
   const own = { service_id, password_verifier, project_id }
-  const row = await insertService(tx, { ...described, ...own, ...source, ...endpoint })
+  const row = await insertService(tx, { ...described, ...own, ...source })
   await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
   await insertEvent(tx, row.service_id, 'created', making.event)
   await nudge(tx, 'service', row.service_id)

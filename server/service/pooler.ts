@@ -5,10 +5,10 @@ import { Fault } from '#contract/fault.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
 import { invalidRequest } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
-import { takeEndpoint } from '../endpoint.ts'
+import { takeAddress } from '../address.ts'
 import type { Handlers } from '../http/handler.ts'
-import { withAddress } from '../vpc/address.ts'
-import { poolerOf } from '../vpc/rules.ts'
+import { getProvider, problemsOf } from '../regions.ts'
+import { findVpcOf } from '../vpc/store.ts'
 import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { requireStatus } from './rules.ts'
@@ -27,32 +27,33 @@ async function switchPooler(context: ServiceContext, at: At, pooler: boolean): P
   const words = pooler ? 'enabled' : 'disabled'
   const service = await getService(db, at)
   requireStatus(service, accepts, new Date())
-  if (pooler) await requirePooler(context, service)
+  if (pooler) requirePooler(context, service)
   const { service_id, generation } = await changeService(context, at, accepts, async (row, tx) => {
     if (row.pooler === pooler) throw new Fault('CONFLICT', `the pooler is already ${words}`)
-    if (pooler) await withAddress(tx, row, poolerOf('service'))
-    return poolerChange(context, tx, { ...row, holder_id: row.service_id }, pooler)
+    if (pooler) await takePoolerAddress(context, tx, row, row.service_id)
+    return poolerChange(row, pooler)
   })
   await settled.wait(service_id, generation, async () => (await findService(db, service_id))?.settled_generation)
   return { message: `the pooler is ${words}` }
 }
 
 /** Refuses, in the provider's words, where no pooler can run. */
-export async function requirePooler({ providers }: ServiceContext, { region_code }: Pick<ServiceRow, 'region_code'>) {
-  const refusal = await providers.get(region_code)?.refusalOf({ size: 'shared', extensions: [], pooler: true })
-  if (refusal !== undefined) throw invalidRequest([refusal])
+export function requirePooler({ providers }: ServiceContext, { region_code }: Pick<ServiceRow, 'region_code'>): void {
+  const problems = problemsOf(getProvider(providers, region_code).service.refusal({ pooler: true }))
+  if (problems.length > 0) throw invalidRequest(problems)
 }
 
-type Holder = Pick<ServiceRow, 'region_code' | 'host' | 'pooler_port' | 'generation'> & { holder_id: string }
+/** Taken once, at home and where its service is. Of a service or of a replica set of it. */
+export async function takePoolerAddress({ providers }: ServiceContext, tx: Sql, service: ServiceRow, owner_id: string) {
+  const { region_code } = service
+  const own = { provider: getProvider(providers, region_code), region_code, owner_id, role: 'pooler' } as const
+  await takeAddress(tx, own)
+  const vpc = await findVpcOf(tx, service)
+  if (vpc) await takeAddress(tx, { ...own, vpc })
+}
 
 /** The columns that change, of a service or of a replica set. */
-export async function poolerChange({ providers }: ServiceContext, tx: Sql, holder: Holder, pooler: boolean) {
-  const generation = holder.generation + 1
+export function poolerChange({ generation }: Pick<ServiceRow, 'generation'>, pooler: boolean) {
   const event = `the pooler is to be ${pooler ? 'enabled' : 'disabled'}`
-  if (!pooler || holder.pooler_port !== null) return { pooler, generation, event }
-  const provider = providers.get(holder.region_code)
-  if (provider === undefined) throw invalidRequest([`region ${holder.region_code} is not configured on this server`])
-  const { holder_id, host } = holder
-  const { port } = await takeEndpoint(tx, { provider, holder_id, host })
-  return { pooler, pooler_port: port, generation, event }
+  return { pooler, generation: generation + 1, event }
 }

@@ -3,10 +3,11 @@
 import type { ObservedService } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
+import { getProvider } from '../regions.ts'
 import { announceSettled } from '../settled.ts'
 import { saveSnapshots } from '../snapshot/reconcile.ts'
 import { listSnapshots, type SnapshotRow } from '../snapshot/store.ts'
-import { releaseAddresses } from '../vpc/address.ts'
+import { releaseAddresses } from '../address.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import { setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
@@ -43,22 +44,19 @@ type Subject = { row: ServiceRow; snapshots: SnapshotRow[] }
 
 export function newServiceReconcile(context: ServiceContext): Reconcile {
   const { db, log, providers, healing } = context
-  return async (service_id) => {
+  return async (service_id, pass) => {
     healing.looked(service_id)
     const [row, snapshots] = await Promise.all([findService(db, service_id), listSnapshots(db, service_id)])
     if (row === undefined) return { again: 'never', save: async () => {} }
     const subject = { row, snapshots }
-    const provider = providers.get(row.region_code)
-    if (provider === undefined) {
-      return reconciledOf(context, subject, setback(row, `region ${row.region_code} is not configured on this server`))
-    }
+    const provider = getProvider(providers, row.region_code)
     try {
       const wanted = wantedOf(row, subject.snapshots)
       const needed = wanted.deleted ? await needOf(db, row) : undefined
       // Nobody waits for it but those who watch. What fails here fails again when the look is written down.
       const first = row.state === 'unknown' && !wanted.deleted
       const noted = first ? saveFirstLook(db, service_id).catch(() => undefined) : undefined
-      const seen = await provider.applyService(needed === undefined ? wanted : { ...wanted, deleted: false })
+      const seen = await provider.service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)
       await noted
       const happenings = [...healing.takeHappenings(service_id), ...seen.happenings]
       return reconciledOf(context, subject, { ...seen, ...needed, happenings })
@@ -95,7 +93,7 @@ function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedS
 }
 
 async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
-  await releaseAddresses(tx, row.service_id, 'service')
+  await releaseAddresses(tx, row.service_id)
   await removeService(tx, row.service_id)
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
   await announceSettled(tx, row.service_id)
@@ -116,7 +114,7 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   const changed = settled_now || seen.state !== row.state || seen.happenings.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   // Its sets leave by themselves, and give back their own.
-  if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id, 'service')
+  if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id)
   if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
     // The fork stands on its own now: its parent may drop the private snapshot, or go.

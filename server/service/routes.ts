@@ -9,6 +9,7 @@ import type { Service, service_endpoints } from '#contract/service.ts'
 import { newBatch } from '../store/batch.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
+import { getProvider, problemsOf } from '../regions.ts'
 import { setAsService } from '../replica-set/rules.ts'
 import { findReplicaSet } from '../replica-set/store.ts'
 import { type At, changeService, getService } from './change.ts'
@@ -114,8 +115,7 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
       const problems: string[] = []
       const size = parseSizeInput(body, { shared: false }, problems)
       const { region_code } = await getService(db, params)
-      const refusal = await providers.get(region_code)?.refusalOf({ size, extensions: [] })
-      if (refusal !== undefined) problems.push(refusal)
+      problems.push(...problemsOf(getProvider(providers, region_code).service.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
       const accepts = api.resizeService.accepts

@@ -9,7 +9,7 @@ import type { WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from '../replica-set/rules.ts'
 import { waitsForFork } from '../snapshot/rules.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
-import { endpointOf, networkOf } from '../vpc/rules.ts'
+import { endpointOf, homeOf, networkOf } from '../vpc/rules.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
@@ -131,7 +131,7 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
     size: sizeOf(row),
     extensions: row.extensions,
     password_verifier: row.password_verifier,
-    endpoint: { host: row.host, port: row.port },
+    endpoint: homeOf(row),
     // A new service serves first; its snapshots are the next look's work.
     snapshots:
       row.settled_generation === 0
@@ -146,8 +146,8 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
   }
   const { replica_count, sync_replica_count, switchovers } = row
   if (replica_count > 0) wanted.ha = { replica_count, sync_replica_count, switchovers }
-  if (row.pooler && row.pooler_port !== null) wanted.pooler = { host: row.host, port: row.pooler_port }
-  const network = networkOf(row)
+  if (row.pooler) wanted.pooler = homeOf(row, 'pooler')
+  const network = networkOf(row, row.vpc_id)
   if (network !== undefined) wanted.network = network
   if (row.source_service_id !== null && row.source_snapshot_id !== null) {
     wanted.source = { service_id: row.source_service_id, snapshot_id: row.source_snapshot_id }
@@ -172,8 +172,8 @@ export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Vol
     service_type: row.service_type,
     ...(row.postgres_version !== null && { postgres_version: row.postgres_version }),
     status: rowStatus(row, now),
-    endpoint: endpointOf(row, 'service', { host: row.host, port: row.port }),
-    ...poolerView(row, row, 'service'),
+    endpoint: endpointOf(row, row.vpc_id),
+    ...poolerView(row, row.vpc_id),
     ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },
     metadata: { environment: row.environment },
     read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row)),

@@ -1,4 +1,5 @@
 // The services table. One statement a function; a row keeps its column names everywhere.
+import { type AddressRow, addressesColumn } from '../address.ts'
 import type { Sql } from '../store/db.ts'
 import { listReplicaSets, type ReplicaSetRow } from '../replica-set/store.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
@@ -12,8 +13,6 @@ export type ServiceRow = {
   region_code: string
   service_type: 'TIMESERIESDB' | 'POSTGRES' | 'VECTOR'
   environment: 'DEV' | 'PROD'
-  host: string
-  port: number
   generation: number
   power: 'on' | 'off'
   power_generation: number
@@ -40,14 +39,13 @@ export type ServiceRow = {
   sync_replica_count: number
   switchovers: number
   pooler: boolean
-  pooler_port: number | null
   replica_set_count: number
   /** In the order of their making. */
   replica_sets: ReplicaSetRow[]
   /** The VPC that it is meant to be in. */
   vpc_id: number | null
-  /** By what listens there: `service`, a replica set's id, `<either>/pooler`. Held until it has been seen outside. */
-  vpc_addresses: Readonly<Record<string, string>> | null
+  /** Its own and its pooler's; its replica sets have theirs. */
+  addresses: AddressRow[]
 }
 
 export type Source = Pick<
@@ -55,15 +53,13 @@ export type Source = Pick<
   'source_service_id' | 'source_project_id' | 'source_strategy' | 'source_snapshot_id' | 'source_time'
 >
 
-const columns = `service_id, project_id, name, created, region_code, service_type, environment, host, port,
+const columns = `service_id, project_id, name, created, region_code, service_type, environment,
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
   deleted_at, state, settled_generation, observed_at, waiting_for, postgres_version,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
-  replica_count, sync_replica_count, switchovers, pooler, pooler_port, replica_set_count,
-  vpc_id, case when vpc_id is not null then (
-    select json_object_agg(held.holder, host(held.address)) from vpc_addresses held
-    where held.service_id = services.service_id) end as vpc_addresses`
+  replica_count, sync_replica_count, switchovers, pooler, replica_set_count,
+  vpc_id, ${addressesColumn('services.service_id')}`
 
 type StoredRow = Omit<ServiceRow, 'replica_sets'>
 
@@ -83,8 +79,6 @@ export type NewService = Pick<
   | 'region_code'
   | 'service_type'
   | 'environment'
-  | 'host'
-  | 'port'
   | 'cpu_millis'
   | 'memory_gbs'
   | 'extensions'
@@ -110,18 +104,17 @@ export type WantedChange = Partial<
     | 'sync_replica_count'
     | 'switchovers'
     | 'pooler'
-    | 'pooler_port'
     | 'vpc_id'
   >
 >
 
 export async function insertService(tx: Sql, row: NewService): Promise<ServiceRow> {
   const [inserted] = await tx.query<StoredRow>(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+    `insert into services (service_id, project_id, name, region_code, service_type, environment,
        cpu_millis, memory_gbs, extensions, password_verifier,
        source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time,
        replica_count, sync_replica_count)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
      returning ${columns}`,
     [
       row.service_id,
@@ -130,8 +123,6 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
       row.region_code,
       row.service_type,
       row.environment,
-      row.host,
-      row.port,
       row.cpu_millis,
       row.memory_gbs,
       row.extensions,
@@ -232,6 +223,7 @@ export async function saveFirstLook(sql: Sql, service_id: string): Promise<void>
 
 export async function removeService(tx: Sql, service_id: string): Promise<void> {
   await tx.query(`delete from services where service_id = $1`, [service_id])
+  await tx.query(`delete from addresses where owner_id = $1`, [service_id])
 }
 
 export async function listServiceIds(sql: Sql): Promise<string[]> {

@@ -6,6 +6,9 @@ import { invalidRequest } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { number_form } from '../http/path-id.ts'
+import type { Provider } from '#providers/provider.ts'
+import { findLeaving, takeAddress } from '../address.ts'
+import { getProvider, problemsOf, type Regions } from '../regions.ts'
 import { type At, getService, lockService, setIdsOf } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../service/events.ts'
@@ -13,8 +16,7 @@ import { movedTo, requireStatus } from '../service/rules.ts'
 import { raiseSetGenerations } from '../replica-set/store.ts'
 import { saveWanted, type ServiceRow } from '../service/store.ts'
 import { nudge, nudgeAll } from '../work.ts'
-import { ensureAddress, holdersOf } from './address.ts'
-import { findLeaving, lockVpcs } from './store.ts'
+import { lockVpcs, type VpcRow } from './store.ts'
 
 export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'attachToVpc' | 'detachFromVpc'> {
   const { db, providers } = context
@@ -22,9 +24,9 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
     attachToVpc: async ({ params, body: { vpc_id } }) => {
       const service = await getService(db, params)
       requireStatus(service, api.attachToVpc.accepts, new Date())
-      const refusal = await providers.get(service.region_code)?.networkRefusal()
-      if (refusal !== undefined) throw invalidRequest([refusal])
-      const address = await db.transaction((tx) => attach(tx, params, vpc_id))
+      const problems = problemsOf(getProvider(providers, service.region_code).service.refusal({ vpc: true }))
+      if (problems.length > 0) throw invalidRequest(problems)
+      const address = await db.transaction((tx) => attach(tx, providers, params, vpc_id))
       return { message: `the service moves to ${address}:5432 in VPC ${vpc_id}` }
     },
 
@@ -35,7 +37,7 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
   }
 }
 
-async function attach(tx: Sql, at: At, vpc_id: string): Promise<string> {
+async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Promise<string> {
   const service = await lockService(tx, at, api.attachToVpc.accepts)
   const [vpc] = number_form.test(vpc_id) ? await lockVpcs(tx, [Number(vpc_id)]) : []
   if (vpc?.project_id !== at.project_id) throw notFound(unknown_vpc)
@@ -46,16 +48,14 @@ async function attach(tx: Sql, at: At, vpc_id: string): Promise<string> {
     const regions = `VPC ${vpc.id} is in region ${vpc.region_code}, the service in ${service.region_code}`
     throw invalidRequest([`/vpc_id: ${regions}; use a VPC of the service’s region`])
   }
-  const left = await findLeaving(tx, service.service_id)
+  const left = await findLeaving(tx, [service.service_id, ...setIdsOf(service)])
   if (left !== undefined) {
     throw new Fault(
       'CONFLICT',
       `a replica set of the service is still leaving VPC ${left}; repeat the request in a moment`,
     )
   }
-  const addresses: string[] = []
-  for (const holder of holdersOf(service)) addresses.push(await ensureAddress(tx, vpc, service, holder))
-  const [address = ''] = addresses
+  const address = await takeAddresses(tx, getProvider(providers, service.region_code), service, vpc)
   await move(tx, service, vpc.id)
   await insertEvent(tx, service.service_id, 'requested', `attachment to VPC ${vpc.id} at ${address} requested`)
   await nudge(tx, 'vpc', String(vpc.id))
@@ -71,6 +71,18 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
   await move(tx, service, null)
   await insertEvent(tx, service.service_id, 'requested', `detachment from VPC ${service.vpc_id} requested`)
   return service.vpc_id
+}
+
+/** Of everything of the service that listens somewhere. The service's own is returned. */
+async function takeAddresses(tx: Sql, provider: Provider, service: ServiceRow, vpc: VpcRow): Promise<string> {
+  const own = { provider, region_code: service.region_code, vpc }
+  const { host } = await takeAddress(tx, { ...own, owner_id: service.service_id, role: 'service' })
+  if (service.pooler) await takeAddress(tx, { ...own, owner_id: service.service_id, role: 'pooler' })
+  for (const { replica_set_id: owner_id, pooler } of service.replica_sets) {
+    await takeAddress(tx, { ...own, owner_id, role: 'service' })
+    if (pooler) await takeAddress(tx, { ...own, owner_id, role: 'pooler' })
+  }
+  return host
 }
 
 /** With everything that belongs to it. */

@@ -1,9 +1,10 @@
 // One look at one VPC: hand the provider what is wanted, write down which links it saw. A VPC that was deleted keeps its
 // network until the last service has been seen outside; a network that no row wants is a leftover, and goes.
-import type { ObservedVpc, Provider } from '#providers/provider.ts'
+import type { ObservedVpc, Pass, Provider } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import { type LinkRow, listLinks, saveProvisioned } from '../peering/store.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
+import { getProvider } from '../regions.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { announceSettled } from '../settled.ts'
 import { nudge, nudgeAll } from '../work.ts'
@@ -26,22 +27,18 @@ const unsettled_seconds = 2
 type Context = Pick<ServiceContext, 'db' | 'log' | 'providers'>
 
 export function newVpcReconcile({ db, log, providers }: Context): Reconcile {
-  return async (key) => {
+  return async (key, pass) => {
     const row = await findVpc(db, Number(key))
     if (row === undefined) {
       // One that another store made, such as when this server was started with the wrong one, is not ours to remove.
       const was_ours = await vpcIdWasGiven(db, Number(key))
-      return removeLeftover(was_ours ? [...providers.values()] : [], key)
+      return removeLeftover(was_ours ? [...providers.values()] : [], key, pass)
     }
-    const provider = providers.get(row.region_code)
-    if (provider === undefined) {
-      const error = `region ${row.region_code} is not configured on this server`
-      return { again: { in_seconds: unsettled_seconds }, error, save: async () => {} }
-    }
+    const provider = getProvider(providers, row.region_code)
     const links = await listLinks(db, row.id)
     const inhabited = await vpcIsInhabited(db, row.id)
     try {
-      const seen = await provider.applyVpc(wantedVpcOf(row, links, inhabited))
+      const seen = await provider.vpc.apply(wantedVpcOf(row, links, inhabited), pass)
       return reconciledOf(row, links, seen, inhabited)
     } catch (error) {
       log.error({ err: error, vpc_id: row.id, generation: row.generation }, 'a provider failed')
@@ -57,7 +54,10 @@ export function newVpcReconcile({ db, log, providers }: Context): Reconcile {
 /** At start every VPC is looked at once, and every network that nobody wants. */
 export async function nudgeEveryVpc({ db, providers }: Context): Promise<void> {
   for (const [region_code, provider] of providers) {
-    const keys = new Set([...(await listVpcIds(db, region_code)).map(String), ...(await provider.listVpcs())])
+    const keys = new Set([
+      ...(await listVpcIds(db, region_code)).map(String),
+      ...(await provider.vpc.list()).map(({ id }) => id),
+    ])
     for (const key of keys) await nudgeAll(db, 'vpc', [key], 0, region_code)
   }
 }
@@ -68,10 +68,10 @@ export async function nudgeVpc({ db }: Pick<Context, 'db'>, vpc_id: string): Pro
   for (const { service_id } of await listServicesOfVpc(db, Number(vpc_id))) await nudge(db, 'service', service_id)
 }
 
-async function removeLeftover(providers: readonly Provider[], vpc_id: string): Promise<Reconciled> {
-  for (const provider of providers) {
-    if (!(await provider.listVpcs()).includes(vpc_id)) continue
-    const seen = await provider.applyVpc({ vpc_id, deleted: true, cidr: '', peers: [] })
+async function removeLeftover(providers: readonly Provider[], vpc_id: string, pass: Pass): Promise<Reconciled> {
+  for (const { vpc } of providers) {
+    if (!(await vpc.list()).some(({ id }) => id === vpc_id)) continue
+    const seen = await vpc.apply({ vpc_id, deleted: true, cidr: '', peers: [] }, pass)
     if (!seen.settled) {
       const seconds = seen.look_again_seconds ?? unsettled_seconds
       return { again: { in_seconds: seconds }, error: seen.waiting_for, save: async () => {} }

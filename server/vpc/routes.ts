@@ -7,6 +7,7 @@ import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { listPeerings } from '../peering/store.ts'
+import { problemsOf } from '../regions.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { parseName, parseRegion } from '../service/rules.ts'
 import { nudge } from '../work.ts'
@@ -38,9 +39,10 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
     getVpc: async ({ params }) => vpcView(found(await findVpcOfProject(db, params.project_id, Number(params.vpc_id)))),
 
     createVpc: async ({ params: { project_id }, body }) => {
-      const problems = await vpcProblems(context, body)
+      const problems = vpcProblems(context, body)
       if (problems.length > 0) throw invalidRequest(problems)
-      return vpcView(await createVpc(db, { ...body, project_id, name: body.name.trim() }))
+      const region_code = parseRegion(body.region_code, [...context.providers.keys()], [])
+      return vpcView(await createVpc(db, { cidr: body.cidr, region_code, project_id, name: body.name.trim() }))
     },
 
     renameVpc: async ({ params, body }) => {
@@ -63,13 +65,14 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export async function vpcProblems({ providers }: ServiceContext, input: Partial<Input>): Promise<string[]> {
+export function vpcProblems({ providers }: ServiceContext, input: Partial<Input>): string[] {
   const problems: string[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   const region_code = parseRegion(input.region_code, [...providers.keys()], problems)
   if (input.cidr === undefined) return problems
-  const problem = cidrProblem(input.cidr) ?? (await providers.get(region_code)?.vpcRefusal(input.cidr))
-  return problem === undefined ? problems : [...problems, `/cidr: ${problem}`]
+  const problem = cidrProblem(input.cidr)
+  if (problem !== undefined) return [...problems, `/cidr: ${problem}`]
+  return [...problems, ...problemsOf(providers.get(region_code)?.vpc.refusal({ cidr: input.cidr }))]
 }
 
 /** The row, locked until the transaction ends. */

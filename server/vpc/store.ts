@@ -130,47 +130,16 @@ export async function listServicesOfVpc(sql: Sql, id: number) {
   )
 }
 
-export async function listAddresses(sql: Sql, vpc_id: number): Promise<string[]> {
-  const rows = await sql.query<{ address: string }>(
-    `select host(address) as address from vpc_addresses where vpc_id = $1`,
-    [vpc_id],
-  )
-  return rows.map((row) => row.address)
-}
-
 /** Somebody is in it, or was and has not been seen to have left. */
 export async function vpcIsInhabited(sql: Sql, vpc_id: number): Promise<boolean> {
   const [row] = await sql.query<{ found: boolean }>(
-    `select exists (select from vpc_addresses where vpc_id = $1) as found`,
+    `select exists (select from addresses where vpc_id = $1) as found`,
     [vpc_id],
   )
   return row?.found === true
 }
 
-export type Holding = { vpc_id: number; address: string; service_id: string; holder: string }
-
-export async function insertAddress(tx: Sql, { vpc_id, address, service_id, holder }: Holding): Promise<void> {
-  await tx.query(`insert into vpc_addresses (vpc_id, address, service_id, holder) values ($1, $2, $3, $4)`, [
-    vpc_id,
-    address,
-    service_id,
-    holder,
-  ])
-}
-
-/** The VPC in which something of a service still has an address. */
-export async function findLeaving(tx: Sql, service_id: string): Promise<number | undefined> {
-  const [row] = await tx.query<{ vpc_id: number }>(`select vpc_id from vpc_addresses where service_id = $1 limit 1`, [
-    service_id,
-  ])
-  return row?.vpc_id
-}
-
-/** Returns the VPCs that they have left by this. */
-export async function removeAddresses(tx: Sql, service_id: string, holders: readonly string[]): Promise<number[]> {
-  const rows = await tx.query<{ vpc_id: number }>(
-    `delete from vpc_addresses where service_id = $1 and holder = any ($2) returning vpc_id`,
-    [service_id, holders],
-  )
-  return [...new Set(rows.map((row) => row.vpc_id))]
+/** The VPC that a service is meant to be in, locked until the transaction ends. */
+export async function findVpcOf(tx: Sql, { vpc_id }: { vpc_id: number | null }): Promise<VpcRow | undefined> {
+  return vpc_id === null ? undefined : (await lockVpcs(tx, [vpc_id]))[0]
 }

@@ -89,7 +89,7 @@ describe.skipIf(why)(`a disk that shares blocks${why}`, () => {
     await ask(provider, parent, 'create table t as select 1 as n')
     const kept = { ...parent, snapshots: [{ snapshot_id: 'first', deleted: false }] }
     await until(async () => {
-      const { snapshots } = await provider.applyService(kept)
+      const { snapshots } = await provider.service.apply(kept)
       return snapshots[0]?.state === 'complete'
     })
     const source = { service_id: parent.service_id, snapshot_id: 'first', private: false }
@@ -124,7 +124,7 @@ async function newFork(world: World, given_up?: Error) {
   const child: WantedService = await newWanted(provider, { size: 'shared', source })
   effects.length = 0
   failure = given_up
-  if (given_up) await expect(provider.applyService(child)).rejects.toThrow(given_up.message)
+  if (given_up) await expect(provider.service.apply(child)).rejects.toThrow(given_up.message)
   else await settle(provider, child)
   failure = undefined
   return { provider, parent, child, effects, data: join(world.directory, 'services', child.service_id, 'data') }

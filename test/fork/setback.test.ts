@@ -65,7 +65,7 @@ test('a damaged or missing WAL file fails the fork with its name and what can be
   expect(seen.waiting_for).toContain(`WAL file ${bad} `)
   expect(seen.waiting_for).toMatch(/can be restored is 20\S+Z to 20/)
   effects.length = 0
-  expect(await provider.applyService(child)).toMatchObject({ failed: true })
+  expect(await provider.service.apply(child)).toMatchObject({ failed: true })
   expect(effects).not.toContain('postmaster: spawn')
 
   await rm(archive ?? '')
@@ -75,7 +75,7 @@ test('a damaged or missing WAL file fails the fork with its name and what can be
   expect(missed.waiting_for).toContain(`WAL file ${bad} `)
   expect(missed.waiting_for).toMatch(/can be restored is 20\S+Z to 20\S+Z/)
   effects.length = 0
-  expect(await provider.applyService(other)).toMatchObject({ failed: true, waiting_for: missed.waiting_for })
+  expect(await provider.service.apply(other)).toMatchObject({ failed: true, waiting_for: missed.waiting_for })
   expect(effects).toEqual([])
   expect(readdirSync(join(world.directory, 'services', other.service_id))).not.toContain('data.new')
 })
@@ -89,7 +89,7 @@ test('a moment before a later snapshot needs no WAL from after that one', async 
   await until(() => Date.now() > Date.parse(target_time) + 1)
   const both = [...snapshots, { snapshot_id: 'second', deleted: false }]
   await until(async () => {
-    const seen = await provider.applyService({ ...parent, snapshots: both })
+    const seen = await provider.service.apply({ ...parent, snapshots: both })
     return seen.snapshots.every(({ state }) => state === 'complete')
   })
   const missing = await fillSegments(world, parent, 3)
@@ -111,7 +111,7 @@ test('a disk that is full anywhere leaves no half snapshot, the service serves o
     const next = { snapshot_id: `snapshot${taken.length}`, deleted: false }
     const wanted = { ...parent, snapshots: [...taken.map((snapshot_id) => ({ snapshot_id, deleted: false })), next] }
     const seen = await until(async () => {
-      const one = await provider.applyService(wanted)
+      const one = await provider.service.apply(wanted)
       return one.waiting_for !== undefined && one
     })
     const told = expect.stringMatching(/no space left/)
@@ -119,7 +119,7 @@ test('a disk that is full anywhere leaves no half snapshot, the service serves o
     expect(seen.look_again_seconds).toBeLessThanOrEqual(15)
     expect(await readdir(join(world.directory, 'services', parent.service_id, 'snapshots')), at).toEqual(taken)
     full_at = undefined
-    await until(async () => (await provider.applyService(wanted)).snapshots.every(({ state }) => state === 'complete'))
+    await until(async () => (await provider.service.apply(wanted)).snapshots.every(({ state }) => state === 'complete'))
     taken.push(next.snapshot_id)
   }
 })
@@ -135,7 +135,7 @@ test('a disk that is full anywhere is a setback of the fork, which completes whe
     const source = { ...sourceOf(parent), target_time: new Date().toISOString() }
     const child = await newWanted(provider, { size: 'shared', source })
     const seen = await until(async () => {
-      const one = await provider.applyService(child)
+      const one = await provider.service.apply(child)
       return one.waiting_for?.includes('no space left') && one
     })
     expect(seen, at).toMatchObject({ state: 'absent', settled: false })
@@ -179,9 +179,9 @@ test('while another process copies standing data the service does not start, unt
   onTestFinished(() => void other.kill('SIGKILL'))
   const copying = join(world.directory, 'services', parent.service_id, 'copying')
   await writeFile(copying, `copying while it stands still\n${nameOf(other.pid ?? 0)}\n`)
-  const waiting = await provider.applyService({ ...parent, generation: 3 })
+  const waiting = await provider.service.apply({ ...parent, generation: 3 })
   expect(waiting).toMatchObject({ state: 'not_serving', settled: false, waiting_for: expect.stringMatching(/copied/) })
-  expect(stateOf(await provider.applyService({ ...off, snapshots }))).toBe('taking')
+  expect(stateOf(await provider.service.apply({ ...off, snapshots }))).toBe('taking')
   other.kill('SIGKILL')
   await untilTaken(provider, { ...off, snapshots })
   await settle(provider, { ...parent, generation: 3 })
@@ -201,7 +201,7 @@ const stateOf = ({ snapshots: [first] }: ObservedService): ObservedSnapshot['sta
 const untilTaken = (provider: LocalProvider, wanted: WantedService) =>
   until(
     async () => {
-      const seen = await provider.applyService(wanted)
+      const seen = await provider.service.apply(wanted)
       return stateOf(seen) === 'complete' && seen
     },
     { what: 'the snapshot is complete' },
@@ -210,7 +210,7 @@ const untilTaken = (provider: LocalProvider, wanted: WantedService) =>
 const untilFailed = (provider: LocalProvider, wanted: WantedService) =>
   until(
     async () => {
-      const seen = await provider.applyService(wanted)
+      const seen = await provider.service.apply(wanted)
       return seen.failed && seen
     },
     { what: 'the fork fails for good' },

@@ -70,7 +70,7 @@ test.each(sizes)(`${what}: WAL $wal`, async ({ mb, openIn }) => {
   expect(archive).toContain('00000002.history')
   const [first = ''] = archive.filter((name) => name.length === 24)
   expect((await stat(join(world.directory, 'services', wanted.service_id, 'archive', first))).size).toBe(mb * 1024 ** 2)
-  const { snapshots } = await provider.applyService(wanted)
+  const { snapshots } = await provider.service.apply(wanted)
   expect(snapshots.filter((one) => 'left_behind' in one).map((one) => one.snapshot_id)).toEqual(['lost'])
   expect(await Promise.all([rows('before', after_2), rows('after', after_4)])).toEqual(['1,2', '1,2,3,4'])
   await change({ power: 'off' })
@@ -104,7 +104,7 @@ async function momentNow(): Promise<Date> {
 async function untilTaken(provider: LocalProvider, wanted: WantedService, snapshot_id: string): Promise<void> {
   await until(
     async () => {
-      const { snapshots } = await provider.applyService(wanted)
+      const { snapshots } = await provider.service.apply(wanted)
       return snapshots.some((one) => one.snapshot_id === snapshot_id && one.state === 'complete')
     },
     { what: `snapshot ${snapshot_id} is taken` },

@@ -17,7 +17,6 @@ const look_again_ms_max = 100
 const { options, wanted, kill_at } = JSON.parse(process.argv[2] ?? '') as ApplyInput // given by the test
 const provider = await openLocalProvider({
   host: '127.0.0.1',
-  region_code: 'test',
   ports: { first: 20_000, last: 32_000 },
   postgres_directories: [],
   log: () => undefined,
@@ -28,7 +27,7 @@ const provider = await openLocalProvider({
   },
 })
 for (;;) {
-  const { settled, look_again_seconds = 1 } = await provider.applyService(wanted)
+  const { settled, look_again_seconds = 1 } = await provider.service.apply(wanted)
   if (settled) break
   await pause(Math.min(look_again_ms_max, look_again_seconds * 1000))
 }

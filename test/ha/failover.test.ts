@@ -32,7 +32,7 @@ const wordsOf = ({ provider, wanted }: Ha) =>
 async function happeningsUntilSettled({ provider, wanted }: Ha): Promise<string[]> {
   const kinds: string[] = []
   await until(async () => {
-    const { settled, happenings } = await provider.applyService(wanted)
+    const { settled, happenings } = await provider.service.apply(wanted)
     kinds.push(...happenings.map(({ kind }) => kind))
     return settled
   })
@@ -71,7 +71,7 @@ test('a node that was lost on its way to be the primary follows the next one as 
     process.kill(await nodePid(world, wanted, lost), 'SIGKILL')
   }
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
-  await provider.applyService(wanted).catch(() => undefined)
+  await provider.service.apply(wanted).catch(() => undefined)
   expect(lost).not.toBe(0)
   const kinds = await happeningsUntilSettled(ha)
   expect(kinds).toContain('elected')
@@ -135,7 +135,7 @@ const snapshotsOf = (...ids: string[]) => ids.map((snapshot_id) => ({ snapshot_i
 async function kindsUntilTaken(provider: LocalProvider, wanted: WantedService): Promise<string[]> {
   const kinds: string[] = []
   await until(async () => {
-    const { happenings, snapshots } = await provider.applyService(wanted)
+    const { happenings, snapshots } = await provider.service.apply(wanted)
     kinds.push(...happenings.map(({ kind }) => kind))
     return snapshots.length > 0 && snapshots.every(({ state }) => state === 'complete')
   })
@@ -147,7 +147,7 @@ test('a primary that dies between two snapshots is replaced before the next one 
   // The last thing that a look does to a service itself: from there on it is about snapshots only.
   doom(() => until(() => effects.includes('limits: set')))
   const more = { ...wanted, snapshots: snapshotsOf('first', 'second') }
-  const seen = await provider.applyService(more)
+  const seen = await provider.service.apply(more)
   expect(lives()).toBe(false)
   expect(effects).not.toContain('copy: files')
   const kinds = [...seen.happenings.map(({ kind }) => kind), ...(await kindsUntilTaken(provider, more))]
@@ -219,7 +219,7 @@ test('a primary that cannot be started any more is replaced', async () => {
   const pg_wal = join(dataOf(world, wanted, 0), 'pg_wal')
   for (const name of await readdir(pg_wal)) if (/^[0-9A-F]{24}$/.test(name)) await rm(join(pg_wal, name))
   // Its first starts failed so long ago.
-  await provider.applyService(wanted)
+  await provider.service.apply(wanted)
   await utimes(join(homeOf(world, wanted), 'primary-down'), new Date(0), new Date(0))
   expect(await happeningsUntilSettled(ha)).toContain('elected')
   expect(await wordsOf(ha)).toBe('kept')

@@ -40,7 +40,7 @@ const primaryOf = async ({ world, wanted }: Ha) =>
 async function happeningsUntilSettled({ provider }: Ha, wanted: WantedService): Promise<string[]> {
   const messages: string[] = []
   await until(async () => {
-    const { settled, happenings } = await provider.applyService(wanted)
+    const { settled, happenings } = await provider.service.apply(wanted)
     messages.push(...happenings.map(({ message }) => message))
     return settled
   })
@@ -107,7 +107,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)('a relay that got %s is started again
   const { world, provider, wanted } = ha
   await failOver(ha, 0)
   const [relay, running] = [await relayOf(ha), await nodePid(world, wanted, 1)]
-  const called = new Promise<string>((resolve) => provider.watch(resolve))
+  const called = new Promise<string>((resolve) => provider.watch((_, id) => resolve(id)))
   process.kill(relay ?? 0, signal)
   expect(await called).toBe(wanted.service_id)
   expect(await happeningsUntilSettled(ha, wanted)).toEqual([
@@ -189,7 +189,7 @@ test('a node that dies while it is promoted has at its next start what the lost 
   }
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   process.kill(receiver, 'SIGCONT')
-  await provider.applyService(wanted).catch(() => undefined)
+  await provider.service.apply(wanted).catch(() => undefined)
   expect(die).toBeUndefined()
   await happeningsUntilSettled(ha, wanted)
   expect(await words(ha)).toBe('sent to nobody')

@@ -19,7 +19,7 @@ const withChange = (wanted: WantedService, switchovers: number): WantedService =
 async function happeningsUntilSettled(provider: LocalProvider, wanted: WantedService): Promise<string[]> {
   const messages: string[] = []
   await until(async () => {
-    const { settled, happenings } = await provider.applyService(wanted)
+    const { settled, happenings } = await provider.service.apply(wanted)
     messages.push(...happenings.map(({ message }) => message))
     return settled
   })

@@ -5,7 +5,8 @@ import type { AuditEntry } from '#contract/audit.ts'
 import type { FaultBody } from '#contract/fault.ts'
 import { newLog } from '#server/log.ts'
 import type { Call } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 
 type Page = { entries: AuditEntry[]; last_cursor?: string } & FaultBody
@@ -19,7 +20,7 @@ let call: Call
 
 beforeAll(async () => {
   const log = newLog('error', { write: (line) => void logged.push(line) })
-  installation = await startInstallation({ verifiers: [userVerifier], log })
+  installation = await startInRegion({ verifiers: [userVerifier], log })
   callers = await openCallers(installation)
 })
 

@@ -8,7 +8,8 @@ import { fault_status } from '#contract/fault.ts'
 import { faultsOf, objectOf, plainSchema } from '#contract/openapi.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 
 const seed = 20_261_115
@@ -22,7 +23,7 @@ let service_id: string
 let before: unknown
 
 beforeAll(async () => {
-  installation = await startInstallation()
+  installation = await startInRegion()
   const ready = await installation.createService({ name: 'bystander' })
   service_id = ready.service_id
   before = await listedServices()

@@ -5,7 +5,8 @@ import { fault_status } from '#contract/fault.ts'
 import { newOpenApi } from '#contract/openapi.ts'
 import { version } from '#server/version.ts'
 import { newCall } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { rows } from './requests.ts'
 
 let installation: TestInstallation
@@ -13,7 +14,7 @@ let page: string
 let page_headers: Headers
 
 beforeAll(async () => {
-  installation = await startInstallation()
+  installation = await startInRegion()
   const response = await fetch(installation.server.docs_url)
   page = await response.text()
   page_headers = response.headers

@@ -5,7 +5,8 @@ import { openInstallation } from '#server/installation.ts'
 import { metadataStoreIsRunning, stopMetadataStore } from '#server/store/embedded.ts'
 import { services_per_project_max } from '#server/service/rules.ts'
 import { type Answer, newCall, type ServiceOrFault } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
 import { type Callers, openCallers } from './callers.ts'
 
@@ -14,7 +15,7 @@ let callers: Callers
 let at: string
 
 beforeAll(async () => {
-  installation = await startInstallation()
+  installation = await startInRegion()
   callers = await openCallers(installation)
   const { service_id } = await installation.createService()
   at = `${installation.services}/${service_id}`
@@ -143,9 +144,9 @@ test('a store that is away is UNAVAILABLE with Retry-After, and the server recov
 /** As many services as a project may have, in a region that nobody runs: rows that only count. */
 async function fillProject(project_id: string): Promise<void> {
   await callers.db.query(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+    `insert into services (service_id, project_id, name, region_code, service_type, environment,
                            password_verifier)
-     select 'full' || lpad(n::text, 6, '0'), $1, 'full', 'elsewhere', 'POSTGRES', 'DEV', 'localhost', n, ''
+     select 'full' || lpad(n::text, 6, '0'), $1, 'full', 'elsewhere', 'POSTGRES', 'DEV', ''
      from generate_series(1, $2::integer) n`,
     [project_id, services_per_project_max],
   )

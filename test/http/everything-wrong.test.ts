@@ -1,12 +1,13 @@
 // A request can be wrong in its form, which the contract's schemas say, and in what only the rules of its resource know.
 // One answer tells of both, and does not complain about what merely follows from a member that is wrong already.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 
 let howdah: TestInstallation
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInRegion()
 })
 
 afterAll(() => howdah?.stop())

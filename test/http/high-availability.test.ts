@@ -1,14 +1,15 @@
 // Replicas and the pooler as requests see them: what is answered, what is refused, and with which words.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { TestInstallation } from '#test/installation.ts'
+import { startInRegion } from './region.ts'
 import { openReadyRows, type ReadyRows } from './ready-services.ts'
 
 let howdah: TestInstallation
 let rows: ReadyRows
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInRegion()
   rows = openReadyRows(howdah)
 })
 
@@ -69,15 +70,12 @@ describe('a switchover', () => {
 })
 
 describe('the pooler', () => {
-  const pooled = () => rows.newService(`pooler = true, pooler_port = port + 10000`)
+  const pooled = () => rows.newService(`pooler = true`)
 
   test('is shown with its endpoint while it is enabled', async () => {
     const { body } = await howdah.call('GET', `${howdah.services}/${await pooled()}`)
-    expect(body.connection_pooler).toEqual({ endpoint: { host: 'localhost', port: body.endpoint.port + 10000 } })
-    const without = await howdah.call(
-      'GET',
-      `${howdah.services}/${await rows.newService('pooler_port = port + 10000')}`,
-    )
+    expect(body.connection_pooler).toEqual({ endpoint: { host: 'localhost', port: body.endpoint.port + 1 } })
+    const without = await howdah.call('GET', `${howdah.services}/${await rows.newService()}`)
     expect(without.body).not.toHaveProperty('connection_pooler')
   })
 
@@ -91,7 +89,7 @@ describe('the pooler', () => {
 
 test('the list shows replicas, poolers and replica sets like the single view', async () => {
   const service_id = await replicas(3, 2)
-  const set = await rows.newSet(service_id, 'pooler = true, pooler_port = port + 20000')
+  const set = await rows.newSet(service_id, 'pooler = true')
   const single = await howdah.call('GET', `${howdah.services}/${service_id}`)
   expect(single.body.read_replica_sets).toMatchObject([{ id: set, status: 'active', nodes: 2 }])
   const { body } = await howdah.call<Service[]>('GET', howdah.services)

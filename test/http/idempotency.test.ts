@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import { ask } from '#test/database.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import { startInRegion } from './region.ts'
 
 let howdah: TestInstallation
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInRegion({}, 'local')
 })
 
 afterAll(async () => {

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FaultBody } from '#contract/fault.ts'
 import type { Member } from '#contract/member.ts'
 import type { Call } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
 import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 
@@ -16,7 +17,7 @@ let admin: Call
 let owner: Call
 
 beforeAll(async () => {
-  installation = await startInstallation({ verifiers: [userVerifier] })
+  installation = await startInRegion({ verifiers: [userVerifier] })
   callers = await openCallers(installation)
   members = `/projects/${installation.project_id}/members`
   admin = callers.callWith((await callers.newToken('admin')).token)

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { unknown_project } from '#contract/fault.ts'
 import type { Call } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 
 type Project = { id: string; name: string; code: string; message: string }
@@ -13,7 +14,7 @@ let person: TestToken
 let user: Call
 
 beforeAll(async () => {
-  installation = await startInstallation({ verifiers: [userVerifier] })
+  installation = await startInRegion({ verifiers: [userVerifier] })
   callers = await openCallers(installation)
   person = await callers.newToken('viewer')
   user = callers.callWith(userCredential(person))
@@ -65,9 +66,9 @@ test('a new name is seen at once', async () => {
 test('a project with services stays, and the refusal names them', async () => {
   const project_id = await newProject('full')
   await callers.db.query(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+    `insert into services (service_id, project_id, name, region_code, service_type, environment,
        password_verifier)
-     select 'inside' || lpad(n::text, 4, '0'), $1, 'number ' || n, 'elsewhere', 'POSTGRES', 'DEV', 'localhost', n, ''
+     select 'inside' || lpad(n::text, 4, '0'), $1, 'number ' || n, 'elsewhere', 'POSTGRES', 'DEV', ''
      from generate_series(1, 12) n`,
     [project_id],
   )

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
 import { type Answer, newCall, type ServiceOrFault } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
 import { type Callers, openCallers } from './callers.ts'
 
@@ -12,7 +13,7 @@ let callers: Callers
 
 beforeAll(async () => {
   // A caller: 2 a second and 10 at once. An address: ten times that. A stranger: 0.2 a second and 2 at once.
-  installation = await startInstallation({ config: { rate_limit: 2, trusted_proxies: ['127.0.0.1'] } })
+  installation = await startInRegion({ config: { rate_limit: 2, trusted_proxies: ['127.0.0.1'] } })
   callers = await openCallers(installation)
 })
 

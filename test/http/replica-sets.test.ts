@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { newCall } from '#test/call.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { TestInstallation } from '#test/installation.ts'
+import { startInRegion } from './region.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { openReadyRows, type ReadyRows } from './ready-services.ts'
 import { pathOf, rows as all_endpoints, valid_bodies } from './requests.ts'
@@ -12,7 +13,7 @@ let callers: Callers
 let rows: ReadyRows
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInRegion()
   callers = await openCallers(howdah)
   rows = openReadyRows(howdah)
 })
@@ -112,7 +113,7 @@ describe('one set', () => {
 
   test('has its pooler once', async () => {
     const service_id = await rows.newService()
-    const pooled = await rows.newSet(service_id, 'pooler = true, pooler_port = port + 10000')
+    const pooled = await rows.newSet(service_id, 'pooler = true')
     const enabled = { code: 'CONFLICT', message: 'the pooler of the replica set is already enabled' }
     expect(await howdah.call('POST', `${sets(service_id)}/${pooled}/enablePooler`)).toMatchObject({
       status: 409,
@@ -164,7 +165,7 @@ describe('one set', () => {
 describe('a set at the place of a service', () => {
   test('is read like one: a standby of its service', async () => {
     const service_id = await rows.newService()
-    const id = await rows.newSet(service_id, `pooler = true, pooler_port = port + 10000`)
+    const id = await rows.newSet(service_id, `pooler = true`)
     const [set] = (await howdah.call<ReadReplicaSet[]>('GET', sets(service_id))).body
     expect(await howdah.call('GET', `${howdah.services}/${id}`)).toMatchObject({
       status: 200,

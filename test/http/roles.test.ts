@@ -6,8 +6,10 @@ import { isRole, type Role, roleAllows, roles } from '#contract/endpoint.ts'
 import { unknown_project } from '#contract/fault.ts'
 import { revokeToken } from '#server/identity/token.ts'
 import { newCall } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
+import { giveAddresses } from '#test/addresses.ts'
 import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 
 const kinds = ['token', 'token with a role of its own', 'user'] as const
@@ -22,7 +24,7 @@ let expired: TestToken
 let revoked: TestToken
 
 beforeAll(async () => {
-  installation = await startInstallation({ verifiers: [userVerifier] })
+  installation = await startInRegion({ verifiers: [userVerifier] })
   callers = await openCallers(installation)
   const ofEveryRole = async (newToken: (role: Role) => Promise<TestToken>) => {
     const made = roles.map(async (role) => [role, await newToken(role)] as const)
@@ -35,11 +37,12 @@ beforeAll(async () => {
   revoked = await callers.newToken('owner')
   expect(await revokeToken(callers.db, revoked.public_key)).toBe(true)
   await callers.db.query(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+    `insert into services (service_id, project_id, name, region_code, service_type, environment,
        password_verifier)
-     values ('something0', $1, 'something', 'elsewhere', 'POSTGRES', 'DEV', 'localhost', 1, '')`,
+     values ('something0', $1, 'something', 'elsewhere', 'POSTGRES', 'DEV', '')`,
     [installation.project_id],
   )
+  await giveAddresses(callers.db)
 })
 
 afterAll(async () => {

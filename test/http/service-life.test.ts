@@ -1,10 +1,12 @@
 // The whole life of a service as a client sees it, from its creation to the 404, on one installation; the tests tell
 // one story and run in their order. At the end, no password that ever appeared is found anywhere at rest.
 import { execFile } from 'node:child_process'
+import { totalmem } from 'node:os'
 import { promisify } from 'node:util'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
+import { sizes } from '#contract/size.ts'
 import { openDb } from '#server/store/db.ts'
 import { newLog } from '#server/log.ts'
 import { ask, loginTo, storeUrlOf } from '#test/database.ts'
@@ -58,7 +60,7 @@ test('a created service is answered at once with its endpoint and password, and 
   expect([...seen].filter((status) => !['QUEUED', 'CONFIGURING', 'READY'].includes(status))).toEqual([])
   expect(ready.endpoint).toEqual(service.endpoint)
   expect(answer.body).not.toHaveProperty('postgres_version')
-  expect(ready.postgres_version).toBe(howdah.server.installations[0]?.version)
+  expect(ready.postgres_version).toBe([...howdah.server.regions.values()][0]?.facts().postgres_versions[0])
   expect(ready).not.toHaveProperty('initial_password')
 })
 
@@ -205,3 +207,24 @@ async function storeAsText(data_dir: string): Promise<string[]> {
     await db.close()
   }
 }
+
+test('more memory than the host has is refused with how much there is', async () => {
+  const gbs = Math.ceil(totalmem() / 1024 ** 3)
+  const too_large = sizes.find((size) => size.memory_gbs > gbs)
+  // A host of 128 GB can hold them all.
+  if (too_large === undefined) return
+  const { memory_gbs } = too_large
+  const refused = await howdah.call('POST', howdah.services, { name: 'huge', memory_gbs: String(memory_gbs) })
+  const message = `this region has ${gbs} GB of memory in all, less than the ${memory_gbs} GB asked for`
+  expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } })
+})
+
+test('an addon whose extension no installation has is refused by name, with where it was looked for', async () => {
+  const [region] = howdah.server.regions.values()
+  for (const [addon, extension] of Object.entries({ 'time-series': 'timescaledb', ai: 'vector' })) {
+    if (region?.service.refusal({ extensions: [extension] }) === undefined) continue
+    const refused = await howdah.call('POST', howdah.services, { name: 'added', addons: [addon] })
+    expect(refused.status).toBe(400)
+    for (const part of [extension, '/bin', '--postgres-directories']) expect(refused.body.message).toContain(part)
+  }
+})

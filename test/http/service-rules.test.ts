@@ -1,18 +1,18 @@
 // What is refused, by which code and with which words: wrong states, and what this installation does not offer. Nothing
 // refused leaves a trace.
-import { totalmem } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sizes } from '#contract/size.ts'
 import { type Db, openDb } from '#server/store/db.ts'
 import { services_per_project_max } from '#server/service/rules.ts'
 import { storeUrlOf } from '#test/database.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { giveAddresses } from '#test/addresses.ts'
+import type { TestInstallation } from '#test/installation.ts'
+import { startInRegion } from './region.ts'
 
 let howdah: TestInstallation
 let db: Db
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInRegion()
   db = openDb(storeUrlOf(howdah.config.data_dir))
 })
 
@@ -66,13 +66,13 @@ describe('the status decides what is possible', () => {
 
   async function insertIn(columns: string): Promise<string> {
     const [row] = await db.query<{ service_id: string }>(
-      `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+      `insert into services (service_id, project_id, name, region_code, service_type, environment,
          cpu_millis, memory_gbs, password_verifier, power, generation, power_generation, settled_generation, state,
          deleted_at)
-       select substr(md5(random()::text), 1, 10), id, 'in a state', 'elsewhere', 'POSTGRES', 'DEV', '127.0.0.1',
-         (select coalesce(max(port), 0) + 1 from services where region_code = 'elsewhere'), 500, 2, '', ${columns}
+       select substr(md5(random()::text), 1, 10), id, 'in a state', 'elsewhere', 'POSTGRES', 'DEV', 500, 2, '', ${columns}
        from projects returning service_id`,
     )
+    await giveAddresses(db)
     return row?.service_id ?? ''
   }
 
@@ -151,17 +151,6 @@ describe('what this installation does not offer', () => {
     await expectRefusal({ cpu_millis: 'shared', memory_gbs: '2' }, 'shared/2 is not a size')
   })
 
-  test('more memory than the host has is refused with how much there is', async () => {
-    const gbs = Math.ceil(totalmem() / 1024 ** 3)
-    const too_large = sizes.find((size) => size.memory_gbs > gbs)
-    // A host of 128 GB can hold them all.
-    if (too_large === undefined) return
-    await expectRefusal(
-      { memory_gbs: String(too_large.memory_gbs) },
-      `this region has ${gbs} GB of memory in all, less than the ${too_large.memory_gbs} GB asked for`,
-    )
-  })
-
   test('an unknown region is refused with the list of regions', async () => {
     await expectRefusal({ region_code: 'moon' }, 'there is no region "moon"; the regions are local')
   })
@@ -171,28 +160,13 @@ describe('what this installation does not offer', () => {
     await expectRefusal({ replica_count: 1, sync_replica_count: 2 }, 'they are 2 and 1')
     await expectRefusal({ replica_count: 6 }, '/replica_count: must be at most 5')
   })
-
-  test('an addon whose extension no installation has is refused by name, with where it was looked for', async () => {
-    for (const [addon, extension] of [
-      ['time-series', 'timescaledb'],
-      ['ai', 'vector'],
-    ] as const) {
-      if (howdah.server.installations.some(({ extensions }) => extensions.has(extension))) continue
-      await expectRefusal(
-        { addons: [addon] },
-        extension,
-        howdah.server.installations[0]?.bin ?? '',
-        '--postgres-directories',
-      )
-    }
-  })
 })
 
 test('a project that is full refuses one more service and says what to do', async () => {
   await db.query(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+    `insert into services (service_id, project_id, name, region_code, service_type, environment,
        password_verifier)
-     select substr(md5(number::text), 1, 10), projects.id, 'full', 'elsewhere', 'POSTGRES', 'DEV', '127.0.0.1', number, ''
+     select substr(md5(number::text), 1, 10), projects.id, 'full', 'elsewhere', 'POSTGRES', 'DEV', ''
      from generate_series(1, $1) as number, projects`,
     [services_per_project_max],
   )

@@ -9,7 +9,8 @@ import { listTokens, revokeToken } from '#server/identity/token.ts'
 import { newLog } from '#server/log.ts'
 import { type Server, startServer } from '#server/main.ts'
 import { type Call, newCall, type ServiceOrFault } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
 import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 
@@ -22,7 +23,7 @@ let foreign: TestToken
 let all: string
 
 beforeAll(async () => {
-  installation = await startInstallation({ verifiers: [userVerifier] })
+  installation = await startInRegion({ verifiers: [userVerifier] })
   callers = await openCallers(installation)
   tokens = {
     viewer: await callers.newToken('viewer'),

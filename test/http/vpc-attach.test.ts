@@ -9,12 +9,14 @@ import { namespaceAt } from '#providers/local/vpc/namespace.ts'
 import { openInstallation } from '#server/installation.ts'
 import { ask } from '../database.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '../data-dir.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
 import { whoInside } from '../network/who-inside.ts'
 import { nobody, without_user_namespaces } from '../privileges.ts'
 import { startServerProcess } from '../server-process.ts'
 import { until } from '../until.ts'
+import { giveAddresses } from '#test/addresses.ts'
 import { type Callers, openCallers } from './callers.ts'
 
 type Attached = { vpcEndpoint?: object; vpc_endpoint?: object; endpoint: { host: string; port: number } }
@@ -23,7 +25,7 @@ let howdah: TestInstallation
 let callers: Callers
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInRegion({}, 'local')
   callers = await openCallers(howdah)
 })
 
@@ -43,23 +45,24 @@ async function newVpc(cidr: string): Promise<Vpc> {
 }
 
 describe('as rows of a region that nobody runs', () => {
-  let ports = 0
-
   // Looked at again and again in vain, for as long as they are there.
   afterAll(async () => {
-    await callers.db.query(`delete from services where region_code = 'elsewhere'`)
+    for (const table of ['addresses', 'services']) {
+      await callers.db.query(`delete from ${table} where region_code = 'elsewhere'`)
+    }
     await callers.db.query(`delete from vpcs where region_code = 'elsewhere'`)
   })
 
   /** A service that seems READY and stays so until somebody wants something of it. */
   async function insertService(): Promise<string> {
     const [row] = await callers.db.query<{ service_id: string }>(
-      `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+      `insert into services (service_id, project_id, name, region_code, service_type, environment,
          password_verifier, state, settled_generation)
-       values (substr(md5(random()::text), 1, 10), $1, 'a row', 'elsewhere', 'POSTGRES', 'DEV', 'h', $2, '', 'serving', 1)
+       values (substr(md5(random()::text), 1, 10), $1, 'a row', 'elsewhere', 'POSTGRES', 'DEV', '', 'serving', 1)
        returning service_id`,
-      [howdah.project_id, ++ports],
+      [howdah.project_id],
     )
+    await giveAddresses(callers.db)
     return row?.service_id ?? ''
   }
 

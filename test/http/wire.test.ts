@@ -10,7 +10,8 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { Fault, unknown_service } from '#contract/fault.ts'
 import { plainSchema } from '#contract/openapi.ts'
 import type { Service } from '#contract/service.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
 
 let installation: TestInstallation
@@ -18,7 +19,7 @@ let service: { service_id: string }
 let at: string
 
 beforeAll(async () => {
-  installation = await startInstallation()
+  installation = await startInRegion()
   service = await installation.createService()
   at = `${installation.services}/${service.service_id}`
 })

@@ -47,14 +47,14 @@ test.skipIf(why)(`a service waits for its network, and moves when the network wa
   const world = await newWorld()
   const provider = await world.open()
   const changed: string[] = []
-  provider.watch((service_id) => changed.push(service_id))
+  provider.watch((_, id) => changed.push(id))
   const network = { vpc_id: '1000', address: '10.77.0.2' }
   const wanted = await newWanted(provider, {
     size: 'shared',
     network,
     snapshots: [{ snapshot_id: 'first', deleted: false }],
   })
-  expect(await provider.applyService(wanted)).toMatchObject({
+  expect(await provider.service.apply(wanted)).toMatchObject({
     settled: false,
     waiting_for: 'the network of VPC 1000 is being made',
   })
@@ -63,7 +63,7 @@ test.skipIf(why)(`a service waits for its network, and moves when the network wa
   expect(await settle(provider, wanted)).toMatchObject({ state: 'serving' })
   const metrics = await until(async () => (await provider.metrics([wanted])).get(wanted.service_id))
   expect(metrics.connections).toBe(0)
-  await until(async () => (await provider.applyService(wanted)).snapshots[0]?.state === 'complete', {
+  await until(async () => (await provider.service.apply(wanted)).snapshots[0]?.state === 'complete', {
     what: 'its snapshot is taken',
   })
 

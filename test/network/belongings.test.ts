@@ -7,6 +7,7 @@ import { namespaceOf } from '#providers/local/vpc/name.ts'
 import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { newSet, settleSet } from '#test/replica-set/set-fixture.ts'
 import { until } from '#test/until.ts'
+import { newEndpoint } from '#test/addresses.ts'
 import { askIn, newVpc, settleVpc, why_no_networks as why } from './vpc-fixture.ts'
 
 const { newWorld } = useWorlds()
@@ -18,16 +19,14 @@ test.skipIf(why)(
     const provider = await world.open()
     const bare = await newWanted(provider, { size: 'shared' })
     const taken = new Set([bare.endpoint.port])
-    const pooler = await provider.newEndpoint(taken)
+    const pooler = newEndpoint(provider, taken)
     const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
     const home = { ...bare, ha, pooler }
     await settle(provider, home)
     await ask(provider, home, 'create table kept as select 7 as n')
-    taken.add(pooler.port)
-    const own = await provider.newEndpoint(taken)
-    taken.add(own.port)
+    const own = newEndpoint(provider, taken)
     const family = { world, provider, service: home }
-    const set = await newSet(family, { nodes: 2, endpoint: own, pooler: await provider.newEndpoint(taken) })
+    const set = await newSet(family, { nodes: 2, endpoint: own, pooler: newEndpoint(provider, taken) })
     await settleSet(provider, set)
 
     const vpc = newVpc('1000', '10.77.0.0/24')

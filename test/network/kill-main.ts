@@ -20,7 +20,6 @@ const provider = await openLocalProvider({
   directory: task.directory,
   installation_id: task.installation_id,
   host: '127.0.0.1',
-  region_code: 'test',
   ports: { first: 20_000, last: 32_000 },
   postgres_directories: [],
   log: () => undefined,
@@ -33,8 +32,8 @@ const provider = await openLocalProvider({
 // One after the other, in rounds: a peer waits for the other's network.
 await until(async () => {
   let settled = true
-  for (const vpc of task.vpcs) settled = (await provider.applyVpc(vpc)).settled && settled
+  for (const vpc of task.vpcs) settled = (await provider.vpc.apply(vpc)).settled && settled
   return settled
 })
-for (const service of task.services) await until(async () => (await provider.applyService(service)).settled)
+for (const service of task.services) await until(async () => (await provider.service.apply(service)).settled)
 await provider.close()

@@ -31,7 +31,7 @@ test.skipIf(why)(`VPCs that are made, peered, cut and deleted by processes that 
   expect(made).toEqual(expect.arrayContaining(['host route: add', 'network: make', 'network: furnish']))
   const linked = await killEverywhere(world, provider, apart, { vpcs: peered, services: [] })
   expect(linked).toEqual(['link: make', 'link: open', 'link: open'])
-  for (const vpc of peered) expect((await provider.applyVpc(vpc)).peers).toHaveLength(1)
+  for (const vpc of peered) expect((await provider.vpc.apply(vpc)).peers).toHaveLength(1)
   const cut = await killEverywhere(world, provider, { vpcs: peered, services: [] }, apart)
   expect(cut).toEqual(['link: cut', 'link: end connections', 'link: remove'])
   const removed = await killEverywhere(world, provider, { vpcs: peered, services: [] }, none)

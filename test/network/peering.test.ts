@@ -74,7 +74,7 @@ test.skipIf(why)(`a peer whose network was removed by hand is linked again${why}
   // A program inside keeps the old namespace, and the old end of the link, alive.
   const inside = await loginIn(world, provider, '1001', service)
   execFileSync('ip', ['netns', 'delete', namespaceOf(world, '1001')])
-  expect(await provider.applyVpc(a_with_b)).toMatchObject({ settled: false, peers: [] })
+  expect(await provider.vpc.apply(a_with_b)).toMatchObject({ settled: false, peers: [] })
   await settleVpc(provider, b_with_a)
   await settleVpc(provider, a_with_b)
   inside.end()
@@ -87,7 +87,7 @@ test.skipIf(why)(`peers whose ranges overlap are not linked, and it is said whic
   const provider = await world.open()
   const twin = newVpc('1003', '10.88.0.0/25')
   for (const vpc of [a, b, twin]) await settleVpc(provider, vpc)
-  const seen = await provider.applyVpc(newVpc('1000', a.cidr, [b, twin]))
+  const seen = await provider.vpc.apply(newVpc('1000', a.cidr, [b, twin]))
   expect(seen.settled).toBe(false)
   expect(seen.waiting_for).toContain('10.88.0.0/25 of VPC 1003 overlaps 10.88.0.0/24 of VPC 1001')
   expect(seen.peers).toHaveLength(1)

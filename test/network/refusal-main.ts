@@ -2,13 +2,13 @@
 // argument says about networks, as JSON.
 import { hostFacts } from '#providers/local/host-facts.ts'
 import { openLocalProvider } from '#providers/local/local.ts'
+import { newEndpoint } from '#test/addresses.ts'
 import type { WantedService } from '#providers/provider.ts'
 
 const provider = await openLocalProvider({
   directory: process.argv[2] ?? '',
   installation_id: 'refused',
   host: '127.0.0.1',
-  region_code: 'test',
   ports: { first: 20_000, last: 32_000 },
   postgres_directories: [],
   log: () => undefined,
@@ -22,18 +22,18 @@ const service: WantedService = {
   size: 'shared',
   extensions: [],
   password_verifier: '',
-  endpoint: await provider.newEndpoint(new Set()),
+  endpoint: newEndpoint(provider),
   network: { vpc_id: '1000', address: '10.77.0.2' },
   snapshots: [],
 }
 const facts = await hostFacts({ directory: process.argv[2] ?? '', postgres_directories: [] })
 const seen = {
   doctor: facts.find(({ name }) => name === 'network namespaces'),
-  refusal: await provider.networkRefusal(),
-  made: await provider.applyVpc(vpc),
-  deleted: await provider.applyVpc({ ...vpc, deleted: true }),
-  attached: await provider.applyService(service),
+  refusal: (await provider.doctor()).find((sentence) => sentence.includes('VPC')),
+  made: await provider.vpc.apply(vpc),
+  deleted: await provider.vpc.apply({ ...vpc, deleted: true }),
+  attached: await provider.service.apply(service),
 }
-await provider.applyService({ ...service, deleted: true })
+await provider.service.apply({ ...service, deleted: true })
 await provider.close()
 console.log(JSON.stringify(seen))

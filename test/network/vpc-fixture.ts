@@ -29,7 +29,7 @@ export async function settleVpc(provider: LocalProvider, wanted: WantedVpc): Pro
   const what = `VPC ${wanted.vpc_id} settles`
   return await until(
     async () => {
-      const seen = await provider.applyVpc(wanted)
+      const seen = await provider.vpc.apply(wanted)
       if (!seen.settled) throw new Error(seen.waiting_for)
       return seen
     },

@@ -25,7 +25,7 @@ test.skipIf(why)(`a VPC has its address and no way out, and goes without a trace
   effects.length = 0
   await settleVpc(provider, vpc)
   expect(effects).toEqual([])
-  expect(await provider.listVpcs()).toEqual(['1000'])
+  expect(await provider.vpc.list()).toEqual([{ id: '1000', down: false }])
   await settleVpc(provider, { ...vpc, deleted: true })
   expect(tracesOf(world, ['1000'])).toEqual([])
   effects.length = 0
@@ -60,7 +60,7 @@ test.skipIf(why)(`another installation on the same host keeps its networks${why}
   await provider.stopAll()
   expect(tracesOf(world, ['1000'])).toEqual([])
   expect(tracesOf(neighbour, ['1000'])).toHaveLength(2)
-  expect(await provider.listVpcs()).toEqual([])
+  expect(await provider.vpc.list()).toEqual([])
   await provider.close()
   await theirs.close()
 })
@@ -69,7 +69,7 @@ test.skipIf(why)(`what somebody takes away by hand is noticed and made again${wh
   const world = await newWorld()
   const provider = await world.open()
   const changed: string[] = []
-  provider.watchVpcs((vpc_id) => changed.push(vpc_id))
+  provider.watch((kind, id) => kind === 'vpc' && changed.push(id))
   const vpc = newVpc('1000', '10.77.0.0/24')
   await settleVpc(provider, vpc)
   const namespace = namespaceOf(world, '1000')

@@ -16,7 +16,7 @@ poolerTest('a pooler that is killed comes back, and one whose server ended serve
   const world = await newWorld()
   const { provider, wanted } = await newPooled(world)
   const killed = await poolerPid(world, wanted)
-  const noticed = new Promise<string>((resolve) => provider.watch(resolve))
+  const noticed = new Promise<string>((resolve) => provider.watch((_, id) => resolve(id)))
   process.kill(killed, 'SIGKILL')
   expect(await noticed).toBe(wanted.service_id)
   const { happenings } = await settle(provider, wanted)
@@ -43,7 +43,7 @@ poolerTest('a pooler whose port is taken waits for it, and its service serves me
   await settle(provider, { ...without, generation: 2 })
   const other = createServer().listen(pooler)
   await once(other, 'listening')
-  expect(await provider.applyService({ ...wanted, generation: 3 })).toMatchObject({
+  expect(await provider.service.apply({ ...wanted, generation: 3 })).toMatchObject({
     state: 'serving',
     settled: false,
     waiting_for: expect.stringContaining(`port ${pooler.port} on ${pooler.host} is in use by another program`),
@@ -117,7 +117,7 @@ poolerTest('switching it on or off that is cut off at any effect is finished by 
       await settle(provider, other)
       cut_off_at = undefined
       effects_left = nth
-      await dying.applyService(wish).catch(() => undefined)
+      await dying.service.apply(wish).catch(() => undefined)
       await settle(provider, wish)
       if (wish === wanted) expect(await askThrough({ provider, wanted }, 'select 7'), cut_off_at).toBe('7')
       else await expectNoPooler({ world, wanted })

@@ -6,6 +6,7 @@ import { test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { findProgram } from '#providers/local/host/program.ts'
 import type { Endpoint, WantedService } from '#providers/provider.ts'
+import { newEndpoint } from '#test/addresses.ts'
 import { ask, loginTo, newWanted, settle, type Login, type World } from '#test/provider/service-fixture.ts'
 
 export const why_no_pooler =
@@ -20,7 +21,7 @@ export type Pooled = { world: World; provider: LocalProvider; wanted: WantedServ
 export async function newPooled(world: World, parts: Partial<WantedService> = {}): Promise<Pooled> {
   const provider = await world.open()
   const direct = await newWanted(provider, { size: 'shared', ...parts })
-  const pooler = await provider.newEndpoint(new Set([direct.endpoint.port]))
+  const pooler = newEndpoint(provider, new Set([direct.endpoint.port]))
   const wanted = { ...direct, pooler }
   await settle(provider, wanted)
   return { world, provider, wanted }

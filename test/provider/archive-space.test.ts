@@ -49,14 +49,14 @@ test('the WAL that is kept of an idle service takes next to nothing, and still l
   const more = { ...wanted, snapshots: [...wanted.snapshots, { snapshot_id: 'second', deleted: false }] }
   const sparse = () => listSegments(archive).filter((path) => takenBy(path) < statSync(path).size / 2)
   await until(async () => {
-    const { snapshots } = await provider.applyService(more)
+    const { snapshots } = await provider.service.apply(more)
     return snapshots.every(({ state }) => state === 'complete') && sparse().length >= 2
   })
   const copied = listSegments(join(home, 'snapshots', 'second', 'data', 'pg_wal')).map(takenBy)
   expect(copied.length).toBeGreaterThan(0)
   expect(Math.max(...copied)).toBeLessThan(2_000_000)
   const before = sparse().map(hashOf)
-  await provider.applyService(more)
+  await provider.service.apply(more)
   expect(sparse().map(hashOf).slice(0, before.length)).toEqual(before)
   const child = await newWanted(provider, { source })
   await settle(provider, child)

@@ -108,7 +108,7 @@ async function dieAndGoOn(world: World, verb: Verb, wanted: WantedService, effec
   const nth = effects.slice(0, at + 1).filter((name) => name === effect).length
   if (effect !== undefined) {
     const { provider, isDead } = await openDying(world, effect, nth)
-    const settled = async () => (await provider.applyService(wanted).catch(() => undefined))?.settled === true
+    const settled = async () => (await provider.service.apply(wanted).catch(() => undefined))?.settled === true
     await until(async () => isDead() || (await settled()), { what: `${verb.what} dies at: ${effect}` })
     if (!isDead()) expect(effect, verb.what).toMatch(by_chance)
     await provider.close().catch(() => undefined)

@@ -44,7 +44,7 @@ test('a log that grows is rotated and kept within its bounds, and is read withou
     for (const { message } of page.entries) found.push(Number(/^entry (\d+) /.exec(message)?.[1] ?? 0))
     cursor = page.cursor
     await write(100)
-    await provider.applyService(wanted)
+    await provider.service.apply(wanted)
   } while (cursor !== undefined)
 
   // Other entries, such as of logins, lie between.

@@ -1,8 +1,9 @@
-// Ports, by really binding them on loopback.
+// Ports, by really binding them on loopback, and the candidates of a region among them.
 import { once } from 'node:events'
 import { type AddressInfo, type Server, createServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { freePort, portIsFree } from '#providers/local/postgres/port.ts'
+import { addressesFor } from '#providers/local/addresses.ts'
+import { portIsFree } from '#providers/local/postgres/port.ts'
 
 const host = '127.0.0.1'
 const servers: Server[] = []
@@ -18,24 +19,41 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))))
 })
 
-test('a port is not free while somebody listens on it', async () => {
+test('a port is not free while a program listens on it', async () => {
   const port = await listen()
   expect(await portIsFree(host, port)).toBe(false)
 })
 
-test('a port of the range is found that is none of the taken ones', async () => {
-  const ports = { first: 10_000, last: 10_999 }
-  const taken = new Set(Array.from({ length: 900 }, (_, index) => ports.first + index))
-  const port = await freePort(host, ports, taken)
-  expect(port).toBeGreaterThanOrEqual(10_900)
-  expect(port).toBeLessThanOrEqual(ports.last)
+test('candidates are the ports of the range, in the same order for one owner, and in another for the next', () => {
+  const ports = { first: 10_000, last: 10_099 }
+  const listFor = (id: string) => {
+    const found: number[] = []
+    expect(() => {
+      for (const { port } of addressesFor({ host, ports }, { id, role: 'service' })) found.push(port)
+    }).toThrow('no port is free on 127.0.0.1 from 10000 to 10099')
+    return found
+  }
+  const once = listFor('one')
+  expect(listFor('one')).toEqual(once)
+  expect(listFor('other')).not.toEqual(once)
+  expect(once.toSorted((a, b) => a - b)[0]).toBeGreaterThanOrEqual(ports.first)
+  expect(new Set(once).size).toBe(once.length)
 })
 
-test('when no port is left the answer is a sentence with the range', async () => {
+test('a port on which a program listens is no candidate, and when none is left a sentence says what to do', async () => {
   const port = await listen()
-  await expect(freePort(host, { first: port, last: port }, new Set())).rejects.toThrow(
-    `no port is free on 127.0.0.1 from ${port} to ${port}`,
-  )
+  const candidates = addressesFor({ host, ports: { first: port, last: port } }, { id: 'one', role: 'service' })
+  expect(() => candidates.next()).toThrow(`no port is free on 127.0.0.1 from ${port} to ${port}`)
+})
+
+test('in a VPC the candidates are its addresses, from the lowest on, without those of the network itself', () => {
+  const range = { host, ports: { first: 1, last: 2 } }
+  const use = { id: 'one', role: 'service', cidr: '10.64.3.16/29' } as const
+  const found: string[] = []
+  expect(() => {
+    for (const { host, port } of addressesFor(range, use)) found.push(`${host}:${port}`)
+  }).toThrow('the VPC (10.64.3.16/29) has no free address')
+  expect(found).toEqual([18, 19, 20, 21, 22].map((last) => `10.64.3.${last}:5432`))
 })
 
 test('an address that this host does not have is an error, not a port in use', async () => {

@@ -11,6 +11,7 @@ import { openLocalProvider, type LocalOptions, type LocalProvider } from '#provi
 import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { newInstallationId } from '#test/run/traces.ts'
 import { removeSharedMemory, usersOf } from '#test/shared-memory.ts'
+import { newEndpoint } from '#test/addresses.ts'
 import { until } from '#test/until.ts'
 
 export type World = {
@@ -52,7 +53,6 @@ async function emptyWorld(below = tmpdir()): Promise<World> {
     const provider = await openLocalProvider({
       directory,
       host: '127.0.0.1',
-      region_code: 'test',
       ports: { first: 20_000, last: 32_000 },
       postgres_directories: [],
       installation_id,
@@ -73,7 +73,7 @@ async function removeWorld(world: World): Promise<void> {
   const users = usersOf(join(world.directory, 'services'))
   for (const name of await readdir(join(world.directory, 'services'))) {
     const wanted = await newWanted(provider, { service_id: name.replace('.gone', ''), deleted: true })
-    await provider.applyService(wanted)
+    await provider.service.apply(wanted)
   }
   await provider.close()
   await removeSharedMemory(users)
@@ -89,7 +89,7 @@ export async function newWanted(provider: LocalProvider, parts: Partial<WantedSe
     size: { cpu_millis: 500, memory_gbs: 2 },
     extensions: [],
     password_verifier: verifierOf('first password'),
-    endpoint: await provider.newEndpoint(new Set()),
+    endpoint: newEndpoint(provider),
     snapshots: [],
     ...parts,
   }
@@ -100,7 +100,7 @@ export async function settle(provider: LocalProvider, wanted: WantedService): Pr
   let last: ObservedService | undefined
   return await until(
     async () => {
-      last = await provider.applyService(wanted)
+      last = await provider.service.apply(wanted)
       return last.settled && last
     },
     { what: `service ${wanted.service_id} settles` },

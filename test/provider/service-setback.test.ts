@@ -23,7 +23,7 @@ test('a postmaster that is killed is noticed and started again, and committed ro
   const world = await newWorld()
   const provider = await world.open()
   const noticed: string[] = []
-  provider.watch((service_id) => void noticed.push(service_id))
+  provider.watch((_, id) => void noticed.push(id))
   const wanted = await newWanted(provider, { size: 'shared' })
   await settle(provider, wanted)
   await ask(provider, wanted, 'create table t as select 7 as n')
@@ -38,7 +38,7 @@ test('a postmaster that is killed is noticed and started again, and committed ro
   expect(await computing).toBe('ended')
   expect(await postmasterPid(world, wanted)).not.toBe(pid)
   expect(await ask(provider, wanted, 'select n from t')).toBe('7')
-  expect((await provider.applyService(wanted)).happenings).toEqual([])
+  expect((await provider.service.apply(wanted)).happenings).toEqual([])
 })
 
 test('a delete right after a crash leaves no process, file or shared memory', async () => {
@@ -89,7 +89,7 @@ test('a lock of its socket that names a stranger, or nobody, does not keep a ser
   for (const content of [`${stranger.pid}\n${data}\n`, '']) {
     await settle(provider, { ...wanted, power: 'off' })
     await writeOwned(lock, content)
-    expect(await provider.applyService(wanted)).toMatchObject({ state: 'serving', settled: true })
+    expect(await provider.service.apply(wanted)).toMatchObject({ state: 'serving', settled: true })
   }
 })
 
@@ -104,7 +104,7 @@ test('a server that is killed before it is ready is started again soon', async (
   const pipe = join(data, 'postgresql.auto.conf')
   await rm(pipe)
   execFileSync('mkfifo', ['-m', '666', pipe])
-  const looked = provider.applyService(wanted)
+  const looked = provider.service.apply(wanted)
   process.kill(await until(() => findByWord(data), { what: 'it is being started' }), 'SIGKILL')
   const seen = await looked
   expect(seen).toMatchObject({ state: 'not_serving', waiting_for: 'PostgreSQL was killed while it started' })
@@ -143,7 +143,7 @@ test('a port in use is named, and the service starts when it is free', async () 
   const squatter = createServer()
   onTestFinished(() => void squatter.close())
   await new Promise<void>((resolve) => squatter.listen(wanted.endpoint, resolve))
-  const seen = await provider.applyService(wanted)
+  const seen = await provider.service.apply(wanted)
   expect(seen).toMatchObject({ state: 'not_serving', settled: false })
   expect(seen.waiting_for).toContain(`port ${wanted.endpoint.port}`)
   await new Promise((resolve) => squatter.close(resolve))
@@ -158,7 +158,7 @@ test('a start that fails is told in the words of PostgreSQL', async () => {
   await settle(provider, { ...wanted, power: 'off' })
   const data = join(world.directory, 'services', wanted.service_id, 'data')
   await rm(join(data, 'pg_wal'), { recursive: true })
-  const seen = await provider.applyService(wanted)
+  const seen = await provider.service.apply(wanted)
   expect(seen).toMatchObject({ state: 'not_serving', settled: false })
   expect(seen.waiting_for).toMatch(/PostgreSQL did not start: .*pg_wal/)
 })
@@ -172,7 +172,7 @@ test('a full disk is a setback that leaves nothing half-made, and creation compl
     },
   })
   const wanted = await newWanted(provider, { size: 'shared' })
-  const seen = await provider.applyService(wanted)
+  const seen = await provider.service.apply(wanted)
   expect(seen).toMatchObject({ state: 'absent', settled: false })
   expect(seen.waiting_for).toMatch(/no space left/)
   expect(await readdir(join(world.directory, 'services', wanted.service_id))).not.toContain('data.new')
@@ -198,7 +198,7 @@ test('a data directory that lost its version of PostgreSQL says which one it nee
   const wanted = await newWanted(provider, { size: 'shared' })
   await settle(provider, wanted)
   await writeFile(join(world.directory, 'services', wanted.service_id, 'data', 'PG_VERSION'), '9\n')
-  const seen = await provider.applyService(wanted)
+  const seen = await provider.service.apply(wanted)
   expect(seen.settled).toBe(false)
   expect(seen.waiting_for).toMatch(/needs PostgreSQL 9/)
 })

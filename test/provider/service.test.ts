@@ -45,13 +45,13 @@ test('a service is created, resized, stopped, started, gets another password and
   await expect(loginTo(provider, changed)).rejects.toThrow(/password authentication failed/)
 
   const deleted = { ...changed, generation: 6, deleted: true }
-  expect(await provider.applyService(deleted)).toEqual({
+  expect(await provider.service.apply(deleted)).toEqual({
     state: 'absent',
     settled: true,
     happenings: [],
     snapshots: [],
   })
-  expect(await provider.applyService(deleted)).toEqual({
+  expect(await provider.service.apply(deleted)).toEqual({
     state: 'absent',
     settled: true,
     happenings: [],
@@ -82,10 +82,10 @@ test('looking again at what holds changes nothing', async () => {
   const wanted = await newWanted(provider)
   await settle(provider, wanted)
   // The look that follows makes what the next service may need.
-  await provider.applyService(wanted)
+  await provider.service.apply(wanted)
   const pid = await postmasterPid(world, wanted)
   effects.length = 0
-  expect(await provider.applyService(wanted)).toMatchObject({
+  expect(await provider.service.apply(wanted)).toMatchObject({
     state: 'serving',
     settled: true,
     happenings: [],
@@ -104,7 +104,7 @@ test('another server finds the running database again and leaves it as it is', a
   const client = await loginTo(first, wanted)
   await first.close()
   const second = await world.open()
-  expect(await second.applyService(wanted)).toMatchObject({
+  expect(await second.service.apply(wanted)).toMatchObject({
     state: 'serving',
     settled: true,
     happenings: [],
@@ -130,7 +130,7 @@ test('an extension that cannot be made is told in the words of PostgreSQL, and t
   const world = await newWorld()
   const provider = await world.open()
   const wanted = await newWanted(provider, { extensions: ['jsonb_plperl'] })
-  const waiting_for = await until(async () => (await provider.applyService(wanted)).waiting_for)
+  const waiting_for = await until(async () => (await provider.service.apply(wanted)).waiting_for)
   expect(waiting_for).toMatch(
     /^the extension jsonb_plperl could not be made: required extension "plperl" is not installed;/,
   )
@@ -151,19 +151,11 @@ test('a region refuses what it can never make', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const huge = { size: { cpu_millis: 500, memory_gbs: 1_000_000 }, extensions: [] }
-  expect(await provider.refusalOf(huge)).toMatch(/this region has \d+ GB of memory in all/)
+  expect(provider.service.refusal(huge)?.message).toMatch(/this region has \d+ GB of memory in all/)
   const busy = { size: { cpu_millis: 10_000_000, memory_gbs: 1 }, extensions: [] }
-  expect(await provider.refusalOf(busy)).toMatch(/this region has \d+ CPU millis in all/)
-  expect(await provider.refusalOf({ size: 'shared', extensions: ['nowhere_ext'] })).toMatch(/nowhere_ext/)
-  expect(await provider.refusalOf({ size: 'shared', extensions: [] })).toBeUndefined()
-})
-
-test('a new endpoint is none that is taken', async () => {
-  const world = await newWorld()
-  const provider = await world.open({ ports: { first: 20_000, last: 20_099 } })
-  const taken = new Set(Array.from({ length: 90 }, (_, at) => 20_000 + at))
-  const { port } = await provider.newEndpoint(taken)
-  expect(port).toBeGreaterThanOrEqual(20_090)
+  expect(provider.service.refusal(busy)?.message).toMatch(/this region has \d+ CPU millis in all/)
+  expect(provider.service.refusal({ size: 'shared', extensions: ['nowhere_ext'] })?.message).toMatch(/nowhere_ext/)
+  expect(provider.service.refusal({ size: 'shared', extensions: [] })).toBeUndefined()
 })
 
 test('two servers that start at once make one template', async () => {
@@ -184,14 +176,14 @@ test('a copy of the template lies ready for the next service, which takes it', a
   const first = await newWanted(provider)
   await settle(provider, first)
   // Who waits for a new service does not wait for the spare; the next look makes it.
-  await provider.applyService(first)
+  await provider.service.apply(first)
   const { ino } = await stat(spare)
   const second = await newWanted(provider)
   expect((await settle(provider, second)).state).toBe('serving')
   expect((await stat(join(world.directory, 'services', second.service_id, 'data'))).ino).toBe(ino)
   const identifier = `select system_identifier::text from pg_control_system()`
   expect(await ask(provider, second, identifier)).not.toBe(await ask(provider, first, identifier))
-  await provider.applyService(second)
+  await provider.service.apply(second)
   expect((await readdir(join(world.directory, 'templates'))).toSorted()).toEqual([template, `${template}.spare`])
 })
 
@@ -201,7 +193,7 @@ test('after several creates at once as many copies lie ready, and the next ones 
   const createThree = async () => {
     const services = await Promise.all([1, 2, 3].map(() => newWanted(provider, { size: 'shared' })))
     await Promise.all(services.map((wanted) => settle(provider, wanted)))
-    for (const wanted of services) await provider.applyService(wanted)
+    for (const wanted of services) await provider.service.apply(wanted)
     return services
   }
   const inodesOf = (paths: readonly string[]) => Promise.all(paths.map(async (path) => (await stat(path)).ino))

@@ -22,7 +22,7 @@ test('a service whose primary was lost is snapshotted, forked, logged and measur
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   // It may be down: its log is there.
   expect(await messages(provider, wanted, { node: 0 })).toEqual(expect.arrayContaining(messagesOf(older)))
-  await until(async () => (await provider.applyService(wanted)).settled)
+  await until(async () => (await provider.service.apply(wanted)).settled)
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
   // A cursor goes on in the log it was given for, whoever is the primary now.
   expect(older.entries.length).toBeGreaterThan(0)
@@ -30,7 +30,7 @@ test('a service whose primary was lost is snapshotted, forked, logged and measur
 
   const snapshots = [{ snapshot_id: 'first', deleted: false }]
   const kept = { ...wanted, generation: 2, snapshots }
-  await until(async () => (await provider.applyService(kept)).snapshots[0]?.state === 'complete')
+  await until(async () => (await provider.service.apply(kept)).snapshots[0]?.state === 'complete')
   const source = { service_id: wanted.service_id, snapshot_id: 'first' }
   const fork = await newWanted(provider, { size: 'shared', source })
   await settle(provider, fork)
@@ -60,7 +60,7 @@ test('moments before and after the loss of a primary can be restored from a snap
   const snapshots = [{ snapshot_id: 'first', deleted: false }]
   const wanted = withReplicas(await newWanted(provider, { size: 'shared', snapshots }), 1, 1, 1)
   await settle(provider, wanted)
-  await until(async () => (await provider.applyService(wanted)).snapshots[0]?.state === 'complete')
+  await until(async () => (await provider.service.apply(wanted)).snapshots[0]?.state === 'complete')
   const now = async () => {
     const text = await ask(provider, wanted, `select to_char(clock_timestamp(), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
     await ask(provider, wanted, 'select txid_current()')
@@ -71,7 +71,7 @@ test('moments before and after the loss of a primary can be restored from a snap
   await ask(provider, wanted, 'insert into t values (2)')
   await ask(provider, wanted, 'insert into t values (3)')
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
-  await until(async () => (await provider.applyService(wanted)).settled)
+  await until(async () => (await provider.service.apply(wanted)).settled)
   await ask(provider, wanted, 'insert into t values (4)')
   const after = await now()
   await ask(provider, wanted, 'insert into t values (5)')

@@ -37,7 +37,7 @@ test('a replica that was killed, lost its data or is damaged is back, and its pr
   for (const { what, harm } of setbacks) {
     const pid = await nodePid(world, wanted, 1)
     await harm(pid)
-    expect((await provider.applyService(wanted)).state, what).toBe('serving')
+    expect((await provider.service.apply(wanted)).state, what).toBe('serving')
     await untilReplaced(world, provider, wanted, pid)
     expect(await ask(provider, wanted, 'select n from t')).toBe('7')
   }
@@ -90,7 +90,7 @@ test('a replica that was away for longer than WAL is kept for it catches up from
 async function untilReplaced(world: World, provider: LocalProvider, wanted: WantedService, pid: number): Promise<void> {
   await until(
     async () => {
-      const { settled } = await provider.applyService(wanted)
+      const { settled } = await provider.service.apply(wanted)
       return settled && (await nodePid(world, wanted, 1)) !== pid
     },
     { what: 'another server of the replica streams', interval_ms: 100 },

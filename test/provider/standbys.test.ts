@@ -60,7 +60,7 @@ test('commits wait while the replica that they need is away, and only the promis
   expect(committed).toBe(false)
   await watcher.end()
   // Less is wanted now: whoever waits is set free, though the replica may not be back yet.
-  await provider.applyService(withReplicas(wanted, 2, 1, 0))
+  await provider.service.apply(withReplicas(wanted, 2, 1, 0))
   await commit
   await waiting.end()
   await settle(provider, withReplicas(wanted, 2, 1, 0))
@@ -75,9 +75,9 @@ test('a service with replicas is stopped, started, resized and gets another pass
   await settle(provider, small)
   await ask(provider, small, 'create table t as select 7 as n')
   // The look that follows makes what the next service may need.
-  await provider.applyService(small)
+  await provider.service.apply(small)
   effects.length = 0
-  expect(await provider.applyService(small)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+  expect(await provider.service.apply(small)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
   expect(new Set(effects.filter((name) => !name.startsWith('spare: ')))).toEqual(new Set(['limits: set']))
 
   const off = { ...small, generation: 2, power: 'off' as const }
@@ -97,7 +97,7 @@ test('a service with replicas is stopped, started, resized and gets another pass
     expect(await standbysOf(provider, resized)).toEqual({ node_1: 'streaming' })
     const settings = join(homeOf(world, small), 'node-1', 'howdah.conf')
     await until(async () => {
-      await provider.applyService(resized)
+      await provider.service.apply(resized)
       return (await readFile(settings, 'utf8')).includes(`max_connections = '${50 * memory_gbs}'`)
     })
   }
@@ -115,7 +115,7 @@ test('a delete while a replica is being copied leaves nothing', async () => {
   const provider = await world.open({ effect })
   const alone = await newWanted(provider, { size: 'shared' })
   await settle(provider, alone)
-  const looking = provider.applyService(withReplicas(alone, 2, 2, 0))
+  const looking = provider.service.apply(withReplicas(alone, 2, 2, 0))
   await copying
   // The caller holds the lease: one look follows the other.
   await looking

@@ -48,7 +48,7 @@ test('whoever speaks with a server that was stopped is told so, also by a look, 
   try {
     await expect(asking).rejects.toThrow(StandsStill)
     await expect(withSuperuser(place, {}, (client) => client.query('select 1'))).rejects.toThrow(StandsStill)
-    const seen = await provider.applyService(wanted)
+    const seen = await provider.service.apply(wanted)
     expect(seen).toMatchObject({ state: 'not_serving', settled: false, waiting_for: new StandsStill().message })
   } finally {
     for (const pid of [postmaster, ...backends]) process.kill(pid, 'SIGCONT')

@@ -6,10 +6,7 @@ import type { WantedReplicaSet } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 
 export type Orders = {
-  options: Pick<
-    LocalOptions,
-    'directory' | 'host' | 'region_code' | 'ports' | 'postgres_directories' | 'installation_id'
-  >
+  options: Pick<LocalOptions, 'directory' | 'host' | 'ports' | 'postgres_directories' | 'installation_id'>
   set: WantedReplicaSet
   kill_at?: string
 }
@@ -25,5 +22,8 @@ const provider = await openLocalProvider({
     writeSync(1, `${name}\n`)
   },
 })
-await until(async () => (await provider.applyReplicaSet(set)).settled, { what: 'the set settles', timeout_ms: 60_000 })
+await until(async () => (await provider.replica_set.apply(set)).settled, {
+  what: 'the set settles',
+  timeout_ms: 60_000,
+})
 await provider.close()

@@ -7,6 +7,7 @@ import { poolerRefusal } from '#providers/local/pooler/pooler.ts'
 import { dataOf, nodePid as replicaPid, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { startReaders } from './readers.ts'
+import { newEndpoint } from '#test/addresses.ts'
 import {
   balancedTest,
   newFamily,
@@ -83,7 +84,7 @@ balancedTest('the pooler of a set leads to all of its nodes, and to the others w
   const { provider, world, service } = family
   const taken = new Set([service.endpoint.port])
   const plain = await newSet(family, { nodes: 2 })
-  const pooler = await provider.newEndpoint(taken.add(plain.endpoint.port))
+  const pooler = newEndpoint(provider, taken.add(plain.endpoint.port))
   const set = { ...plain, pooler }
   expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
   const pooled = (database: string) =>
@@ -104,8 +105,8 @@ test('a set serves on, and comes up again, while its service has no primary', as
   await settleSet(provider, set)
   process.kill(await postmasterPid(world, service), 'SIGKILL')
   process.kill(await nodePid(world, set), 'SIGKILL')
-  await until(async () => (await provider.applyReplicaSet(set)).state === 'serving', { what: 'it serves again' })
-  expect(await provider.applyReplicaSet(set)).toMatchObject({ state: 'serving', settled: false })
+  await until(async () => (await provider.replica_set.apply(set)).state === 'serving', { what: 'it serves again' })
+  expect(await provider.replica_set.apply(set)).toMatchObject({ state: 'serving', settled: false })
   expect(await readFrom(provider, set, 'select n from t')).toBe('7')
   await settle(provider, service)
   expect(await settleSet(provider, set)).toMatchObject({ state: 'serving' })
@@ -113,9 +114,9 @@ test('a set serves on, and comes up again, while its service has no primary', as
 
 test('several nodes at every address of the host are refused with a sentence', async () => {
   const family = await newFamily(await newWorld())
-  const { port } = await family.provider.newEndpoint(new Set([family.service.endpoint.port]))
+  const { port } = newEndpoint(family.provider, new Set([family.service.endpoint.port]))
   const set = await newSet(family, { nodes: 2, endpoint: { host: '0.0.0.0', port } })
-  const seen = await family.provider.applyReplicaSet(set)
+  const seen = await family.provider.replica_set.apply(set)
   expect(seen).toMatchObject({ state: 'absent', settled: false })
   expect(seen.waiting_for).toContain('set the service host to one')
 })
@@ -136,9 +137,9 @@ test('a set that is deleted while its first node is copied leaves nothing', asyn
   await settle(provider, service)
   const set = await newSet(family)
   armed = true
-  expect(await provider.applyReplicaSet(set)).toMatchObject({ state: 'absent', settled: false })
+  expect(await provider.replica_set.apply(set)).toMatchObject({ state: 'absent', settled: false })
   await copying
-  const gone = provider.applyReplicaSet({ ...set, deleted: true })
+  const gone = provider.replica_set.apply({ ...set, deleted: true })
   goOn()
   expect(await gone).toMatchObject({ state: 'absent', settled: true })
   expect(await tracesOf(world, set)).toEqual([])

@@ -18,8 +18,8 @@ test('a set of one node reads what its service writes, by the same login, and no
   await untilRead(provider, set, 'select sum(n) from t', '15')
   await expect(readFrom(provider, set, 'insert into t values (9)')).rejects.toThrow(/read-only/)
   const deleted = { ...set, deleted: true }
-  expect(await provider.applyReplicaSet(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
-  expect(await provider.applyReplicaSet(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
+  expect(await provider.replica_set.apply(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
+  expect(await provider.replica_set.apply(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
   expect(await tracesOf(family.world, set)).toEqual([])
   expect(await ask(provider, service, 'select sum(n) from t')).toBe('15')
 })
@@ -36,7 +36,7 @@ balancedTest(
     expect(answering.size).toBe(2)
 
     // Neither our looks nor the balancer's are for people to read.
-    for (let look = 0; look < 3; look++) await provider.applyReplicaSet(set)
+    for (let look = 0; look < 3; look++) await provider.replica_set.apply(set)
     expect(
       (await logOf(family.world, set)).filter((line) => /reset by peer|starting up|incomplete/.test(line)),
     ).toEqual([])

@@ -8,6 +8,7 @@ import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import { findProgram } from '#providers/local/host/program.ts'
 import type { ObservedReplicaSet, WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, type World } from '#test/provider/service-fixture.ts'
+import { newEndpoint } from '#test/addresses.ts'
 import { until } from '#test/until.ts'
 
 const why = (await findProgram('haproxy')) === undefined ? ' (skipped: HAProxy is not installed)' : ''
@@ -41,7 +42,7 @@ export async function newSet(
     deleted: false,
     nodes: 1,
     size: 'shared',
-    endpoint: await provider.newEndpoint(new Set([service.endpoint.port])),
+    endpoint: newEndpoint(provider, new Set([service.endpoint.port])),
     service,
     ...parts,
   }
@@ -59,7 +60,7 @@ export async function settleSet(provider: LocalProvider, wanted: WantedReplicaSe
   let last: ObservedReplicaSet | undefined
   return await until(
     async () => {
-      last = await provider.applyReplicaSet(wanted)
+      last = await provider.replica_set.apply(wanted)
       happenings.push(...last.happenings)
       return last.settled && { ...last, happenings }
     },
@@ -119,7 +120,7 @@ export function keepWatching({ provider }: Family, set: WantedReplicaSet): Watch
     last = last.catch(() => undefined)
     return next
   }
-  provider.watch((id) => void (id === set.replica_set_id && !ended && look().catch(() => undefined)))
+  provider.watch((_, id) => void (id === set.replica_set_id && !ended && look().catch(() => undefined)))
   onTestFinished(async () => {
     ended = true
     await last

@@ -91,8 +91,8 @@ test('a first copy that fails is told as such, tried again, and can be given up'
   const { provider, world } = family
   const set = await newSet(family)
   const failed = { state: 'absent', settled: false, failed: true, waiting_for: expect.stringContaining('space') }
-  expect(await provider.applyReplicaSet(set)).toMatchObject(failed)
-  expect(await provider.applyReplicaSet(set)).toMatchObject(failed)
+  expect(await provider.replica_set.apply(set)).toMatchObject(failed)
+  expect(await provider.replica_set.apply(set)).toMatchObject(failed)
   expect(await readdir(homeOf(world, set))).not.toContain('data.new')
   full = false
   expect(await settleSet(provider, set)).toMatchObject({ state: 'serving' })
@@ -100,9 +100,9 @@ test('a first copy that fails is told as such, tried again, and can be given up'
   const alone = family.service
   const replicated = { ...alone, generation: 2, ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 } }
   full = true
-  const seen = await provider.applyService(replicated)
+  const seen = await provider.service.apply(replicated)
   expect(seen).toMatchObject({ state: 'serving', settled: false, waiting_for: expect.stringContaining('space') })
-  expect(await provider.applyService({ ...alone, generation: 3 })).toMatchObject({ state: 'serving', settled: true })
+  expect(await provider.service.apply({ ...alone, generation: 3 })).toMatchObject({ state: 'serving', settled: true })
   expect(
     (await readdir(join(world.directory, 'services', alone.service_id))).filter((name) => name.startsWith('node')),
   ).toEqual([])

@@ -8,6 +8,7 @@ import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds, verifierOf, type World } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
+import { newEndpoint } from '#test/addresses.ts'
 import { asServiceUser, keepsDoing, newVictim, only_root } from './service-user.ts'
 
 const { newWorld } = useWorlds()
@@ -38,7 +39,7 @@ async function newReplicated() {
 async function setbackOver(provider: LocalProvider, wanted: WantedService, entry: string): Promise<ObservedService> {
   return await until(
     async () => {
-      const observed = await provider.applyService(wanted)
+      const observed = await provider.service.apply(wanted)
       return observed.waiting_for?.includes(entry) && observed
     },
     { what: `a setback names ${entry}` },
@@ -71,10 +72,10 @@ test.skipIf(only_root)(
     const asked = withSwitchover(wanted, 1)
     await until(async () => {
       // An attacker may win against its own service, and a pass fails.
-      await provider.applyService(asked).catch(() => undefined)
+      await provider.service.apply(asked).catch(() => undefined)
       return existsSync(join(pg_wal, 'planted'))
     })
-    for (let pass = 0; pass < 3; pass += 1) await provider.applyService(asked).catch(() => undefined)
+    for (let pass = 0; pass < 3; pass += 1) await provider.service.apply(asked).catch(() => undefined)
     expect(victim.damage()).toBe('')
   },
 )
@@ -125,7 +126,7 @@ test('a socket that is a link leads no superuser session to another service', as
   const socket = (of: WantedService) => join(world.directory, 'run', of.service_id, `.s.PGSQL.${of.endpoint.port}`)
   await asServiceUser(wanted, 'mv "$1" "$1.was"; ln -s "$2" "$1"', socket(wanted), socket(other))
   const stolen = { ...wanted, generation: 2, password_verifier: verifierOf('stolen password') }
-  await provider.applyService(stolen).catch(() => undefined)
+  await provider.service.apply(stolen).catch(() => undefined)
   await settle(provider, { ...other, generation: 2 })
   expect(await ask(provider, other, 'select 1', { password: 'other password' })).toBe('1')
   await expect(ask(provider, other, 'select 1', { password: 'stolen password' })).rejects.toThrow(
@@ -220,7 +221,7 @@ test('a log file that is a link to another tenant’s log shows nothing of it', 
 test('a pipe in the place of the pooler’s pid file is a setback, and can be deleted', async () => {
   const world = await newWorld()
   const provider = await world.open()
-  const pooler = await provider.newEndpoint(new Set())
+  const pooler = newEndpoint(provider)
   const wanted = await newWanted(provider, { size: 'shared', pooler })
   await settle(provider, wanted)
   await asServiceUser(wanted, 'rm "$1"; mkfifo "$1"', join(homeOf(world, wanted), 'pooler', 'pid'))

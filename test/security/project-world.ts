@@ -4,6 +4,7 @@ import type { Db } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'
 import { insertUser } from '#server/identity/store.ts'
 import { createToken } from '#server/identity/token.ts'
+import { giveAddresses } from '#test/addresses.ts'
 import { insertMember } from '#server/member/store.ts'
 
 /** By the names that the contract's paths use. */
@@ -29,17 +30,18 @@ export async function fillProject(db: Db, project_id: string): Promise<World> {
   await insertMember(db, { project_id, user_id, role: 'viewer' })
   const { public_key } = await createToken(db, { project_id, user_id, name: 'a token' })
   await db.query(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+    `insert into services (service_id, project_id, name, region_code, service_type, environment,
        password_verifier, state, settled_generation, observed_at)
-     values ($1, $2, 'a service', $3, 'POSTGRES', 'DEV', $1, 1, '', 'serving', 1, now())`,
+     values ($1, $2, 'a service', $3, 'POSTGRES', 'DEV', '', 'serving', 1, now())`,
     [service_id, project_id, region],
   )
   await db.query(
-    `insert into replica_sets (replica_set_id, service_id, region_code, name, environment, host, port, nodes, cpu_millis,
+    `insert into replica_sets (replica_set_id, service_id, region_code, name, environment, nodes, cpu_millis,
        memory_gbs, state, settled_generation, observed_at)
-     values ($1, $2, $3, 'a set', 'DEV', $1, 2, 1, 500, 2, 'serving', 1, now())`,
+     values ($1, $2, $3, 'a set', 'DEV', 1, 500, 2, 'serving', 1, now())`,
     [replica_set_id, service_id, region],
   )
+  await giveAddresses(db)
   await db.query(
     `insert into snapshots (snapshot_id, service_id, kind, taken_at) values ($1, $2, 'manual', now()),
        ($3, $2, 'manual', now())`,

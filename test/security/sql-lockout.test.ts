@@ -147,7 +147,7 @@ test('a routine pass finds out that logins fail, though the first half of a logi
   const now = performance.now.bind(performance)
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 300_000)
   onTestFinished(() => clock.mockRestore())
-  await tenant.provider.applyService(tenant.wanted)
+  await tenant.provider.service.apply(tenant.wanted)
   expect(await asTenant(tenant, 'select 7')).toBe('7')
 })
 
@@ -158,14 +158,14 @@ test('a database that was renamed or dropped is said to be missing, with what to
   const inOther = (sql: string) => asTenant(tenant, sql, { database: 'other' })
   await inOther('alter database tsdb rename to mine')
   await restartServer(tenant)
-  const seen = await tenant.provider.applyService(tenant.wanted)
+  const seen = await tenant.provider.service.apply(tenant.wanted)
   expect(seen).toMatchObject({ state: 'not_serving', settled: false })
   expect(seen.waiting_for).toMatch(/there is no database tsdb.*mine.*rename to tsdb/)
   await expectUndone(tenant, () => inOther('alter database mine rename to tsdb'))
   expect(await asTenant(tenant, 'select n from kept')).toBe('7')
 
   await inOther('drop database tsdb with (force)')
-  expect((await tenant.provider.applyService(nextOf(tenant))).waiting_for).toMatch(/there is no database tsdb/)
+  expect((await tenant.provider.service.apply(nextOf(tenant))).waiting_for).toMatch(/there is no database tsdb/)
   await expectUndone(tenant, () => inOther('create database tsdb template template0'))
   await expectForks(tenant)
 

@@ -54,7 +54,7 @@ test('a tenant that made howdah_standby first gets no replication by setHA, and 
   await asTenant(tenant, `create role howdah_standby login password 'mine'`)
   await restartServer(tenant)
   const wanted = { ...tenant.wanted, generation: 2, ha: replicas }
-  const seen = await tenant.provider.applyService(wanted)
+  const seen = await tenant.provider.service.apply(wanted)
   expect(seen).toMatchObject({ state: 'serving', settled: false })
   expect(seen.waiting_for).toMatch(/role howdah_standby .* (rename|drop)/)
   expect(await has(tenant, 'rolreplication', 'howdah_standby')).toBe('false')
@@ -79,7 +79,7 @@ test.skipIf(why_no_pooler)(
     await asTenant(tenant, `create role howdah_pooler login password 'mine'; grant howdah_pooler to tsdbadmin`)
     await restartServer(tenant)
     const wanted = { ...direct, generation: 3, ...(pooler && { pooler }) }
-    const seen = await tenant.provider.applyService(wanted)
+    const seen = await tenant.provider.service.apply(wanted)
     expect(seen).toMatchObject({ state: 'serving', settled: false })
     expect(seen.waiting_for).toMatch(/role howdah_pooler .* (rename|drop)/)
     await asTenant(tenant, 'drop role howdah_pooler')

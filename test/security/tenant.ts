@@ -10,6 +10,7 @@ import type { Endpoint, ObservedService, WantedService } from '#providers/provid
 import { why_no_pooler } from '#test/pooler/pooled.ts'
 import { as_root, ask, type Login, loginTo, newWanted, settle, verifierOf } from '#test/provider/service-fixture.ts'
 import type { World } from '#test/provider/service-fixture.ts'
+import { newEndpoint } from '#test/addresses.ts'
 import { nodePid } from '#test/provider/standby-fixture.ts'
 
 /** `wanted` and `password` change with what the control plane is asked for. */
@@ -21,7 +22,7 @@ const has_pooler = why_no_pooler === ''
 export async function newTenant(world: World, parts: Partial<WantedService> = {}): Promise<Tenant> {
   const provider = await world.open()
   const direct = await newWanted(provider, { size: 'shared', ...parts })
-  const pooler = has_pooler ? { pooler: await provider.newEndpoint(new Set([direct.endpoint.port])) } : {}
+  const pooler = has_pooler ? { pooler: newEndpoint(provider, new Set([direct.endpoint.port])) } : {}
   const wanted = { ...direct, ...pooler }
   await settle(provider, wanted)
   return { world, provider, wanted, password: 'first password' }

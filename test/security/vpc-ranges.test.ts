@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { FaultBody } from '#contract/fault.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { openInstallation } from '#server/installation.ts'
-import { vpcRefusal } from '#providers/local/vpc/ranges.ts'
+import { readHostUse, vpcRefusal } from '#providers/local/vpc/ranges.ts'
 import { metricOf } from '#providers/local/vpc/name.ts'
 import { startInstallation } from '#test/installation.ts'
 import { listBarriers, listNamespaces } from '#test/networks.ts'
@@ -38,12 +38,14 @@ test('a VPC over addresses that the host reaches by its default route is refused
 
 test('a range that the host uses itself is refused by name, also in part', async () => {
   const everything = { vpc_ranges: ['0.0.0.0/0'], needed_addresses: ['198.51.100.7'] }
-  expect(await vpcRefusal(everything, '127.0.0.0/16')).toMatch(
+  expect(vpcRefusal(everything, await readHostUse(), '127.0.0.0/16')).toMatch(
     /127\.0\.0\.0\/16 overlaps 127\.0\.0\.\d.* at lo.*choose another range/,
   )
-  expect(await vpcRefusal(everything, '198.51.100.0/28')).toContain('overlaps 198.51.100.7, which the host')
+  expect(vpcRefusal(everything, await readHostUse(), '198.51.100.0/28')).toContain(
+    'overlaps 198.51.100.7, which the host',
+  )
   // Reserved for documentation: no host has it.
-  expect(await vpcRefusal(everything, '203.0.113.0/28')).toBeUndefined()
+  expect(vpcRefusal(everything, await readHostUse(), '203.0.113.0/28')).toBeUndefined()
 })
 
 test.skipIf(why_no_hosts)(`inside the list, what the host and its server need is still refused${why_no_hosts}`, () => {

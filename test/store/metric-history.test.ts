@@ -110,9 +110,9 @@ test('what is older than its tier keeps goes', async () => {
 test('what another region’s server measured is shown by this one', async () => {
   await db.query(`insert into projects (id, name) values ('project000', 'p')`)
   await db.query(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, host, port,
+    `insert into services (service_id, project_id, name, region_code, service_type, environment,
        password_verifier, state)
-     values ('service000', 'project000', 's', 'elsewhere', 'POSTGRES', 'DEV', '127.0.0.1', 1, '', 'serving')`,
+     values ('service000', 'project000', 's', 'elsewhere', 'POSTGRES', 'DEV', '', 'serving')`,
   )
   const sampler = startSampler({ db, log: newLog('silent'), providers: new Map() })
   try {

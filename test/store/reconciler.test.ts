@@ -123,7 +123,7 @@ test('what is urgent waits neither for the looks that are under way nor for all 
   await nudgeAll(db, kind, keys('long', 8))
   await until(() => begun.length === 8)
   await nudgeAll(db, kind, ['dead', ...keys('due', 50)])
-  await alarm(db, [kind, 'another kind'], ['dead'])
+  await alarm(db, kind, ['dead'])
   await until(() => looked_at.length > 0)
   expect(looked_at).toEqual(['dead'])
   gate.resolve()
@@ -131,7 +131,7 @@ test('what is urgent waits neither for the looks that are under way nor for all 
 })
 
 test('an alarm for a key that nobody knows leaves nothing behind', async () => {
-  await alarm(db, [kind], ['unknown'])
+  await alarm(db, kind, ['unknown'])
   expect(await db.query(`select from work where key = 'unknown'`)).toEqual([])
 })
 

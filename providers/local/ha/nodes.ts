@@ -1,12 +1,11 @@
 // All nodes of one service together: which there are, by what lies on the disk, and how they are stopped and ended.
 // The primary stops first and sends everything to the others before it ends, so that each of them has it.
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { WantedService } from '../../provider.ts'
 import { ensureRemoved } from '../host/effect.ts'
 import { ensureGroupGone, last_words_ms, newLeftovers } from '../host/leftovers.ts'
-import { statIfThere } from '../host/look.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { groupOf, nodeOf, placeOf, portOf, type Place } from '../host/layout.ts'
 import type { LocalHost } from '../local-host.ts'
@@ -18,11 +17,15 @@ export const isReplaceable = ({ power, ha }: WantedService) => power === 'on' &&
 
 /** A service's primary by its id alone; undefined when there is no such service. As root its port is told by its group. */
 export async function findService(directory: string, service_id: string, as_root: boolean): Promise<Place | undefined> {
+  const base = findBase(directory, service_id, as_root)
+  return base && (await findLeader(base))
+}
+
+/** Its first node, whichever leads. */
+export function findBase(directory: string, service_id: string, as_root: boolean): Place | undefined {
   const { home } = placeOf(directory, service_id, 0, as_root)
-  const seen = await statIfThere(home)
-  if (!seen) return undefined
-  const base = placeOf(directory, service_id, as_root ? portOf({ uid: seen.gid }) : 0, as_root)
-  return await findLeader(base)
+  const seen = statSync(home, { throwIfNoEntry: false })
+  return seen && placeOf(directory, service_id, as_root ? portOf({ uid: seen.gid }) : 0, as_root)
 }
 
 /** Those with data, and those that are on their way there or away. */

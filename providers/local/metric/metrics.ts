@@ -9,11 +9,11 @@ import type { MeasuredService, ServiceMetrics } from '../../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
 import type { LagReader } from './lag-reader.ts'
 import { replicaLagsOf } from './lag.ts'
-import { groupOf, listeningAt, type Place, placeOf } from '../host/layout.ts'
+import { groupOf, listeningAt, type Place } from '../host/layout.ts'
 import { poolerGroupOf } from '../pooler/process.ts'
 import { poolerFilesOf } from '../pooler/settings.ts'
 import type { Limits } from '../host/limits.ts'
-import { listPlacesQuickly } from '../ha/nodes.ts'
+import { findBase, listPlacesQuickly } from '../ha/nodes.ts'
 import { portOfPidFile } from '../postgres/port-in-force.ts'
 import { pid_file } from '../postgres/process.ts'
 import type { QuotaWatch } from '../quota/watch.ts'
@@ -61,8 +61,10 @@ export function newMeter(host: MeterHost) {
   return async (services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>> => {
     const running: Running[] = []
     const next = new Map<string, Memory>()
-    for (const [at, { service_id, endpoint, has_standbys = false }] of services.entries()) {
-      const nodes = await listPlacesQuickly(placeOf(host.directory, service_id, endpoint.port, host.as_root))
+    for (const [at, { service_id, has_standbys = false }] of services.entries()) {
+      const base = findBase(host.directory, service_id, host.as_root)
+      if (base === undefined) continue
+      const nodes = await listPlacesQuickly(base)
       const [place] = nodes
       const memory = measure(host, nodes, memories.get(service_id))
       if (memory !== undefined) {

@@ -1,14 +1,7 @@
 // The levels of a disk quota as tables: from what a service takes, and what it took before.
+import { diskGbsOf } from '../../postgres/size.ts'
 import { expect, test } from 'vitest'
-import {
-  happeningOf,
-  measureAgainInMs,
-  type QuotaState,
-  quotaBytesOf,
-  quotaGbsOf,
-  quotaStateOf,
-  sentenceOf,
-} from './rules.ts'
+import { happeningOf, measureAgainInMs, type QuotaState, quotaBytesOf, quotaStateOf, sentenceOf } from './rules.ts'
 
 /** Tests count in thousandths of it. */
 const unit_bytes = 10 * 1024 ** 2
@@ -123,7 +116,7 @@ test.each([
   [{ cpu_millis: 32_000, memory_gbs: 128 }, 1, 128],
   ['shared', 0, undefined],
 ] as const)('a size of %j has a quota of its own at %d GB for each GB', (size, factor, gbs) => {
-  expect(quotaGbsOf(size, factor)).toBe(gbs)
+  expect(diskGbsOf(size, factor)).toBe(gbs)
   expect(quotaBytesOf(size, factor)).toBe(gbs === undefined ? undefined : gbs * 1024 ** 3)
 })
 

@@ -4,6 +4,7 @@
 // the newest snapshot. Writes are refused when data and WAL alone take 100 %, or all three a tenth more. A transaction that
 // says `begin read write`, to free space, has a tenth beyond that, 256 MB at least, and the archive of its WAL two tenths more.
 // A service that takes more is shut: logins are refused for a while, which doubles each time.
+import { diskGbsOf } from '../../postgres/size.ts'
 import type { Happening, Size } from '../../provider.ts'
 
 /** `data_bytes`: with the WAL. */
@@ -26,8 +27,6 @@ export type QuotaState = {
 }
 
 const gib = 1024 ** 3
-/** A shared service has no memory of its own: it counts as one with 1 GB. */
-const shared_memory_gbs = 1
 
 /** A service is near its quota from `begin` on until it takes less than `end`, and so on. */
 const near = { begin: 0.9, end: 0.85 }
@@ -51,13 +50,8 @@ const measure_every_ms = { least: 500, most: 10_000 }
 const walk_share = 20
 
 /** Undefined: there is no quota. */
-export function quotaGbsOf(size: Size, gbs_per_memory_gb: number): number | undefined {
-  if (gbs_per_memory_gb === 0) return undefined
-  return gbs_per_memory_gb * (size === 'shared' ? shared_memory_gbs : size.memory_gbs)
-}
-
 export function quotaBytesOf(size: Size, gbs_per_memory_gb: number): number | undefined {
-  const gbs = quotaGbsOf(size, gbs_per_memory_gb)
+  const gbs = diskGbsOf(size, gbs_per_memory_gb)
   return gbs === undefined ? undefined : Math.round(gbs * gib)
 }
 

@@ -8,7 +8,7 @@ import type { Effect } from '../host/effect.ts'
 import { isHostRoot } from '../host/privilege.ts'
 import { changeNetwork, listUnreachable } from './ip.ts'
 import { metricOf, type Named } from './name.ts'
-import { isOutside, vpcRefusal, type VpcRanges } from './ranges.ts'
+import { isOutside, readHostUse, vpcRefusal, type VpcRanges } from './ranges.ts'
 
 type Host = Named & { effect: Effect; vpc_ranges: VpcRanges }
 
@@ -18,7 +18,7 @@ const protocol = '172'
 /** A sentence when the host's routing table does not get this range. */
 export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Promise<string | undefined> {
   if (!isHostRoot()) return undefined
-  const refusal = await vpcRefusal(host.vpc_ranges, cidr)
+  const refusal = vpcRefusal(host.vpc_ranges, await readHostUse(), cidr)
   if (refusal !== undefined) {
     await ensureBarrierGone(host, vpc_id)
     return withoutSentence(host.vpc_ranges, cidr, refusal)

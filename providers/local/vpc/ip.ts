@@ -54,11 +54,9 @@ export async function listUnreachable(protocol: string): Promise<IpRoute[]> {
   return routes as IpRoute[] // iproute2's own form
 }
 
-/** The routes of the host, those to its own addresses and the default ones included, that have an address in common with a range. */
-export async function listRoutesTouching(cidr: string): Promise<IpRoute[]> {
-  const narrower = `route show table all root ${cidr}`
-  const wider = `route show table all match ${cidr}`
-  return (await ask(['ip', '-j', '-4'], [narrower, wider])).flat() as IpRoute[] // iproute2's own form
+/** The routes of the host, those to its own addresses and the default ones included. */
+export async function listRoutes(): Promise<IpRoute[]> {
+  return (await ask(['ip', '-j', '-4'], ['route show table all'])).flat() as IpRoute[] // iproute2's own form
 }
 
 /** Ends the TCP connections of a namespace with a range, as far as the kernel knows how to; both programs are told. */

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { overlap, within } from './cidr.ts'
-import { listRoutesTouching, type IpRoute } from './ip.ts'
+import { listRoutes, type IpRoute } from './ip.ts'
 
 export type VpcRanges = {
   /** The operator's list. */
@@ -19,9 +19,18 @@ export const vpc_ranges_default = ['10.64.0.0/10'] as const
 const resolver_files = ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']
 const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
 
-/** Why no VPC can have this range, as a sentence that says what to do; undefined when one can. */
-export async function vpcRefusal(ranges: VpcRanges, cidr: string): Promise<string | undefined> {
-  return rangeRefusal(ranges, cidr) ?? (await hostRefusal(ranges, cidr))
+/** Whom the host reaches, and by which routes. */
+export type HostUse = { routes: readonly IpRoute[]; name_servers: readonly string[] }
+
+export async function readHostUse(): Promise<HostUse> {
+  // A host without iproute2 makes no networks either.
+  const [routes, name_servers] = await Promise.all([listRoutes().catch(() => []), listNameServers()])
+  return { routes, name_servers }
+}
+
+/** Why no VPC can have this range, as a sentence that says what to do; undefined when one can. Pure. */
+export function vpcRefusal(ranges: VpcRanges, use: HostUse, cidr: string): string | undefined {
+  return rangeRefusal(ranges, cidr) ?? hostRefusal(ranges, use, cidr)
 }
 
 export function isOutside({ vpc_ranges }: Pick<VpcRanges, 'vpc_ranges'>, cidr: string): boolean {
@@ -34,11 +43,11 @@ function rangeRefusal(ranges: VpcRanges, cidr: string): string | undefined {
 }
 
 /** The host's own networks: what its routes lead to, other than everything and nothing, and whom it reaches by them. */
-async function hostRefusal({ needed_addresses }: VpcRanges, cidr: string): Promise<string | undefined> {
-  const routes = await listRoutesTouching(cidr).catch(() => []) // a host without iproute2 makes no networks either
-  const route = routes.find(({ type, dst }) => dst !== 'default' && !leads_nowhere.includes(type ?? ''))
+function hostRefusal({ needed_addresses }: VpcRanges, { routes, name_servers }: HostUse, cidr: string) {
+  const touching = routes.filter(({ dst }) => dst === 'default' || overlap(dst, cidr))
+  const route = touching.find(({ type, dst }) => dst !== 'default' && !leads_nowhere.includes(type ?? ''))
   if (route) return usedSentence(cidr, route.dst + (route.dev === undefined ? '' : ` at ${route.dev}`))
-  const known = [...routes.flatMap(nextHopsOf), ...(await listNameServers()), ...needed_addresses]
+  const known = [...touching.flatMap(nextHopsOf), ...name_servers, ...needed_addresses]
   const clash = known.find((address) => overlap(address, cidr))
   return clash === undefined ? undefined : usedSentence(cidr, clash)
 }

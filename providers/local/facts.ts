@@ -1,0 +1,142 @@
+// What this region can make, as it was last found out, and what it therefore refuses: told at once, so that a request never waits for
+// the host. What may change while the server runs (a program that is installed, a route of the host) is looked at again by itself;
+// each pass looks for itself before it acts, so an old fact delays a message and protects nothing.
+import { availableParallelism, totalmem } from 'node:os'
+import type { Offered, Refusal, RegionFacts, ReplicaSetParts, ServiceParts, Size } from '../provider.ts'
+import type { Authority } from './certificate.ts'
+import type { Limits } from './host/limits.ts'
+import { copyOnWriteFact } from './host-facts.ts'
+import { poolerRefusal } from './pooler/pooler.ts'
+import { installationFor, missingExtensionSentence, type PostgresInstallation } from './postgres/installation.ts'
+import { balancerRefusal } from './replica-set/balancer.ts'
+import { type HostUse, readHostUse, vpcRefusal, type VpcRanges } from './vpc/ranges.ts'
+
+export type Facts = {
+  now(): RegionFacts
+  serviceRefusal(parts: ServiceParts): Refusal | undefined
+  replicaSetRefusal(parts: ReplicaSetParts): Refusal | undefined
+  rangeRefusal(cidr: string): Refusal | undefined
+  /** The sentences of all that is not offered. */
+  lacks(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+type Host = {
+  directory: string
+  installations: readonly PostgresInstallation[]
+  limits: Pick<Limits, 'enforced' | 'description'>
+  disk_quota: number
+  authority: Pick<Authority, 'certificate_pem'>
+  vpc_ranges: VpcRanges
+  networkRefusal(): Promise<string | undefined>
+}
+
+type Seen = {
+  pooler?: string | undefined
+  balancer?: string | undefined
+  network?: string | undefined
+  use: HostUse
+  shares_blocks: boolean
+}
+
+const look_every_ms = 30_000
+const gib = 1024 ** 3
+
+/** Waits for what is found quickly. Whether there can be networks takes programs to find out: until then it counts as offered. */
+export async function openFacts(host: Host): Promise<Facts> {
+  const quick = async () => ({ pooler: await poolerRefusal(), balancer: await balancerRefusal() })
+  const whole = async (): Promise<Seen> => {
+    const [found, network, use] = await Promise.all([quick(), host.networkRefusal(), readHostUse()])
+    const { supported } = await copyOnWriteFact(host.directory)
+    return { ...found, network, use, shares_blocks: supported }
+  }
+  let seen: Seen = { ...(await quick()), use: { routes: [], name_servers: [] }, shares_blocks: false }
+  const look = async () => {
+    seen = await whole()
+  }
+  // A look that fails leaves what was seen before, and the next one comes anyway.
+  let looking = look().catch(() => undefined)
+  const again = () => {
+    looking = looking.then(look).catch(() => undefined)
+  }
+  const timer = setInterval(again, look_every_ms).unref()
+  const now = () => factsOf(host, seen)
+  return {
+    now,
+    serviceRefusal: (parts) => serviceRefusal(parts, host.installations, now()),
+    replicaSetRefusal: ({ size, nodes = 1 }) =>
+      (size && sizeRefusal(size, thisHost())) ?? (nodes > 1 ? refusalUnless(now().replica_sets, '/nodes') : undefined),
+    rangeRefusal: (cidr) => refused('/cidr', vpcRefusal(host.vpc_ranges, seen.use, cidr)),
+    lacks: async () => {
+      await look()
+      const { pooler, replica_sets, vpcs, limits } = now()
+      return [pooler, replica_sets, vpcs, limits].flatMap((one) => (one.offered ? [] : one.reason))
+    },
+    close: async () => {
+      clearInterval(timer)
+      await looking
+    },
+  }
+}
+
+function factsOf(
+  { installations, limits, disk_quota, authority }: Host,
+  { pooler, balancer, network, shares_blocks }: Seen,
+): RegionFacts {
+  return {
+    provider: 'local',
+    postgres_versions: installations.map(({ version }) => version),
+    volume_type: 'local',
+    copy_on_write: shares_blocks,
+    ca_pem: authority.certificate_pem,
+    disk_gbs_per_memory_gb: disk_quota,
+    pooler: offeredUnless(pooler),
+    replica_sets: offeredUnless(balancer),
+    vpcs: offeredUnless(network),
+    limits: offeredUnless(limits.enforced ? undefined : limits.description),
+  }
+}
+
+const offeredUnless = (reason: string | undefined): Offered =>
+  reason === undefined ? { offered: true } : { offered: false, reason }
+
+const refusalUnless = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })
+
+const refused = (path: string, message: string | undefined) => (message === undefined ? undefined : { path, message })
+
+type Has = { memory: number; cores: number }
+
+const thisHost = (): Has => ({ memory: totalmem(), cores: availableParallelism() })
+
+function serviceRefusal(
+  { size, extensions, pooler, vpc }: ServiceParts,
+  installations: readonly PostgresInstallation[],
+  facts: RegionFacts,
+): Refusal | undefined {
+  return (
+    (pooler && refusalUnless(facts.pooler, '')) ??
+    (vpc && refusalUnless(facts.vpcs, '')) ??
+    (size && sizeRefusal(size, thisHost())) ??
+    (extensions && extensionsRefusal(extensions, installations))
+  )
+}
+
+/** A host sold with 2 GB has a little less: a begun gibibyte counts as whole. */
+export function sizeRefusal(size: Size, has: Has): Refusal | undefined {
+  if (size === 'shared') return undefined
+  const memory_gbs = Math.ceil(has.memory / gib)
+  if (size.memory_gbs > memory_gbs) {
+    const message = `this region has ${memory_gbs} GB of memory in all, less than the ${size.memory_gbs} GB asked for; choose a smaller size`
+    return { path: '/memory_gbs', message }
+  }
+  if (size.cpu_millis > has.cores * 1000) {
+    const message = `this region has ${has.cores * 1000} CPU millis in all, less than the ${size.cpu_millis} asked for; choose a smaller size`
+    return { path: '/cpu_millis', message }
+  }
+  return undefined
+}
+
+function extensionsRefusal(extensions: readonly string[], installations: readonly PostgresInstallation[]) {
+  if (installationFor(installations, extensions)) return undefined
+  return { path: '/addons', message: missingExtensionSentence(installations, extensions) }
+}

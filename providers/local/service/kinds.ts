@@ -1,0 +1,55 @@
+// What lies below the provider's directory, told by its kind: services and replica sets have homes side by side. Which of them certainly
+// do not serve is told from what their servers say of themselves: a file and a look at a process each, so it can be asked of hundreds
+// at once, before any of them is looked at in full.
+import { readdir } from 'node:fs/promises'
+import type { Kind, Listed } from '../../provider.ts'
+import { findService } from '../ha/nodes.ts'
+import { isRelayUp } from '../ha/relay.ts'
+import { foldersOf } from '../host/layout.ts'
+import type { LocalHost } from '../local-host.ts'
+import { findPostmaster } from '../postgres/process.ts'
+import { findNoted, isSet } from './last-wanted.ts'
+
+type Host = Pick<LocalHost, 'directory' | 'as_root' | 'watch'>
+
+export type Kinds = {
+  of(id: string): Promise<Kind>
+  /** Services that serve are watched from now on. */
+  list(kind: Kind): Promise<Listed[]>
+}
+
+export function newKinds(host: Host): Kinds {
+  /** An id never changes its kind; that of a home without a note is not known yet. */
+  const known = new Map<string, Kind>()
+  const of = async (id: string): Promise<Kind> => {
+    const noted = known.has(id) ? undefined : await findNoted(host.directory, id)
+    if (noted) known.set(id, isSet(noted) ? 'replica set' : 'service')
+    return known.get(id) ?? 'service'
+  }
+  const list = async (kind: Kind): Promise<Listed[]> => {
+    const homes = (await readdir(foldersOf(host.directory).services)).filter((name) => !name.includes('.'))
+    for (const id of known.keys()) if (!homes.includes(id)) known.delete(id)
+    const listed: Listed[] = []
+    for (const id of homes) {
+      if ((await of(id)) === kind) listed.push({ id, down: kind === 'service' && (await isDown(host, id)) })
+    }
+    return listed
+  }
+  return { of, list }
+}
+
+/** Its primary does not run, or is not ready for logins. */
+async function isDown(host: Host, service_id: string): Promise<boolean> {
+  if (host.watch.has(service_id)) return false
+  const pid = await findReady(host, service_id)
+  if (pid !== undefined) host.watch.track(service_id, pid)
+  return pid === undefined
+}
+
+async function findReady(host: Host, service_id: string): Promise<number | undefined> {
+  const place = await findService(host.directory, service_id, host.as_root)
+  if (place?.role === 'relayed' && !(await isRelayUp(host, place))) return undefined
+  // What its user has put in the place of a file is told by the full look.
+  const found = place && (await findPostmaster(place).catch(() => undefined))
+  return found?.postmaster?.ready ? found.postmaster.pid : undefined
+}

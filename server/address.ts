@@ -1,0 +1,90 @@
+// Addresses: every place at which something is reached, outside of VPCs and in them, comes out of one table with one constraint, so that
+// no two things ever share one. The provider names candidates, the first free one is taken in the transaction that wants it. What is
+// taken outside of VPCs stays its owner's until that is removed; what is taken in a VPC, until its owner has been seen outside.
+import { Fault } from '#contract/fault.ts'
+import { type Endpoint, NoAddress, type Provider } from '#providers/provider.ts'
+import type { Sql } from './store/db.ts'
+import { nudge } from './work.ts'
+
+export type AddressRole = 'service' | 'pooler'
+
+/** vpc_id null: outside of all. */
+export type AddressRow = Endpoint & { role: AddressRole; vpc_id: number | null }
+
+type Taking = {
+  provider: Pick<Provider, 'addresses'>
+  region_code: string
+  /** The service or the replica set that is reached there. */
+  owner_id: string
+  role: AddressRole
+  vpc?: { id: number; cidr: string }
+}
+
+/** Of the rows of a query, by their column with the id of the owner: a column `addresses`. */
+export const addressesColumn = (owner_id: string) => `(
+    select coalesce(json_agg(json_build_object('role', role, 'vpc_id', vpc_id, 'host', host, 'port', port)), '[]')
+    from addresses where owner_id = ${owner_id}) as addresses`
+
+/** The one that the owner has already, or the first candidate that is free. */
+export async function takeAddress(tx: Sql, taking: Taking): Promise<AddressRow> {
+  const { provider, region_code, owner_id, role, vpc } = taking
+  const vpc_id = vpc?.id ?? null
+  const held = await findAddress(tx, owner_id, role, vpc_id)
+  if (held !== undefined) return held
+  const taken = await listTaken(tx, region_code, vpc_id)
+  try {
+    for (const { host, port } of provider.addresses({ id: owner_id, role, ...(vpc && { cidr: vpc.cidr }) })) {
+      const row = { host, port, role, vpc_id }
+      if (!taken.has(`${host} ${port}`) && (await insertAddress(tx, region_code, owner_id, row))) return row
+    }
+  } catch (error) {
+    if (!(error instanceof NoAddress)) throw error
+    throw new Fault(vpc ? 'CONFLICT' : 'UNAVAILABLE', error.message)
+  }
+  throw new Fault('UNAVAILABLE', `no address is free in region ${region_code}; delete something first`)
+}
+
+async function findAddress(tx: Sql, owner_id: string, role: AddressRole, vpc_id: number | null) {
+  const [row] = await tx.query<AddressRow>(
+    `select role, vpc_id, host, port from addresses
+     where owner_id = $1 and role = $2 and vpc_id is not distinct from $3`,
+    [owner_id, role, vpc_id],
+  )
+  return row
+}
+
+async function listTaken(tx: Sql, region_code: string, vpc_id: number | null): Promise<Set<string>> {
+  const rows = await tx.query<Endpoint>(
+    `select host, port from addresses where region_code = $1 and vpc_id is not distinct from $2`,
+    [region_code, vpc_id],
+  )
+  return new Set(rows.map(({ host, port }) => `${host} ${port}`))
+}
+
+/** False when another owner has got it meanwhile. */
+async function insertAddress(tx: Sql, region_code: string, owner_id: string, row: AddressRow): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into addresses (region_code, vpc_id, host, port, owner_id, role) values ($1, $2, $3, $4, $5, $6)
+     on conflict do nothing returning port`,
+    [region_code, row.vpc_id, row.host, row.port, owner_id, row.role],
+  )
+  return rows.length === 1
+}
+
+/** The owner was seen to be in no VPC any more: what waits for its addresses there, or to remove the VPC, can go on. */
+export async function releaseAddresses(tx: Sql, owner_id: string): Promise<void> {
+  const rows = await tx.query<{ vpc_id: number }>(
+    `delete from addresses where owner_id = $1 and vpc_id is not null returning vpc_id`,
+    [owner_id],
+  )
+  for (const vpc_id of new Set(rows.map((row) => row.vpc_id))) await nudge(tx, 'vpc', String(vpc_id))
+}
+
+/** The VPC in which one of these still has an address. */
+export async function findLeaving(tx: Sql, owner_ids: readonly string[]): Promise<number | undefined> {
+  const [row] = await tx.query<{ vpc_id: number }>(
+    `select vpc_id from addresses where owner_id = any ($1) and vpc_id is not null limit 1`,
+    [owner_ids],
+  )
+  return row?.vpc_id
+}

@@ -1,0 +1,58 @@
+// What this installation can do, told from the facts of its regions: the same facts by which requests are refused.
+import { addons, replica_count_max } from '#contract/service.ts'
+import { sizes } from '#contract/size.ts'
+import type { Capabilities } from '#contract/capabilities.ts'
+import { nodes_max } from '#contract/replica-set.ts'
+import type { Provider, Refusal } from '#providers/provider.ts'
+import type { Config } from './config.ts'
+import type { Handlers } from './http/handler.ts'
+import { tiers } from './metric/tier.ts'
+import type { Regions } from './regions.ts'
+import { sets_per_service_max } from './replica-set/rules.ts'
+import { extensionsOf, services_per_project_max } from './service/rules.ts'
+import { version } from './version.ts'
+import { vpcs_per_project_max } from './vpc/rules.ts'
+
+type Parts = { config: Pick<Config, 'oidc_issuer' | 'snapshots' | 'log_retention'>; providers: Regions }
+
+const day_seconds = 86_400
+
+export function capabilityHandlers({ config, providers }: Parts): Pick<Handlers, 'getCapabilities'> {
+  return {
+    getCapabilities: async () => ({
+      version,
+      login: config.oidc_issuer === undefined ? 'password' : 'oidc',
+      regions: [...providers].map(([code, provider], at) => ({ code, is_default: at === 0, ...regionOf(provider) })),
+      retention: {
+        snapshots: config.snapshots,
+        logs: { seconds: config.log_retention.days * day_seconds, bytes: config.log_retention.mb * 1024 ** 2 },
+        metrics: tiers.map((tier) => ({ ...tier })),
+      },
+      limits: {
+        services_per_project: services_per_project_max,
+        replicas_per_service: replica_count_max,
+        replica_sets_per_service: sets_per_service_max,
+        nodes_per_replica_set: nodes_max,
+        vpcs_per_project: vpcs_per_project_max,
+      },
+    }),
+  }
+}
+
+function regionOf({ service, ...region }: Provider): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
+  const { provider, volume_type, copy_on_write, postgres_versions, pooler, replica_sets, vpcs, limits } = region.facts()
+  return {
+    provider,
+    volume_type,
+    copy_on_write,
+    postgres_versions: [...postgres_versions],
+    sizes: sizes.map((size) => ({ ...size, ...offeredUnless(service.refusal({ size })) })),
+    shared: offeredUnless(service.refusal({ size: 'shared' })),
+    addons: addons.map((name) => ({ name, ...offeredUnless(service.refusal({ extensions: extensionsOf([name]) })) })),
+    features: { pooler, replica_sets, vpcs, limits },
+  }
+}
+
+function offeredUnless(refusal: Refusal | undefined): { offered: boolean; reason?: string } {
+  return refusal === undefined ? { offered: true } : { offered: false, reason: refusal.message }
+}

@@ -1,0 +1,79 @@
+// The regions that this server serves: each a name for one provider with its settings. "Not served here" has one answer everywhere, and
+// so has what a region refuses.
+import { Fault } from '#contract/fault.ts'
+import type { Provider, Refusal } from '#providers/provider.ts'
+import { openProvider, type Options, stopProvider } from '#providers/registry.ts'
+import type { Config } from './config.ts'
+import type { Installation } from './installation.ts'
+import type { Log } from './log.ts'
+import type { RegionRow } from './region-file.ts'
+import { neededAddressesOf } from './vpc/ranges.ts'
+
+/** Region code → provider; the first one is the default region. */
+export type Regions = ReadonlyMap<string, Provider>
+
+type Parts = {
+  config: Config
+  installation: Installation
+  log: Log
+  effect?: ((name: string) => void | Promise<void>) | undefined
+}
+
+/** Without a file of regions there is one, on this host. */
+export const regionRowsOf = ({ regions, region }: Pick<Config, 'regions' | 'region'>): readonly RegionRow[] =>
+  regions ?? [{ region_code: region, provider: 'local' }]
+
+/** Closed with everything else that was opened, also when a later one cannot be. */
+export async function openRegions(parts: Parts, opened: AsyncDisposableStack): Promise<Regions> {
+  const regions = new Map<string, Provider>()
+  for (const row of regionRowsOf(parts.config)) {
+    const provider = await openProvider(row.provider, optionsOf(parts, row))
+    opened.defer(() => provider.close())
+    regions.set(row.region_code, provider)
+  }
+  return regions
+}
+
+export async function stopRegions(parts: Parts): Promise<void> {
+  for (const row of regionRowsOf(parts.config)) await stopProvider(row.provider, optionsOf(parts, row))
+}
+
+function optionsOf({ config, installation, log, effect }: Parts, { delay_seconds = 0 }: RegionRow): Options {
+  const { installation_id } = installation
+  const { service_host: host, service_ports: ports } = config
+  return {
+    local: {
+      directory: installation.local_directory,
+      installation_id,
+      host,
+      ports,
+      postgres_directories: config.postgres_directories,
+      log_retention: config.log_retention,
+      vpc_ranges: config.vpc_ranges,
+      needed_addresses: neededAddressesOf(config),
+      disk_quota: config.disk_quota,
+      ...(effect && { effect }),
+      log: (fact, message) => log.warn(fact, message),
+    },
+    memory: { identity: installation_id, host, ports, delay_ms: delay_seconds * 1000 },
+  }
+}
+
+export function getProvider(regions: Regions, region_code: string): Provider {
+  const provider = regions.get(region_code)
+  if (provider === undefined) {
+    throw new Fault('UNAVAILABLE', `region ${region_code} is not served by this server; ask one that serves it`)
+  }
+  return provider
+}
+
+/** As a problem of a request; none when the region refuses nothing. */
+export function problemsOf(refusal: Refusal | undefined): string[] {
+  if (refusal === undefined) return []
+  return [refusal.path === '' ? refusal.message : `${refusal.path}: ${refusal.message}`]
+}
+
+/** By which clients verify the servers of all regions. */
+export function caPemOf(regions: Regions): string {
+  return [...regions.values()].map((provider) => provider.facts().ca_pem ?? '').join('')
+}

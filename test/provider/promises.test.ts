@@ -1,0 +1,24 @@
+// The promises of providers, kept by the local one and by the one that holds everything in memory.
+import { openMemoryProvider } from '#providers/memory/memory.ts'
+import { describePromises } from './promises.ts'
+import { postmasterPid, useWorlds } from './service-fixture.ts'
+
+const { newWorld } = useWorlds()
+
+describePromises('the local provider', async () => {
+  const world = await newWorld()
+  return {
+    provider: await world.open(),
+    crash: async (wanted) => void process.kill(await postmasterPid(world, wanted), 'SIGKILL'),
+    reopen: () => world.open(),
+  }
+})
+
+const memory = { identity: 'memory', host: '127.0.0.1', ports: { first: 20_000, last: 20_099 } }
+
+for (const delay_ms of [0, 20]) {
+  describePromises(`the memory provider with a delay of ${delay_ms} ms`, async () => {
+    const provider = openMemoryProvider({ ...memory, delay_ms })
+    return { provider, crash: async ({ service_id }) => provider.crash(service_id) }
+  })
+}

@@ -1,0 +1,168 @@
+// What every provider promises, stated once: each test gets a fresh region of the provider under test, and enters by the interface alone.
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { ObservedService, Provider, WantedReplicaSet, WantedService } from '#providers/provider.ts'
+import { until } from '#test/until.ts'
+import { newEndpoint } from '#test/addresses.ts'
+import { verifierOf } from './service-fixture.ts'
+
+export type Region = {
+  provider: Provider
+  /** Ends what serves the service, as a fault would. */
+  crash(wanted: WantedService): Promise<void>
+  /** Another provider over what the first one has made, as after a restart of the server; absent: there is none. */
+  reopen?(): Promise<Provider>
+}
+
+export function describePromises(name: string, newRegion: () => Promise<Region>): void {
+  describe(`what ${name} promises`, () => {
+    test('a service is made, found settled again without a change, and listed', async () => {
+      const { provider } = await newRegion()
+      const wanted = await newWanted(provider)
+      const made = await settle(provider, wanted)
+      expect(made).toMatchObject({ state: 'serving', postgres_version: provider.facts().postgres_versions[0] })
+      expect(await provider.service.apply(wanted)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+      expect(await provider.service.list()).toEqual([{ id: wanted.service_id, down: false }])
+    })
+
+    test('a deleted service is gone and listed no more, and one that never was settles as absent', async () => {
+      const { provider } = await newRegion()
+      const wanted = await newWanted(provider)
+      await settle(provider, wanted)
+      const removed = { ...wanted, generation: 2, deleted: true }
+      expect((await settle(provider, removed)).state).toBe('absent')
+      expect((await settle(provider, removed)).state).toBe('absent')
+      expect(await provider.service.list()).toEqual([])
+      expect((await settle(provider, { ...(await newWanted(provider)), deleted: true })).state).toBe('absent')
+    })
+
+    test('a service is stopped, and started again', async () => {
+      const { provider } = await newRegion()
+      const wanted = await newWanted(provider)
+      await settle(provider, wanted)
+      expect((await settle(provider, { ...wanted, generation: 2, power: 'off' })).state).toBe('stopped')
+      expect((await settle(provider, { ...wanted, generation: 3 })).state).toBe('serving')
+    })
+
+    test('a pass that was cut off before it began changes nothing', async () => {
+      const { provider } = await newRegion()
+      const pass = { signal: AbortSignal.abort(new Error('the lease was lost')) }
+      await expect(provider.service.apply(await newWanted(provider), pass)).rejects.toThrow('the lease was lost')
+      expect((await provider.service.list()).filter(({ down }) => !down)).toEqual([])
+    })
+
+    test('a crash is told, listed as down at once, and healed by the next pass', async () => {
+      const { provider, crash } = await newRegion()
+      const wanted = await newWanted(provider)
+      await settle(provider, wanted)
+      const told: string[] = []
+      provider.watch((kind, id) => void told.push(`${kind} ${id}`))
+      await crash(wanted)
+      await until(() => told.includes(`service ${wanted.service_id}`), { what: 'the crash is told' })
+      expect(await provider.service.list()).toEqual([{ id: wanted.service_id, down: true }])
+      expect((await settle(provider, wanted)).state).toBe('serving')
+    })
+
+    test('a crash is healed by what was last wanted too, and nothing that is not known', async () => {
+      const { provider, crash } = await newRegion()
+      const wanted = await newWanted(provider)
+      await settle(provider, wanted)
+      await crash(wanted)
+      await until(async () => (await provider.heal(wanted.service_id))?.state === 'serving', { what: 'it is healed' })
+      expect(await provider.heal('unknown000')).toBeUndefined()
+    })
+
+    test('snapshots are taken and removed, and a fork of one or of now is a service of its own', async () => {
+      const { provider } = await newRegion()
+      const parent = await newWanted(provider)
+      await settle(provider, parent)
+      const snapshot_id = newId()
+      const kept = { ...parent, generation: 2, snapshots: [{ snapshot_id, deleted: false }] }
+      await until(async () => stateOf(await provider.service.apply(kept)) === 'complete', { what: 'it is taken' })
+      const source = { service_id: parent.service_id, snapshot_id }
+      for (const one of [source, { ...source, snapshot_id: newId(), private: true }]) {
+        expect((await settle(provider, await newWanted(provider, { source: one }))).state).toBe('serving')
+      }
+      const given_up = { ...kept, generation: 3, snapshots: [{ snapshot_id, deleted: true }] }
+      await until(async () => stateOf(await provider.service.apply(given_up)) === 'absent', { what: 'it is removed' })
+      expect((await provider.service.list()).length).toBe(3)
+    })
+
+    test('a replica set is made with its service, and goes before it', async () => {
+      const { provider } = await newRegion()
+      const service = await newWanted(provider)
+      await settle(provider, service)
+      const set: WantedReplicaSet = {
+        replica_set_id: newId(),
+        generation: 1,
+        deleted: false,
+        nodes: 1,
+        size: { cpu_millis: 500, memory_gbs: 2 },
+        endpoint: newEndpoint(provider, new Set([service.endpoint.port])),
+        service,
+      }
+      const settled = async (wanted: WantedReplicaSet) => (await provider.replica_set.apply(wanted)).settled
+      await until(() => settled(set), { what: 'the set settles' })
+      expect((await provider.replica_set.list()).map(({ id }) => id)).toEqual([set.replica_set_id])
+      expect((await provider.service.list()).map(({ id }) => id)).toEqual([service.service_id])
+      await until(() => settled({ ...set, generation: 2, deleted: true }), { what: 'the set goes' })
+      expect(await provider.replica_set.list()).toEqual([])
+    })
+
+    test('what is there is found again by another provider, as after a restart', async () => {
+      const { provider, reopen } = await newRegion()
+      const wanted = await newWanted(provider)
+      await settle(provider, wanted)
+      const next = (await reopen?.()) ?? provider
+      expect(next.identity).toBe(provider.identity)
+      expect(await next.service.list()).toEqual([{ id: wanted.service_id, down: false }])
+      expect(await next.service.apply(wanted)).toMatchObject({ state: 'serving', settled: true })
+    })
+
+    test('a service that runs has metrics and a log, and another node than it has is refused', async () => {
+      const { provider } = await newRegion()
+      const wanted = await newWanted(provider)
+      await settle(provider, wanted)
+      const { service_id } = wanted
+      const metrics = await provider.metrics([{ service_id }])
+      expect(metrics.get(service_id)?.memory_usage_bytes).toBeGreaterThan(0)
+      const query = { skip: 0, limit: 5, search: [], severities: [] }
+      const page = await provider.logs(service_id, query)
+      expect('entries' in page && page.entries.length).toBeGreaterThan(0)
+      expect(await provider.logs(service_id, { ...query, node: 9 })).toEqual({ refused: 'node' })
+    })
+  })
+}
+
+async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
+  return {
+    service_id: newId(),
+    generation: 1,
+    deleted: false,
+    power: 'on',
+    size: 'shared',
+    extensions: [],
+    password_verifier: verifierOf('first password'),
+    endpoint: newEndpoint(provider, taken),
+    snapshots: [],
+    ...parts,
+  }
+}
+
+/** Of all tests here: none gets an endpoint of another. */
+const taken = new Set<number>()
+
+const newId = () => `p${randomBytes(5).toString('hex').slice(0, 9)}`
+
+const stateOf = ({ snapshots }: ObservedService) => snapshots[0]?.state
+
+async function settle(provider: Provider, wanted: WantedService): Promise<ObservedService> {
+  taken.add(wanted.endpoint.port)
+  return await until(
+    async () => {
+      const observed = await provider.service.apply(wanted)
+      return observed.settled && observed
+    },
+    { what: `service ${wanted.service_id} settles` },
+  )
+}
