@@ -12,12 +12,12 @@ import { balancerRefusal } from './replica-set/balancer.ts'
 import { type HostUse, readHostUse, vpcRefusal, type VpcRanges } from './vpc/ranges.ts'
 
 export type Facts = {
-  now(): RegionFacts
-  serviceRefusal(parts: ServiceParts): Refusal | undefined
-  replicaSetRefusal(parts: ReplicaSetParts): Refusal | undefined
-  rangeRefusal(cidr: string): Refusal | undefined
+  now: () => RegionFacts
+  serviceRefusal: (parts: ServiceParts) => Refusal | undefined
+  replicaSetRefusal: (parts: ReplicaSetParts) => Refusal | undefined
+  rangeRefusal: (cidr: string) => Refusal | undefined
   /** The sentences of all that is not offered. */
-  lacks(): Promise<readonly string[]>
+  lacks: () => Promise<readonly string[]>
   close(): Promise<void>
 }
 

@@ -121,20 +121,23 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     doctor: facts.lacks,
     stopAll: () => stopAll(host),
     close: async () => {
-      await facts.close()
-      host.watch.close()
-      host.archive_watch.close()
-      host.log_watch.close()
-      host.balance_watch.close()
-      host.room_watch.close()
-      host.quota_watch.close()
-      await host.lag_reader.close()
-      host.vpc_watch.close()
-      await host.jobs.close()
-      await Promise.all([scanners.close(), host.copiers.close()])
+      await Promise.all([facts.close(), scanners.close(), closeHost(host)])
       await prepared
     },
   }
+}
+
+async function closeHost(host: LocalHost): Promise<void> {
+  host.watch.close()
+  host.archive_watch.close()
+  host.log_watch.close()
+  host.balance_watch.close()
+  host.room_watch.close()
+  host.quota_watch.close()
+  host.vpc_watch.close()
+  await host.lag_reader.close()
+  await host.jobs.close()
+  await host.copiers.close()
 }
 
 /** With a pass that may be cut off: no effect begins after that. */

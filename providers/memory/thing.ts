@@ -1,14 +1,18 @@
 // A thing that is wanted of the memory provider, a service or a replica set: when it is as it is wanted, and what is seen of it meanwhile.
 import type { Happening, Listed, ObservedService } from '../provider.ts'
 
+type State = ObservedService['state']
+
 export type Thing = {
   wanted: { generation: number }
-  state: ObservedService['state']
+  state: State
   /** When it has become what is wanted. */
   ready_at_ms: number
   /** Why it cannot be. */
   failure?: string | undefined
 }
+
+export type Things<T extends Thing> = ReturnType<typeof newThings<T>>
 
 export function newThings<T extends Thing>(delay_ms: number) {
   const things = new Map<string, T>()
@@ -16,15 +20,14 @@ export function newThings<T extends Thing>(delay_ms: number) {
   const leaving = new Map<string, number>()
   return {
     find: (id: string) => things.get(id),
-    has: (id: string) => things.has(id),
     list: (): Listed[] => [...things].map(([id, { state }]) => ({ id, down: state === 'not_serving' })),
 
     /** A change begins when it is first heard of. */
-    ensure(id: string, wanted: T['wanted'], makeRest: () => Omit<T, keyof Thing>): T {
+    ensure(id: string, wanted: T['wanted'], rest: Omit<T, keyof Thing>): T {
       const known = things.get(id)
       const ready_at_ms = performance.now() + delay_ms
       // The two halves of a T, which the compiler cannot put together again.
-      const thing = known ?? ({ ...makeRest(), wanted, state: 'absent', ready_at_ms } as unknown as T)
+      const thing = known ?? ({ ...rest, wanted, state: 'absent', ready_at_ms } as unknown as T)
       if (known && known.wanted.generation !== wanted.generation) known.ready_at_ms = ready_at_ms
       thing.wanted = wanted
       things.set(id, thing)
@@ -34,26 +37,36 @@ export function newThings<T extends Thing>(delay_ms: number) {
     /** True when it is gone. */
     remove(id: string): boolean {
       const gone_at_ms = leaving.get(id) ?? performance.now() + delay_ms
-      const is_gone = performance.now() >= gone_at_ms
-      if (is_gone) things.delete(id)
-      if (is_gone) leaving.delete(id)
-      else leaving.set(id, gone_at_ms)
-      return is_gone
+      leaving.set(id, gone_at_ms)
+      if (performance.now() < gone_at_ms) return false
+      things.delete(id)
+      leaving.delete(id)
+      return true
     },
 
-    observe(thing: T, power: 'on' | 'off') {
+    observe(thing: T, power: 'on' | 'off'): Seen {
       const left_ms = thing.ready_at_ms - performance.now()
-      const happenings: Happening[] = []
-      if (thing.failure !== undefined) {
-        thing.state = 'not_serving'
-        return { state: thing.state, settled: false, waiting_for: thing.failure, look_again_seconds: 0.1, happenings }
-      }
-      if (left_ms > 0) {
-        const waiting_for = `${Math.ceil(left_ms)} ms of the delay of this region are left`
-        return { state: thing.state, settled: false, waiting_for, look_again_seconds: left_ms / 1000, happenings }
-      }
+      if (thing.failure !== undefined) return waiting((thing.state = 'not_serving'), thing.failure)
+      if (left_ms > 0)
+        return waiting(thing.state, `${Math.ceil(left_ms)} ms of the delay of this region are left`, left_ms)
       thing.state = power === 'on' ? 'serving' : 'stopped'
-      return { state: thing.state, settled: true, happenings }
+      return { state: thing.state, settled: true, happenings: [] }
     },
   }
 }
+
+type Seen = {
+  state: State
+  settled: boolean
+  waiting_for?: string
+  look_again_seconds?: number
+  happenings: Happening[]
+}
+
+export const waiting = (state: State, waiting_for: string, ms = 100): Seen => ({
+  state,
+  settled: false,
+  waiting_for,
+  look_again_seconds: ms / 1000,
+  happenings: [],
+})

@@ -9,9 +9,9 @@ import { verifierOf } from './service-fixture.ts'
 export type Region = {
   provider: Provider
   /** Ends what serves the service, as a fault would. */
-  crash(wanted: WantedService): Promise<void>
+  crash: (wanted: WantedService) => Promise<void>
   /** Another provider over what the first one has made, as after a restart of the server; absent: there is none. */
-  reopen?(): Promise<Provider>
+  reopen?: () => Promise<Provider>
 }
 
 export function describePromises(name: string, newRegion: () => Promise<Region>): void {
