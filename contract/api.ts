@@ -1,6 +1,7 @@
 // The whole API as one table: name → endpoint. Two places make a new endpoint: a row here and its handler.
 import { audit_endpoints } from './audit.ts'
 import { auth_endpoints } from './auth.ts'
+import { ca_endpoints } from './ca.ts'
 import { ha_endpoints } from './ha.ts'
 import { log_endpoints } from './log.ts'
 import { metric_endpoints } from './metric.ts'
@@ -18,6 +19,7 @@ export const base_path = '/public/api/v1'
 
 export const api = {
   ...auth_endpoints,
+  ...ca_endpoints,
   ...project_endpoints,
   ...member_endpoints,
   ...token_endpoints,

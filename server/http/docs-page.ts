@@ -1,9 +1,11 @@
 // The documentation as one HTML page, derived from the contract's table. Pure. Self-contained: no script, no outside
 // resource, readable in light and dark, by keyboard and by screen reader. Everything inserted is escaped.
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { api, base_path } from '#contract/api.ts'
-import { type Endpoint, isRole } from '#contract/endpoint.ts'
+import { type Endpoint, type Follows, isRole } from '#contract/endpoint.ts'
+import { exampleOf, factsOf } from '#contract/example.ts'
 import { fault_status } from '#contract/fault.ts'
+import { isPathIdName, path_ids } from '#contract/id.ts'
 import { faultsOf, objectOf, pathParametersOf } from '#contract/openapi.ts'
 import { docs_style } from './docs-style.ts'
 
@@ -60,7 +62,10 @@ function endpointPart(name: string, endpoint: Endpoint): string {
   const facts = [
     isRole(access) ? `Role: ${access} or higher.` : undefined,
     access === 'user' ? 'For users who have logged in.' : undefined,
-    accepts === undefined ? undefined : `Possible while the service is ${accepts.join(', ')}.`,
+    access === 'public' ? 'Needs no credential.' : undefined,
+    accepts === undefined ? undefined : `Possible while the service is ${accepts.map(statusInWords).join(', ')}.`,
+    endpoint.interrupts ? 'Open connections end, or logins that worked do not any more.' : undefined,
+    endpoint.follows === undefined ? undefined : follows_in_words[endpoint.follows],
     endpoint.idempotent ? 'Takes an Idempotency-Key: a repeated request gets the first answer.' : undefined,
   ].filter((fact) => fact !== undefined)
   return `<article id="${text(name)}" aria-labelledby="${text(name)}-title">
@@ -68,14 +73,34 @@ function endpointPart(name: string, endpoint: Endpoint): string {
 <p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${text(path)}</code></p>
 ${description === undefined ? '' : `<p>${inline(description)}</p>`}
 ${facts.length === 0 ? '' : `<p class="facts">${text(facts.join(' '))}</p>`}
+${fieldsPart('Path', pathSchema(endpoint.path), input_marks)}
 ${fieldsPart('Query', endpoint.query, input_marks)}
 ${fieldsPart('Request body', endpoint.body, input_marks)}
 ${outputPart(endpoint)}
 <p>Errors: ${faultsOf(endpoint)
     .map((code) => `<a href="#${code}"><code>${code}</code></a>`)
     .join(', ')}</p>
-<details><summary>Example</summary><pre tabindex="0"><code>${text(exampleOf(endpoint))}</code></pre></details>
+<details><summary>Example</summary><pre tabindex="0"><code>${text(requestOf(endpoint))}</code></pre>
+${answerOf(endpoint)}</details>
 </article>`
+}
+
+const follows_in_words: Record<Follows, string> = {
+  service: 'Asynchronous: read the service until nothing is under way any more.',
+  replica_set: 'Asynchronous: read the replica set until it is active.',
+  gone: 'Asynchronous: it is 404 when nothing of it is left.',
+}
+
+function statusInWords(status: string): string {
+  return status === 'stuck' ? 'CONFIGURING with a setback' : status
+}
+
+/** The ids of a path as the members of an object; undefined where there are none. */
+function pathSchema(path: string): TSchema | undefined {
+  const names = pathParametersOf(path).filter(isPathIdName)
+  return names.length === 0
+    ? undefined
+    : Type.Object(Object.fromEntries(names.map((name) => [name, path_ids[name].schema])))
 }
 
 function outputPart({ success, output }: Endpoint): string {
@@ -124,48 +149,32 @@ function aboutOf(schema: TSchema): string[] {
   return said
 }
 
-type Facts = {
-  type?: string | readonly string[]
-  description?: string
-  enum?: readonly string[]
-  items?: TSchema
-  minimum?: number
-  maximum?: number
-}
-
-/** The JSON Schema words this page shows; the type library leaves them out of its open type. */
-function factsOf(schema: TSchema): Facts {
-  return schema
-}
-
-function exampleOf(endpoint: Endpoint): string {
+function requestOf(endpoint: Endpoint): string {
   const path = pathParametersOf(endpoint.path).reduce(
     (path, name) => path.replace(`{${name}}`, `$${name.toUpperCase()}`),
     endpoint.path,
   )
-  const lines = [`curl -X ${endpoint.method} "$BASE_URL${path}" \\`, '  -H "Authorization: Bearer $TOKEN"']
+  const query = endpoint.query === undefined ? '' : `?${queryOf(exampleOf(endpoint.query))}`
+  const lines = [`curl -X ${endpoint.method} "$BASE_URL${path}${query}"`]
+  if (endpoint.access !== 'public') lines.push('-H "Authorization: Bearer $TOKEN"')
   if (endpoint.body !== undefined) {
-    lines[1] += ' \\'
-    lines.push(`  -H 'Content-Type: application/json' \\`, `  -d '${JSON.stringify(exampleBody(endpoint.body))}'`)
+    lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(exampleOf(endpoint.body))}'`)
   }
-  return lines.join('\n')
+  return lines.join(' \\\n  ')
 }
 
-const example_values: Record<string, string | number> = {
-  name: 'my service',
-  cpu_millis: '1000',
-  memory_gbs: '4',
-  nodes: 2,
-  password: 'a long new password',
-}
-
-function exampleBody(schema: TSchema): Record<string, unknown> {
-  const { properties = {}, required = [] } = objectOf(schema)
-  return Object.fromEntries(
-    Object.entries(properties)
-      .filter(([name]) => required.includes(name))
-      .map(([name, field]) => [name, example_values[name] ?? factsOf(field).enum?.[0] ?? '']),
+function queryOf(example: unknown): string {
+  const pairs = Object.entries(example ?? {}).flatMap(([name, value]) =>
+    [value].flat().map((one) => [name, String(one)]),
   )
+  return new URLSearchParams(pairs).toString()
+}
+
+function answerOf({ success, output, output_type }: Endpoint): string {
+  if (output === undefined) return ''
+  const example = exampleOf(output)
+  const shown = output_type === undefined ? JSON.stringify(example, null, 2) : String(example)
+  return `<p>Answer ${success}:</p><pre tabindex="0"><code>${text(shown)}</code></pre>`
 }
 
 function faultsPart(): string {

@@ -1,6 +1,7 @@
 // What a handler gets and gives: typed by its row of the contract's table. A missing handler is a compile error.
 import type { Api, EndpointName } from '#contract/api.ts'
-import type { BodyOf, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
+import type { Access, BodyOf, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
+import type { Problem } from '#contract/problem.ts'
 
 export type User = { id: string; email: string; name: string }
 
@@ -29,8 +30,11 @@ export type UserCaller = {
   grant_id?: string
 }
 
+/** What is public has none. */
+type CallerOf<Who extends Access> = Who extends 'public' ? undefined : Who extends 'user' ? UserCaller : Caller
+
 export type HandlerRequest<Name extends EndpointName> = {
-  caller: Api[Name]['access'] extends 'user' ? UserCaller : Caller
+  caller: CallerOf<Api[Name]['access']>
   /** The caller's role in the project of the path. */
   role: Api[Name]['access'] extends Role ? Role : undefined
   params: ParamsOf<Api[Name]>
@@ -46,9 +50,9 @@ export type Handler<Name extends EndpointName> = (request: HandlerRequest<Name>)
 
 /**
  * What a request breaks beyond its schemas, of those members that they accept: asked when they refuse others, so that one
- * answer tells of everything. A problem names every member that it depends on, such as `/to: must be later than /from`.
+ * answer tells of everything. A problem names every member that it depends on, such as /to that must be later than /from.
  */
-export type Check<Name extends EndpointName> = (request: Checked<Name>) => string[] | Promise<string[]>
+export type Check<Name extends EndpointName> = (request: Checked<Name>) => Problem[] | Promise<Problem[]>
 
 type Checked<Name extends EndpointName> = Pick<HandlerRequest<Name>, 'params' | 'caller'> & {
   body: Partial<BodyOf<Api[Name]>>

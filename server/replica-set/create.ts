@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, ofRequest, type Problem } from '#contract/problem.ts'
 import type { CreateReplicaSetInput, ReadReplicaSet } from '#contract/replica-set.ts'
 import { takeEndpoint } from '../endpoint.ts'
 import { newId } from '../id.ts'
@@ -22,15 +22,15 @@ export async function createReplicaSet(
   at: At,
   input: Input,
 ): Promise<ReadReplicaSet> {
-  const problems: string[] = []
+  const problems: Problem[] = []
   const { name, nodes, size } = parseSet(input, problems)
   const service = await getService(db, at)
   requireStatus(service, api.createReplicaSet.accepts, new Date())
   const { region_code } = service
   const provider = providers.get(region_code)
-  if (provider === undefined) problems.push(`region ${region_code} is not configured on this server`)
+  if (provider === undefined) problems.push(ofRequest(`region ${region_code} is not configured on this server`))
   const refusal = await provider?.refusalOf({ size, extensions: [], ...(nodes > 1 && { balancer: true }) })
-  if (refusal !== undefined) problems.push(refusal)
+  if (refusal !== undefined) problems.push(ofRequest(refusal))
   if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   return db.transaction(async (tx) => {
     const parent = await lockService(tx, at, api.createReplicaSet.accepts)
@@ -55,15 +55,15 @@ export async function createReplicaSet(
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export function setProblems(input: Partial<Input>): string[] {
-  const problems: string[] = []
+export function setProblems(input: Partial<Input>): Problem[] {
+  const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   if (input.nodes !== undefined) parseNodes(input.nodes, problems)
   if (input.cpu_millis !== undefined || input.memory_gbs !== undefined) parseSetSize(input, problems)
   return problems
 }
 
-function parseSet(input: Input, problems: string[]) {
+function parseSet(input: Input, problems: Problem[]) {
   const name = parseName(input.name, problems)
   return { name, nodes: parseNodes(input.nodes, problems), size: parseSetSize(input, problems) }
 }

@@ -1,7 +1,7 @@
 // The handlers of read replica sets. Each writes what is wanted, nudges, and answers; the pooler's wait until it holds.
 import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, ofRequest, type Problem } from '#contract/problem.ts'
 import type { replica_set_endpoints } from '#contract/replica-set.ts'
 import { accepted_set_statuses } from '#contract/replica-set-status.ts'
 import { poolerChange, requirePooler } from '../service/pooler.ts'
@@ -34,11 +34,11 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
     },
 
     resizeReplicaSet: async ({ params, body }) => {
-      const problems: string[] = []
+      const problems: Problem[] = []
       const size = parseSetSize(body, problems)
       const { region_code } = await getService(db, params)
       const refusal = await providers.get(region_code)?.refusalOf({ size, extensions: [] })
-      if (refusal !== undefined) problems.push(refusal)
+      if (refusal !== undefined) problems.push(ofRequest(refusal))
       if (problems.length > 0) throw invalidRequest(problems)
       const accepts = { service: api.resizeReplicaSet.accepts, set: accepted_set_statuses.resize }
       const words = `${size.cpu_millis} milli-cores and ${size.memory_gbs} GB`

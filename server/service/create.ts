@@ -1,7 +1,8 @@
 // Create a service: check everything that can be wrong at once, then make it.
 import type { Static } from 'typebox'
-import { invalidRequest } from '#contract/problem.ts'
-import type { CreateServiceInput, Service } from '#contract/service.ts'
+import { invalidRequest, ofRequest, type Problem } from '#contract/problem.ts'
+import type { Service } from '#contract/service.ts'
+import type { CreateServiceInput } from '#contract/service-input.ts'
 import type { ServiceContext } from './context.ts'
 import { makeService } from './make.ts'
 import {
@@ -42,12 +43,12 @@ export async function createService(context: ServiceContext, request: Request): 
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export async function creationProblems(context: ServiceContext, input: Partial<Input>): Promise<string[]> {
+export async function creationProblems(context: ServiceContext, input: Partial<Input>): Promise<Problem[]> {
   return (await parseCreation(context, input)).problems
 }
 
 async function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
-  const problems: string[] = []
+  const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   const size = parseSizeInput(input, { shared: true }, problems)
   const region_code = parseRegion(input.region_code, [...providers.keys()], problems)
@@ -58,6 +59,6 @@ async function parseCreation({ providers }: ServiceContext, input: Partial<Input
   const extensions = extensionsOf(input.addons ?? [])
   const provider = providers.get(region_code)
   const refusal = await provider?.refusalOf({ size, extensions })
-  if (refusal !== undefined) problems.push(refusal)
+  if (refusal !== undefined) problems.push(ofRequest(refusal))
   return { problems, provider, region_code, size, extensions, replicas }
 }

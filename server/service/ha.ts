@@ -13,7 +13,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
   return {
     setHA: async ({ params, body }) => {
       if (body.replica_count === undefined && body.sync_replica_count === undefined) {
-        throw invalidRequest(['/replica_count, /sync_replica_count: one of them is required'])
+        throw invalidRequest([{ path: '/replica_count', message: 'is required, unless /sync_replica_count is there' }])
       }
       const row = await changeService(context, params, api.setHA.accepts, (row) => {
         const counts = countsOf(body, row)

@@ -3,7 +3,7 @@
 import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, ofRequest } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
 import { takeEndpoint } from '../endpoint.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -40,7 +40,7 @@ async function switchPooler(context: ServiceContext, at: At, pooler: boolean): P
 /** Refuses, in the provider's words, where no pooler can run. */
 export async function requirePooler({ providers }: ServiceContext, { region_code }: Pick<ServiceRow, 'region_code'>) {
   const refusal = await providers.get(region_code)?.refusalOf({ size: 'shared', extensions: [], pooler: true })
-  if (refusal !== undefined) throw invalidRequest([refusal])
+  if (refusal !== undefined) throw invalidRequest([ofRequest(refusal)])
 }
 
 type Holder = Pick<ServiceRow, 'region_code' | 'host' | 'pooler_port' | 'generation'> & { holder_id: string }
@@ -51,7 +51,8 @@ export async function poolerChange({ providers }: ServiceContext, tx: Sql, holde
   const event = `the pooler is to be ${pooler ? 'enabled' : 'disabled'}`
   if (!pooler || holder.pooler_port !== null) return { pooler, generation, event }
   const provider = providers.get(holder.region_code)
-  if (provider === undefined) throw invalidRequest([`region ${holder.region_code} is not configured on this server`])
+  if (provider === undefined)
+    throw invalidRequest([ofRequest(`region ${holder.region_code} is not configured on this server`)])
   const { holder_id, host } = holder
   const { port } = await takeEndpoint(tx, { provider, holder_id, host })
   return { pooler, pooler_port: port, generation, event }

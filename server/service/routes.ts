@@ -1,7 +1,7 @@
 // The handlers of services. Each writes what is wanted, nudges, and answers; nothing here touches a database server.
 import { api } from '#contract/api.ts'
 import { notFound, unknown_service } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, ofRequest, type Problem } from '#contract/problem.ts'
 import { type Acceptable, isUnderWay } from '#contract/service-status.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
@@ -84,7 +84,7 @@ function descriptionHandlers(
 ): Pick<Handlers, 'renameService' | 'setEnvironment'> {
   return {
     renameService: async ({ params, body }) => {
-      const problems: string[] = []
+      const problems: Problem[] = []
       const name = parseName(body.name, problems)
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `renamed to ${name}`
@@ -111,11 +111,11 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
     stopService: ({ params }) => turn(params, 'off', api.stopService.accepts, 'stop requested'),
 
     resizeService: async ({ params, body }) => {
-      const problems: string[] = []
+      const problems: Problem[] = []
       const size = parseSizeInput(body, { shared: false }, problems)
       const { region_code } = await getService(db, params)
       const refusal = await providers.get(region_code)?.refusalOf({ size, extensions: [] })
-      if (refusal !== undefined) problems.push(refusal)
+      if (refusal !== undefined) problems.push(ofRequest(refusal))
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
       const accepts = api.resizeService.accepts
@@ -129,7 +129,7 @@ function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
   const { db, settled } = context
   return async ({ params, body }) => {
     const problem = passwordProblem(body.password)
-    if (problem !== undefined) throw invalidRequest([`/password: ${problem}`])
+    if (problem !== undefined) throw invalidRequest([{ path: '/password', message: problem }])
     const verifier = await newVerifier(body.password)
     const event = 'change of the master password requested'
     const accepts = api.updatePassword.accepts

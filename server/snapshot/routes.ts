@@ -1,6 +1,6 @@
 // The handlers of snapshots, of the restorable window and of the lineage.
 import { api } from '#contract/api.ts'
-import { Fault, notFound } from '#contract/fault.ts'
+import { Fault, notFound, unknown_snapshot } from '#contract/fault.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
@@ -62,7 +62,7 @@ async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: strin
     const { service_id } = await lockService(tx, at, undefined)
     const rows = await listSnapshots(tx, service_id)
     const row = rows.find((one) => one.snapshot_id === snapshot_id)
-    if (row === undefined) throw notFound('no snapshot with that id exists')
+    if (row === undefined) throw notFound(unknown_snapshot)
     if (row.deleted_at !== null) return
     const lasting = rows.filter((one) => one.taken_at !== null && one.deleted_at === null && one.kind !== 'fork')
     if (lasting.length === 1 && lasting[0] === row) {

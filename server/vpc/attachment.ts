@@ -2,7 +2,7 @@
 // is taken in the transaction that attaches, and given back in the one that has seen the service outside.
 import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_vpc } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, ofRequest } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { number_form } from '../http/path-id.ts'
@@ -23,7 +23,7 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
       const service = await getService(db, params)
       requireStatus(service, api.attachToVpc.accepts, new Date())
       const refusal = await providers.get(service.region_code)?.networkRefusal()
-      if (refusal !== undefined) throw invalidRequest([refusal])
+      if (refusal !== undefined) throw invalidRequest([ofRequest(refusal)])
       const address = await db.transaction((tx) => attach(tx, params, vpc_id))
       return { message: `the service moves to ${address}:5432 in VPC ${vpc_id}` }
     },
@@ -44,7 +44,7 @@ async function attach(tx: Sql, at: At, vpc_id: string): Promise<string> {
   }
   if (vpc.region_code !== service.region_code) {
     const regions = `VPC ${vpc.id} is in region ${vpc.region_code}, the service in ${service.region_code}`
-    throw invalidRequest([`/vpc_id: ${regions}; use a VPC of the service’s region`])
+    throw invalidRequest([{ path: '/vpc_id', message: `${regions}; use a VPC of the service’s region` }])
   }
   const left = await findLeaving(tx, service.service_id)
   if (left !== undefined) {
@@ -66,7 +66,8 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
   const service = await lockService(tx, at, api.detachFromVpc.accepts)
   if (service.vpc_id === null) throw new Fault('CONFLICT', 'the service is attached to no VPC')
   if (vpc_id !== undefined && vpc_id !== String(service.vpc_id)) {
-    throw invalidRequest([`/vpc_id: the service is attached to VPC ${service.vpc_id}; name that one, or none`])
+    const message = `the service is attached to VPC ${service.vpc_id}; name that one, or none`
+    throw invalidRequest([{ path: '/vpc_id', message }])
   }
   await move(tx, service, null)
   await insertEvent(tx, service.service_id, 'requested', `detachment from VPC ${service.vpc_id} requested`)

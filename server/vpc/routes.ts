@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
 import { cidrProblem } from '#contract/cidr.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -44,7 +44,7 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
     },
 
     renameVpc: async ({ params, body }) => {
-      const problems: string[] = []
+      const problems: Problem[] = []
       const name = parseName(body.name, problems)
       if (problems.length > 0) throw invalidRequest(problems)
       return vpcView(found(await saveVpcName(db, params.project_id, Number(params.vpc_id), name)))
@@ -63,13 +63,13 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export async function vpcProblems({ providers }: ServiceContext, input: Partial<Input>): Promise<string[]> {
-  const problems: string[] = []
+export async function vpcProblems({ providers }: ServiceContext, input: Partial<Input>): Promise<Problem[]> {
+  const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   const region_code = parseRegion(input.region_code, [...providers.keys()], problems)
   if (input.cidr === undefined) return problems
   const problem = cidrProblem(input.cidr) ?? (await providers.get(region_code)?.vpcRefusal(input.cidr))
-  return problem === undefined ? problems : [...problems, `/cidr: ${problem}`]
+  return problem === undefined ? problems : [...problems, { path: '/cidr', message: problem }]
 }
 
 /** The row, locked until the transaction ends. */

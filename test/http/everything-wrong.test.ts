@@ -24,7 +24,7 @@ test.each<[string, string, object, string[]]>([
   [
     'a create with rules that the form of one member leaves open',
     'services',
-    { name: 'x', cpu_millis: 500, memory_gbs: '3', replica_count: '1', sync_replica_count: 1 },
+    { name: 'x', cpu_millis: 1.5, memory_gbs: '3', replica_count: '1', sync_replica_count: 1 },
     ['/cpu_millis', '/replica_count', '/memory_gbs'],
   ],
   [
