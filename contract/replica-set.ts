@@ -61,7 +61,7 @@ export const replica_set_endpoints = {
     method: 'POST',
     path: sets,
     summary: 'Create a read replica set',
-    description: 'Asynchronous: its status is `active` when all its nodes follow the primary.',
+    description: 'Its status is `active` when all its nodes follow the primary.',
     tag,
     access: 'developer',
     follows: 'replica_set',

@@ -87,7 +87,7 @@ export const vpc_endpoints = {
     path: `${service}/attachToVPC`,
     summary: 'Move the endpoints of a service into a VPC',
     description:
-      'Asynchronous: the service is CONFIGURING until it answers at its address in the VPC, on port 5432, and from then on nowhere else. Open connections end.',
+      'The service is CONFIGURING until it answers at its address in the VPC, on port 5432, and from then on nowhere else. Open connections end.',
     tag,
     access: 'developer',
     interrupts: true,
@@ -102,7 +102,7 @@ export const vpc_endpoints = {
     method: 'POST',
     path: `${service}/detachFromVPC`,
     summary: 'Move the endpoints of a service out of its VPC',
-    description: 'Asynchronous like attaching. The service answers at its former endpoint again.',
+    description: 'The service answers at its former endpoint again.',
     tag,
     access: 'developer',
     interrupts: true,

@@ -5,7 +5,7 @@ import { api, base_path } from '#contract/api.ts'
 import { type Endpoint, type Follows, isRole } from '#contract/endpoint.ts'
 import { exampleOf, factsOf } from '#contract/example.ts'
 import { fault_status } from '#contract/fault.ts'
-import { isPathIdName, path_ids } from '#contract/id.ts'
+import { path_ids } from '#contract/id.ts'
 import { faultsOf, objectOf, pathParametersOf } from '#contract/openapi.ts'
 import { docs_style } from './docs-style.ts'
 
@@ -41,6 +41,7 @@ export function newDocsPage(version: string): string {
 <nav aria-label="Endpoints"><ul>${links.join('')}</ul></nav>
 <main id="content">
 ${introduction}
+${idsPart()}
 ${groups.join('\n')}
 ${faultsPart()}
 </main>
@@ -55,7 +56,9 @@ const introduction = `<section aria-label="Basics"><h2>Basics</h2>
 <code>Authorization: Bearer &lt;public_key&gt;.&lt;secret_key&gt;</code>. Operations that take time answer at once with a
 transitional <code>status</code>; read the service again until it is <code>READY</code>. Every answer has
 <code>X-Request-Id</code>. The examples expect <code>BASE_URL</code>, <code>TOKEN</code>, <code>PROJECT_ID</code> and
-<code>SERVICE_ID</code> in the environment.</p></section>`
+<code>SERVICE_ID</code> in the environment.</p>
+<p>A member of a body or a query parameter that an endpoint does not know is refused, and the answer names the one that
+was probably meant.</p></section>`
 
 function endpointPart(name: string, endpoint: Endpoint): string {
   const { method, path, summary, description, access, accepts } = endpoint
@@ -73,7 +76,6 @@ function endpointPart(name: string, endpoint: Endpoint): string {
 <p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${text(path)}</code></p>
 ${description === undefined ? '' : `<p>${inline(description)}</p>`}
 ${facts.length === 0 ? '' : `<p class="facts">${text(facts.join(' '))}</p>`}
-${fieldsPart('Path', pathSchema(endpoint.path), input_marks)}
 ${fieldsPart('Query', endpoint.query, input_marks)}
 ${fieldsPart('Request body', endpoint.body, input_marks)}
 ${outputPart(endpoint)}
@@ -95,17 +97,17 @@ function statusInWords(status: string): string {
   return status === 'stuck' ? 'CONFIGURING with a setback' : status
 }
 
-/** The ids of a path as the members of an object; undefined where there are none. */
-function pathSchema(path: string): TSchema | undefined {
-  const names = pathParametersOf(path).filter(isPathIdName)
-  return names.length === 0
-    ? undefined
-    : Type.Object(Object.fromEntries(names.map((name) => [name, path_ids[name].schema])))
+/** Once for all endpoints: the same name means the same in every path. */
+function idsPart(): string {
+  const schemas = Object.entries(path_ids).map(([name, { schema }]) => [name, schema])
+  return `<section aria-label="Ids"><h2>Ids in paths</h2>
+${fieldsPart('Ids', Type.Object(Object.fromEntries(schemas)), output_marks)}</section>`
 }
 
 function outputPart({ success, output }: Endpoint): string {
   if (output === undefined) return `<h4>Answer ${success}</h4><p>No body.</p>`
-  const items: TSchema | undefined = 'items' in output ? (output.items as TSchema) : undefined
+  const { items, properties, description = '' } = factsOf(output)
+  if (items === undefined && properties === undefined) return `<h4>Answer ${success}</h4><p>${inline(description)}</p>`
   return fieldsPart(`Answer ${success}${items === undefined ? '' : ': a list of'}`, items ?? output, output_marks)
 }
 

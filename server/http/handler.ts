@@ -33,11 +33,17 @@ export type UserCaller = {
 /** What is public has none. */
 type CallerOf<Who extends Access> = Who extends 'public' ? undefined : Who extends 'user' ? UserCaller : Caller
 
+/**
+ * Where the status of the service matters, its place in the path carries the statuses that accept the request: what locks the
+ * service by its place (lockService) checks them, and no handler can forget to.
+ */
+type AcceptsOf<Row> = Row extends { accepts: infer Accepts } ? { accepts: Accepts } : unknown
+
 export type HandlerRequest<Name extends EndpointName> = {
   caller: CallerOf<Api[Name]['access']>
   /** The caller's role in the project of the path. */
   role: Api[Name]['access'] extends Role ? Role : undefined
-  params: ParamsOf<Api[Name]>
+  params: ParamsOf<Api[Name]> & AcceptsOf<Api[Name]>
   query: QueryOf<Api[Name]>
   body: BodyOf<Api[Name]>
   idempotency_key: string | undefined

@@ -8,6 +8,7 @@ import type { EndpointName } from '#contract/api.ts'
 import { type Endpoint, wait_seconds_max } from '#contract/endpoint.ts'
 import { objectOf, plainSchema } from '#contract/openapi.ts'
 import { invalidRequest, nameProblem, ofRequest, type Problem, problemsOf } from '#contract/problem.ts'
+import { paramsOf } from './admission.ts'
 import type { Check } from './handler.ts'
 import { lazily } from './lazily.ts'
 import { queryProblems, textProblems } from './text.ts'
@@ -36,7 +37,7 @@ export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undef
     return {
       caller: request.caller,
       role: request.role,
-      params: request.params,
+      params: endpoint.accepts ? { ...paramsOf(request), accepts: endpoint.accepts } : request.params,
       query: endpoint.query && request.query,
       body: endpoint.body && (request.body ?? {}),
       idempotency_key,

@@ -33,7 +33,7 @@ export async function createReplicaSet(
   if (refusal !== undefined) problems.push(ofRequest(refusal))
   if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   return db.transaction(async (tx) => {
-    const parent = await lockService(tx, at, api.createReplicaSet.accepts)
+    const parent = await lockService(tx, at)
     const { service_id, replica_sets, environment } = parent
     if (replica_sets.length >= sets_per_service_max) {
       const limit = `a service has at most ${sets_per_service_max} replica sets`

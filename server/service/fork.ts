@@ -53,7 +53,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     request: { ...withoutRegion(input), service_id: at.service_id },
     idempotency_key,
     event: `created as ${name}, a fork of ${parent.service_id} (${input.fork_strategy})`,
-    sourceOf: async (tx) => sourceOf(tx, await lockService(tx, at, api.forkService.accepts), input, target_time),
+    sourceOf: async (tx) => sourceOf(tx, await lockService(tx, at), input, target_time),
   })
 }
 

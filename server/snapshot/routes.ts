@@ -1,5 +1,4 @@
 // The handlers of snapshots, of the restorable window and of the lineage.
-import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_snapshot } from '#contract/fault.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -28,7 +27,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
 
     takeSnapshot: ({ params }) =>
       db.transaction(async (tx) => {
-        const { service_id } = await lockService(tx, params, api.takeSnapshot.accepts)
+        const { service_id } = await lockService(tx, params)
         const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
         if (kept.length >= manual_snapshots_max) {
           const limit = `a service has at most ${manual_snapshots_max} snapshots that were asked for; delete one first`
@@ -59,7 +58,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
 
 async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: string): Promise<void> {
   await db.transaction(async (tx) => {
-    const { service_id } = await lockService(tx, at, undefined)
+    const { service_id } = await lockService(tx, at)
     const rows = await listSnapshots(tx, service_id)
     const row = rows.find((one) => one.snapshot_id === snapshot_id)
     if (row === undefined) throw notFound(unknown_snapshot)

@@ -36,7 +36,7 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
 }
 
 async function attach(tx: Sql, at: At, vpc_id: string): Promise<string> {
-  const service = await lockService(tx, at, api.attachToVpc.accepts)
+  const service = await lockService(tx, at)
   const [vpc] = number_form.test(vpc_id) ? await lockVpcs(tx, [Number(vpc_id)]) : []
   if (vpc?.project_id !== at.project_id) throw notFound(unknown_vpc)
   if (service.vpc_id !== null) {
@@ -63,7 +63,7 @@ async function attach(tx: Sql, at: At, vpc_id: string): Promise<string> {
 }
 
 async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<number> {
-  const service = await lockService(tx, at, api.detachFromVpc.accepts)
+  const service = await lockService(tx, at)
   if (service.vpc_id === null) throw new Fault('CONFLICT', 'the service is attached to no VPC')
   if (vpc_id !== undefined && vpc_id !== String(service.vpc_id)) {
     const message = `the service is attached to VPC ${service.vpc_id}; name that one, or none`

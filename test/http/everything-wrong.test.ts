@@ -43,7 +43,7 @@ test.each<[string, string, object, string[]]>([
     'a replica set',
     `services/${any_service}/replicaSets`,
     { name: ' ', nodes: '11', cpu_millis: 500, memory_gbs: '3' },
-    ['/name', '/nodes', '/cpu_millis, /memory_gbs'],
+    ['/name', '/nodes', '/cpu_millis'],
   ],
   ['a VPC', 'vpcs', { name: ' ', cidr: '8.8.8.0/24', region_code: 'moon' }, ['/name', '/region_code', '/cidr']],
   [
