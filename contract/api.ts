@@ -2,6 +2,7 @@
 import { audit_endpoints } from './audit.ts'
 import { auth_endpoints } from './auth.ts'
 import { capability_endpoints } from './capabilities.ts'
+import { ca_endpoints } from './ca.ts'
 import { ha_endpoints } from './ha.ts'
 import { log_endpoints } from './log.ts'
 import { metric_endpoints } from './metric.ts'
@@ -20,6 +21,7 @@ export const base_path = '/public/api/v1'
 export const api = {
   ...auth_endpoints,
   ...capability_endpoints,
+  ...ca_endpoints,
   ...project_endpoints,
   ...member_endpoints,
   ...token_endpoints,

@@ -2,28 +2,30 @@
 // It has ids and outcomes only: no bodies, no secrets.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Timestamp } from './schema.ts'
+import { fault_codes } from './fault.ts'
+import { PublicKey, UserId } from './id.ts'
+import { choice, input, integer, moment, text } from './schema.ts'
 
 export const audit_entries_max = 500
 export const audit_entries_default = 100
 
 export const AuditEntry = Type.Object(
   {
-    id: Type.String(),
-    time: Timestamp,
-    user_id: Type.String(),
-    email: Type.String({ description: 'Of the user, as it was then.' }),
-    public_key: Type.Optional(Type.String({ description: 'Of the token, where the caller used one.' })),
-    address: Type.String({ description: 'Where the request came from.' }),
-    endpoint: Type.String({ description: 'Its name, such as createService.' }),
-    method: Type.String(),
-    path: Type.String(),
-    resource_id: Type.Optional(Type.String({ description: 'What was made or changed.' })),
-    status: Type.Integer(),
-    code: Type.Optional(Type.String({ description: 'The error code of a refused request.' })),
-    request_id: Type.String(),
+    id: text('The id of the entry.', '1042'),
+    time: moment('When the outcome was known.'),
+    user_id: UserId,
+    email: text('Of the user, as it was then.', 'ada@example.com'),
+    public_key: Type.Optional(PublicKey),
+    address: text('Where the request came from.', '203.0.113.9'),
+    endpoint: text('The name of the endpoint, such as createService.', 'createService'),
+    method: choice(['GET', 'POST', 'DELETE'], 'The HTTP method.', 'POST'),
+    path: text('The path, with the ids that it named.', '/projects/p8d4t6w1zn/services'),
+    resource_id: Type.Optional(text('What was made or changed.', 'k3v9x2m7qp')),
+    status: integer('The HTTP status of the answer.', 202),
+    code: Type.Optional(choice(fault_codes, 'The error code of a refused request.', 'FORBIDDEN')),
+    request_id: text('The X-Request-Id of the answer.', '0b5f6c1e-8a1d-4c55-9d0e-3f2a7b9c4d10'),
   },
-  { $id: 'AuditEntry' },
+  { $id: 'AuditEntry', description: 'A request that wanted to change something, and its outcome.' },
 )
 export type AuditEntry = Static<typeof AuditEntry>
 
@@ -36,11 +38,25 @@ export const audit_endpoints = {
       'Refused requests are there too, and the logins of the members. `last_cursor` leads to older entries; it is absent on the last page.',
     tag: 'Audit',
     access: 'admin',
-    query: Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: audit_entries_max, default: audit_entries_default })),
-      cursor: Type.Optional(Type.String({ maxLength: 64 })),
-    }),
+    query: input(
+      {
+        limit: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: audit_entries_max,
+            default: audit_entries_default,
+            description: 'How many entries at most.',
+            examples: [50],
+          }),
+        ),
+        cursor: Type.Optional(text('`last_cursor` of an earlier answer.', 'YmVmb3JlOjEwNDI', { maxLength: 64 })),
+      },
+      { limit: 50 },
+    ),
     success: 200,
-    output: Type.Object({ entries: Type.Array(AuditEntry), last_cursor: Type.Optional(Type.String()) }),
+    output: Type.Object({
+      entries: Type.Array(AuditEntry, { description: 'Newest first.' }),
+      last_cursor: Type.Optional(text('There when older entries follow. Opaque.', 'YmVmb3JlOjEwNDI')),
+    }),
   }),
 }

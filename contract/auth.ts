@@ -1,27 +1,47 @@
 // Who is calling. `api_key` and `apiKey` carry the same value: the spec's spelling and the newer one.
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Timestamp } from './schema.ts'
+import { ProjectId, PublicKey, UserId } from './id.ts'
+import { GivenName, input, moment, text } from './schema.ts'
 
-export const User = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }, { $id: 'User' })
+export const User = Type.Object(
+  {
+    id: UserId,
+    email: text('The address that the user logs in with.', 'ada@example.com'),
+    name: text('The name of the user.', 'Ada'),
+  },
+  { $id: 'User', description: 'A person.' },
+)
+
+/** There is one plan where everybody runs their own installation. */
+export const plan_type = 'SELF_HOSTED'
 
 const ApiKey = Type.Object(
   {
-    created: Timestamp,
+    created: moment('When the token was made.'),
     issuing_user: User,
-    name: Type.String(),
-    project: Type.Object({ id: Type.String(), name: Type.String(), plan_type: Type.String() }),
-    public_key: Type.String(),
+    name: text('The name of the token.', 'ci'),
+    project: Type.Object(
+      {
+        id: ProjectId,
+        name: GivenName,
+        plan_type: Type.Enum([plan_type], { description: 'The plan of the project; there is one.' }),
+      },
+      { description: 'The project that the token is scoped to.' },
+    ),
+    public_key: PublicKey,
   },
-  { $id: 'ApiKey' },
+  { $id: 'ApiKey', description: 'A personal access token.' },
 )
 
 export const AuthInfo = Type.Object(
   {
-    type: Type.Enum(['apiKey', 'oauth']),
+    type: Type.Enum(['apiKey', 'oauth'], {
+      description: 'Which of the two kinds of caller, and so which member is there.',
+    }),
     apiKey: Type.Optional(ApiKey),
     api_key: Type.Optional(ApiKey),
-    oauth: Type.Optional(Type.Object({ user: User })),
+    oauth: Type.Optional(Type.Object({ user: User }, { description: 'A user who has logged in.' })),
   },
   { $id: 'AuthInfo' },
 )
@@ -44,7 +64,17 @@ export const auth_endpoints = {
     tag: 'Identity',
     access: 'caller',
     body_optional: true,
-    body: Type.Object({ refresh_token: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })) }),
+    body: input(
+      {
+        refresh_token: Type.Optional(
+          text('The refresh token of the login, where the client has one.', 'VZ3q9nUe0sYd', {
+            minLength: 1,
+            maxLength: 1000,
+          }),
+        ),
+      },
+      { refresh_token: 'VZ3q9nUe0sYd' },
+    ),
     success: 204,
   }),
 }

@@ -1,49 +1,102 @@
 // What this installation can do, for clients that would rather know than try: facts of each region, and limits of all.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { addons } from './service.ts'
+import { choice, flag, integer, text } from './schema.ts'
+import { addons } from './service-input.ts'
 
-const offered = Type.Boolean()
-const reason = Type.Optional(Type.String({ description: 'Why it is not offered, and what to do about it.' }))
-const Offered = Type.Object({ offered, reason }, { $id: 'Offered' })
+const offered = flag('Whether it can be had here.', true)
+const reason = Type.Optional(
+  text(
+    'Why it is not offered, and what to do about it.',
+    'the connection pooler needs PgBouncer, which this host does not have; install it with apt-get install pgbouncer',
+  ),
+)
+const Offered = Type.Object({ offered, reason }, { $id: 'Offered', description: 'Whether it can be had, or why not.' })
+
+const OfferedSize = Type.Object(
+  {
+    cpu_millis: integer('Milli-cores.', 500),
+    memory_gbs: integer('Gigabytes of memory.', 2),
+    offered,
+    reason,
+  },
+  { $id: 'OfferedSize', description: 'A size, and whether the region can hold it.' },
+)
+
+const OfferedAddon = Type.Object(
+  { name: choice(addons, 'What `addons` of a new service names.', 'ai'), offered, reason },
+  { $id: 'OfferedAddon', description: 'An addon, and whether a PostgreSQL of the region has its extension.' },
+)
 
 export const Region = Type.Object(
   {
-    code: Type.String({ description: 'The `region_code` of requests.' }),
-    is_default: Type.Boolean({ description: 'Where a service is made whose request names no region.' }),
-    provider: Type.String({ description: 'What makes its services, such as `local`: PostgreSQL on one machine.' }),
-    volume_type: Type.String(),
-    copy_on_write: Type.Boolean({ description: 'Forks and snapshots share blocks with their source.' }),
-    postgres_versions: Type.Array(Type.String(), { description: 'Newest first, such as `18.4`.' }),
-    sizes: Type.Array(
-      Type.Object({ cpu_millis: Type.Integer(), memory_gbs: Type.Integer(), offered, reason }, { $id: 'OfferedSize' }),
-    ),
+    code: text('What `region_code` of a request names.', 'local'),
+    is_default: flag('Whether things are made here when the request names no region.', true),
+    provider: text('What makes its services, such as `local`: PostgreSQL on one machine.', 'local'),
+    volume_type: text('What its disks are.', 'local'),
+    copy_on_write: flag('Whether forks and snapshots share blocks with their source.', true),
+    postgres_versions: Type.Array(text('A version of PostgreSQL.', '18.4'), { description: 'Newest first.' }),
+    sizes: Type.Array(OfferedSize, { description: 'All sizes, the smallest first.' }),
     shared: Offered,
-    addons: Type.Array(Type.Object({ name: Type.Enum([...addons]), offered, reason }, { $id: 'OfferedAddon' })),
-    features: Type.Object({ pooler: Offered, replica_sets: Offered, vpcs: Offered, limits: Offered }),
+    addons: Type.Array(OfferedAddon, { description: 'All addons.' }),
+    features: Type.Object(
+      { pooler: Offered, replica_sets: Offered, vpcs: Offered, limits: Offered },
+      { description: 'Connection poolers, replica sets of several nodes, VPCs, and limits that the system keeps.' },
+    ),
   },
-  { $id: 'Region' },
+  { $id: 'Region', description: 'A place where services run, and what it offers.' },
+)
+
+const retention = Type.Object(
+  {
+    snapshots: Type.Object(
+      {
+        interval_seconds: integer('Seconds between two snapshots by the schedule.', 86_400),
+        kept: integer('How many of those are kept.', 7),
+      },
+      { description: 'Snapshots by the schedule.' },
+    ),
+    logs: Type.Object(
+      {
+        seconds: integer('How old an entry gets.', 604_800),
+        bytes: integer('How much of a log is kept.', 1_073_741_824),
+      },
+      { description: 'Logs of databases: the limit that is met first counts.' },
+    ),
+    metrics: Type.Array(
+      Type.Object(
+        {
+          bucket_seconds: integer('Seconds that one value stands for.', 10),
+          kept_seconds: integer('For how long such values are kept.', 3600),
+        },
+        { description: 'One fineness.' },
+      ),
+      { description: 'From the finest to the coarsest.' },
+    ),
+  },
+  { description: 'How long things are kept.' },
+)
+
+const limits = Type.Object(
+  {
+    services_per_project: integer('Services of a project.', 1000),
+    replicas_per_service: integer('Replicas that can take over.', 5),
+    replica_sets_per_service: integer('Read replica sets of a service.', 4),
+    nodes_per_replica_set: integer('Nodes of a read replica set.', 10),
+    vpcs_per_project: integer('VPCs of a project.', 100),
+  },
+  { description: 'How many there may be.' },
 )
 
 export const Capabilities = Type.Object(
   {
-    version: Type.String(),
-    login: Type.Enum(['password', 'oidc'], { description: 'How people log in: here, or at an OpenID Connect issuer.' }),
-    regions: Type.Array(Region),
-    retention: Type.Object({
-      snapshots: Type.Object({ interval_seconds: Type.Integer(), kept: Type.Integer() }),
-      logs: Type.Object({ seconds: Type.Integer(), bytes: Type.Integer() }),
-      metrics: Type.Array(Type.Object({ bucket_seconds: Type.Integer(), kept_seconds: Type.Integer() })),
-    }),
-    limits: Type.Object({
-      services_per_project: Type.Integer(),
-      replicas_per_service: Type.Integer(),
-      replica_sets_per_service: Type.Integer(),
-      nodes_per_replica_set: Type.Integer(),
-      vpcs_per_project: Type.Integer(),
-    }),
+    version: text('The version of the server.', '1.0.0'),
+    login: choice(['password', 'oidc'], 'How people log in: here, or at an OpenID Connect issuer.', 'password'),
+    regions: Type.Array(Region, { description: 'Those that this server serves.' }),
+    retention,
+    limits,
   },
-  { $id: 'Capabilities' },
+  { $id: 'Capabilities', description: 'What this installation can do.' },
 )
 export type Capabilities = Static<typeof Capabilities>
 
@@ -51,7 +104,7 @@ export const capability_endpoints = {
   getCapabilities: endpoint({
     method: 'GET',
     path: '/capabilities',
-    summary: 'What this installation can do',
+    summary: 'Get what this installation can do',
     description: 'Version, regions with what each offers or why not, how long things are kept, and limits.',
     tag: 'Installation',
     access: 'caller',

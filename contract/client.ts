@@ -59,6 +59,7 @@ async function call(options: ClientOptions, endpoint: Endpoint, input: AnyInput)
   })
   const text = await response.text()
   if (!response.ok) throw faultFrom(response, text)
+  if (endpoint.output_type !== undefined) return text
   return text === '' ? undefined : JSON.parse(text)
 }
 

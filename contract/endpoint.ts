@@ -13,6 +13,15 @@ export type Role = (typeof roles)[number]
  */
 export type Access = 'public' | 'caller' | 'user' | Role
 
+/** What a call does to what there is: MCP annotations, read-only modes and confirmations follow from it. */
+export type Effect = 'read' | 'add' | 'change' | 'remove'
+
+/**
+ * What to wait for after a 202: the service in the answer, or else in the path, is at rest; the replica set likewise is
+ * active; what the path names is 404.
+ */
+export type Follows = 'service' | 'replica_set' | 'gone'
+
 export type Endpoint = {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
@@ -20,6 +29,13 @@ export type Endpoint = {
   description?: string
   tag: string
   access: Access
+  /** Written where the method tells it wrongly: see effectOf. */
+  effect?: Effect
+  /** Open connections end, or logins that worked do not any more. */
+  interrupts?: true
+  follows?: Follows
+  /** With `Accept: text/event-stream` the list goes on. */
+  streams?: true
   /** Statuses of the service in the path that accept this; absent where the status does not matter. */
   accepts?: readonly Acceptable[]
   /** A repeated request with the same Idempotency-Key answers like the first one. */
@@ -34,6 +50,8 @@ export type Endpoint = {
   faults?: readonly FaultCode[]
   success: 200 | 201 | 202 | 204
   output?: TSchema
+  /** Of an answer that is text and no JSON. */
+  output_type?: 'application/x-pem-file'
 }
 
 /** Proxies and clients lose their patience after a minute. */

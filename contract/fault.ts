@@ -19,6 +19,9 @@ export const fault_status = {
 
 export type FaultCode = keyof typeof fault_status
 
+// Object.keys forgets the names that the table's type has.
+export const fault_codes = Object.keys(fault_status) as FaultCode[]
+
 export type FaultBody = { code: FaultCode; message: string; details?: string }
 
 export class Fault extends Error {
@@ -56,6 +59,7 @@ export const unknown_service = 'no service with that id exists'
 export const unknown_replica_set = 'no replica set with that id exists'
 export const unknown_project = 'no project with that id exists'
 export const unknown_vpc = 'no VPC with that id exists'
+export const unknown_snapshot = 'no snapshot with that id exists'
 export const unknown_peering = 'no peering with that id exists'
 
 export const unknown_member = 'no member of this project has that id'

@@ -1,7 +1,7 @@
 // The log of a service: PostgreSQL's own entries, newest first. Two modes: by cursor, and by page number for old clients.
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Timestamp } from './schema.ts'
+import { choice, input, integer, moment, momentInput, text } from './schema.ts'
 
 /** As PostgreSQL writes them, from the least to the most severe. */
 export const log_severities = ['DEBUG', 'INFO', 'NOTICE', 'WARNING', 'LOG', 'ERROR', 'FATAL', 'PANIC'] as const
@@ -13,67 +13,70 @@ export const log_window_entries_max = 10_000
 
 export const LogEntry = Type.Object(
   {
-    message: Type.String({
-      description:
-        'With detail, hint, context and statement below it where PostgreSQL gave them. Passwords are masked.',
-    }),
-    severity: Type.String({ description: log_severities.join(', ') }),
-    timestamp: Timestamp,
+    message: text(
+      'With detail, hint, context and statement below it where PostgreSQL gave them. Passwords are masked.',
+      'relation "orders" does not exist',
+    ),
+    severity: choice(log_severities, 'As PostgreSQL writes it.', 'ERROR'),
+    timestamp: moment('When PostgreSQL wrote it.'),
   },
-  { $id: 'LogEntry' },
+  { $id: 'LogEntry', description: 'An entry of the log of PostgreSQL.' },
 )
 
-const Cursor = Type.String({
-  description: 'There when older entries follow: send it as `cursor` for the next page. Opaque.',
-})
+export type LogEntry = Static<typeof LogEntry>
+
+const Cursor = text('There when older entries follow: send it as `cursor` for the next page. Opaque.', 'MDo5OTE4Nw')
 
 export const ServiceLogs = Type.Object(
   {
-    logs: Type.Array(Type.String(), { description: 'The messages alone, for old clients.' }),
+    logs: Type.Array(Type.String(), {
+      description: 'The messages alone, for old clients.',
+      examples: [['relation "orders" does not exist']],
+    }),
     entries: Type.Optional(Type.Array(LogEntry, { description: 'In cursor mode, in the order of `logs`.' })),
     lastCursor: Type.Optional(Cursor),
     last_cursor: Type.Optional(Cursor),
   },
-  { $id: 'ServiceLogs' },
+  { $id: 'ServiceLogs', description: 'A page of the log, newest first.' },
 )
 
-const LogQuery = Type.Object({
-  cursor: Type.Optional(
-    Type.String({ maxLength: 512, description: '`lastCursor` of an earlier answer; takes precedence over `page`.' }),
-  ),
-  page: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 1_000_000,
-      description: `Deprecated above 0: pages of ${log_page_entries_max} within the newest ${log_window_entries_max} entries.`,
-    }),
-  ),
-  node: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 1_000,
-      description: 'Which node of a service with replicas, from 0; by default the primary.',
-    }),
-  ),
-  search: Type.Optional(
-    Type.Array(Type.String({ maxLength: 1_000 }), {
-      maxItems: 10,
-      description: 'Texts that must all occur in the message, in whatever case. Repeat it for several.',
-    }),
-  ),
-  severities: Type.Optional(
-    Type.Array(Type.String({ maxLength: 16 }), {
-      maxItems: 16,
-      description: `Keep these only: ${log_severities.join(', ')}, in whatever case. Repeat it for several.`,
-    }),
-  ),
-  since: Type.Optional(
-    Type.String({ format: 'date-time', maxLength: 64, description: 'Entries after this time only, RFC 3339.' }),
-  ),
-  until: Type.Optional(
-    Type.String({ format: 'date-time', maxLength: 64, description: 'Entries before this time only, RFC 3339.' }),
-  ),
-})
+const LogQuery = input(
+  {
+    cursor: Type.Optional(
+      text('`lastCursor` of an earlier answer; takes precedence over `page`.', 'MDo5OTE4Nw', { maxLength: 512 }),
+    ),
+    page: Type.Optional(
+      integer(
+        `Deprecated above 0: pages of ${log_page_entries_max} within the newest ${log_window_entries_max} entries.`,
+        0,
+        { minimum: 0, maximum: 1_000_000 },
+      ),
+    ),
+    node: Type.Optional(
+      integer('Which node of a service with replicas, from 0; by default the primary.', 0, {
+        minimum: 0,
+        maximum: 1_000,
+      }),
+    ),
+    search: Type.Optional(
+      Type.Array(Type.String({ maxLength: 1_000 }), {
+        maxItems: 10,
+        description: 'Texts that must all occur in the message, in whatever case. Repeat it for several.',
+        examples: [['does not exist']],
+      }),
+    ),
+    severities: Type.Optional(
+      Type.Array(Type.String({ maxLength: 16 }), {
+        maxItems: 16,
+        description: `Keep these only: ${log_severities.join(', ')}, in whatever case. Repeat it for several.`,
+        examples: [['ERROR', 'FATAL']],
+      }),
+    ),
+    since: Type.Optional(momentInput('Entries after this time only.', '2026-11-15T11:00:00Z')),
+    until: Type.Optional(momentInput('Entries before this time only.')),
+  },
+  { search: ['does not exist'], severities: ['ERROR', 'FATAL'], since: '2026-11-15T11:00:00Z' },
+)
 
 export const log_endpoints = {
   getServiceLogs: endpoint({

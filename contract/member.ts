@@ -2,18 +2,19 @@
 // one; a project never loses its last owner.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Email, Name, RoleName, Timestamp } from './schema.ts'
+import { UserId } from './id.ts'
+import { Email, flag, input, moment, Name, RoleName, text } from './schema.ts'
 
 export const Member = Type.Object(
   {
-    user_id: Type.String(),
-    email: Type.String(),
-    name: Type.String(),
+    user_id: UserId,
+    email: text('The address that the user logs in with.', 'ada@example.com'),
+    name: text('The name of the user.', 'Ada'),
     role: RoleName,
-    created: Timestamp,
-    joined: Type.Boolean({ description: 'False: invited by e-mail, and has not logged in yet.' }),
+    created: moment('When the user became a member.'),
+    joined: flag('False: invited by e-mail, and has not logged in yet.', true),
   },
-  { $id: 'Member' },
+  { $id: 'Member', description: 'A user with a role in a project.' },
 )
 export type Member = Static<typeof Member>
 
@@ -39,7 +40,10 @@ export const member_endpoints = {
       'A known e-mail is that user. An unknown one is invited: whoever logs in with it is a member. The role is at most the caller’s own.',
     tag,
     access: 'admin',
-    body: Type.Object({ email: Email, role: RoleName, name: Type.Optional(Name) }),
+    body: input(
+      { email: Email, role: RoleName, name: Type.Optional(Name) },
+      { email: 'ada@example.com', role: 'developer', name: 'Ada' },
+    ),
     faults: ['CONFLICT', 'QUOTA_EXCEEDED'],
     success: 201,
     output: Member,
@@ -51,7 +55,7 @@ export const member_endpoints = {
     description: 'At most the caller’s own role, and only of members who have no higher one. The last owner stays one.',
     tag,
     access: 'admin',
-    body: Type.Object({ role: RoleName }),
+    body: input({ role: RoleName }, { role: 'admin' }),
     faults: ['CONFLICT'],
     success: 200,
     output: Member,

@@ -1,7 +1,7 @@
 // Metrics of a service over time: which series there are, and one of them in buckets.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Timestamp } from './schema.ts'
+import { choice, input, integer, moment, momentInput, text } from './schema.ts'
 
 export const metric_series = {
   cpu_usage_millicores: { unit: 'millicores', description: 'Processor time of all processes of the service.' },
@@ -25,43 +25,57 @@ export const metric_names = Object.keys(metric_series) as MetricName[]
 export const metric_functions = ['avg', 'min', 'max', 'last'] as const
 export type MetricFunction = (typeof metric_functions)[number]
 
+export const metric_roles = ['primary', 'replica'] as const
+export type MetricRole = (typeof metric_roles)[number]
+
 export const metric_points_max = 5_000
 
 const AvailableSeries = Type.Object(
-  { name: Type.String(), unit: Type.String(), description: Type.String(), labels: Type.Array(Type.String()) },
-  { $id: 'AvailableSeries' },
+  {
+    name: choice(metric_names, 'What to send as `name`.', 'connections'),
+    unit: text('What its values count.', 'connections'),
+    description: text('What it measures.', 'Open sessions of clients.'),
+    labels: Type.Array(choice(['role'], 'A label.', 'role'), { description: 'What tells its series apart.' }),
+  },
+  { $id: 'AvailableSeries', description: 'A metric that is measured.' },
 )
 
 const MetricSeries = Type.Object(
   {
-    labels: Type.Object({ role: Type.String() }),
+    labels: Type.Object(
+      { role: choice(metric_roles, 'Which nodes of the service it is of.', 'primary') },
+      { description: 'What tells it from other series of the same metric.' },
+    ),
     data: Type.Array(
-      Type.Object(
-        { time: Timestamp, value: Type.Union([Type.Number(), Type.Null()]) },
-        { description: 'One a bucket.' },
+      Type.Object({
+        time: moment('The beginning of the bucket.'),
+        value: Type.Union([Type.Number(), Type.Null()], { description: 'Null: nothing was measured.', examples: [12] }),
+      }),
+      { description: 'One point a bucket, in order.' },
+    ),
+  },
+  { $id: 'MetricSeries', description: 'A metric over time.' },
+)
+
+const SeriesInput = input(
+  {
+    name: choice(metric_names, 'Which metric.', 'connections'),
+    from: momentInput('Where it begins; 30 days are kept.', '2026-11-15T11:00:00Z'),
+    to: momentInput('Where it ends; not part of the answer itself.'),
+    bucket_seconds: Type.Optional(
+      integer('By default some hundred buckets in all.', 60, { minimum: 1, maximum: 2_592_000 }),
+    ),
+    fn: Type.Optional(choice(metric_functions, 'How values become one a bucket; avg by default.', 'max')),
+    filters: Type.Optional(
+      input(
+        { role: Type.Optional(text('The nodes: primary or replica.', 'primary', { maxLength: 64 })) },
+        { role: 'primary' },
+        'Series with this label only.',
       ),
     ),
   },
-  { $id: 'MetricSeries' },
+  { name: 'connections', from: '2026-11-15T11:00:00Z', to: '2026-11-15T12:00:00Z', bucket_seconds: 60, fn: 'max' },
 )
-
-const SeriesInput = Type.Object({
-  name: Type.Enum(metric_names),
-  from: Type.String({ format: 'date-time', maxLength: 64, description: 'RFC 3339; 30 days are kept.' }),
-  to: Type.String({ format: 'date-time', maxLength: 64, description: 'RFC 3339; not part of the answer itself.' }),
-  bucket_seconds: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 2_592_000, description: 'By default some hundred buckets in all.' }),
-  ),
-  fn: Type.Optional(
-    Type.Enum([...metric_functions], { description: 'How values become one a bucket; avg by default.' }),
-  ),
-  filters: Type.Optional(
-    Type.Object(
-      { role: Type.Optional(Type.String({ maxLength: 64 })) },
-      { description: 'Series with this label only.' },
-    ),
-  ),
-})
 export type SeriesInput = Static<typeof SeriesInput>
 
 const metrics = '/projects/{project_id}/services/{service_id}/metrics'
@@ -84,6 +98,7 @@ export const metric_endpoints = {
     description: 'Every ten seconds for an hour, every minute for a day, every quarter of an hour for 30 days.',
     tag,
     access: 'viewer',
+    effect: 'read',
     body: SeriesInput,
     success: 200,
     output: Type.Array(MetricSeries),

@@ -2,8 +2,11 @@
 // endpoint can answer follows from what it declares.
 import type { TSchema } from 'typebox'
 import { api, base_path } from './api.ts'
+import { commandOf, effectOf } from './command.ts'
 import { type Endpoint, wait_seconds_max } from './endpoint.ts'
-import { fault_status, type FaultCode } from './fault.ts'
+import { exampleOf, factsOf, type SchemaFacts } from './example.ts'
+import { fault_codes, fault_status, type FaultCode } from './fault.ts'
+import { isPathIdName, path_ids } from './id.ts'
 import { FaultSchema } from './schema.ts'
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json }
@@ -62,7 +65,7 @@ export function faultsOf(endpoint: Endpoint): FaultCode[] {
     INTERNAL: true,
     UNAVAILABLE: true,
   }
-  return (Object.keys(fault_status) as FaultCode[]).filter((code) => possible[code] || endpoint.faults?.includes(code))
+  return fault_codes.filter((code) => possible[code] || endpoint.faults?.includes(code))
 }
 
 /** The schema as plain JSON without names: for validators and serialisers that must not see one name twice. */
@@ -81,11 +84,16 @@ function operationOf(name: string, endpoint: Endpoint, components: JsonObject): 
     responses: responsesOf(endpoint, components),
   }
   if (endpoint.description !== undefined) operation['description'] = endpoint.description
+  operation['x-command'] = commandOf(endpoint)
+  operation['x-effect'] = effectOf(endpoint)
+  if (endpoint.interrupts) operation['x-interrupts'] = true
+  if (endpoint.follows !== undefined) operation['x-follows'] = endpoint.follows
+  if (endpoint.accepts !== undefined) operation['x-accepts'] = [...endpoint.accepts]
   if (endpoint.access === 'public') operation['security'] = []
   if (endpoint.body !== undefined) {
     operation['requestBody'] = {
       required: !endpoint.body_optional,
-      content: jsonContent(schemaOf(endpoint.body, components)),
+      content: contentOf(endpoint.body, components),
     }
   }
   return operation
@@ -96,7 +104,7 @@ function parametersOf(endpoint: Endpoint, components: JsonObject): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    schema: isPathIdName(name) ? schemaOf(path_ids[name].schema, components) : { type: 'string' },
   }))
   const { properties = {}, required = [] } = objectOf(endpoint.query)
   const in_query = Object.entries(properties).map(([name, schema]) => ({
@@ -127,18 +135,24 @@ export function pathParametersOf(path: string): string[] {
 }
 
 /** The members of an object schema; nothing where there is no schema. */
-export function objectOf(schema: TSchema | undefined): { properties?: Record<string, TSchema>; required?: string[] } {
-  return schema ?? {}
+export function objectOf(schema: TSchema | undefined): Pick<SchemaFacts, 'properties' | 'required'> {
+  return schema === undefined ? {} : factsOf(schema)
 }
 
 function responsesOf(endpoint: Endpoint, components: JsonObject): JsonObject {
   const headers = { 'X-Request-Id': { schema: { type: 'string' } } }
   const success: JsonObject = { description: 'Done, or accepted where the work takes time.', headers }
-  if (endpoint.output !== undefined) success['content'] = jsonContent(schemaOf(endpoint.output, components))
+  if (endpoint.output !== undefined) {
+    success['content'] = contentOf(endpoint.output, components, endpoint.output_type)
+  }
   const responses: JsonObject = { [endpoint.success]: success }
   const by_status = Map.groupBy(faultsOf(endpoint), (code) => fault_status[code])
   for (const [status, codes] of by_status) {
-    responses[status] = { description: codes.join(' or '), headers, content: jsonContent(reference('Fault')) }
+    responses[status] = {
+      description: codes.join(' or '),
+      headers,
+      content: { 'application/json': { schema: reference('Fault') } },
+    }
   }
   return responses
 }
@@ -166,6 +180,7 @@ function reference(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-function jsonContent(schema: Json): JsonObject {
-  return { 'application/json': { schema } }
+function contentOf(schema: TSchema, components: JsonObject, type = 'application/json'): JsonObject {
+  // An example is JSON by nature: it has the schema's type.
+  return { [type]: { schema: schemaOf(schema, components), example: exampleOf(schema) as Json } }
 }

@@ -1,33 +1,51 @@
 // Peerings: links between two VPCs. Each side has a peering of its own, and traffic flows while both are there.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { PeeringId } from './id.ts'
+import { choice, input, text } from './schema.ts'
 
 export const peering_statuses = ['pending', 'active', 'failed'] as const
 export type PeeringStatus = (typeof peering_statuses)[number]
 
 export const Peering = Type.Object(
   {
-    id: Type.String(),
-    peer_account_id: Type.String({ description: 'The project of the peer VPC.' }),
-    peer_region_code: Type.String(),
-    peer_vpc_id: Type.String(),
-    status: Type.Enum([...peering_statuses]),
-    error_message: Type.Optional(
-      Type.String({ description: 'Why it failed, or what a pending one waits for, such as whose consent.' }),
+    id: PeeringId,
+    peer_account_id: text('The project of the peer VPC.', 'p8d4t6w1zn'),
+    peer_region_code: text('The region of the peer VPC.', 'local'),
+    peer_vpc_id: text('The id of the peer VPC.', '13'),
+    status: choice(
+      peering_statuses,
+      '`active`: traffic flows. `failed` ones stay so until they are deleted.',
+      'active',
     ),
-    provisioned_id: Type.Optional(Type.String({ description: 'What the region calls the link, once it is made.' })),
+    error_message: Type.Optional(
+      text(
+        'Why it failed, or what a pending one waits for, such as whose consent.',
+        'the CIDR blocks overlap: VPC 12 has 10.64.0.0/24, VPC 13 has 10.64.0.0/25',
+      ),
+    ),
+    provisioned_id: Type.Optional(text('What the region calls the link, once it is made.', 'link-12-13')),
   },
-  { $id: 'Peering' },
+  { $id: 'Peering', description: 'One side of a link between two VPCs.' },
 )
 export type Peering = Static<typeof Peering>
 
 const printable = '^[\\u0021-\\u007e]+$'
 
-export const CreatePeeringInput = Type.Object({
-  peer_account_id: Type.String({ minLength: 1, maxLength: 64, pattern: printable }),
-  peer_region_code: Type.String({ minLength: 1, maxLength: 64, pattern: printable }),
-  peer_vpc_id: Type.String({ minLength: 1, maxLength: 64, pattern: printable }),
-})
+const code = { minLength: 1, maxLength: 64, pattern: printable }
+
+export const CreatePeeringInput = input(
+  {
+    peer_account_id: text(
+      'The id of the project that the peer VPC is in: this one, or another one.',
+      'p8d4t6w1zn',
+      code,
+    ),
+    peer_region_code: text('The region of the peer VPC; both must be in one.', 'local', code),
+    peer_vpc_id: text('The id of the peer VPC.', '13', code),
+  },
+  { peer_account_id: 'p8d4t6w1zn', peer_region_code: 'local', peer_vpc_id: '13' },
+)
 
 const all = '/projects/{project_id}/vpcs/{vpc_id}/peerings'
 const one = `${all}/{peering_id}`

@@ -26,6 +26,7 @@ export const pooler_endpoints = {
     description: 'Its port stays reserved for it.',
     tag,
     access: 'developer',
+    interrupts: true,
     accepts: accepted_statuses.pooler,
     faults: ['CONFLICT'],
     success: 200,

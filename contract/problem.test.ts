@@ -2,17 +2,18 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Type, type TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
-import { invalidRequest, nameProblem, problemsOf } from './problem.ts'
-import { Name } from './schema.ts'
+import { invalidRequest, nameProblem, ofRequest, problemsOf } from './problem.ts'
+import { input, Name, text } from './schema.ts'
 
 const ajv = new Ajv2020({
   allErrors: true,
+  verbose: true,
   formats: { name: (name: string) => nameProblem(name) === undefined, 'date-time': /Z$/, password: true },
 })
 
 function problems(schema: TSchema, value: unknown): string[] {
   const validate = ajv.compile(schema)
-  return validate(value) ? [] : problemsOf(validate.errors ?? [])
+  return validate(value) ? [] : problemsOf(validate.errors ?? []).map(({ path, message }) => `${path}: ${message}`)
 }
 
 describe('a name', () => {
@@ -84,17 +85,57 @@ describe('an invalid value is described by its path and what is allowed', () => 
   })
 })
 
-test('details list every problem, one a line', () => {
-  const fault = invalidRequest(['/a: is required', '/b: must be a string'])
+test('details list every problem, one a line, and the message repeats none of them', () => {
+  const fault = invalidRequest([
+    { path: '/a', message: 'is required' },
+    { path: '/b', message: 'must be a string' },
+    ofRequest('the region has no room'),
+  ])
   expect(fault.body).toEqual({
     code: 'INVALID_REQUEST',
-    message: 'the request is not valid: /a: is required; /b: must be a string',
-    details: '/a: is required\n/b: must be a string',
+    message: 'the request is not valid in 3 places; details lists them',
+    details: '/a: is required\n/b: must be a string\nthe region has no room',
   })
 })
 
 test('a flood of problems is cut, and the answer says so', () => {
-  const fault = invalidRequest(Array.from({ length: 1000 }, (_, index) => `/${index}: is required`))
+  const fault = invalidRequest(
+    Array.from({ length: 1000 }, (_, index) => ({ path: `/${index}`, message: 'is required' })),
+  )
   expect(fault.details?.split('\n')).toHaveLength(51)
   expect(fault.details).toMatch(/and 950 more$/)
+})
+
+test('the message of one problem does not count', () => {
+  const { message } = invalidRequest([{ path: '/name', message: 'is required' }])
+  expect(message).toBe('the request is not valid; details says where and why')
+})
+
+describe('a member that is not known', () => {
+  const closed = input({ name: Name, region_code: Type.Optional(text('A region.', 'local')) }, { name: 'shop' })
+  const rows: [object, string[]][] = [
+    [{ name: 'x', Region_Code: 1 }, ['/Region_Code: is not a known member; did you mean `region_code`?']],
+    [{ nam: 'x' }, ['/name: is required', '/nam: is not a known member; did you mean `name`?']],
+    [{ name: 'x', colour: 1 }, ['/colour: is not a known member; those that exist are name, region_code']],
+    [{ name: 'x', 'a\nb': 1 }, [String.raw`/"a\nb": is not a known member; those that exist are name, region_code`]],
+    [
+      { name: 'x', [`${'🐘'.repeat(100)}`]: 1 },
+      [`/"${'🐘'.repeat(40)}": is not a known member; those that exist are name, region_code`],
+    ],
+  ]
+  test.each(rows)('%#', (value, expected) => {
+    expect(problems(closed, value)).toEqual(expected)
+  })
+
+  test('is said to be one too many where there is none', () => {
+    expect(problems(input({}, {}), { force: true })).toEqual(['/force: is not a known member; there is none here'])
+  })
+
+  test('of a query is a parameter', () => {
+    const validate = ajv.compile(closed)
+    expect(validate({ name: 'x', nmae: 'y' })).toBe(false)
+    expect(problemsOf(validate.errors ?? [], 'query')).toEqual([
+      { path: 'query/nmae', message: 'is not a known query parameter; did you mean `name`?' },
+    ])
+  })
 })

@@ -1,6 +1,15 @@
-// What is wrong with a request, in plain words: schema errors become one sentence a field, each with its JSON path, all
-// fields at once. Pure. It names what is allowed and never repeats what was sent: that may be a password.
+// What is wrong with a request, in plain words: schema errors become one problem a member, all members at once. Pure. A
+// problem names what is allowed and never repeats the value that was sent: that may be a password.
 import { Fault } from './fault.ts'
+import { nearestOf } from './nearest.ts'
+
+/** `path`: of the member in the body (`/name`) or in the query (`query/limit`); empty for the request as a whole. */
+export type Problem = { path: string; message: string }
+
+/** Of the request as a whole: of no member of it alone. */
+export function ofRequest(message: string): Problem {
+  return { path: '', message }
+}
 
 /** An error as JSON Schema validators report it. */
 export type SchemaError = {
@@ -8,12 +17,17 @@ export type SchemaError = {
   keyword: string
   params: Record<string, unknown>
   message?: string | undefined
+  /** The schema that the error is about, where the validator tells it. */
+  parentSchema?: unknown
 }
 
 export const name_characters_max = 128
 export const email_characters_max = 254
 export const email_pattern = '^[^\\s@\\u0000-\\u001f\\u007f-\\u009f]+@[^\\s@\\u0000-\\u001f\\u007f-\\u009f]+$'
+export const plain_text_pattern = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$'
 const problems_max = 50
+const shown_name_form = /^[\w.~-]{1,64}$/
+const shown_name_characters_max = 40
 const control_characters = /[\u0000-\u001f\u007f-\u009f]/u // oxlint-disable-line no-control-regex
 
 /** Why this cannot be the name of something; undefined when it can. */
@@ -25,8 +39,8 @@ export function nameProblem(name: string): string | undefined {
   return `must be 1 to ${name_characters_max} characters long after trimming`
 }
 
-/** One sentence a field, in the order of the errors. `where` stands before each path: empty for a body. */
-export function problemsOf(errors: readonly SchemaError[], where = ''): string[] {
+/** One problem a member, in the order of the errors. `where` stands before each path: empty for a body. */
+export function problemsOf(errors: readonly SchemaError[], where = ''): Problem[] {
   const by_path = new Map<string, SchemaError[]>()
   for (const error of errors) {
     const path = pathOf(error)
@@ -35,25 +49,59 @@ export function problemsOf(errors: readonly SchemaError[], where = ''): string[]
   return [...by_path].map(([path, errors]) => {
     // A name's format says all that its other rules say.
     const name_error = errors.find((error) => error.params['format'] === 'name')
-    const said = (name_error === undefined ? errors : [name_error]).map(inWords)
-    return `${where}${path}: ${[...new Set(said)].join(' and ')}`
+    const said = (name_error === undefined ? errors : [name_error]).map((error) => inWords(error, where))
+    return { path: `${where}${path}`, message: [...new Set(said)].join(' and ') }
   })
 }
 
-export function invalidRequest(problems: readonly string[]): Fault {
-  const listed = problems.slice(0, problems_max)
-  if (problems.length > listed.length) listed.push(`and ${problems.length - listed.length} more`)
-  return new Fault('INVALID_REQUEST', `the request is not valid: ${listed.join('; ')}`, { details: listed.join('\n') })
+/** The message does not repeat `details`, which lists the problems, one a line: clients show both. */
+export function invalidRequest(problems: readonly Problem[]): Fault {
+  const lines = problems
+    .slice(0, problems_max)
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+  if (problems.length > lines.length) lines.push(`and ${problems.length - lines.length} more`)
+  const message =
+    problems.length === 1
+      ? 'the request is not valid; details says where and why'
+      : `the request is not valid in ${problems.length} places; details lists them`
+  return new Fault('INVALID_REQUEST', message, { details: lines.join('\n') })
 }
 
 function pathOf(error: SchemaError): string {
-  if (error.keyword === 'required') return `${error.instancePath}/${String(error.params['missingProperty'])}`
-  return error.instancePath === '' ? '/' : error.instancePath
+  const { keyword, params, instancePath } = error
+  if (keyword === 'required') return `${instancePath}/${String(params['missingProperty'])}`
+  if (keyword === 'additionalProperties') return `${instancePath}/${shownName(String(params['additionalProperty']))}`
+  return instancePath === '' ? '/' : instancePath
 }
 
-function inWords(error: SchemaError): string {
+/** A name that a caller made up, on one line and not too long. */
+function shownName(name: string): string {
+  return shown_name_form.test(name)
+    ? name
+    : JSON.stringify(Array.from(name).slice(0, shown_name_characters_max).join(''))
+}
+
+/** Of a member or a query parameter that is not known. */
+function unknownInWords({ params, parentSchema }: SchemaError, where: string): string {
+  const name = String(params['additionalProperty'])
+  const thing = where === '' ? 'member' : 'query parameter'
+  const known = knownNames(parentSchema)
+  const nearest = nearestOf(name, known)
+  if (nearest !== undefined) return `is not a known ${thing}; did you mean \`${nearest}\`?`
+  if (known.length === 0) return `is not a known ${thing}; there is none here`
+  return `is not a known ${thing}; those that exist are ${known.join(', ')}`
+}
+
+function knownNames(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null || !('properties' in schema)) return []
+  return Object.keys(schema.properties ?? {})
+}
+
+function inWords(error: SchemaError, where: string): string {
   const { keyword, params } = error
   switch (keyword) {
+    case 'additionalProperties':
+      return unknownInWords(error, where)
     case 'required':
       return 'is required'
     case 'type':
@@ -98,7 +146,7 @@ function formatInWords(format: unknown): string {
 }
 
 function patternInWords(pattern: unknown): string {
-  if (pattern === '^[^\\u0000-\\u001f\\u007f-\\u009f]*$') return 'must not contain control characters'
+  if (pattern === plain_text_pattern) return 'must not contain control characters'
   if (pattern === email_pattern) return 'must look like an e-mail address'
   return `must match ${String(pattern)}`
 }

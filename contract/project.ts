@@ -1,9 +1,13 @@
 // Projects: the scope of services, members and tokens. The list is the spec's; the rest stands beside it.
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Name } from './schema.ts'
+import { ProjectId } from './id.ts'
+import { GivenName, input, Name } from './schema.ts'
 
-export const Project = Type.Object({ id: Type.String(), name: Type.String() }, { $id: 'Project' })
+export const Project = Type.Object(
+  { id: ProjectId, name: GivenName },
+  { $id: 'Project', description: 'The scope of services, members and tokens.' },
+)
 
 const one = '/projects/{project_id}'
 const tag = 'Projects'
@@ -26,7 +30,7 @@ export const project_endpoints = {
       'The caller becomes its owner. A personal access token is scoped to one project and cannot make another one: log in as a user, or run `howdah project create` on the server.',
     tag,
     access: 'user',
-    body: Type.Object({ name: Name }),
+    body: input({ name: Name }, { name: 'shop' }),
     faults: ['QUOTA_EXCEEDED'],
     success: 201,
     output: Project,
@@ -37,7 +41,7 @@ export const project_endpoints = {
     summary: 'Rename a project',
     tag,
     access: 'admin',
-    body: Type.Object({ name: Name }),
+    body: input({ name: Name }, { name: 'shop' }),
     success: 200,
     output: Project,
   }),

@@ -1,7 +1,22 @@
 // Read replica sets: standbys of a service that only read, behind one endpoint. The resource, its inputs, its endpoints.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { ConnectionPooler, Environment, Message, Name, ServiceEndpoint } from './schema.ts'
+import { ReplicaSetId } from './id.ts'
+import {
+  choice,
+  ConnectionPooler,
+  Environment,
+  GivenName,
+  input,
+  integer,
+  Message,
+  Metadata,
+  Name,
+  Nodes,
+  ServiceEndpoint,
+  SetCpuMillis,
+  SetMemoryGbs,
+} from './schema.ts'
 import { replica_set_statuses } from './replica-set-status.ts'
 import { accepted_statuses } from './service-status.ts'
 
@@ -9,37 +24,29 @@ export const nodes_max = 10
 
 export const ReadReplicaSet = Type.Object(
   {
-    id: Type.String(),
-    name: Type.String(),
-    nodes: Type.Integer(),
-    cpu_millis: Type.Integer({ description: 'Of each node.' }),
-    memory_gbs: Type.Integer({ description: 'Of each node.' }),
+    id: ReplicaSetId,
+    name: GivenName,
+    nodes: integer('How many standbys share its endpoint.', 2),
+    cpu_millis: integer('Milli-cores of each node.', 1000),
+    memory_gbs: integer('Gigabytes of each node.', 4),
     endpoint: ServiceEndpoint,
     connection_pooler: Type.Optional(ConnectionPooler),
-    metadata: Type.Object({ environment: Type.String() }),
-    status: Type.Enum([...replica_set_statuses]),
+    metadata: Metadata,
+    status: choice(replica_set_statuses, '`active`: all its nodes follow the primary.', 'active'),
   },
-  { $id: 'ReadReplicaSet' },
+  { $id: 'ReadReplicaSet', description: 'Standbys of a service that only read, behind one endpoint.' },
 )
 export type ReadReplicaSet = Static<typeof ReadReplicaSet>
 
-/** A number, or its digits as text: some clients send one, some the other. */
-const numeric = (description: string, bounds: { minimum?: number; maximum?: number } = {}) =>
-  Type.Unsafe<number | string>({ type: ['integer', 'string'], maxLength: 32, description, ...bounds })
-
-const CpuMillis = numeric('Milli-cores of each node, as a number or as a numeric string.')
-const MemoryGbs = numeric('Gigabytes of each node, as a number or as a numeric string.')
-const Nodes = numeric('How many standbys, as a number or as a numeric string; 1 by default.', {
-  minimum: 1,
-  maximum: nodes_max,
-})
-
-export const CreateReplicaSetInput = Type.Object({
-  name: Name,
-  nodes: Type.Optional(Nodes),
-  cpu_millis: Type.Optional(CpuMillis),
-  memory_gbs: Type.Optional(MemoryGbs),
-})
+export const CreateReplicaSetInput = input(
+  {
+    name: Name,
+    nodes: Type.Optional(Nodes(nodes_max)),
+    cpu_millis: Type.Optional(SetCpuMillis),
+    memory_gbs: Type.Optional(SetMemoryGbs),
+  },
+  { name: 'reports', nodes: 2, cpu_millis: 500, memory_gbs: 2 },
+)
 
 const sets = '/projects/{project_id}/services/{service_id}/replicaSets'
 const one = `${sets}/{replica_set_id}`
@@ -59,9 +66,10 @@ export const replica_set_endpoints = {
     method: 'POST',
     path: sets,
     summary: 'Create a read replica set',
-    description: 'Asynchronous: its status is `active` when all its nodes follow the primary.',
+    description: 'Its status is `active` when all its nodes follow the primary.',
     tag,
     access: 'developer',
+    follows: 'replica_set',
     accepts: accepted_statuses.replica_set,
     body: CreateReplicaSetInput,
     faults: ['CONFLICT', 'QUOTA_EXCEEDED'],
@@ -74,6 +82,7 @@ export const replica_set_endpoints = {
     summary: 'Delete a read replica set',
     tag,
     access: 'developer',
+    follows: 'gone',
     accepts: accepted_statuses.replica_set,
     success: 202,
   }),
@@ -83,8 +92,10 @@ export const replica_set_endpoints = {
     summary: 'Change the CPU and memory of the nodes of a read replica set',
     tag,
     access: 'developer',
+    interrupts: true,
+    follows: 'replica_set',
     accepts: accepted_statuses.replica_set,
-    body: Type.Object({ cpu_millis: CpuMillis, memory_gbs: MemoryGbs }),
+    body: input({ cpu_millis: SetCpuMillis, memory_gbs: SetMemoryGbs }, { cpu_millis: 1000, memory_gbs: 4 }),
     success: 202,
     output: Message,
   }),
@@ -107,6 +118,7 @@ export const replica_set_endpoints = {
     description: 'Its port stays reserved for it.',
     tag,
     access: 'developer',
+    interrupts: true,
     accepts: accepted_statuses.replica_set,
     faults: ['CONFLICT'],
     success: 200,
@@ -119,7 +131,7 @@ export const replica_set_endpoints = {
     tag,
     access: 'developer',
     accepts: accepted_statuses.describe,
-    body: Type.Object({ environment: Environment }),
+    body: input({ environment: Environment }, { environment: 'PROD' }),
     success: 200,
     output: Message,
   }),

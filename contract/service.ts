@@ -1,119 +1,104 @@
-// Services: the resource, its inputs, and its endpoints.
+// Services: the resource and its endpoints.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { ProjectId, ServiceId } from './id.ts'
+import { plain_text_pattern } from './problem.ts'
 import { ReadReplicaSet } from './replica-set.ts'
-import { ConnectionPooler, Environment, Message, Name, ServiceEndpoint, Timestamp } from './schema.ts'
-import { strategies } from './snapshot.ts'
+import {
+  choice,
+  ConnectionPooler,
+  CpuMillis,
+  Environment,
+  flag,
+  GivenName,
+  Host,
+  input,
+  integer,
+  MemoryGbs,
+  Message,
+  Metadata,
+  moment,
+  Name,
+  Port,
+  RegionCode,
+  ServiceEndpoint,
+  text,
+} from './schema.ts'
+import { ServiceEvent } from './service-event.ts'
+import { CreateServiceInput, ForkServiceInput, ReplicaCount, SyncReplicaCount } from './service-input.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
 
 export const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
-export const addons = ['time-series', 'ai'] as const
-export type Addon = (typeof addons)[number]
+const VpcEndpoint = Type.Object(
+  { host: Host, port: Port, vpc_id: text('The VPC that the service is attached to.', '12') },
+  { description: 'Where clients in the VPC connect; there while the service is attached to one.' },
+)
 
-const CpuMillis = Type.String({ maxLength: 32, description: 'Milli-cores as a numeric string, or `shared`.' })
-const MemoryGbs = Type.String({ maxLength: 32, description: 'Gigabytes as a numeric string, or `shared`.' })
-
-export const replica_count_max = 5
-export const ReplicaCount = Type.Integer({
-  minimum: 0,
-  maximum: replica_count_max,
-  description: 'Standbys that can take over, synchronous ones included.',
+const ServiceResource = Type.Object({
+  id: text('The id of the service.', 'k3v9x2m7qp'),
+  spec: Type.Object(
+    {
+      cpu_millis: Type.Optional(integer('Milli-cores; absent for a shared service.', 1000)),
+      memory_gbs: Type.Optional(integer('Gigabytes of memory; absent for a shared service.', 4)),
+      disk_gbs: Type.Optional(
+        integer('What data, WAL and archive may take together; absent: as much as there is.', 100),
+      ),
+      volume_type: text('What kind of storage the region gives.', 'local'),
+    },
+    { description: 'What the service may use.' },
+  ),
 })
-export const SyncReplicaCount = Type.Integer({
-  minimum: 0,
-  maximum: replica_count_max,
-  description: 'For how many of the replicas every commit waits; at most `replica_count`.',
-})
-
-const VpcEndpoint = Type.Object({ host: Type.String(), port: Type.Integer(), vpc_id: Type.String() })
 
 export const Service = Type.Object(
   {
-    service_id: Type.String(),
-    project_id: Type.String(),
-    name: Type.String(),
-    created: Timestamp,
-    region_code: Type.String(),
-    service_type: Type.Enum([...service_types]),
-    postgres_version: Type.Optional(
-      Type.String({ description: 'Which PostgreSQL it runs, such as `18.4`; absent until it has served.' }),
-    ),
-    status: Type.Enum([...service_statuses]),
+    service_id: ServiceId,
+    project_id: ProjectId,
+    name: GivenName,
+    created: moment('When it was made.'),
+    region_code: RegionCode,
+    service_type: choice(service_types, 'Which addons it has: `time-series`, none, or `ai`.', 'POSTGRES'),
+    postgres_version: Type.Optional(text('Which PostgreSQL it runs; absent until it has served.', '18.4')),
+    status: choice(service_statuses, 'READY: a login at `endpoint` works right now.', 'READY'),
     endpoint: ServiceEndpoint,
     connection_pooler: Type.Optional(ConnectionPooler),
     vpcEndpoint: Type.Optional(VpcEndpoint),
     vpc_endpoint: Type.Optional(VpcEndpoint),
     forked_from: Type.Optional(
-      Type.Object({ is_standby: Type.Boolean(), project_id: Type.String(), service_id: Type.String() }),
+      Type.Object(
+        {
+          is_standby: flag('True: a read replica set, shown as a service. False: a fork.', false),
+          project_id: ProjectId,
+          service_id: ServiceId,
+        },
+        { description: 'The parent; absent for a service that was made anew.' },
+      ),
     ),
-    ha_replicas: Type.Object({ replica_count: Type.Integer(), sync_replica_count: Type.Integer() }),
+    ha_replicas: Type.Object(
+      { replica_count: ReplicaCount, sync_replica_count: SyncReplicaCount },
+      { description: 'The standbys that can take over.' },
+    ),
     initial_password: Type.Optional(
-      Type.String({ format: 'password', description: 'Only in the answer of the request that made the service.' }),
+      text('Only in the answer of the request that made the service.', 'c0zKq7Zx2mVb9RtY4uWn6eHs1dLf8gPa', {
+        format: 'password',
+      }),
     ),
-    metadata: Type.Object({ environment: Type.String() }),
+    metadata: Metadata,
     metrics: Type.Optional(
       Type.Object(
-        { memory_mb: Type.Integer(), milli_cpu: Type.Integer(), storage_mb: Type.Integer() },
+        {
+          memory_mb: integer('Megabytes of memory, of all its processes.', 212),
+          milli_cpu: integer('Milli-cores, of all its processes.', 35),
+          storage_mb: integer('Megabytes of data and WAL.', 640),
+        },
         { description: 'What it used a few seconds ago; absent while nothing runs.' },
       ),
     ),
-    read_replica_sets: Type.Array(ReadReplicaSet),
-    resources: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        spec: Type.Object({
-          cpu_millis: Type.Optional(Type.Integer()),
-          memory_gbs: Type.Optional(Type.Integer()),
-          disk_gbs: Type.Optional(
-            Type.Integer({
-              description: 'What data, WAL and archive may take together; absent: as much as there is.',
-            }),
-          ),
-          volume_type: Type.String(),
-        }),
-      }),
-    ),
+    read_replica_sets: Type.Array(ReadReplicaSet, { description: 'Its read replica sets.' }),
+    resources: Type.Array(ServiceResource, { description: 'One entry: the size of the service.' }),
   },
-  { $id: 'Service' },
+  { $id: 'Service', description: 'A PostgreSQL database and how it is reached.' },
 )
 export type Service = Static<typeof Service>
-
-export const ServiceEvent = Type.Object(
-  {
-    time: Timestamp,
-    kind: Type.String({ description: 'created, settled, setback, recovered, restarted, …' }),
-    message: Type.String(),
-  },
-  { $id: 'ServiceEvent' },
-)
-
-export const CreateServiceInput = Type.Object({
-  name: Name,
-  addons: Type.Optional(
-    Type.Array(Type.Enum([...addons]), {
-      maxItems: 16,
-      description:
-        '`time-series`: TimescaleDB; `ai`: pgvector. The service runs the newest PostgreSQL of the region that has all of them.',
-    }),
-  ),
-  cpu_millis: Type.Optional(CpuMillis),
-  memory_gbs: Type.Optional(MemoryGbs),
-  environment_tag: Type.Optional(Environment),
-  region_code: Type.Optional(Type.String({ maxLength: 64 })),
-  replica_count: Type.Optional(ReplicaCount),
-  sync_replica_count: Type.Optional(SyncReplicaCount),
-})
-
-export const ForkServiceInput = Type.Object({
-  fork_strategy: Type.Enum([...strategies]),
-  target_time: Type.Optional(
-    Type.String({ format: 'date-time', maxLength: 64, description: 'For PITR: the moment to recover to.' }),
-  ),
-  name: Type.Optional(Name),
-  cpu_millis: Type.Optional(CpuMillis),
-  memory_gbs: Type.Optional(MemoryGbs),
-  environment_tag: Type.Optional(Environment),
-})
 
 const one = '/projects/{project_id}/services/{service_id}'
 const tag = 'Services'
@@ -132,9 +117,10 @@ export const service_endpoints = {
     method: 'POST',
     path: '/projects/{project_id}/services',
     summary: 'Create a service',
-    description: 'Asynchronous: poll the service until it is READY. `initial_password` is shown in this answer only.',
+    description: '`initial_password` is shown in this answer only.',
     tag,
     access: 'developer',
+    follows: 'service',
     idempotent: true,
     body: CreateServiceInput,
     success: 202,
@@ -158,6 +144,7 @@ export const service_endpoints = {
     summary: 'Delete a service and all its data',
     tag,
     access: 'developer',
+    follows: 'gone',
     success: 202,
   }),
   renameService: endpoint({
@@ -167,7 +154,7 @@ export const service_endpoints = {
     tag,
     access: 'developer',
     accepts: accepted_statuses.describe,
-    body: Type.Object({ name: Name }),
+    body: input({ name: Name }, { name: 'shop' }),
     success: 200,
     output: Service,
   }),
@@ -177,8 +164,10 @@ export const service_endpoints = {
     summary: 'Change the CPU and memory of a service',
     tag,
     access: 'developer',
+    interrupts: true,
+    follows: 'service',
     accepts: accepted_statuses.resize,
-    body: Type.Object({ cpu_millis: CpuMillis, memory_gbs: MemoryGbs }),
+    body: input({ cpu_millis: CpuMillis, memory_gbs: MemoryGbs }, { cpu_millis: '1000', memory_gbs: '4' }),
     success: 202,
     output: Service,
   }),
@@ -186,9 +175,11 @@ export const service_endpoints = {
     method: 'POST',
     path: `${one}/forkService`,
     summary: 'Create a new, independent service from a moment of this one',
-    description: 'Asynchronous like create. `initial_password` is shown in this answer only.',
+    description: '`initial_password` is shown in this answer only.',
     tag,
     access: 'developer',
+    effect: 'add',
+    follows: 'service',
     accepts: accepted_statuses.fork,
     idempotent: true,
     body: ForkServiceInput,
@@ -201,6 +192,7 @@ export const service_endpoints = {
     summary: 'Start a stopped service',
     tag,
     access: 'developer',
+    follows: 'service',
     accepts: accepted_statuses.start,
     success: 202,
     output: Service,
@@ -211,6 +203,8 @@ export const service_endpoints = {
     summary: 'Stop a service; its data stays',
     tag,
     access: 'developer',
+    interrupts: true,
+    follows: 'service',
     accepts: accepted_statuses.stop,
     success: 202,
     output: Service,
@@ -222,16 +216,19 @@ export const service_endpoints = {
     description: 'In force for new logins when the answer arrives. Only a SCRAM verifier is stored.',
     tag,
     access: 'developer',
+    interrupts: true,
     accepts: accepted_statuses.update_password,
-    body: Type.Object({
-      password: Type.String({
-        format: 'password',
-        minLength: 8,
-        maxLength: 256,
-        pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-        description: '8 to 256 characters, without control characters.',
-      }),
-    }),
+    body: input(
+      {
+        password: text('8 to 256 characters, without control characters.', 'correct horse battery staple', {
+          format: 'password',
+          minLength: 8,
+          maxLength: 256,
+          pattern: plain_text_pattern,
+        }),
+      },
+      { password: 'correct horse battery staple' },
+    ),
     faults: ['CONFLICT'],
     success: 204,
   }),
@@ -242,7 +239,7 @@ export const service_endpoints = {
     tag,
     access: 'developer',
     accepts: accepted_statuses.describe,
-    body: Type.Object({ environment: Environment }),
+    body: input({ environment: Environment }, { environment: 'PROD' }),
     success: 200,
     output: Message,
   }),

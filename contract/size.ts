@@ -1,4 +1,5 @@
 // The sizes that exist. A request may name both members or one of them; the other follows.
+import type { Problem } from './problem.ts'
 
 export type Size = { cpu_millis: number; memory_gbs: number } | 'shared'
 
@@ -14,11 +15,12 @@ export const sizes = [
 
 export const default_size: Size = sizes[0]
 
-export type SizeInput = { cpu_millis?: string | undefined; memory_gbs?: string | undefined }
+/** As callers send it: numbers, or their digits as text. */
+export type SizeInput = { cpu_millis?: string | number | undefined; memory_gbs?: string | number | undefined }
 
 /** The size that the input names; undefined when it names none that exists. Nothing given: `otherwise`. */
 export function parseSize(input: SizeInput, otherwise: Size, allow_shared: boolean): Size | undefined {
-  const { cpu_millis, memory_gbs } = input
+  const [cpu_millis, memory_gbs] = [input.cpu_millis?.toString(), input.memory_gbs?.toString()]
   if (cpu_millis === undefined && memory_gbs === undefined) return otherwise
   if (cpu_millis === 'shared' || memory_gbs === 'shared') {
     const both = (cpu_millis ?? 'shared') === 'shared' && (memory_gbs ?? 'shared') === 'shared'
@@ -31,13 +33,12 @@ export function parseSize(input: SizeInput, otherwise: Size, allow_shared: boole
   )
 }
 
-/** Of an input that names no size. */
-export function sizeProblem(input: SizeInput, allow_shared: boolean): string {
-  const { cpu_millis, memory_gbs } = input
-  const members = Object.entries({ cpu_millis, memory_gbs }).filter(([, value]) => value !== undefined)
-  const given = `${cpu_millis ?? '(none)'}/${memory_gbs ?? '(none)'}`
-  const where = members.map(([name]) => `/${name}`).join(', ')
-  return `${where}: ${given} is not a size; the sizes are ${sizesInWords(allow_shared)}`
+/** Of an input that names no size. Where it has both members, the problem is told of the first and names the other. */
+export function sizeProblem({ cpu_millis, memory_gbs }: SizeInput, allow_shared: boolean): Problem {
+  const known = `the sizes are ${sizesInWords(allow_shared)} (cpu_millis/memory_gbs)`
+  if (cpu_millis === undefined) return { path: '/memory_gbs', message: `is not that of a size; ${known}` }
+  if (memory_gbs === undefined) return { path: '/cpu_millis', message: `is not that of a size; ${known}` }
+  return { path: '/cpu_millis', message: `is no size together with /memory_gbs; ${known}` }
 }
 
 /** For messages: `500/2, 1000/4, …`. */

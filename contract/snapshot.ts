@@ -1,7 +1,8 @@
 // Snapshots of a service, the moments it can be restored to, and the family tree that forks make.
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Timestamp } from './schema.ts'
+import { ServiceId, SnapshotId } from './id.ts'
+import { choice, flag, GivenName, integer, moment, text } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'
 
 export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'fork', 'now'] as const
@@ -9,26 +10,32 @@ export type SnapshotKind = (typeof snapshot_kinds)[number]
 
 export const Snapshot = Type.Object(
   {
-    id: Type.String(),
-    kind: Type.Enum([...snapshot_kinds], {
-      description:
-        '`fork`: for one fork NOW that is being made. `now`: what such forks leave, until a newer one is complete.',
-    }),
-    status: Type.Enum(['taking', 'complete', 'deleting']),
-    requested: Timestamp,
-    taken: Type.Optional(Timestamp),
+    id: SnapshotId,
+    kind: choice(
+      snapshot_kinds,
+      '`fork`: for one fork NOW that is being made. `now`: what such forks leave, until a newer one is complete.',
+      'scheduled',
+    ),
+    status: choice(['taking', 'complete', 'deleting'], 'Forks can be made of a `complete` one.', 'complete'),
+    requested: moment('When it was asked for.'),
+    taken: Type.Optional(moment('The moment that it shows; absent until it is complete.')),
     size_mb: Type.Optional(
-      Type.Integer({ description: 'Bytes of its files; on a copy-on-write file system it shares them.' }),
+      integer('Megabytes of its files; on a copy-on-write file system it shares them with the service.', 312),
     ),
   },
-  { $id: 'Snapshot' },
+  { $id: 'Snapshot', description: 'The files of a service as they were at a moment.' },
 )
 
 export const Restorable = Type.Object(
   {
-    restorable_from: Type.Optional(Timestamp),
-    restorable_until: Type.Optional(Timestamp),
-    waiting_for: Type.Optional(Type.String({ description: 'Why there is no such moment yet.' })),
+    restorable_from: Type.Optional(moment('The first moment.', '2026-11-08T12:00:00Z')),
+    restorable_until: Type.Optional(moment('The last one, which is now while the service runs.')),
+    waiting_for: Type.Optional(
+      text(
+        'Why there is no such moment yet.',
+        'the first snapshot is not complete yet; it is taken when the service is READY',
+      ),
+    ),
   },
   {
     $id: 'Restorable',
@@ -42,19 +49,22 @@ export type ForkStrategy = (typeof strategies)[number]
 
 const LineageNode = Type.Object(
   {
-    service_id: Type.String(),
-    name: Type.String(),
-    created: Timestamp,
+    service_id: ServiceId,
+    name: GivenName,
+    created: moment('When the service was made.'),
     forked_from: Type.Optional(
-      Type.Object({
-        service_id: Type.String(),
-        fork_strategy: Type.Enum([...strategies]),
-        moment: Type.Optional(Timestamp),
-        exists: Type.Boolean({ description: 'Whether the parent is still there.' }),
-      }),
+      Type.Object(
+        {
+          service_id: ServiceId,
+          fork_strategy: choice(strategies, 'How the moment was chosen.', 'NOW'),
+          moment: Type.Optional(moment('The moment of the parent that the fork began with.')),
+          exists: flag('Whether the parent is still there.', true),
+        },
+        { description: 'The parent; absent for a service that is no fork.' },
+      ),
     ),
   },
-  { $id: 'LineageNode' },
+  { $id: 'LineageNode', description: 'A service and where it came from.' },
 )
 
 const service = '/projects/{project_id}/services/{service_id}'

@@ -2,24 +2,31 @@
 import { type Static, Type } from 'typebox'
 import { User } from './auth.ts'
 import { endpoint, roles } from './endpoint.ts'
-import { Name, RoleName, Timestamp } from './schema.ts'
+import { PublicKey } from './id.ts'
+import { choice, input, moment, momentInput, Name, RoleName, text } from './schema.ts'
 
 const token_fields = {
-  public_key: Type.String(),
-  name: Type.String(),
-  role: Type.Enum([...roles], { description: 'What it may do: its own role, and never more than its issuer’s.' }),
+  public_key: PublicKey,
+  name: text('What it is for.', 'ci'),
+  role: choice(roles, 'What it may do: its own role, and never more than its issuer’s.', 'developer'),
   issuing_user: User,
-  created: Timestamp,
-  expires_at: Type.Optional(Timestamp),
-  last_used_at: Type.Optional(Timestamp),
+  created: moment('When it was made.'),
+  expires_at: Type.Optional(moment('When it stops working; absent: never.', '2027-11-15T12:00:00Z')),
+  last_used_at: Type.Optional(moment('When it was last used, to the minute or so; absent: not yet.')),
 }
 
-export const Token = Type.Object(token_fields, { $id: 'Token' })
+export const Token = Type.Object(token_fields, {
+  $id: 'Token',
+  description: 'A personal access token, without its secret.',
+})
 export type Token = Static<typeof Token>
 
 export const NewToken = Type.Object(
-  { ...token_fields, secret_key: Type.String({ format: 'password', description: 'Shown in this answer only.' }) },
-  { $id: 'NewToken' },
+  {
+    ...token_fields,
+    secret_key: text('Shown in this answer only.', 'mZ4Xr0c7Qy2hT9bW6kLsE1vN8uJ3pFdA', { format: 'password' }),
+  },
+  { $id: 'NewToken', description: 'A personal access token, with its secret.' },
 )
 
 const all = '/projects/{project_id}/tokens'
@@ -43,17 +50,14 @@ export const token_endpoints = {
       'It acts for the caller’s user, in this project only, with at most the caller’s role. Made with another token it lives no longer than that one. `secret_key` is shown in this answer only.',
     tag,
     access: 'admin',
-    body: Type.Object({
-      name: Name,
-      role: Type.Optional(RoleName),
-      expires_at: Type.Optional(
-        Type.String({
-          format: 'date-time',
-          maxLength: 64,
-          description: 'In the future; left out: it does not expire.',
-        }),
-      ),
-    }),
+    body: input(
+      {
+        name: Name,
+        role: Type.Optional(RoleName),
+        expires_at: Type.Optional(momentInput('In the future; left out: it does not expire.', '2030-01-31T12:00:00Z')),
+      },
+      { name: 'ci', role: 'developer', expires_at: '2030-01-31T12:00:00Z' },
+    ),
     faults: ['QUOTA_EXCEEDED'],
     success: 201,
     output: NewToken,

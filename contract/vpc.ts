@@ -1,28 +1,32 @@
 // VPCs: private networks of a project, and which services are in them.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Message, Name } from './schema.ts'
+import { VpcId } from './id.ts'
+import { GivenName, input, Message, Name, RegionCode, text } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'
 
 export const Vpc = Type.Object(
-  { id: Type.String(), cidr: Type.String(), name: Type.String(), region_code: Type.String() },
-  { $id: 'Vpc' },
+  { id: VpcId, cidr: text('Its block of addresses.', '10.64.0.0/24'), name: GivenName, region_code: RegionCode },
+  { $id: 'Vpc', description: 'A private network of a project.' },
 )
 export type Vpc = Static<typeof Vpc>
 
-export const CreateVpcInput = Type.Object({
-  cidr: Type.String({
-    maxLength: 64,
-    description:
+export const CreateVpcInput = input(
+  {
+    cidr: text(
       'A private IPv4 network (RFC 1918 or 100.64.0.0/10) from /16 to /28 that overlaps no other VPC of the project, in one of the ranges that the region gives to VPCs: 10.64.0.0/10 unless its operator chose others.',
-  }),
-  name: Name,
-  region_code: Type.Optional(
-    Type.String({ maxLength: 64, description: 'By default the default region of the installation.' }),
-  ),
-})
+      '10.64.0.0/24',
+      { maxLength: 64 },
+    ),
+    name: Name,
+    region_code: Type.Optional(
+      text('A region of this installation; by default its default region.', 'local', { maxLength: 64 }),
+    ),
+  },
+  { cidr: '10.64.0.0/24', name: 'home', region_code: 'local' },
+)
 
-const VpcId = Type.String({ maxLength: 64, description: 'Decimal digits.' })
+const GivenVpcId = text('The id of a VPC of the same project and region.', '12', { maxLength: 64 })
 
 const all = '/projects/{project_id}/vpcs'
 const one = `${all}/{vpc_id}`
@@ -66,7 +70,7 @@ export const vpc_endpoints = {
     summary: 'Rename a VPC',
     tag,
     access: 'admin',
-    body: Type.Object({ name: Name }),
+    body: input({ name: Name }, { name: 'home' }),
     success: 200,
     output: Vpc,
   }),
@@ -85,11 +89,13 @@ export const vpc_endpoints = {
     path: `${service}/attachToVPC`,
     summary: 'Move the endpoints of a service into a VPC',
     description:
-      'Asynchronous: the service is CONFIGURING until it answers at its address in the VPC, on port 5432, and from then on nowhere else. Open connections end.',
+      'The service is CONFIGURING until it answers at its address in the VPC, on port 5432, and from then on nowhere else. Open connections end.',
     tag,
     access: 'developer',
+    interrupts: true,
+    follows: 'service',
     accepts: accepted_statuses.attach,
-    body: Type.Object({ vpc_id: VpcId }),
+    body: input({ vpc_id: GivenVpcId }, { vpc_id: '12' }),
     faults: ['CONFLICT'],
     success: 202,
     output: Message,
@@ -98,12 +104,14 @@ export const vpc_endpoints = {
     method: 'POST',
     path: `${service}/detachFromVPC`,
     summary: 'Move the endpoints of a service out of its VPC',
-    description: 'Asynchronous like attaching. The service answers at its former endpoint again.',
+    description: 'The service answers at its former endpoint again.',
     tag,
     access: 'developer',
+    interrupts: true,
+    follows: 'service',
     accepts: accepted_statuses.attach,
     body_optional: true,
-    body: Type.Object({ vpc_id: Type.Optional(VpcId) }),
+    body: input({ vpc_id: Type.Optional(GivenVpcId) }, {}),
     faults: ['CONFLICT'],
     success: 202,
     output: Message,

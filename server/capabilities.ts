@@ -1,5 +1,5 @@
 // What this installation can do, told from the facts of its regions: the same facts by which requests are refused.
-import { addons, replica_count_max } from '#contract/service.ts'
+import { addons, replica_count_max } from '#contract/service-input.ts'
 import { sizes } from '#contract/size.ts'
 import type { Capabilities } from '#contract/capabilities.ts'
 import { nodes_max } from '#contract/replica-set.ts'

@@ -1,5 +1,6 @@
 // The rules that a request can break beside its schemas, for one answer that tells of both. Endpoints are missing here
 // whose rules are about members that the schema has refused by then.
+import type { Problem } from '#contract/problem.ts'
 import { cursorProblems } from './audit/routes.ts'
 import type { Checks } from './http/handler.ts'
 import { expiryProblems } from './identity/token-rules.ts'
@@ -26,8 +27,8 @@ export function newChecks(context: ServiceContext): Checks {
   }
 }
 
-function collected(parse: (problems: string[]) => unknown): string[] {
-  const problems: string[] = []
+function collected(parse: (problems: Problem[]) => unknown): Problem[] {
+  const problems: Problem[] = []
   parse(problems)
   return problems
 }

@@ -1,6 +1,7 @@
 // The regions that this server serves: each a name for one provider with its settings. "Not served here" has one answer everywhere, and
 // so has what a region refuses.
 import { Fault } from '#contract/fault.ts'
+import type { Problem } from '#contract/problem.ts'
 import type { Provider, Refusal } from '#providers/provider.ts'
 import { openProvider, type Options, stopProvider } from '#providers/registry.ts'
 import type { Config } from './config.ts'
@@ -67,10 +68,9 @@ export function getProvider(regions: Regions, region_code: string): Provider {
   return provider
 }
 
-/** As a problem of a request; none when the region refuses nothing. */
-export function problemsOf(refusal: Refusal | undefined): string[] {
-  if (refusal === undefined) return []
-  return [refusal.path === '' ? refusal.message : `${refusal.path}: ${refusal.message}`]
+/** As problems of a request: none when the region refuses nothing. */
+export function problemsOf(refusal: Refusal | undefined): Problem[] {
+  return refusal === undefined ? [] : [refusal]
 }
 
 /** By which clients verify the servers of all regions. */

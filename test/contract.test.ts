@@ -1,7 +1,9 @@
 // The table keeps the promises of the spec: names, paths and success codes. A new endpoint is added here on purpose.
 import { describe, expect, test } from 'vitest'
 import { api, type EndpointName } from '#contract/api.ts'
+import { commandOf, effectOf } from '#contract/command.ts'
 import { type Endpoint, isRole } from '#contract/endpoint.ts'
+import { isPathIdName } from '#contract/id.ts'
 import { fault_status } from '#contract/fault.ts'
 import { objectOf, pathParametersOf } from '#contract/openapi.ts'
 
@@ -12,6 +14,7 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   logout: ['POST', '/auth/logout', 204, 'caller'],
   getCapabilities: ['GET', '/capabilities', 200, 'caller'],
   getAuthInfo: ['GET', '/auth/info', 200, 'caller'],
+  getCaCertificate: ['GET', '/ca.pem', 200, 'public'],
   listProjects: ['GET', '/projects', 200, 'caller'],
   createProject: ['POST', '/projects', 201, 'user'],
   renameProject: ['POST', '/projects/{project_id}/rename', 200, 'admin'],
@@ -87,7 +90,8 @@ describe.each(rows)('$name', ({ name, endpoint }) => {
   test('names each parameter of its path once, and the same things by the same names', () => {
     const names = pathParametersOf(endpoint.path)
     expect(new Set(names).size).toBe(names.length)
-    expect(endpoint.path).toMatch(/^(\/(\{[a-z_]+\}|[a-zA-Z-]+))+$/)
+    expect(endpoint.path).toMatch(/^(\/(\{[a-z_]+\}|[a-zA-Z-]+|ca\.pem))+$/)
+    expect(names.filter((name) => !isPathIdName(name))).toEqual([])
     if (endpoint.path.includes('/projects/')) expect(names[0]).toBe('project_id')
     if (endpoint.path.includes('/services/')) expect(names[1]).toBe('service_id')
     if (endpoint.path.includes('/vpcs/')) expect(names[1]).toBe('vpc_id')
@@ -95,8 +99,7 @@ describe.each(rows)('$name', ({ name, endpoint }) => {
 
   test('needs a role exactly where a project is named', () => {
     expect(isRole(endpoint.access)).toBe(endpoint.path.includes('{project_id}'))
-    // A question that is too long for a path comes as a POST and changes nothing.
-    const only_reads = endpoint.method === 'GET' || name === 'getMetricSeries'
+    const only_reads = effectOf(endpoint) === 'read'
     if (guarded_reads.includes(name)) expect(endpoint.access).toBe('admin')
     else if (only_reads) expect(['public', 'caller', 'viewer']).toContain(endpoint.access)
     else if (name !== 'logout') expect(['public', 'caller', 'viewer']).not.toContain(endpoint.access)
@@ -114,6 +117,95 @@ describe.each(rows)('$name', ({ name, endpoint }) => {
       if ('type' in field && field.type === 'array') expect(field, name).toHaveProperty('maxItems')
       if ('type' in field && field.type === 'integer') expect(field, name).toHaveProperty('maximum')
     }
+  })
+})
+
+/** Noun and verb, effect, and where it matters: that it interrupts, and what follows. */
+const derived: Record<EndpointName, string> = {
+  logout: 'auth logout: change',
+  getAuthInfo: 'auth info: read',
+  getCaCertificate: 'ca get: read',
+  getCapabilities: 'capabilities get: read',
+  listProjects: 'project list: read',
+  createProject: 'project create: add',
+  renameProject: 'project rename: change',
+  deleteProject: 'project delete: remove',
+  listMembers: 'member list: read',
+  addMember: 'member create: add',
+  setMemberRole: 'member set-role: change',
+  removeMember: 'member delete: remove',
+  listTokens: 'token list: read',
+  createToken: 'token create: add',
+  revokeToken: 'token delete: remove',
+  listAudit: 'project audit: read',
+  listServices: 'service list: read',
+  createService: 'service create: add, then service',
+  getService: 'service get: read',
+  deleteService: 'service delete: remove, then gone',
+  renameService: 'service rename: change',
+  resizeService: 'service resize: change, interrupts, then service',
+  startService: 'service start: change, then service',
+  stopService: 'service stop: change, interrupts, then service',
+  updatePassword: 'service update-password: change, interrupts',
+  setEnvironment: 'service set-environment: change',
+  setHA: 'service set-ha: change, then service',
+  switchover: 'service switchover: change, interrupts, then service',
+  enablePooler: 'service enable-pooler: change',
+  disablePooler: 'service disable-pooler: change, interrupts',
+  listReplicaSets: 'replica-set list: read',
+  createReplicaSet: 'replica-set create: add, then replica_set',
+  deleteReplicaSet: 'replica-set delete: remove, then gone',
+  resizeReplicaSet: 'replica-set resize: change, interrupts, then replica_set',
+  enableReplicaSetPooler: 'replica-set enable-pooler: change',
+  disableReplicaSetPooler: 'replica-set disable-pooler: change, interrupts',
+  setReplicaSetEnvironment: 'replica-set set-environment: change',
+  forkService: 'service fork: add, then service',
+  listSnapshots: 'snapshot list: read',
+  takeSnapshot: 'snapshot create: add',
+  deleteSnapshot: 'snapshot delete: remove',
+  getRestorable: 'service restorable: read',
+  getLineage: 'project lineage: read',
+  listServiceEvents: 'service events: read',
+  listVpcs: 'vpc list: read',
+  createVpc: 'vpc create: add',
+  getVpc: 'vpc get: read',
+  renameVpc: 'vpc rename: change',
+  deleteVpc: 'vpc delete: remove',
+  attachToVpc: 'service attach-to-vpc: change, interrupts, then service',
+  detachFromVpc: 'service detach-from-vpc: change, interrupts, then service',
+  listPeerings: 'peering list: read',
+  createPeering: 'peering create: add',
+  getPeering: 'peering get: read',
+  deletePeering: 'peering delete: remove',
+  getServiceLogs: 'service logs: read',
+  listMetricSeries: 'service metrics-available-series: read',
+  getMetricSeries: 'service metrics-series: read',
+}
+
+describe('what clients derive', () => {
+  const commands = rows.map(({ name, endpoint }) => {
+    const { noun, verb } = commandOf(endpoint)
+    const facts = [
+      effectOf(endpoint),
+      ...(endpoint.interrupts ? ['interrupts'] : []),
+      ...(endpoint.follows === undefined ? [] : [`then ${endpoint.follows}`]),
+    ]
+    return { name, command: `${noun} ${verb}`, said: `${noun} ${verb}: ${facts.join(', ')}` }
+  })
+
+  test('has a noun and a verb for every endpoint, and tells what a call does', () => {
+    expect(Object.fromEntries(commands.map(({ name, said }) => [name, said]))).toEqual(derived)
+  })
+
+  test('gives no two endpoints one command', () => {
+    expect(new Set(commands.map(({ command }) => command)).size).toBe(rows.length)
+  })
+
+  test('knows what to wait for after every 202 of a service or a replica set', () => {
+    const accepted = rows.filter(({ endpoint }) => endpoint.success === 202)
+    const silent = accepted.filter(({ endpoint }) => endpoint.follows === undefined).map(({ name }) => name)
+    expect(silent).toEqual(['takeSnapshot', 'deleteSnapshot'])
+    expect(rows.filter(({ endpoint }) => endpoint.follows !== undefined && endpoint.success !== 202)).toEqual([])
   })
 })
 

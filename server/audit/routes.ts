@@ -1,7 +1,7 @@
 // Reading the audit log, newest first, page by page. A cursor is the place of the last entry that was shown.
 import type { AuditEntry, audit_endpoints } from '#contract/audit.ts'
 import { audit_entries_default } from '#contract/audit.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Db } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { type AuditRow, listAudit } from './store.ts'
@@ -47,9 +47,9 @@ function newCursor(id: number): string {
   return Buffer.from(`before:${id}`).toString('base64url')
 }
 
-export function cursorProblems(cursor: string | undefined): string[] {
+export function cursorProblems(cursor: string | undefined): Problem[] {
   if (cursor === undefined || placeOf(cursor) !== undefined) return []
-  return ['query/cursor: must be a last_cursor of an earlier answer']
+  return [{ path: 'query/cursor', message: 'must be a last_cursor of an earlier answer' }]
 }
 
 function placeOf(cursor = ''): number | undefined {

@@ -1,4 +1,6 @@
 // The audit log in the metadata store: it only grows. A trigger refuses every other change.
+import type { Endpoint } from '#contract/endpoint.ts'
+import type { FaultCode } from '#contract/fault.ts'
 import type { Sql } from '../store/db.ts'
 
 export type AuditRow = {
@@ -10,11 +12,11 @@ export type AuditRow = {
   public_key: string | null
   address: string
   endpoint: string
-  method: string
+  method: Endpoint['method']
   path: string
   resource_id: string | null
   status: number
-  code: string | null
+  code: FaultCode | null
   request_id: string
 }
 

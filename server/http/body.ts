@@ -1,5 +1,5 @@
-// Reads a request's body: at most 64 KiB, JSON in UTF-8. An empty body is no body, and a body where the endpoint
-// declares none is ignored. One that is declared larger is refused before it comes. After what is too large the
+// Reads a request's body: at most 64 KiB, JSON in UTF-8. An empty body is no body. Where the endpoint declares none, a body
+// is ignored unless it has members, which are then unknown ones. One that is declared larger is refused before it comes. After what is too large the
 // connection ends; it is still read for a while, so that the sender gets to see the answer.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
@@ -18,13 +18,25 @@ export function readBodies(app: FastifyInstance): void {
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     if (request.is404) return undefined
     const bytes = await readBytes(payload)
-    if (bytes.length === 0 || request.routeOptions.config.endpoint?.body === undefined) return undefined
+    if (bytes.length === 0) return undefined
+    if (request.routeOptions.config.endpoint?.body === undefined) return membersIn(bytes)
     if (!isPlainJson(request)) throw unsupportedMediaType()
     return new Promise((resolve, reject) => {
       // The parser leaves out __proto__ and constructor.prototype: they can only be an attack.
       void parseJson(request, decode(decoder, bytes), (error, body) => (error ? reject(notJson()) : resolve(body)))
     })
   })
+}
+
+/** An object with members, whatever type it was sent as; undefined for all else. */
+function membersIn(bytes: Buffer): object | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString())
+    const is_object = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return is_object && Object.keys(value).length > 0 ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 export async function readBytes(payload: IncomingMessage): Promise<Buffer> {

@@ -1,9 +1,11 @@
 // The documentation as one HTML page, derived from the contract's table. Pure. Self-contained: no script, no outside
 // resource, readable in light and dark, by keyboard and by screen reader. Everything inserted is escaped.
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { api, base_path } from '#contract/api.ts'
-import { type Endpoint, isRole } from '#contract/endpoint.ts'
+import { type Endpoint, type Follows, isRole } from '#contract/endpoint.ts'
+import { exampleOf, factsOf } from '#contract/example.ts'
 import { fault_status } from '#contract/fault.ts'
+import { path_ids } from '#contract/id.ts'
 import { faultsOf, objectOf, pathParametersOf } from '#contract/openapi.ts'
 import { docs_style } from './docs-style.ts'
 
@@ -39,6 +41,7 @@ export function newDocsPage(version: string): string {
 <nav aria-label="Endpoints"><ul>${links.join('')}</ul></nav>
 <main id="content">
 ${introduction}
+${idsPart()}
 ${groups.join('\n')}
 ${faultsPart()}
 </main>
@@ -53,14 +56,19 @@ const introduction = `<section aria-label="Basics"><h2>Basics</h2>
 <code>Authorization: Bearer &lt;public_key&gt;.&lt;secret_key&gt;</code>. Operations that take time answer at once with a
 transitional <code>status</code>; read the service again until it is <code>READY</code>. Every answer has
 <code>X-Request-Id</code>. The examples expect <code>BASE_URL</code>, <code>TOKEN</code>, <code>PROJECT_ID</code> and
-<code>SERVICE_ID</code> in the environment.</p></section>`
+<code>SERVICE_ID</code> in the environment.</p>
+<p>A member of a body or a query parameter that an endpoint does not know is refused, and the answer names the one that
+was probably meant.</p></section>`
 
 function endpointPart(name: string, endpoint: Endpoint): string {
   const { method, path, summary, description, access, accepts } = endpoint
   const facts = [
     isRole(access) ? `Role: ${access} or higher.` : undefined,
     access === 'user' ? 'For users who have logged in.' : undefined,
-    accepts === undefined ? undefined : `Possible while the service is ${accepts.join(', ')}.`,
+    access === 'public' ? 'Needs no credential.' : undefined,
+    accepts === undefined ? undefined : `Possible while the service is ${accepts.map(statusInWords).join(', ')}.`,
+    endpoint.interrupts ? 'Open connections end, or logins that worked do not any more.' : undefined,
+    endpoint.follows === undefined ? undefined : follows_in_words[endpoint.follows],
     endpoint.idempotent ? 'Takes an Idempotency-Key: a repeated request gets the first answer.' : undefined,
   ].filter((fact) => fact !== undefined)
   return `<article id="${text(name)}" aria-labelledby="${text(name)}-title">
@@ -74,13 +82,32 @@ ${outputPart(endpoint)}
 <p>Errors: ${faultsOf(endpoint)
     .map((code) => `<a href="#${code}"><code>${code}</code></a>`)
     .join(', ')}</p>
-<details><summary>Example</summary><pre tabindex="0"><code>${text(exampleOf(endpoint))}</code></pre></details>
+<details><summary>Example</summary><pre tabindex="0"><code>${text(requestOf(endpoint))}</code></pre>
+${answerOf(endpoint)}</details>
 </article>`
+}
+
+const follows_in_words: Record<Follows, string> = {
+  service: 'Asynchronous: read the service until nothing is under way any more.',
+  replica_set: 'Asynchronous: read the replica set until it is active.',
+  gone: 'Asynchronous: it is 404 when nothing of it is left.',
+}
+
+function statusInWords(status: string): string {
+  return status === 'stuck' ? 'CONFIGURING with a setback' : status
+}
+
+/** Once for all endpoints: the same name means the same in every path. */
+function idsPart(): string {
+  const schemas = Object.entries(path_ids).map(([name, { schema }]) => [name, schema])
+  return `<section aria-label="Ids"><h2>Ids in paths</h2>
+${fieldsPart('Ids', Type.Object(Object.fromEntries(schemas)), output_marks)}</section>`
 }
 
 function outputPart({ success, output }: Endpoint): string {
   if (output === undefined) return `<h4>Answer ${success}</h4><p>No body.</p>`
-  const items: TSchema | undefined = 'items' in output ? (output.items as TSchema) : undefined
+  const { items, properties, description = '' } = factsOf(output)
+  if (items === undefined && properties === undefined) return `<h4>Answer ${success}</h4><p>${inline(description)}</p>`
   return fieldsPart(`Answer ${success}${items === undefined ? '' : ': a list of'}`, items ?? output, output_marks)
 }
 
@@ -124,48 +151,32 @@ function aboutOf(schema: TSchema): string[] {
   return said
 }
 
-type Facts = {
-  type?: string | readonly string[]
-  description?: string
-  enum?: readonly string[]
-  items?: TSchema
-  minimum?: number
-  maximum?: number
-}
-
-/** The JSON Schema words this page shows; the type library leaves them out of its open type. */
-function factsOf(schema: TSchema): Facts {
-  return schema
-}
-
-function exampleOf(endpoint: Endpoint): string {
+function requestOf(endpoint: Endpoint): string {
   const path = pathParametersOf(endpoint.path).reduce(
     (path, name) => path.replace(`{${name}}`, `$${name.toUpperCase()}`),
     endpoint.path,
   )
-  const lines = [`curl -X ${endpoint.method} "$BASE_URL${path}" \\`, '  -H "Authorization: Bearer $TOKEN"']
+  const query = endpoint.query === undefined ? '' : `?${queryOf(exampleOf(endpoint.query))}`
+  const lines = [`curl -X ${endpoint.method} "$BASE_URL${path}${query}"`]
+  if (endpoint.access !== 'public') lines.push('-H "Authorization: Bearer $TOKEN"')
   if (endpoint.body !== undefined) {
-    lines[1] += ' \\'
-    lines.push(`  -H 'Content-Type: application/json' \\`, `  -d '${JSON.stringify(exampleBody(endpoint.body))}'`)
+    lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(exampleOf(endpoint.body))}'`)
   }
-  return lines.join('\n')
+  return lines.join(' \\\n  ')
 }
 
-const example_values: Record<string, string | number> = {
-  name: 'my service',
-  cpu_millis: '1000',
-  memory_gbs: '4',
-  nodes: 2,
-  password: 'a long new password',
-}
-
-function exampleBody(schema: TSchema): Record<string, unknown> {
-  const { properties = {}, required = [] } = objectOf(schema)
-  return Object.fromEntries(
-    Object.entries(properties)
-      .filter(([name]) => required.includes(name))
-      .map(([name, field]) => [name, example_values[name] ?? factsOf(field).enum?.[0] ?? '']),
+function queryOf(example: unknown): string {
+  const pairs = Object.entries(example ?? {}).flatMap(([name, value]) =>
+    [value].flat().map((one) => [name, String(one)]),
   )
+  return new URLSearchParams(pairs).toString()
+}
+
+function answerOf({ success, output, output_type }: Endpoint): string {
+  if (output === undefined) return ''
+  const example = exampleOf(output)
+  const shown = output_type === undefined ? JSON.stringify(example, null, 2) : String(example)
+  return `<p>Answer ${success}:</p><pre tabindex="0"><code>${text(shown)}</code></pre>`
 }
 
 function faultsPart(): string {

@@ -1,6 +1,7 @@
 // What a handler gets and gives: typed by its row of the contract's table. A missing handler is a compile error.
 import type { Api, EndpointName } from '#contract/api.ts'
-import type { BodyOf, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
+import type { Access, BodyOf, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
+import type { Problem } from '#contract/problem.ts'
 
 export type User = { id: string; email: string; name: string }
 
@@ -29,11 +30,20 @@ export type UserCaller = {
   grant_id?: string
 }
 
+/** What is public has none. */
+type CallerOf<Who extends Access> = Who extends 'public' ? undefined : Who extends 'user' ? UserCaller : Caller
+
+/**
+ * Where the status of the service matters, its place in the path carries the statuses that accept the request: what locks the
+ * service by its place (lockService) checks them, and no handler can forget to.
+ */
+type AcceptsOf<Row> = Row extends { accepts: infer Accepts } ? { accepts: Accepts } : unknown
+
 export type HandlerRequest<Name extends EndpointName> = {
-  caller: Api[Name]['access'] extends 'user' ? UserCaller : Caller
+  caller: CallerOf<Api[Name]['access']>
   /** The caller's role in the project of the path. */
   role: Api[Name]['access'] extends Role ? Role : undefined
-  params: ParamsOf<Api[Name]>
+  params: ParamsOf<Api[Name]> & AcceptsOf<Api[Name]>
   query: QueryOf<Api[Name]>
   body: BodyOf<Api[Name]>
   idempotency_key: string | undefined
@@ -46,9 +56,9 @@ export type Handler<Name extends EndpointName> = (request: HandlerRequest<Name>)
 
 /**
  * What a request breaks beyond its schemas, of those members that they accept: asked when they refuse others, so that one
- * answer tells of everything. A problem names every member that it depends on, such as `/to: must be later than /from`.
+ * answer tells of everything. A problem names every member that it depends on, such as /to that must be later than /from.
  */
-export type Check<Name extends EndpointName> = (request: Checked<Name>) => string[] | Promise<string[]>
+export type Check<Name extends EndpointName> = (request: Checked<Name>) => Problem[] | Promise<Problem[]>
 
 type Checked<Name extends EndpointName> = Pick<HandlerRequest<Name>, 'params' | 'caller'> & {
   body: Partial<BodyOf<Api[Name]>>

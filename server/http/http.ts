@@ -4,12 +4,7 @@
 // What passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
 // any content, and one that wanted to change something leaves an entry in the audit log.
 import compileSerializer, { type Schema } from 'fast-json-stringify'
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifySchema,
-  type onSendAsyncHookHandler,
-} from 'fastify'
+import fastify, { type FastifyInstance, type FastifySchema, type onSendAsyncHookHandler } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { api, base_path, type EndpointName } from '#contract/api.ts'
@@ -43,7 +38,8 @@ declare module 'fastify' {
 }
 
 type Parts = {
-  handlers: Handlers
+  /** Of all endpoints but the one that answers what is in these parts. */
+  handlers: Omit<Handlers, 'getCaCertificate'>
   checks?: Checks
   callers: Callers
   /** Undefined: none. */
@@ -66,7 +62,12 @@ const url_bytes_max = 8 * 1024
 const receive_timeout_ms = 60_000
 const request_id_form = /^[\x21-\x7e]{1,128}$/
 const health_paths = new Set(['/healthz', '/readyz'])
-const public_paths = new Set([`${base_path}/openapi.json`, `${base_path}/ca.pem`])
+const public_paths = new Set([
+  `${base_path}/openapi.json`,
+  ...Object.values<Endpoint>(api)
+    .filter(({ access }) => access === 'public')
+    .map(({ path }) => base_path + path),
+])
 
 export function newHttp(parts: Parts): FastifyInstance {
   const { log } = parts
@@ -161,9 +162,10 @@ function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
 
 function serveEndpoints(
   app: FastifyInstance,
-  { handlers, checks = {}, recordOutcome }: Parts,
+  { handlers: others, checks = {}, recordOutcome, caPem }: Parts,
   admission: Admission,
 ): void {
+  const handlers: Handlers = { ...others, getCaCertificate: async () => caPem() }
   for (const name of Object.keys(api) as EndpointName[]) {
     const endpoint: Endpoint = api[name]
     const parse = newParser(endpoint, checks[name])
@@ -181,6 +183,7 @@ function serveEndpoints(
         if (parsed.wait_seconds > 0) reply.header('preference-applied', `wait=${parsed.wait_seconds}`)
         const output = await handler(parsed)
         request.output = output
+        if (endpoint.output_type !== undefined) reply.type(endpoint.output_type)
         return reply.code(endpoint.success).send(endpoint.output && output)
       },
       ...(endpoint.method !== 'GET' && { onSend: newAuditHook(name, endpoint, recordOutcome) }),
@@ -191,8 +194,10 @@ function serveEndpoints(
 /** Answers that are long lists of texts: JSON.stringify writes them in two thirds of the time that their schema takes. */
 const long_answers: ReadonlySet<EndpointName> = new Set(['getServiceLogs'])
 
-function responseOf(name: EndpointName, { output, success }: Endpoint): FastifySchema {
-  return output === undefined || long_answers.has(name) ? {} : { response: { [success]: plainSchema(output) } }
+function responseOf(name: EndpointName, { output, output_type, success }: Endpoint): FastifySchema {
+  return output === undefined || output_type !== undefined || long_answers.has(name)
+    ? {}
+    : { response: { [success]: plainSchema(output) } }
 }
 
 /** Runs when the answer is known and before it is sent. */
@@ -225,16 +230,13 @@ function answerUnknownPaths(app: FastifyInstance, admission: Admission): void {
   })
 }
 
-function serveHealth(app: FastifyInstance, { ready, caPem, version }: Parts): void {
+function serveHealth(app: FastifyInstance, { ready, version }: Parts): void {
   app.get('/healthz', async () => ({ status: 'ok', version }))
   app.get('/readyz', async () => {
     const reason = await ready()
     if (reason !== undefined) throw new Fault('UNAVAILABLE', reason, { retry_after_seconds: 1 })
     return { status: 'ready' }
   })
-  app.get(`${base_path}/ca.pem`, async (_request, reply: FastifyReply) =>
-    reply.type('application/x-pem-file').send(caPem()),
-  )
 }
 
 /** The caller's own id where it is harmless to write down, else a new one. */

@@ -1,24 +1,29 @@
 // Text that callers send must be well-formed Unicode. JSON and percent-encoding can carry half a character (a lone surrogate,
 // bytes that are no UTF-8), which would be stored as another one than was sent. Pure. Problems name the member.
+import type { Problem } from '#contract/problem.ts'
 
-const problem = 'must be well-formed Unicode'
+const message = 'must be well-formed Unicode'
 /** No schema is deeper; what is deeper is refused by its schema. */
 const depth_max = 5
 
 /** Every text in a value that was JSON, and every name of a member, with its JSON path. */
-export function textProblems(value: unknown, path = '', depth = 0): string[] {
-  if (typeof value === 'string') return value.isWellFormed() ? [] : [`${path}: ${problem}`]
+export function textProblems(value: unknown, path = '', depth = 0): Problem[] {
+  if (typeof value === 'string') return value.isWellFormed() ? [] : [{ path, message }]
   if (typeof value !== 'object' || value === null || depth === depth_max) return []
   return Object.entries(value).flatMap(([name, member]) =>
-    name.isWellFormed() ? textProblems(member, `${path}/${name}`, depth + 1) : [`${path}/: ${problem} in its names`],
+    name.isWellFormed()
+      ? textProblems(member, `${path}/${name}`, depth + 1)
+      : [{ path: `${path}/`, message: `${message} in its names` }],
   )
 }
 
 /** Of the named members of a query, as it stands in the URL. */
-export function queryProblems(url: string, names: readonly string[]): string[] {
+export function queryProblems(url: string, names: readonly string[]): Problem[] {
   if (!url.includes('%')) return []
   const malformed = new Set(malformedNames(url.split('?').slice(1).join('?')))
-  return names.filter((name) => malformed.has(name)).map((name) => `query/${name}: ${problem}, percent-encoded UTF-8`)
+  return names
+    .filter((name) => malformed.has(name))
+    .map((name) => ({ path: `query/${name}`, message: `${message}, percent-encoded UTF-8` }))
 }
 
 /** The names, as far as they can be read, of what is no percent-encoded UTF-8 in a query or a form. */

@@ -1,8 +1,6 @@
 // Who the caller is, as the spec words it. Everything comes from the verified caller: no look into the store.
+import { plan_type } from '#contract/auth.ts'
 import type { Handlers, TokenCaller } from '../http/handler.ts'
-
-/** There is one plan where everybody runs their own installation. */
-const plan_type = 'SELF_HOSTED'
 
 export function identityHandlers(): Pick<Handlers, 'getAuthInfo'> {
   return {
@@ -19,7 +17,7 @@ function apiKeyOf(caller: TokenCaller) {
     created: caller.created.toISOString(),
     issuing_user: caller.user,
     name: caller.name,
-    project: { ...caller.project, plan_type },
+    project: { ...caller.project, plan_type } as const,
     public_key: caller.public_key,
   }
 }

@@ -1,7 +1,7 @@
 // The rules of personal access tokens, pure: a token never carries more than whoever makes it, nor lives longer.
 import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Token } from '#contract/token.ts'
 import type { Caller } from '../http/handler.ts'
 
@@ -23,16 +23,17 @@ export function newTokenExpiry(asked: string | undefined, caller: Caller, now: D
   return asked === undefined ? latestOf(caller) : new Date(asked)
 }
 
-export function expiryProblems(asked: string | undefined, caller: Caller, now: Date): string[] {
+export function expiryProblems(asked: string | undefined, caller: Caller, now: Date): Problem[] {
   if (asked === undefined) return []
   const expires_at = new Date(asked)
   const left_ms = expires_at.getTime() - now.getTime()
   if (!(left_ms > 0 && left_ms <= days_max * day_ms)) {
-    return [`/expires_at: must be a moment in the future, at most ${days_max} days from now`]
+    return [{ path: '/expires_at', message: `must be a moment in the future, at most ${days_max} days from now` }]
   }
   const latest = latestOf(caller)
   if (latest === null || expires_at <= latest) return []
-  return [`/expires_at: must not be later than the calling token’s own end, ${latest.toISOString()}`]
+  const message = `must not be later than the calling token’s own end, ${latest.toISOString()}`
+  return [{ path: '/expires_at', message }]
 }
 
 const latestOf = (caller: Caller) => (caller.type === 'apiKey' ? caller.expires_at : null)

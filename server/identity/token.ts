@@ -27,7 +27,6 @@ const no_secret_hash = Buffer.alloc(32)
 const public_key_letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const public_key_characters = 16
 
-export const public_key_form = /^[A-Z0-9]{10,32}$/
 const pair_form = /^([A-Z0-9]{10,32})[.:]([A-Za-z0-9_-]{32,128})$/
 
 export async function createToken(

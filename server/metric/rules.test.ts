@@ -1,5 +1,6 @@
 // Buckets of a series, from whatever was stored.
 import { describe, expect, test } from 'vitest'
+import type { Problem } from '#contract/problem.ts'
 import { bucketsOf, metricsView, parseSeriesInput } from './rules.ts'
 import { tierFor, tiers } from './tier.ts'
 
@@ -7,7 +8,7 @@ const now_ms = Date.UTC(2026, 10, 15, 12)
 const ago = (seconds: number) => new Date(now_ms - seconds * 1000).toISOString()
 
 function planOf(from_seconds: number, to_seconds: number, more: { bucket_seconds?: number; fn?: 'max' } = {}) {
-  const problems: string[] = []
+  const problems: Problem[] = []
   const plan = parseSeriesInput(
     { name: 'connections', from: ago(from_seconds), to: ago(to_seconds), ...more },
     now_ms,
@@ -68,8 +69,8 @@ describe('one value a bucket', () => {
 })
 
 test('too many buckets are refused with a way out', () => {
-  expect(planOf(86_400, 0, { bucket_seconds: 10 }).problems[0]).toContain('choose larger ones')
-  expect(planOf(0, 60).problems).toEqual(['/to: must be later than /from'])
+  expect(planOf(86_400, 0, { bucket_seconds: 10 }).problems[0]?.message).toContain('choose larger ones')
+  expect(planOf(0, 60).problems).toEqual([{ path: '/to', message: 'must be later than /from' }])
 })
 
 test('a service shows whole numbers, while it runs and the sample is young', () => {

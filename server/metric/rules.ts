@@ -1,12 +1,19 @@
 // A series as it was asked for: which buckets, from which tier, and one value in each. Pure; the clock comes in.
-import { type MetricFunction, type MetricName, metric_points_max, type SeriesInput } from '#contract/metric.ts'
+import {
+  type MetricFunction,
+  type MetricName,
+  type MetricRole,
+  metric_points_max,
+  type SeriesInput,
+} from '#contract/metric.ts'
+import type { Problem } from '#contract/problem.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 import type { Service } from '#contract/service.ts'
 import type { ServiceMetrics } from '#providers/provider.ts'
 import { type Tier, tierFor } from './tier.ts'
 
 /** Whose a series is. What a service uses is measured of all its nodes together, and told of the primary. */
-export function roleOf(name: MetricName): 'primary' | 'replica' {
+export function roleOf(name: MetricName): MetricRole {
   return name === 'replication_lag_bytes' ? 'replica' : 'primary'
 }
 
@@ -18,15 +25,14 @@ const mib = 1024 ** 2
 /** A sample that is older is not shown as the present. */
 const sample_age_ms_max = 15_000
 
-export function parseSeriesInput(input: Partial<SeriesInput>, now_ms: number, problems: string[]): SeriesPlan {
+export function parseSeriesInput(input: Partial<SeriesInput>, now_ms: number, problems: Problem[]): SeriesPlan {
   const [from_ms, to_ms] = [Date.parse(input.from ?? ''), Date.parse(input.to ?? '')]
-  if (!(from_ms < to_ms)) problems.push('/to: must be later than /from')
+  if (!(from_ms < to_ms)) problems.push({ path: '/to', message: 'must be later than /from' })
   const bucket_seconds = input.bucket_seconds ?? bucketFor(from_ms, to_ms, now_ms)
   const points = (to_ms - from_ms) / 1000 / bucket_seconds
   if (points > metric_points_max) {
-    problems.push(
-      `/bucket_seconds: makes ${Math.ceil(points)} buckets of this time; at most ${metric_points_max} are answered, so choose larger ones`,
-    )
+    const limit = `at most ${metric_points_max} are answered, so choose larger ones`
+    problems.push({ path: '/bucket_seconds', message: `makes ${Math.ceil(points)} buckets of this time; ${limit}` })
   }
   const tier = tierFor(from_ms, now_ms, bucket_seconds)
   return { from_ms, to_ms, bucket_ms: bucket_seconds * 1000, fn: input.fn ?? 'avg', tier }

@@ -7,6 +7,7 @@
 // whoever mistypes one, or means an outside account, must learn it.
 import { overlaps, parseCidr } from '#contract/cidr.ts'
 import type { Peering } from '#contract/peering.ts'
+import type { Problem } from '#contract/problem.ts'
 import type { VpcRow } from '../vpc/store.ts'
 import type { LinkRow, PeeringRow } from './store.ts'
 
@@ -24,9 +25,9 @@ export function peerNotFound(named: { peer_account_id: string; peer_vpc_id: stri
 export function ownPeerProblems(
   at: { project_id: string; vpc_id: string },
   { peer_account_id, peer_vpc_id }: { peer_account_id?: string; peer_vpc_id?: string },
-): string[] {
+): Problem[] {
   const is_own = peer_account_id === at.project_id && peer_vpc_id === at.vpc_id
-  return is_own ? ['/peer_vpc_id: a VPC cannot be its own peer'] : []
+  return is_own ? [{ path: '/peer_vpc_id', message: 'a VPC cannot be its own peer' }] : []
 }
 
 /** Why these two can never be linked, whoever asks; undefined when they can. */

@@ -2,12 +2,10 @@
 // tell, nudge; all or nothing. In this order everybody takes the rows.
 import { notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { ReplicaSetStatus } from '#contract/replica-set-status.ts'
-import type { Acceptable } from '#contract/service-status.ts'
 import type { Sql } from '../store/db.ts'
 import { type At, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../service/events.ts'
-import { requireStatus } from '../service/rules.ts'
 import type { ServiceRow } from '../service/store.ts'
 import { nudge } from '../work.ts'
 import { requireSetStatus } from './rules.ts'
@@ -15,22 +13,20 @@ import { lockReplicaSet, type ReplicaSetChange, type ReplicaSetRow, saveWantedSe
 
 export type SetAt = At & { replica_set_id: string }
 
-type Accepts = { service: readonly Acceptable[]; set?: readonly ReplicaSetStatus[] }
 type Change = ReplicaSetChange & { event: string }
 type ChangeOf = (row: ReplicaSetRow, service: ServiceRow, tx: Sql) => Change | Promise<Change>
 
 export async function changeReplicaSet(
   { db }: ServiceContext,
   at: SetAt,
-  accepts: Accepts,
+  accepts: readonly ReplicaSetStatus[] | undefined,
   changeOf: ChangeOf,
 ): Promise<{ replica_set_id: string; generation: number }> {
   return db.transaction(async (tx) => {
-    const service = await lockService(tx, at, undefined)
+    const service = await lockService(tx, at)
     const row = await lockReplicaSet(tx, service.service_id, at.replica_set_id)
     if (row === undefined) throw notFound(unknown_replica_set)
-    requireStatus(service, accepts.service, new Date())
-    if (accepts.set !== undefined) requireSetStatus(row, accepts.set)
+    if (accepts !== undefined) requireSetStatus(row, accepts)
     const { event, ...wanted } = await changeOf(row, service, tx)
     await saveWantedSet(tx, row.replica_set_id, wanted)
     await insertEvent(tx, service.service_id, 'requested', `replica set ${row.name}: ${event}`)

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { CreateReplicaSetInput, ReadReplicaSet } from '#contract/replica-set.ts'
 import { takeAddress } from '../address.ts'
 import { newId } from '../id.ts'
@@ -24,7 +24,7 @@ export async function createReplicaSet(
   at: At,
   input: Input,
 ): Promise<ReadReplicaSet> {
-  const problems: string[] = []
+  const problems: Problem[] = []
   const service = await getService(db, at)
   const { name, nodes, size } = parseSet(input, sizeOf(service), problems)
   requireStatus(service, api.createReplicaSet.accepts, new Date())
@@ -33,7 +33,7 @@ export async function createReplicaSet(
   problems.push(...problemsOf(provider.replica_set.refusal({ size, nodes })))
   if (problems.length > 0) throw invalidRequest(problems)
   return db.transaction(async (tx) => {
-    const parent = await lockService(tx, at, api.createReplicaSet.accepts)
+    const parent = await lockService(tx, at)
     const { service_id, replica_sets, environment } = parent
     if (replica_sets.length >= sets_per_service_max) {
       const limit = `a service has at most ${sets_per_service_max} replica sets`
@@ -58,15 +58,15 @@ export async function createReplicaSet(
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export function setProblems(input: Partial<Input>): string[] {
-  const problems: string[] = []
+export function setProblems(input: Partial<Input>): Problem[] {
+  const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   if (input.nodes !== undefined) parseNodes(input.nodes, problems)
   if (input.cpu_millis !== undefined || input.memory_gbs !== undefined) parseSetSize(input, problems)
   return problems
 }
 
-function parseSet(input: Input, otherwise: Size, problems: string[]) {
+function parseSet(input: Input, otherwise: Size, problems: Problem[]) {
   const name = parseName(input.name, problems)
   const nodes = parseNodes(input.nodes ?? 1, problems)
   return { name, nodes, size: parseSetSize(input, problems, otherwise) }

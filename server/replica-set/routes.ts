@@ -1,7 +1,7 @@
 // The handlers of read replica sets. Each writes what is wanted, nudges, and answers; the pooler's wait until it holds.
 import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { replica_set_endpoints } from '#contract/replica-set.ts'
 import { accepted_set_statuses } from '#contract/replica-set-status.ts'
 import { poolerChange, requirePooler, takePoolerAddress } from '../service/pooler.ts'
@@ -26,19 +26,19 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
     createReplicaSet: ({ params, body }) => createReplicaSet(context, params, body),
 
     deleteReplicaSet: async ({ params }) => {
-      await changeReplicaSet(context, params, { service: api.deleteReplicaSet.accepts }, (row) => ({
+      await changeReplicaSet(context, params, undefined, (row) => ({
         ...deletedSet(row, new Date()),
         event: 'deletion requested',
       }))
     },
 
     resizeReplicaSet: async ({ params, body }) => {
-      const problems: string[] = []
+      const problems: Problem[] = []
       const size = parseSetSize(body, problems)
       const { region_code } = await getService(db, params)
       problems.push(...problemsOf(getProvider(providers, region_code).replica_set.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
-      const accepts = { service: api.resizeReplicaSet.accepts, set: accepted_set_statuses.resize }
+      const accepts = accepted_set_statuses.resize
       const words = `${size.cpu_millis} milli-cores and ${size.memory_gbs} GB`
       const event = `resize to ${words} requested`
       await changeReplicaSet(context, params, accepts, (row) => ({ ...resizedSet(row, size), event }))
@@ -50,7 +50,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
     disableReplicaSetPooler: ({ params }) => switchPooler(context, params, false),
 
     setReplicaSetEnvironment: async ({ params, body: { environment } }) => {
-      const accepts = { service: api.setReplicaSetEnvironment.accepts, set: accepted_set_statuses.describe }
+      const accepts = accepted_set_statuses.describe
       const event = `environment set to ${environment}`
       await changeReplicaSet(context, params, accepts, () => ({ environment, event }))
       return { message: `the environment is ${environment}` }
@@ -60,12 +60,11 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
 
 async function switchPooler(context: ServiceContext, at: SetAt, pooler: boolean): Promise<{ message: string }> {
   const { db, settled } = context
-  const accepts = api.enableReplicaSetPooler.accepts
   const service = await getService(db, at)
-  requireStatus(service, accepts, new Date())
+  requireStatus(service, api.enableReplicaSetPooler.accepts, new Date())
   if (pooler) requirePooler(context, service)
-  const both = { service: accepts, set: accepted_set_statuses.pooler }
-  const { replica_set_id, generation } = await changeReplicaSet(context, at, both, async (row, parent, tx) => {
+  const accepts = accepted_set_statuses.pooler
+  const { replica_set_id, generation } = await changeReplicaSet(context, at, accepts, async (row, parent, tx) => {
     if (row.pooler === pooler) {
       throw new Fault('CONFLICT', `the pooler of the replica set is already ${pooler ? 'enabled' : 'disabled'}`)
     }

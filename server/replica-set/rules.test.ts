@@ -1,5 +1,6 @@
 // What a request for a replica set may ask, and what its row means to a provider and to somebody who knows services only.
 import { describe, expect, test } from 'vitest'
+import type { Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { parseNodes, parseSetSize, replicaSetView, setAsService, wantedSetOf } from './rules.ts'
@@ -32,15 +33,15 @@ const row: ReplicaSetRow = {
 const service = { service_id: 'service000', deleted: false, power: 'on' } as WantedService
 
 test.each([1, 10, '1', '10', '03'])('%j is a number of nodes', (nodes) => {
-  const problems: string[] = []
+  const problems: Problem[] = []
   expect(parseNodes(nodes, problems)).toBe(Number(nodes))
   expect(problems).toEqual([])
 })
 
 test.each([0, 11, -1, 1.5, '0', '11', '', ' 2', '2 ', '1e1', '0x2', 'two'])('%j is no number of nodes', (nodes) => {
-  const problems: string[] = []
+  const problems: Problem[] = []
   parseNodes(nodes, problems)
-  expect(problems).toEqual(['/nodes: must be 1 to 10'])
+  expect(problems).toEqual([{ path: '/nodes', message: 'must be 1 to 10' }])
 })
 
 test.each([
@@ -48,7 +49,7 @@ test.each([
   [{ cpu_millis: '500', memory_gbs: '2' }],
   [{ cpu_millis: '500', memory_gbs: 2 }],
 ])('%j is a size', (input) => {
-  const problems: string[] = []
+  const problems: Problem[] = []
   expect(parseSetSize(input, problems)).toEqual({ cpu_millis: 500, memory_gbs: 2 })
   expect(problems).toEqual([])
 })
@@ -59,9 +60,9 @@ test.each([
   [{ cpu_millis: '', memory_gbs: '' }],
   [{ cpu_millis: '0500', memory_gbs: '2' }],
 ])('%j is no size, and the answer lists those that exist', (input) => {
-  const problems: string[] = []
+  const problems: Problem[] = []
   parseSetSize(input, problems)
-  expect(problems).toEqual([expect.stringMatching(/^\/cpu_millis, \/memory_gbs: .*500\/2, 1000\/4/)])
+  expect(problems).toEqual([{ path: '/cpu_millis', message: expect.stringMatching(/\/memory_gbs; .*500\/2, 1000\/4/) }])
 })
 
 const parent = { deleted_at: null, vpc_id: null }

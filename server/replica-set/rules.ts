@@ -1,10 +1,11 @@
 // The rules of read replica sets, pure: what a request may ask, which change it makes to the row, how a row looks to
 // callers, as a service too, and to a provider.
 import { Fault } from '#contract/fault.ts'
+import type { Problem } from '#contract/problem.ts'
 import { nodes_max, type ReadReplicaSet } from '#contract/replica-set.ts'
 import { replicaSetStatusOf, type ReplicaSetStatus, statusAsService } from '#contract/replica-set-status.ts'
 import type { Service } from '#contract/service.ts'
-import { type Size, parseSize, sizeProblem, sizes } from '#contract/size.ts'
+import { parseSize, type Size, type SizeInput, sizeProblem, sizes } from '#contract/size.ts'
 import type { WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import type { ServiceRow } from '../service/store.ts'
 import { endpointOf, homeOf, networkOf } from '../vpc/rules.ts'
@@ -14,23 +15,18 @@ export const sets_per_service_max = 4
 
 type SetSize = { cpu_millis: number; memory_gbs: number }
 
-export function parseNodes(nodes: number | string, problems: string[]): number {
+export function parseNodes(nodes: number | string, problems: Problem[]): number {
   const count = /^\d{1,2}$/.test(String(nodes)) ? Number(nodes) : 0
-  if (count < 1 || count > nodes_max) problems.push(`/nodes: must be 1 to ${nodes_max}`)
+  if (count < 1 || count > nodes_max) problems.push({ path: '/nodes', message: `must be 1 to ${nodes_max}` })
   return count
 }
 
 /** A size of its own, whatever its service has: a node of a set does not share. */
-export function parseSetSize(
-  input: { cpu_millis?: number | string | undefined; memory_gbs?: number | string | undefined },
-  problems: string[],
-  otherwise: Size = sizes[0],
-): SetSize {
-  const [cpu_millis, memory_gbs] = [input.cpu_millis?.toString(), input.memory_gbs?.toString()]
-  const size = parseSize({ cpu_millis, memory_gbs }, otherwise, false)
+export function parseSetSize(input: SizeInput, problems: Problem[], otherwise: Size = sizes[0]): SetSize {
+  const size = parseSize(input, otherwise, false)
   if (size === 'shared') return sizes[0]
   if (size !== undefined) return size
-  problems.push(sizeProblem({ cpu_millis, memory_gbs }, false))
+  problems.push(sizeProblem(input, false))
   return sizes[0]
 }
 

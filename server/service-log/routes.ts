@@ -1,7 +1,8 @@
 // Reads the log of a service: finds out whose it is, asks its region's provider, and answers in the mode asked for.
 // Reads that look through much of a log are bounded for each project: its searches wait for each other, not for others.
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import type { LogEntry } from '#contract/log.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { LogQuery, LogRefusal } from '#providers/provider.ts'
 import { newGates } from '../http/gate.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -24,7 +25,7 @@ export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Hand
   return {
     getServiceLogs: async ({ params, query: request }) => {
       const service = await getService(db, params)
-      const problems: string[] = []
+      const problems: Problem[] = []
       const { query, by_cursor } = parseLogRequest(request, problems)
       if (problems.length > 0) throw invalidRequest(problems)
       const provider = getProvider(providers, service.region_code)
@@ -34,7 +35,9 @@ export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Hand
       const logs = page.entries.map(({ message }) => message)
       if (!by_cursor) return { logs }
       const { cursor } = page
-      return { logs, entries: [...page.entries], ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
+      // A provider tells PostgreSQL's severities as text.
+      const entries = page.entries as LogEntry[]
+      return { logs, entries, ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
     },
   }
 }
@@ -44,8 +47,8 @@ function scansLog({ search, severities, skip }: LogQuery): boolean {
   return search.length > 0 || severities.length > 0 || skip > 0
 }
 
-function problemOf({ refused }: LogRefusal): string {
+function problemOf({ refused }: LogRefusal): Problem {
   return refused === 'node'
-    ? 'query/node: the service has no such node; leave it out to read the primary'
-    : 'query/cursor: must be the lastCursor of an earlier answer for this service and node'
+    ? { path: 'query/node', message: 'the service has no such node; leave it out to read the primary' }
+    : { path: 'query/cursor', message: 'must be the lastCursor of an earlier answer for this service and node' }
 }

@@ -1,5 +1,6 @@
 // What a request for logs means.
 import { expect, test } from 'vitest'
+import type { Problem } from '#contract/problem.ts'
 import { momentOf, parseLogRequest } from './rules.ts'
 
 test.each([
@@ -15,7 +16,7 @@ test.each([
 })
 
 test('a page above 0 without a cursor is the old mode, in which most filters do not apply', () => {
-  const problems: string[] = []
+  const problems: Problem[] = []
   const { query, by_cursor } = parseLogRequest(
     { page: 3, search: ['x'], severities: ['ERROR'], since: '2026-11-15T10:00:00Z', until: '2026-11-15T11:00:00Z' },
     problems,

@@ -1,5 +1,6 @@
 // What a request for logs asks of a provider. Pure. Problems are collected, so that the caller hears of all at once.
 import { log_page_entries_max, log_severities, log_window_entries_max } from '#contract/log.ts'
+import type { Problem } from '#contract/problem.ts'
 import type { LogQuery } from '#providers/provider.ts'
 
 export type LogRequest = {
@@ -13,7 +14,7 @@ export type LogRequest = {
 }
 
 /** `by_cursor`: the mode, and with it the shape of the answer. */
-export function parseLogRequest(request: LogRequest, problems: string[]): { query: LogQuery; by_cursor: boolean } {
+export function parseLogRequest(request: LogRequest, problems: Problem[]): { query: LogQuery; by_cursor: boolean } {
   const { cursor, page = 0, node } = request
   const by_cursor = cursor !== undefined || page === 0
   const until_ms =
@@ -30,16 +31,19 @@ export function parseLogRequest(request: LogRequest, problems: string[]): { quer
   return { query: { ...place, cursor, since_ms, skip: 0, search, severities: [...new Set(severities)] }, by_cursor }
 }
 
-const beyondWindow = `query/page: pages reach the newest ${log_window_entries_max} entries only; leave page out and follow lastCursor to read on`
+const beyondWindow: Problem = {
+  path: 'query/page',
+  message: `pages reach the newest ${log_window_entries_max} entries only; leave page out and follow lastCursor to read on`,
+}
 
-function parseSeverity(text: string, problems: string[]): string {
+function parseSeverity(text: string, problems: Problem[]): string {
   const upper = text.toUpperCase()
   // PostgreSQL has five levels of it and writes one.
   const severity = /^DEBUG[1-5]$/.test(upper) ? 'DEBUG' : upper
   if (!log_severities.some((known) => known === severity)) {
     const known = log_severities.join(', ')
-    const problem = `query/severities: must be among ${known}`
-    if (!problems.includes(problem)) problems.push(problem)
+    const problem = { path: 'query/severities', message: `must be among ${known}` }
+    if (!problems.some(({ path }) => path === problem.path)) problems.push(problem)
   }
   return severity
 }
@@ -53,7 +57,7 @@ const moment_form = /^(\d{4})-(\d\d)-(\d\d)[t\s](\d\d):(\d\d):(\d\d)(?:\.(\d+))?
 export function momentOf(
   text: string,
   where: string,
-  problems: string[],
+  problems: Problem[],
 ): { floor_ms: number; ceiling_ms: number } | undefined {
   const [, year, month, day, hour, minute, second, fraction = '', sign, offset_hour, offset_minute] =
     moment_form.exec(text) ?? []
@@ -62,7 +66,10 @@ export function momentOf(
   const digits = fraction.padEnd(3, '0')
   const floor_ms = whole_ms + Number(digits.slice(0, 3)) - (sign === '-' ? -1 : 1) * offset_minutes * 60_000
   if (Number.isNaN(floor_ms)) {
-    problems.push(`${where}: must be an RFC 3339 date and time with a zone, such as 2026-01-31T12:00:00Z`)
+    problems.push({
+      path: where,
+      message: 'must be an RFC 3339 date and time with a zone, such as 2026-01-31T12:00:00Z',
+    })
     return undefined
   }
   const has_rest = /[1-9]/.test(digits.slice(3))

@@ -1,4 +1,5 @@
 // The one way in which a request changes a service: lock its row, check the status, write, tell, nudge; all or nothing.
+// The statuses that accept a request come with the place of the service (see handler.ts), so every lock checks them.
 import { Fault, notFound, unknown_service } from '#contract/fault.ts'
 import type { Acceptable } from '#contract/service-status.ts'
 import type { Sql } from '../store/db.ts'
@@ -9,7 +10,7 @@ import { insertEvent } from './events.ts'
 import { requireStatus } from './rules.ts'
 import { findServiceOfProject, lockServiceOfProject, saveWanted, type ServiceRow, type WantedChange } from './store.ts'
 
-export type At = { project_id: string; service_id: string }
+export type At = { project_id: string; service_id: string; accepts?: readonly Acceptable[] }
 
 export async function getService(sql: Sql, { project_id, service_id }: At): Promise<ServiceRow> {
   const row = await findServiceOfProject(sql, project_id, service_id)
@@ -18,11 +19,7 @@ export async function getService(sql: Sql, { project_id, service_id }: At): Prom
 }
 
 /** The row, locked until the transaction ends, in a status that accepts what is about to happen. */
-export async function lockService(
-  tx: Sql,
-  { project_id, service_id }: At,
-  accepts: readonly Acceptable[] | undefined,
-): Promise<ServiceRow> {
+export async function lockService(tx: Sql, { project_id, service_id, accepts }: At): Promise<ServiceRow> {
   const row = await lockServiceOfProject(tx, project_id, service_id)
   if (row === undefined) throw await unknown(tx, { project_id, service_id })
   if (accepts !== undefined) requireStatus(row, accepts, new Date())
@@ -34,11 +31,10 @@ type Change = WantedChange & { event: string }
 export async function changeService(
   { db }: ServiceContext,
   at: At,
-  accepts: readonly Acceptable[] | undefined,
   changeOf: (row: ServiceRow, tx: Sql) => Change | Promise<Change>,
 ): Promise<ServiceRow> {
   return db.transaction(async (tx) => {
-    const row = await lockService(tx, at, accepts)
+    const row = await lockService(tx, at)
     const { event, ...wanted } = await changeOf(row, tx)
     await saveWanted(tx, row.service_id, wanted)
     await insertEvent(tx, row.service_id, 'requested', event)

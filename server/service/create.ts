@@ -1,7 +1,8 @@
 // Create a service: check everything that can be wrong at once, then make it.
 import type { Static } from 'typebox'
-import { invalidRequest } from '#contract/problem.ts'
-import type { CreateServiceInput, Service } from '#contract/service.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
+import type { Service } from '#contract/service.ts'
+import type { CreateServiceInput } from '#contract/service-input.ts'
 import { problemsOf } from '../regions.ts'
 import type { ServiceContext } from './context.ts'
 import { makeService } from './make.ts'
@@ -43,12 +44,12 @@ export async function createService(context: ServiceContext, request: Request): 
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export function creationProblems(context: ServiceContext, input: Partial<Input>): string[] {
+export function creationProblems(context: ServiceContext, input: Partial<Input>): Problem[] {
   return parseCreation(context, input).problems
 }
 
 function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
-  const problems: string[] = []
+  const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   const size = parseSizeInput(input, { shared: true }, problems)
   const region_code = parseRegion(input.region_code, [...providers.keys()], problems)

@@ -1,19 +1,12 @@
 // The append-only story of a service, for people. It decides nothing. Events outlive their service by a while, so that
 // somebody can still read why it went.
+import type { ServiceEventKind } from '#contract/service-event.ts'
 import type { Sql } from '../store/db.ts'
 
 const events_shown_max = 500
 
-export type EventKind =
-  | 'created'
-  | 'changed'
-  | 'deleted'
-  | 'removed'
-  | 'settled'
-  | 'setback'
-  | 'unstable'
-  | 'recovered'
-  | (string & {})
+/** The contract's kinds. A provider, which does not know the contract, tells them as text; a test reads them all. */
+export type EventKind = ServiceEventKind | (string & {})
 
 export async function insertEvent(tx: Sql, service_id: string, kind: EventKind, message: string): Promise<void> {
   await tx.query(
@@ -24,7 +17,7 @@ export async function insertEvent(tx: Sql, service_id: string, kind: EventKind, 
 }
 
 export async function listEvents(sql: Sql, service_id: string) {
-  return sql.query<{ time: Date; kind: string; message: string }>(
+  return sql.query<{ time: Date; kind: ServiceEventKind; message: string }>(
     `select time, kind, message from service_events where service_id = $1 order by id desc limit $2`,
     [service_id, events_shown_max],
   )

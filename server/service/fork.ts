@@ -2,8 +2,9 @@
 // parent's row is locked, so the snapshot it stands on cannot go meanwhile.
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
-import { invalidRequest } from '#contract/problem.ts'
-import type { ForkServiceInput, Service } from '#contract/service.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
+import type { Service } from '#contract/service.ts'
+import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
 import { getProvider, problemsOf } from '../regions.ts'
@@ -29,6 +30,10 @@ export async function forkService(context: ServiceContext, { at, input, idempote
   const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, [])
   const target_time = parseTarget(input, [])
   const provider = getProvider(context.providers, parent.region_code)
+  if (input.region_code !== undefined && input.region_code !== parent.region_code) {
+    const message = `a fork is made in the region of its parent, ${parent.region_code}; leave it out`
+    problems.push({ path: '/region_code', message })
+  }
   problems.push(...problemsOf(provider.service.refusal({ size, extensions: parent.extensions })))
   if (problems.length > 0) throw invalidRequest(problems)
   const described = {
@@ -43,11 +48,16 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     provider,
     project_id: at.project_id,
     described,
-    request: { ...input, service_id: at.service_id },
+    // Without the region, which says nothing: a request with it and one without are the same.
+    request: { ...withoutRegion(input), service_id: at.service_id },
     idempotency_key,
     event: `created as ${name}, a fork of ${parent.service_id} (${input.fork_strategy})`,
-    sourceOf: async (tx) => sourceOf(tx, await lockService(tx, at, api.forkService.accepts), input, target_time),
+    sourceOf: async (tx) => sourceOf(tx, await lockService(tx, at), input, target_time),
   })
+}
+
+function withoutRegion({ region_code: _, ...input }: Input): Input {
+  return input
 }
 
 /** The parent's name with -fork, within the length that a name may have. */
@@ -56,27 +66,29 @@ function forkName(name: string): string {
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export function forkProblems(input: Partial<Input>): string[] {
-  const problems: string[] = []
+export function forkProblems(input: Partial<Input>): Problem[] {
+  const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   parseSizeInput(input, { shared: true }, problems)
   parseTarget(input, problems)
   return problems
 }
 
-function parseTarget(input: Partial<Input>, problems: string[]): string | undefined {
+function parseTarget(input: Partial<Input>, problems: Problem[]): string | undefined {
   if (input.fork_strategy !== 'PITR') {
-    if (input.target_time !== undefined) problems.push('/target_time: only goes with /fork_strategy PITR')
+    if (input.target_time !== undefined) problems.push(aboutTarget('only goes with /fork_strategy PITR'))
     return undefined
   }
   if (input.target_time === undefined) {
-    problems.push('/target_time: is required with /fork_strategy PITR')
+    problems.push(aboutTarget('is required with /fork_strategy PITR'))
     return undefined
   }
   const target = parseMoment(input.target_time)
-  if (target === undefined) problems.push('/target_time: is no moment of any calendar')
+  if (target === undefined) problems.push(aboutTarget('is no moment of any calendar'))
   return target
 }
+
+const aboutTarget = (message: string): Problem => ({ path: '/target_time', message })
 
 async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: string | undefined): Promise<Source> {
   const { service_id } = parent
@@ -100,17 +112,17 @@ async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: strin
   if (input.fork_strategy === 'PITR') {
     const window = restorableOf(snapshots, now)
     if (window === undefined)
-      throw invalidRequest(['/target_time: the service has no complete snapshot yet; try again shortly'])
+      throw invalidRequest([aboutTarget('the service has no complete snapshot yet; try again shortly')])
     const at = new Date(target ?? Number.NaN)
     if (!(at >= window.from && at <= window.until)) {
       const { from, until } = window
       const reach = `${from.toISOString()} to ${until.toISOString()}`
-      throw invalidRequest([`/target_time: is outside the moments that can be restored, ${reach}`])
+      throw invalidRequest([aboutTarget(`is outside the moments that can be restored, ${reach}`)])
     }
   }
   const snapshot = sourceSnapshot(snapshots, input.fork_strategy, target === undefined ? undefined : new Date(target))
   if (snapshot === undefined)
-    throw invalidRequest(['/fork_strategy: the service has no snapshot to fork from; use NOW'])
+    throw invalidRequest([{ path: '/fork_strategy', message: 'the service has no snapshot to fork from; use NOW' }])
   return {
     ...source,
     source_snapshot_id: snapshot.snapshot_id,

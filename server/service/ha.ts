@@ -1,5 +1,4 @@
 // High availability: how many replicas a service has, and a planned change of its primary.
-import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import { invalidRequest } from '#contract/problem.ts'
@@ -13,9 +12,9 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
   return {
     setHA: async ({ params, body }) => {
       if (body.replica_count === undefined && body.sync_replica_count === undefined) {
-        throw invalidRequest(['/replica_count, /sync_replica_count: one of them is required'])
+        throw invalidRequest([{ path: '/replica_count', message: 'is required, unless /sync_replica_count is there' }])
       }
-      const row = await changeService(context, params, api.setHA.accepts, (row) => {
+      const row = await changeService(context, params, (row) => {
         const counts = countsOf(body, row)
         const problem = replicaProblem(counts)
         if (problem !== undefined) throw invalidRequest([problem])
@@ -26,7 +25,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
     },
 
     switchover: async ({ params }) => {
-      const row = await changeService(context, params, api.switchover.accepts, (row) => {
+      const row = await changeService(context, params, (row) => {
         if (row.replica_count === 0) {
           throw new Fault('WRONG_STATE', 'the service has no replica that could take over; add one with setHA')
         }

@@ -28,7 +28,7 @@ async function switchPooler(context: ServiceContext, at: At, pooler: boolean): P
   const service = await getService(db, at)
   requireStatus(service, accepts, new Date())
   if (pooler) requirePooler(context, service)
-  const { service_id, generation } = await changeService(context, at, accepts, async (row, tx) => {
+  const { service_id, generation } = await changeService(context, at, async (row, tx) => {
     if (row.pooler === pooler) throw new Fault('CONFLICT', `the pooler is already ${words}`)
     if (pooler) await takePoolerAddress(context, tx, row, row.service_id)
     return poolerChange(row, pooler)

@@ -1,8 +1,7 @@
 // The handlers of services. Each writes what is wanted, nudges, and answers; nothing here touches a database server.
-import { api } from '#contract/api.ts'
 import { notFound, unknown_service } from '#contract/fault.ts'
-import { invalidRequest } from '#contract/problem.ts'
-import { type Acceptable, isUnderWay } from '#contract/service-status.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { isUnderWay } from '#contract/service-status.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
 import type { Service, service_endpoints } from '#contract/service.ts'
@@ -56,7 +55,7 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
       forkService(context, { at: params, input: body, idempotency_key }),
 
     deleteService: async ({ params }) => {
-      await changeService(context, params, undefined, (row) => ({
+      await changeService(context, params, (row) => ({
         ...deleted(row, new Date()),
         event: 'deletion requested',
       }))
@@ -85,16 +84,16 @@ function descriptionHandlers(
 ): Pick<Handlers, 'renameService' | 'setEnvironment'> {
   return {
     renameService: async ({ params, body }) => {
-      const problems: string[] = []
+      const problems: Problem[] = []
       const name = parseName(body.name, problems)
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `renamed to ${name}`
-      return viewOf(await changeService(context, params, api.renameService.accepts, () => ({ name, event })))
+      return viewOf(await changeService(context, params, () => ({ name, event })))
     },
 
     setEnvironment: async ({ params, body: { environment } }) => {
       const event = `environment set to ${environment}`
-      await changeService(context, params, api.setEnvironment.accepts, () => ({ environment, event }))
+      await changeService(context, params, () => ({ environment, event }))
       return { message: `the environment is ${environment}` }
     },
   }
@@ -104,22 +103,21 @@ type PowerAndSize = 'startService' | 'stopService' | 'resizeService'
 
 function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, PowerAndSize> {
   const { db, providers } = context
-  const turn = async (at: At, power: 'on' | 'off', accepts: readonly Acceptable[], event: string) =>
-    viewOf(await changeService(context, at, accepts, (row) => ({ ...powered(row, power), event })))
+  const turn = async (at: At, power: 'on' | 'off', event: string) =>
+    viewOf(await changeService(context, at, (row) => ({ ...powered(row, power), event })))
   return {
-    startService: ({ params }) => turn(params, 'on', api.startService.accepts, 'start requested'),
+    startService: ({ params }) => turn(params, 'on', 'start requested'),
 
-    stopService: ({ params }) => turn(params, 'off', api.stopService.accepts, 'stop requested'),
+    stopService: ({ params }) => turn(params, 'off', 'stop requested'),
 
     resizeService: async ({ params, body }) => {
-      const problems: string[] = []
+      const problems: Problem[] = []
       const size = parseSizeInput(body, { shared: false }, problems)
       const { region_code } = await getService(db, params)
       problems.push(...problemsOf(getProvider(providers, region_code).service.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
-      const accepts = api.resizeService.accepts
-      return viewOf(await changeService(context, params, accepts, (row) => ({ ...resized(row, size), event })))
+      return viewOf(await changeService(context, params, (row) => ({ ...resized(row, size), event })))
     },
   }
 }
@@ -129,11 +127,10 @@ function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
   const { db, settled } = context
   return async ({ params, body }) => {
     const problem = passwordProblem(body.password)
-    if (problem !== undefined) throw invalidRequest([`/password: ${problem}`])
+    if (problem !== undefined) throw invalidRequest([{ path: '/password', message: problem }])
     const verifier = await newVerifier(body.password)
     const event = 'change of the master password requested'
-    const accepts = api.updatePassword.accepts
-    const changed = await changeService(context, params, accepts, (row) => ({ ...withVerifier(row, verifier), event }))
+    const changed = await changeService(context, params, (row) => ({ ...withVerifier(row, verifier), event }))
     const { service_id, generation } = changed
     await settled.wait(service_id, generation, async () => (await findService(db, service_id))?.settled_generation)
   }

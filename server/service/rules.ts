@@ -1,8 +1,9 @@
 // The rules of services, pure: what a request may ask, which change it makes to the row, how a row looks to callers and
 // to a provider. No await, no clock, no randomness: they come in as arguments.
 import { Fault } from '#contract/fault.ts'
-import { nameProblem } from '#contract/problem.ts'
-import type { Addon, Service } from '#contract/service.ts'
+import { nameProblem, type Problem } from '#contract/problem.ts'
+import type { Service } from '#contract/service.ts'
+import type { Addon } from '#contract/service-input.ts'
 import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
 import type { WantedService } from '#providers/provider.ts'
@@ -15,35 +16,37 @@ import type { ServiceRow, WantedChange } from './store.ts'
 export const services_per_project_max = 1000
 
 /** The trimmed name, or the problem among the others. */
-export function parseName(name: string, problems: string[]): string {
+export function parseName(name: string, problems: Problem[]): string {
   const problem = nameProblem(name)
-  if (problem !== undefined) problems.push(`/name: ${problem}`)
+  if (problem !== undefined) problems.push({ path: '/name', message: problem })
   return name.trim()
 }
 
 export function parseSizeInput(
   input: SizeInput,
   allowed: { shared: boolean; otherwise?: Size },
-  problems: string[],
+  problems: Problem[],
 ): Size {
   const size = parseSize(input, allowed.otherwise ?? default_size, allowed.shared)
   if (size === undefined) problems.push(sizeProblem(input, allowed.shared))
   return size ?? default_size
 }
 
-export function parseRegion(region_code: string | undefined, regions: readonly string[], problems: string[]): string {
+export function parseRegion(region_code: string | undefined, regions: readonly string[], problems: Problem[]): string {
   const region = region_code ?? regions[0] ?? ''
   if (!regions.includes(region)) {
-    problems.push(`/region_code: there is no region ${JSON.stringify(region)}; the regions are ${regions.join(', ')}`)
+    const message = `there is no region ${JSON.stringify(region)}; the regions are ${regions.join(', ')}`
+    problems.push({ path: '/region_code', message })
   }
   return region
 }
 
 export type Replicas = Pick<ServiceRow, 'replica_count' | 'sync_replica_count'>
 
-export function replicaProblem({ replica_count, sync_replica_count }: Replicas): string | undefined {
+export function replicaProblem({ replica_count, sync_replica_count }: Replicas): Problem | undefined {
   if (sync_replica_count <= replica_count) return undefined
-  return `/sync_replica_count: must be at most /replica_count; they are ${sync_replica_count} and ${replica_count}`
+  const message = `must be at most /replica_count; they are ${sync_replica_count} and ${replica_count}`
+  return { path: '/sync_replica_count', message }
 }
 
 const extension_of_addon = { 'time-series': 'timescaledb', ai: 'vector' } as const satisfies Record<Addon, string>

@@ -1,6 +1,5 @@
 // The handlers of snapshots, of the restorable window and of the lineage.
-import { api } from '#contract/api.ts'
-import { Fault, notFound } from '#contract/fault.ts'
+import { Fault, notFound, unknown_snapshot } from '#contract/fault.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
@@ -28,7 +27,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
 
     takeSnapshot: ({ params }) =>
       db.transaction(async (tx) => {
-        const { service_id } = await lockService(tx, params, api.takeSnapshot.accepts)
+        const { service_id } = await lockService(tx, params)
         const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
         if (kept.length >= manual_snapshots_max) {
           const limit = `a service has at most ${manual_snapshots_max} snapshots that were asked for; delete one first`
@@ -59,10 +58,10 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
 
 async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: string): Promise<void> {
   await db.transaction(async (tx) => {
-    const { service_id } = await lockService(tx, at, undefined)
+    const { service_id } = await lockService(tx, at)
     const rows = await listSnapshots(tx, service_id)
     const row = rows.find((one) => one.snapshot_id === snapshot_id)
-    if (row === undefined) throw notFound('no snapshot with that id exists')
+    if (row === undefined) throw notFound(unknown_snapshot)
     if (row.deleted_at !== null) return
     const lasting = rows.filter((one) => one.taken_at !== null && one.deleted_at === null && one.kind !== 'fork')
     if (lasting.length === 1 && lasting[0] === row) {

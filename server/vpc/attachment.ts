@@ -38,7 +38,7 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
 }
 
 async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Promise<string> {
-  const service = await lockService(tx, at, api.attachToVpc.accepts)
+  const service = await lockService(tx, at)
   const [vpc] = number_form.test(vpc_id) ? await lockVpcs(tx, [Number(vpc_id)]) : []
   if (vpc?.project_id !== at.project_id) throw notFound(unknown_vpc)
   if (service.vpc_id !== null) {
@@ -46,7 +46,7 @@ async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Prom
   }
   if (vpc.region_code !== service.region_code) {
     const regions = `VPC ${vpc.id} is in region ${vpc.region_code}, the service in ${service.region_code}`
-    throw invalidRequest([`/vpc_id: ${regions}; use a VPC of the service’s region`])
+    throw invalidRequest([{ path: '/vpc_id', message: `${regions}; use a VPC of the service’s region` }])
   }
   const left = await findLeaving(tx, [service.service_id, ...setIdsOf(service)])
   if (left !== undefined) {
@@ -63,10 +63,11 @@ async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Prom
 }
 
 async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<number> {
-  const service = await lockService(tx, at, api.detachFromVpc.accepts)
+  const service = await lockService(tx, at)
   if (service.vpc_id === null) throw new Fault('CONFLICT', 'the service is attached to no VPC')
   if (vpc_id !== undefined && vpc_id !== String(service.vpc_id)) {
-    throw invalidRequest([`/vpc_id: the service is attached to VPC ${service.vpc_id}; name that one, or none`])
+    const message = `the service is attached to VPC ${service.vpc_id}; name that one, or none`
+    throw invalidRequest([{ path: '/vpc_id', message }])
   }
   await move(tx, service, null)
   await insertEvent(tx, service.service_id, 'requested', `detachment from VPC ${service.vpc_id} requested`)

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
 import { cidrProblem } from '#contract/cidr.ts'
-import { invalidRequest } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -46,7 +46,7 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
     },
 
     renameVpc: async ({ params, body }) => {
-      const problems: string[] = []
+      const problems: Problem[] = []
       const name = parseName(body.name, problems)
       if (problems.length > 0) throw invalidRequest(problems)
       return vpcView(found(await saveVpcName(db, params.project_id, Number(params.vpc_id), name)))
@@ -65,13 +65,13 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export function vpcProblems({ providers }: ServiceContext, input: Partial<Input>): string[] {
-  const problems: string[] = []
+export function vpcProblems({ providers }: ServiceContext, input: Partial<Input>): Problem[] {
+  const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   const region_code = parseRegion(input.region_code, [...providers.keys()], problems)
   if (input.cidr === undefined) return problems
-  const problem = cidrProblem(input.cidr)
-  if (problem !== undefined) return [...problems, `/cidr: ${problem}`]
+  const message = cidrProblem(input.cidr)
+  if (message !== undefined) return [...problems, { path: '/cidr', message }]
   return [...problems, ...problemsOf(providers.get(region_code)?.vpc.refusal({ cidr: input.cidr }))]
 }
 

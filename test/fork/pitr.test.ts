@@ -110,7 +110,7 @@ test('both edges of the window can be reached, and nothing beyond them', async (
     const path = `${installation.services}/${parent.service_id}/forkService`
     const { status, body } = await installation.call('POST', path, { fork_strategy: 'PITR', target_time })
     expect(status).toBe(400)
-    expect(body.message).toContain(restorable_from)
+    expect(body.details).toContain(restorable_from)
   }
 })
 

@@ -115,11 +115,11 @@ test('a body of 1 MB gets its answer, whatever its sender may do', async () => {
 })
 
 test('every invalid field is told at once, each with its path and what it may be', async () => {
-  const body = { addons: ['x', 'ai'], cpu_millis: 1000, environment_tag: 'TEST', replica_count: 1.5, region_code: null }
+  const body = { addons: ['x', 'ai'], cpu_millis: 1.5, environment_tag: 'TEST', replica_count: 1.5, region_code: null }
   const answer = await installation.call('POST', installation.services, body)
   expect(answer.body.details?.split('\n').toSorted()).toEqual([
     '/addons/0: must be one of time-series, ai',
-    '/cpu_millis: must be a string',
+    '/cpu_millis: must be an integer or a string',
     '/environment_tag: must be one of DEV, PROD',
     '/name: is required',
     '/region_code: must be a string',

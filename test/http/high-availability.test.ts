@@ -44,7 +44,7 @@ describe('setHA', () => {
     [{ replica_count: 6 }, '/replica_count: must be at most 5'],
     [{ replica_count: -1, sync_replica_count: 1.5 }, '/sync_replica_count: must be an integer'],
     [{ replica_count: '1' }, '/replica_count: must be an integer'],
-    [{}, '/replica_count, /sync_replica_count: one of them is required'],
+    [{}, '/replica_count: is required, unless /sync_replica_count is there'],
   ])('%j is refused on 2 replicas, 1 of them synchronous', async (body, words) => {
     const answer = await post(replicas(2, 1), 'setHA', body)
     expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })

@@ -31,15 +31,18 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   getMetricSeries: { name: 'connections', from: '2026-11-15T10:00:00Z', to: '2026-11-15T11:00:00Z' },
 }
 
-/** The path with these ids; whatever else it names does not exist. */
-export function pathOf({ endpoint }: Row, ids: { project_id: string; service_id?: string }): string {
-  return endpoint.path
-    .replace('{project_id}', ids.project_id)
-    .replace('{service_id}', ids.service_id ?? 'nosuchid00')
-    .replace('{user_id}', '999999999')
-    .replace('{public_key}', 'NOSUCHKEY0')
-    .replace('{snapshot_id}', 'nosuchid00')
-    .replace('{replica_set_id}', 'nosuchid00')
-    .replace('{vpc_id}', '999999999')
-    .replace('{peering_id}', '999999999')
+/** The path with these ids; what else it names is of `made`, or does not exist. */
+export function pathOf(
+  { endpoint }: Row,
+  ids: { project_id: string; service_id?: string; made?: ReadonlyMap<string, string> },
+): string {
+  const { project_id, service_id = no_id, made } = ids
+  return endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    if (name === 'project_id') return project_id
+    if (name === 'service_id') return service_id
+    return made?.get(name) ?? (name === 'public_key' ? 'NOSUCHKEY0' : number_ids.includes(name) ? '999999999' : no_id)
+  })
 }
+
+const no_id = 'nosuchid00'
+const number_ids = ['user_id', 'vpc_id', 'peering_id']

@@ -28,7 +28,7 @@ async function expectRefusal(input: Record<string, unknown>, ...words: string[])
   const before = await countServices()
   const answer = await create(input)
   expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
-  for (const word of words) expect(answer.body.message).toContain(word)
+  for (const word of words) expect(answer.body.details).toContain(word)
   expect(await countServices()).toBe(before)
 }
 

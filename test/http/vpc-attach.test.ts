@@ -122,7 +122,7 @@ describe('as rows of a region that nobody runs', () => {
     const { id } = await newVpc('10.68.0.0/24')
     const elsewhere = await attach(service_id, id)
     expect(elsewhere).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
-    expect(elsewhere.body.message).toContain(`VPC ${id} is in region local, the service in elsewhere`)
+    expect(elsewhere.body.details).toContain(`VPC ${id} is in region local, the service in elsewhere`)
     expect(await attach('neverwas00', id)).toMatchObject({ status: 404, body: { message: unknown_service } })
   })
 
@@ -152,7 +152,7 @@ test.skipIf(why)(
     expect(in_use.body.message).toContain(`service ${made.service_id} (test)`)
     expect(await detach(made.service_id, { vpc_id: '1' })).toMatchObject({
       status: 400,
-      body: { message: expect.stringContaining(`/vpc_id: the service is attached to VPC ${vpc.id}`) },
+      body: { details: expect.stringContaining(`/vpc_id: the service is attached to VPC ${vpc.id}`) },
     })
 
     expect(await detach(made.service_id)).toMatchObject({
@@ -228,7 +228,7 @@ test.skipIf(why)(
     await until(async () => (await call('GET', at)).body.status === 'READY')
     const refused = await call('POST', `${at}/attachToVPC`, { vpc_id: vpc.body.id })
     expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST'])
-    expect(refused.body.message).toMatch(
+    expect(refused.body.details).toMatch(
       /CAP_SYS_ADMIN and CAP_NET_ADMIN.*let ordinary users have user namespaces.*systemd/,
     )
     expect((await call('GET', at)).body.status).toBe('READY')

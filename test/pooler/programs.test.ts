@@ -29,14 +29,14 @@ test.skipIf(why)(`a request for what needs them is refused with a sentence that 
       const at = howdah.services + '/' + (await howdah.createService({ cpu_millis: 'shared' })).service_id
       const set = (nodes) => howdah.call('POST', at + '/replicaSets', { name: 'a set', nodes, cpu_millis: 500, memory_gbs: 2 })
       const answers = [await howdah.call('POST', at + '/enablePooler'), await set(2), await set(1)]
-      console.log(JSON.stringify(answers.map(({ status, body }) => ({ status, code: body.code, message: body.message }))))
+      console.log(JSON.stringify(answers.map(({ status, body }) => ({ status, code: body.code, details: body.details }))))
     } finally {
       await howdah.stop()
     }`)
   const refused = (program: string, name: string) => ({
     status: 400,
     code: 'INVALID_REQUEST',
-    message: expect.stringContaining(
+    details: expect.stringContaining(
       `needs ${name}, which this host does not have; install it with apt-get install ${program}`,
     ),
   })

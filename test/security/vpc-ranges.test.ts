@@ -29,8 +29,8 @@ test('a VPC over addresses that the host reaches by its default route is refused
   for (const cidr of outside) {
     const answer = await howdah.call<FaultBody>('POST', vpcs, { cidr, name: 'x', region_code: 'local' })
     expect([answer.status, answer.body.code]).toEqual([400, 'INVALID_REQUEST'])
-    expect(answer.body.message).toContain(`/cidr: the range ${cidr} is outside`)
-    expect(answer.body.message).toContain('10.64.0.0/10')
+    expect(answer.body.details).toContain(`/cidr: the range ${cidr} is outside`)
+    expect(answer.body.details).toContain('10.64.0.0/10')
   }
   expect((await howdah.call<Vpc[]>('GET', vpcs)).body).toEqual([])
   expect(listBarriers((await openInstallation(howdah.config.data_dir)).installation_id)).toEqual([])
