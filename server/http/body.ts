@@ -18,8 +18,9 @@ export function readBodies(app: FastifyInstance): void {
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     if (request.is404) return undefined
     const bytes = await readBytes(payload)
-    if (bytes.length === 0) return undefined
-    if (request.routeOptions.config.endpoint?.body === undefined) return membersIn(bytes)
+    const { endpoint } = request.routeOptions.config
+    if (bytes.length === 0 || endpoint === undefined) return undefined
+    if (endpoint.body === undefined) return membersIn(bytes)
     if (!isPlainJson(request)) throw unsupportedMediaType()
     return new Promise((resolve, reject) => {
       // The parser leaves out __proto__ and constructor.prototype: they can only be an attack.

@@ -56,8 +56,9 @@ export async function forkService(context: ServiceContext, { at, input, idempote
   })
 }
 
-function withoutRegion({ region_code: _, ...input }: Input): Input {
-  return input
+function withoutRegion(input: Input): Input {
+  const { region_code: _region_code, ...others } = input
+  return others
 }
 
 /** The parent's name with -fork, within the length that a name may have. */

@@ -145,10 +145,11 @@ describe('what this installation does not offer', () => {
     const list = '500/2, 1000/4, 2000/8, 4000/16, 8000/32, 16000/64, 32000/128'
     await expectRefusal(
       { cpu_millis: '500', memory_gbs: '4' },
-      `500/4 is not a size; the sizes are ${list}, shared/shared`,
+      `/cpu_millis: is no size together with /memory_gbs; the sizes are ${list}, shared/shared`,
     )
-    await expectRefusal({ cpu_millis: '750' }, '750/(none) is not a size')
-    await expectRefusal({ cpu_millis: 'shared', memory_gbs: '2' }, 'shared/2 is not a size')
+    await expectRefusal({ cpu_millis: '750' }, '/cpu_millis: is not that of a size')
+    await expectRefusal({ memory_gbs: 3 }, '/memory_gbs: is not that of a size')
+    await expectRefusal({ cpu_millis: 'shared', memory_gbs: '2' }, '/cpu_millis: is no size together with /memory_gbs')
   })
 
   test('an unknown region is refused with the list of regions', async () => {
