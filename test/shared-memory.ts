@@ -20,10 +20,9 @@ export async function removeSharedMemory(users: Iterable<number>): Promise<void>
   for (const uid of users) await ensureSharedMemoryGone(async () => undefined, { uid, gid: uid })
 }
 
-/** Of a server that is to be killed, as a user that it shares with others: to be asked while it runs. */
-export function sharedMemoryOf(postmaster: number): { remove(): void } {
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').split(' ').filter(Boolean)
-  const maps = [postmaster, ...children].map((pid) => mapsOf(Number(pid))).join('')
+/** Of servers that are to be killed, as a user that they share with others: to be asked while their processes run. */
+export function sharedMemoryOf(pids: readonly number[]): { remove: () => void } {
+  const maps = pids.map(mapsOf).join('')
   const files = new Set(maps.match(/\/dev\/shm\/PostgreSQL\.\d+/g))
   // The kernel shows the id of a segment where files have their inode.
   const ids = new Set([...maps.matchAll(/ (\d+) +\/SYSV/g)].map(([, id = '']) => id))
