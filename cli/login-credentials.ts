@@ -10,7 +10,6 @@ import { refreshTokens, type Tokens } from './login-issuer.ts'
 export type Credentials = Tokens & {
   /** Ends in /public/api/v1. */
   api_url: string
-  token_endpoint: string
 }
 
 /** A token is renewed a little before it expires, so that it does not expire on its way. */
@@ -48,7 +47,7 @@ export async function getCredentials(): Promise<Credentials> {
     // Another command may have renewed it while this one waited.
     const current = (await findCredentials()) ?? known
     if (isFresh(current)) return current
-    const tokens = await refreshTokens(current.token_endpoint, current.refresh_token)
+    const tokens = await refreshTokens(new URL(current.api_url).origin, current.refresh_token)
     if (tokens === undefined) throw new CommandError('the login has ended; howdah login makes a new one')
     const renewed = { ...current, ...tokens }
     await saveCredentials(renewed)

@@ -1,7 +1,8 @@
-// The command line as an OAuth client of a Howdah server: what the server says about itself, and its token endpoint.
+// The command line as an OAuth client of a Howdah server: what the server says about itself, the tokens that it gives,
+// and its refusals as sentences. The library is loaded when it is needed: commands that ask for no tokens start faster.
+import type { Configuration, TokenEndpointResponse } from 'openid-client'
 import { CommandError } from './command.ts'
 
-export const client_id = 'howdah-cli'
 export const scope = 'api'
 
 export type Tokens = {
@@ -10,62 +11,69 @@ export type Tokens = {
   expires_at: string
 }
 
-export type Issuer = {
-  issuer: string
-  authorization_endpoint: string
-  token_endpoint: string
-  device_authorization_endpoint: string
-}
+const client_id = 'howdah-cli'
+const timeout_seconds = 30
 
-/** An answer of the token endpoint that is no success: its code by RFC 6749 or 8628. */
-export class TokenError extends CommandError {
-  readonly code: string
-
-  constructor(code: string, description: string | undefined) {
-    super(`the server refused the login: ${description ?? code}`)
-    this.code = code
+/** server: the address that its user named. */
+export async function findIssuer(server: string): Promise<Configuration> {
+  const { allowInsecureRequests, discovery, None } = await import('openid-client')
+  const address = `${server.replace(/\/+$/, '')}/oauth/.well-known/openid-configuration`
+  // Nothing goes over plain HTTP unless the named address does.
+  const execute = address.startsWith('http:') ? [allowInsecureRequests] : []
+  try {
+    return await discovery(new URL(address), client_id, undefined, None(), { timeout: timeout_seconds, execute })
+  } catch (error) {
+    const answer = answerIn(error)?.status ?? 'no description of one'
+    const message = isSilence(error)
+      ? `${server} does not answer; is the server running? --server names another one`
+      : `${server} is no Howdah server: ${address} answers ${answer}`
+    throw new CommandError(message, { cause: error })
   }
 }
 
-const timeout_ms = 30_000
-
-export async function findIssuer(server: string): Promise<Issuer> {
-  const url = `${server.replace(/\/+$/, '')}/oauth/.well-known/openid-configuration`
-  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeout_ms) }).catch(
-    (error: unknown) => {
-      throw new CommandError(`${server} does not answer; is the server running? --server names another one`, {
-        cause: error,
-      })
-    },
-  )
-  if (!answer.ok) throw new CommandError(`${server} is no Howdah server: ${url} answers ${answer.status}`)
-  return (await answer.json()) as Issuer // the document of RFC 8414, from the server that its user named
-}
-
-export async function post(url: string, fields: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {
-  const body = new URLSearchParams({ client_id, ...fields })
-  const answer = await fetch(url, { method: 'POST', body, redirect: 'error', signal: AbortSignal.timeout(timeout_ms) })
-  const value = (await answer.json().catch(() => ({}))) as Record<string, unknown> // members are checked by their users
-  if (answer.ok) return value
-  const { error, error_description: description, message } = value
-  const said = [description, message].find((text) => typeof text === 'string')
-  throw new TokenError(typeof error === 'string' ? error : String(answer.status), said)
-}
-
-export async function askForTokens(token_endpoint: string, fields: Readonly<Record<string, string>>): Promise<Tokens> {
-  const { access_token, refresh_token, expires_in } = await post(token_endpoint, fields)
-  if (typeof access_token !== 'string' || typeof refresh_token !== 'string' || typeof expires_in !== 'number') {
+export async function tokensFrom(asked: Promise<TokenEndpointResponse>): Promise<Tokens> {
+  const { access_token, refresh_token, expires_in } = await saying(asked)
+  if (refresh_token === undefined || expires_in === undefined) {
     throw new CommandError('the server answered without tokens')
   }
   return { access_token, refresh_token, expires_at: new Date(Date.now() + expires_in * 1000).toISOString() }
 }
 
 /** Undefined when the login that the token belongs to has ended. */
-export async function refreshTokens(token_endpoint: string, refresh_token: string): Promise<Tokens | undefined> {
+export async function refreshTokens(server: string, refresh_token: string): Promise<Tokens | undefined> {
+  const { refreshTokenGrant, ResponseBodyError } = await import('openid-client')
   try {
-    return await askForTokens(token_endpoint, { grant_type: 'refresh_token', refresh_token })
+    return await tokensFrom(refreshTokenGrant(await findIssuer(server), refresh_token))
   } catch (error) {
-    if (error instanceof TokenError && error.code === 'invalid_grant') return undefined
+    const cause = error instanceof CommandError ? error.cause : undefined
+    if (cause instanceof ResponseBodyError && cause.error === 'invalid_grant') return undefined
     throw error
   }
+}
+
+/** What goes wrong with a request, as a sentence for its user. */
+export function saying<T>(asked: Promise<T>): Promise<T> {
+  return asked.catch(async (error: unknown) => {
+    const { AuthorizationResponseError, ResponseBodyError } = await import('openid-client')
+    if (isSilence(error)) throw new CommandError('the server does not answer; try again', { cause: error })
+    if (error instanceof AuthorizationResponseError) throw new CommandError(`the login was refused (${error.error})`)
+    const refused = (reason: string) => new CommandError(`the server refused the login: ${reason}`, { cause: error })
+    if (error instanceof ResponseBodyError) throw refused(error.error_description ?? error.error)
+    const answer = answerIn(error)
+    if (answer === undefined) throw refused(error instanceof Error ? error.message : String(error))
+    // One of the API's own faults, such as too many requests.
+    const fault: unknown = await answer.json().catch(() => undefined)
+    const has_message = typeof fault === 'object' && fault !== null && 'message' in fault
+    throw refused(String(has_message ? fault.message : answer.status))
+  })
+}
+
+/** fetch throws a TypeError where no server answers; the library has a code for one that is late. */
+function isSilence(error: unknown): boolean {
+  return error instanceof TypeError || (error instanceof Error && 'code' in error && error.code === 'OAUTH_TIMEOUT')
+}
+
+/** The answer that the library did not expect, if that is what is wrong. */
+function answerIn(error: unknown): Response | undefined {
+  return error instanceof Error && error.cause instanceof Response ? error.cause : undefined
 }

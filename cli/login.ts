@@ -21,8 +21,8 @@ export const login: Command = {
     const issuer = await findIssuer(text('server') ?? serverOf(config))
     const say = (line: string) => console.log(line)
     const tokens = await (isSet('device') ? logInWithDevice(issuer, say) : logInWithBrowser(issuer, say))
-    const api_url = new URL(issuer.issuer).origin + base_path
-    await saveCredentials({ ...tokens, api_url, token_endpoint: issuer.token_endpoint })
+    const api_url = new URL(issuer.serverMetadata().issuer).origin + base_path
+    await saveCredentials({ ...tokens, api_url })
     const { oauth } = await newClient({ base_url: api_url, token: tokens.access_token }).getAuthInfo({})
     console.log(`Logged in as ${oauth?.user.email}.`)
   },

@@ -36,3 +36,11 @@ test('of an error only kind, message, code, stack and causes are written', () =>
     err: { message: 'duplicate key', code: '23505', cause: { message: 'below' } },
   })
 })
+
+test('a cause that is no error is not written', () => {
+  const refused = { body: { access_token: 'hunter2' } }
+  const error = new Error('above', { cause: new Error('below', { cause: refused }) })
+  const text = logged((log) => log.warn({ err: error }, 'it failed'))
+  expect(text).not.toContain('hunter2')
+  expect(JSON.parse(text)).toMatchObject({ err: { message: 'above', cause: { message: 'below' } } })
+})

@@ -45,6 +45,7 @@ function errorFacts(error: unknown, depth = 0): unknown {
     message: error.message,
     ...('code' in error && { code: error.code }),
     stack: error.stack,
-    ...(error.cause !== undefined && depth < causes_max && { cause: errorFacts(error.cause, depth + 1) }),
+    // A cause that is no error is a thing that was refused, such as an answer with tokens in it.
+    ...(error.cause instanceof Error && depth < causes_max && { cause: errorFacts(error.cause, depth + 1) }),
   }
 }

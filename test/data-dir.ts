@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { possibleParents } from './control-groups.ts'
 import { removeNetworks } from './networks.ts'
-import { removeSharedMemory, usersOf } from './shared-memory.ts'
+import { removeSharedMemory, sharedMemoryOf, usersOf } from './shared-memory.ts'
 import { until } from './until.ts'
 
 const prefix = join(tmpdir(), 'howdah-test-')
@@ -56,11 +56,14 @@ export async function endProcessesOf(list: () => Process[], owner: string): Prom
       },
       { timeout_ms: patience_ms, what: `all processes of ${owner} end by ${signal}` },
     )
+  const memory = sharedMemoryOf(list().map(({ pid }) => pid))
   // Servers first, or they would start again what is ended here.
   await end((process) => !process.is_postgres, 'SIGKILL')
   // SIGQUIT lets PostgreSQL free its shared memory, which SIGKILL would leave behind for good.
   await end((process) => process.is_postgres, 'SIGQUIT').catch(() => undefined)
   await end(() => true, 'SIGKILL')
+  // Of an initdb that was interrupted: it frees nothing.
+  memory.remove()
 }
 
 /** What an installation has on the host outside its directory, when nothing of it runs any more. */

@@ -1,5 +1,6 @@
-// What killed PostgreSQL servers of tests leave in the kernel's memory, where their services had users of their own.
-import { existsSync, readdirSync, statSync } from 'node:fs'
+// What killed PostgreSQL servers of tests leave in the kernel's memory: it is found by their services' own users, or while they run.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureSharedMemoryGone } from '#providers/local/postgres/shared-memory.ts'
 
@@ -17,4 +18,27 @@ export function usersOf(services: string): Set<number> {
 /** When nothing of them runs any more. */
 export async function removeSharedMemory(users: Iterable<number>): Promise<void> {
   for (const uid of users) await ensureSharedMemoryGone(async () => undefined, { uid, gid: uid })
+}
+
+/** Of servers that are to be killed, as a user that they share with others: to be asked while their processes run. */
+export function sharedMemoryOf(pids: readonly number[]): { remove: () => void } {
+  const maps = pids.map(mapsOf).join('')
+  const files = new Set(maps.match(/\/dev\/shm\/PostgreSQL\.\d+/g))
+  // The kernel shows the id of a segment where files have their inode.
+  const ids = new Set([...maps.matchAll(/ (\d+) +\/SYSV/g)].map(([, id = '']) => id))
+  return {
+    remove: () => {
+      for (const file of files) rmSync(file, { force: true })
+      for (const id of ids) spawnSync('ipcrm', ['-m', id], { stdio: 'ignore' })
+    },
+  }
+}
+
+function mapsOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/maps`, 'utf8')
+  } catch {
+    // It has ended meanwhile.
+    return ''
+  }
 }

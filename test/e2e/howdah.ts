@@ -3,11 +3,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { readable } from '#test/privileges.ts'
 import { until } from '#test/until.ts'
 
 export const repository = join(import.meta.dirname, '..', '..')
-
-const command = join(repository, 'bin', 'howdah')
 
 export type Finished = { code: number | null; stdout: string; stderr: string }
 
@@ -63,10 +62,12 @@ export async function startHowdah(
 }
 
 function spawnHowdah(words: readonly string[], env: NodeJS.ProcessEnv, prefix: readonly string[]) {
-  const [program = '', ...args] = [...prefix, command, ...words]
+  // Another user may not be able to read the clone.
+  const here = prefix.length === 0 ? repository : readable(repository)
+  const [program = '', ...args] = [...prefix, join(here, 'bin', 'howdah'), ...words]
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('HOWDAH_') && name !== 'DATABASE_URL')
   return spawn(program, args, {
-    cwd: repository,
+    cwd: here,
     env: { ...Object.fromEntries(own), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

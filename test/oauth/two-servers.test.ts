@@ -136,6 +136,7 @@ describe('the command line', () => {
     const redirect_uri = new URL(url).searchParams.get('redirect_uri') ?? ''
     // Others who knock at the same port are not heard.
     expect((await fetch(`${redirect_uri}?code=forged&state=forged`)).status).toBe(404)
+    expect((await fetch(`${new URL(redirect_uri).origin}//`)).status).toBe(404)
     const browser = newBrowser()
     const form = await browser.follow(await browser.get(url))
     const back = await browser.submit(form, { email: person.email, password: person.password })

@@ -15,6 +15,7 @@ import { newDataDir, newServicePorts } from '#test/data-dir.ts'
 import { ask } from '#test/database.ts'
 import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { whoInside } from '#test/network/who-inside.ts'
+import { readable } from '#test/privileges.ts'
 import { killInside, newSubIdUser, removePlace, type SubIdUser, why_no_sub_ids as why } from '#test/sub-ids.ts'
 import { until } from '#test/until.ts'
 
@@ -64,7 +65,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
 
   afterAll(async () => {
     await command('stop', '--all')
-    await server.end('SIGKILL')
+    await server?.end('SIGKILL')
     await removePlace(data_dir)
     user.remove()
   })
@@ -188,13 +189,13 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
     const vpc = await call<Vpc>('POST', `${project}/vpcs`, { cidr: '10.93.0.0/24', name: 'x', region_code: 'local' })
     expect((await call('POST', `${at(other)}/attachToVPC`, { vpc_id: vpc.body.id })).status).toBe(202)
     await untilReady(other)
-    const exec = ['bin/howdah', 'vpc', 'exec', vpc.body.id, ...place, '--']
-    const enter = [...user.prefix, ...exec.map((word, index) => (index === 0 ? join(repository, word) : word))]
+    const command = readable(join(repository, 'bin/howdah'))
+    const enter = [...user.prefix, command, 'vpc', 'exec', vpc.body.id, ...place, '--']
     const login = { api_url: server.url, host: '10.93.0.2', password: other.initial_password ?? '' }
     expect(await whoInside(enter, login)).toBe('tsdbadmin')
     expect(userOf(await postmasterOf(dataOf(other)))).toBe(user.first_sub_uid + other.endpoint.port)
     const [program, ...words] = [...enter, 'id', '-u']
-    expect(execFileSync(program, words, { encoding: 'utf8' }).trim()).toBe(`${user.uid}`)
+    expect(execFileSync(program, words, { encoding: 'utf8', cwd: '/' }).trim()).toBe(`${user.uid}`)
     expect((await call('POST', `${at(other)}/detachFromVPC`)).status).toBe(202)
     await untilReady(other)
     expect(await select(other, 'select 1')).toEqual(['1'])

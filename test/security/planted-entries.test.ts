@@ -2,11 +2,13 @@
 // reads, changes, gives away or removes what lies behind a link, speaks to another service's server, or waits for a pipe.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
+import { listPids } from '#test/data-dir.ts'
 import { ask, newWanted, settle, useWorlds, verifierOf, type World } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, withReplicas } from '#test/provider/standby-fixture.ts'
+import { sharedMemoryOf } from '#test/shared-memory.ts'
 import { until } from '#test/until.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { asServiceUser, keepsDoing, newVictim, only_root } from './service-user.ts'
@@ -111,6 +113,8 @@ test.each(['pipe', 'link', 'folder'])(
   async (kind) => {
     const { world, provider, wanted } = await newService()
     const victim = newVictim()
+    // The control plane does not know its server any more, and kills it.
+    onTestFinished(sharedMemoryOf(listPids(world.directory)).remove)
     const plant = { pipe: 'mkfifo "$1"', link: 'ln -s "$2" "$1"', folder: 'mkdir "$1"' }[kind]
     await asServiceUser(wanted, `rm "$1"; ${plant}`, join(dataOf(world, wanted, 0), 'postmaster.pid'), victim.file)
     await setbackOver(provider, { ...wanted, generation: 2 }, 'postmaster.pid')
