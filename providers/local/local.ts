@@ -22,7 +22,6 @@ import { openLimits } from './host/limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { newLogWatch } from './log/log-watch.ts'
 import { log_retention_default, type LogRetention } from './log/retention.ts'
-import { newScannerPool } from './log/scanner-pool.ts'
 import { readLogs } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
@@ -84,7 +83,6 @@ const gib = 1024 ** 3
 
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
   const host = await openHost(options)
-  const scanners = newScannerPool()
   // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
   const applyAccess = (place: Place) => void ensureWrites(host, place).catch(() => undefined)
   host.room_watch.onChange(applyAccess)
@@ -110,7 +108,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     findDown: (service_ids) => findDown(host, service_ids),
     applyReplicaSet: (wanted) => applySetInTurn(host, wanted),
     metrics: newMeter(host),
-    logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
+    logs: (service_id, query) => readLogs(host, service_id, query),
     watch: (onChange) => {
       host.watch.onChange(onChange)
       host.archive_watch.onStall(onChange)
@@ -136,7 +134,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       await host.lag_reader.close()
       host.vpc_watch.close()
       await host.jobs.close()
-      await Promise.all([scanners.close(), host.copiers.close()])
+      await host.copiers.close()
       await prepared
     },
   }
