@@ -3,7 +3,6 @@
 import type { ArchiveWatch } from './wal/archive-watch.ts'
 import type { BalanceWatch } from './replica-set/balance-watch.ts'
 import type { Authority } from './certificate.ts'
-import type { Copiers } from './snapshot/copiers.ts'
 import type { Effect } from './host/effect.ts'
 import type { PostgresInstallation } from './postgres/installation.ts'
 import type { Spares } from './postgres/spare.ts'
@@ -65,6 +64,4 @@ export type LocalHost = {
   /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
   pruned_seen: Map<string, string>
   jobs: Jobs
-  /** For copies that somebody waits for. */
-  copiers: Copiers
 }

@@ -31,7 +31,6 @@ import { poolerRefusal } from './pooler/pooler.ts'
 import { ensureControlFiles } from './postgres/control-files.ts'
 import { freePort } from './postgres/port.ts'
 import { applyInTurn, applySetInTurn, healInTurn } from './service/in-turn.ts'
-import { newCopiers } from './snapshot/copiers.ts'
 import { newGrowth } from './growth.ts'
 import { newProcessorTime } from './metric/processor-time.ts'
 import { openProjects } from './quota/project.ts'
@@ -134,7 +133,6 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       await host.lag_reader.close()
       host.vpc_watch.close()
       await host.jobs.close()
-      await host.copiers.close()
       await prepared
     },
   }
@@ -216,7 +214,6 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     deaths_told: new Set(),
     stalls_told: new Set(),
     pruned_seen: new Map(),
-    copiers: newCopiers(),
     jobs,
   }
 }

@@ -5,7 +5,7 @@ import type { Happening, ObservedService, WantedService } from '../../provider.t
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../host/look.ts'
 import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
-import { ensureForked, isForked } from '../snapshot/fork.ts'
+import { ensureForked } from '../snapshot/fork.ts'
 import { findHold } from '../snapshot/hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, noSpaceSentence, placeOf, type Place } from '../host/layout.ts'
@@ -105,7 +105,7 @@ async function beginEarly(host: LocalHost, place: Place, wanted: WantedService):
 async function ensureAsWanted(host: LocalHost, found: Place, wanted: WantedService): Promise<Seen> {
   let place = found
   const written: Start[] = []
-  if (wanted.source && !(await isForked(place))) {
+  if (wanted.source && !(await statIfThere(place.data))) {
     await ensureHome(host.effect, place)
     // There is time for it while the data is copied. Should that need another version, it is written once more.
     const waiting = await ensureForked(host, place, wanted.source, async () => {

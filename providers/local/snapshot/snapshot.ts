@@ -4,7 +4,6 @@
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ObservedSnapshot, WantedService, WantedSnapshot } from '../../provider.ts'
-import { ensureArchiveSparse } from '../wal/archive-space.ts'
 import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
 import { syncTree } from '../host/tree.ts'
@@ -43,10 +42,7 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     if (found) facts.set(id, found)
   }
   const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
-  if (!(await isLost())) {
-    await prune(host, place, [...facts.values()])
-    if (!fresh) await ensureArchiveSparse(host.effect, place, isLost)
-  }
+  if (!(await isLost())) await prune(host, place, [...facts.values()])
   const isLeft = await newLeft(place).catch((error: unknown) => {
     if (error instanceof Planted) throw error
     return () => false
@@ -207,7 +203,7 @@ async function take(
       if (!postmaster && (await ensureStopped(effect, place)) !== undefined) return
       const to = join(aside, 'data')
       const facts = postmaster
-        ? (await copyRunning(effect, place, to, signal, { passable: true })).facts
+        ? await copyRunning(effect, place, to, signal, { passable: true })
         : await copyStopped(effect, place, to, signal)
       await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
       await effect('snapshot: make durable')
