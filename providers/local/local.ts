@@ -7,7 +7,7 @@ import type { Offer, Provider } from '../provider.ts'
 import { newArchiveWatch } from './wal/archive-watch.ts'
 import { newBalanceWatch } from './replica-set/balance-watch.ts'
 import { balancerRefusal } from './replica-set/balancer.ts'
-import { ensureAuthority } from './certificate.ts'
+import { ensureAuthority } from './postgres/authority.ts'
 import { ensureFolder, newEffect, type Effect } from './host/effect.ts'
 import { isDiskFull, statIfThere } from './host/look.ts'
 import {
@@ -21,7 +21,7 @@ import { foldersOf, nobody, type Place, tooLongSentence } from './host/layout.ts
 import { openLimits } from './host/limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { newLogWatch } from './log/log-watch.ts'
-import { log_retention_default, type LogRetention } from './log/retention.ts'
+import { log_retention_default, type LogRetention, rotationMbOf } from './log/retention.ts'
 import { readLogs } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
@@ -31,25 +31,26 @@ import { poolerRefusal } from './pooler/pooler.ts'
 import { ensureControlFiles } from './postgres/control-files.ts'
 import { freePort } from './postgres/port.ts'
 import { applyInTurn, applySetInTurn, healInTurn } from './service/in-turn.ts'
-import { newGrowth } from './growth.ts'
-import { newProcessorTime } from './metric/processor-time.ts'
+import { newGrowth } from './quota/growth.ts'
+import { newProcessorTime } from './host/processor-time.ts'
 import { openProjects } from './quota/project.ts'
-import { quotaGbsOf } from './quota/rules.ts'
+import { quotaBytesOf, quotaGbsOf } from './quota/rules.ts'
+import { accessOf } from './quota/access.ts'
 import { measureService } from './quota/usage.ts'
 import { newQuotaWatch } from './quota/watch.ts'
 import { isHostRoot, mayGiveUsers } from './host/privilege.ts'
 import { openReserve } from './host/reserve.ts'
-import { newRoomWatch } from './room-watch.ts'
+import { newRoomWatch } from './quota/room-watch.ts'
 import { findDown } from './service/down.ts'
 import { ensureWrites } from './service/writes.ts'
 import { stopAll } from './stop-all.ts'
 import { newSpares, spare_job } from './postgres/spare.ts'
 import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
-import { newNetworksHolder } from './vpc/holder.ts'
-import { listVpcs } from './vpc/network.ts'
+import { newNetworksHolder } from './network/holder.ts'
+import { listVpcs } from './network/network.ts'
 import { newVpcWatch } from './vpc/watch.ts'
 import { applyVpc } from './vpc/vpc.ts'
-import { newWatch } from './watch.ts'
+import { newWatch } from './host/watch.ts'
 
 export type LocalOptions = {
   directory: string
@@ -175,6 +176,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     openInstallations(effect, directory, options.postgres_directories, as_root),
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
+  const disk = await openDisk({ effect, directory, limits, disk_quota: options.disk_quota ?? 0 })
   const [lag_reader, jobs, spares] = [newLagReader(), newJobs(), newSpares()]
   const makeSpare = (installation: PostgresInstallation, signal: AbortSignal) =>
     template(installation)
@@ -200,10 +202,13 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
       if (newest) jobs.begin(spare_job, (signal) => makeSpare(newest, signal))
     },
     log_retention,
+    log_rotation_mb: rotationMbOf(log_retention),
     log_watch: newLogWatch(effect, log_retention),
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
-    ...(await openDisk({ effect, directory, limits, disk_quota: options.disk_quota ?? 0 })),
+    ...disk,
+    quotaBytesOf: (size) => quotaBytesOf(size, disk.disk_quota),
+    accessOf: (service_id) => accessOf(disk, service_id),
     balance_watch: newBalanceWatch(effect, lag_reader),
     lag_reader,
     vpc_watch: newVpcWatch(),

@@ -1,5 +1,5 @@
 // The last space of a disk belongs to the databases that run on it: PostgreSQL ends at once when it cannot begin its next WAL
-// file. So copies stop first, as if the disk were full (and then services refuse writes: room-watch.ts).
+// file. So copies stop first, as if the disk were full (and then services refuse writes: quota/room-watch.ts).
 import { statfsSync } from 'node:fs'
 
 const mib = 1024 ** 2

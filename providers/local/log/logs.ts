@@ -4,7 +4,7 @@ import type { LogPage, LogQuery, LogRefusal } from '../../provider.ts'
 import { placeOf } from '../host/layout.ts'
 import { newCursor, parseCursor } from './cursor.ts'
 import { readPage } from './page.ts'
-import { listPlacesQuickly } from '../ha/nodes.ts'
+import { listPlacesQuickly } from '../postgres/nodes.ts'
 
 export type LogHost = { directory: string; as_root: boolean }
 

@@ -3,7 +3,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ensureArchive } from '../wal/archive.ts'
+import { ensureArchive } from './archive-settings.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { chownTree, syncOne, syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'

@@ -1,11 +1,11 @@
 // Which services do not serve, told from what their servers say of themselves: a file and a look at a process each, so it can be
 // asked of hundreds at once, before any of them is looked at in full.
-import { findService } from '../ha/nodes.ts'
+import { findService } from '../postgres/nodes.ts'
 import { isRelayUp } from '../ha/relay.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { ServiceHost } from './service-host.ts'
 import { findPostmaster } from '../postgres/process.ts'
 
-type Host = Pick<LocalHost, 'directory' | 'as_root' | 'watch'>
+type Host = Pick<ServiceHost, 'directory' | 'as_root' | 'watch'>
 
 /** Those of them whose primary does not run, or is not ready for logins. The others are watched from now on. */
 export async function findDown(host: Host, service_ids: readonly string[]): Promise<string[]> {

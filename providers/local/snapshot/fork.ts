@@ -14,10 +14,10 @@ import { copyTree } from '../host/copy-tree.ts'
 import { chownTree, syncOne, syncTree } from '../host/tree.ts'
 import { ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, statIfThere } from '../host/look.ts'
-import { withHold } from './hold.ts'
+import { withHold } from '../host/hold.ts'
 import { placeOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { findService } from '../ha/nodes.ts'
+import type { Machine } from '../host/machine.ts'
+import { findService } from '../postgres/nodes.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { requireRoom } from '../host/room.ts'
@@ -36,7 +36,7 @@ const look_again_seldom_seconds = 60
 
 /** Makes what is not there. Undefined when it is; else what it waits for. */
 export async function ensureForked(
-  host: LocalHost,
+  host: Machine,
   place: Place,
   source: ServiceSource,
   meanwhile: () => Promise<void>,
@@ -78,13 +78,13 @@ const failedFor = (waiting_for: string): ForkSeen => ({
 })
 
 /** Also of one that is gone: then nothing is found there. */
-async function parentPlace({ directory, as_root }: LocalHost, service_id: string): Promise<Place> {
+async function parentPlace({ directory, as_root }: Machine, service_id: string): Promise<Place> {
   return (await findService(directory, service_id, as_root)) ?? placeOf(directory, service_id, 0, as_root)
 }
 
 type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<void> }
 
-async function make(host: LocalHost, place: Place, parent: Place, source: Making) {
+async function make(host: Machine, place: Place, parent: Place, source: Making) {
   const { signal } = source
   await withHold(host.effect, place, 'making its data', async () => {
     // A look that came meanwhile may have found a killed server's work finished.
@@ -122,7 +122,7 @@ const pathOf = ({ data, archive }: Place) => findPath(data, [pgWalOf(data), arch
 type Moment = { snapshot_id: string; target_time: string; signal: AbortSignal }
 
 /** A copy of a snapshot, with what leads PostgreSQL from there to the moment. */
-async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment: Moment): Promise<void> {
+async function makeOfMoment(host: Machine, place: Place, parent: Place, moment: Moment): Promise<void> {
   const { target_time, signal } = moment
   const path = await pathOf(parent)
   const snapshot_id = await findStart(parent, path, moment.snapshot_id)
@@ -139,12 +139,7 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   await finish(host, place, made)
 }
 
-async function copyParent(
-  host: LocalHost,
-  place: Place,
-  parent: Place,
-  { signal, meanwhile }: Making,
-): Promise<string> {
+async function copyParent(host: Machine, place: Place, parent: Place, { signal, meanwhile }: Making): Promise<string> {
   const { effect } = host
   const { data_aside, owner } = place
   await ensureRemoved(effect, 'unfinished data directory', data_aside)
@@ -163,12 +158,7 @@ async function copyParent(
 }
 
 /** Taken while the parent stood still. Nobody else needs it: on a plain file system this halves the cost of a fork. */
-async function moveSnapshot(
-  { effect }: LocalHost,
-  place: Place,
-  parent: Place,
-  source: ServiceSource,
-): Promise<string> {
+async function moveSnapshot({ effect }: Machine, place: Place, parent: Place, source: ServiceSource): Promise<string> {
   if (!(await statIfThere(place.data_moved))) {
     await effect('fork: take over snapshot')
     await rename(snapshotData(parent, source.snapshot_id), place.data_moved)
@@ -181,7 +171,7 @@ async function moveSnapshot(
 }
 
 async function copySnapshot(
-  { effect }: LocalHost,
+  { effect }: Machine,
   place: Place,
   parent: Place,
   snapshot_id: string,
@@ -198,7 +188,7 @@ async function copySnapshot(
   return place.data_aside
 }
 
-async function finish({ effect }: LocalHost, place: Place, path: string): Promise<void> {
+async function finish({ effect }: Machine, place: Place, path: string): Promise<void> {
   // The last of it to be handed over: until now no other user could enter it.
   if (place.owner) lchownSync(path, place.owner.uid, place.owner.gid)
   await effect('fork: make durable')

@@ -2,7 +2,6 @@
 // there yet from its own WAL folder. It is copied into the fork's home, because the parent may go at any time.
 import { lchownSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ClusterCopy } from '../snapshot/cluster-copy.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import type { Place } from '../host/layout.ts'
 import { copyWalFile } from './wal-copy.ts'
@@ -17,7 +16,12 @@ import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, placeInWal, walNam
 type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file' | 'path'>
 
 /** last_wal_file: up to which the WAL is known to lead past the target. Undefined: all that there is. */
-type Wanted = { snapshot: ClusterCopy; path: Path; last_wal_file: string | undefined; signal: AbortSignal }
+type Wanted = {
+  snapshot: { taken_at: Date; start_wal_file: string }
+  path: Path
+  last_wal_file: string | undefined
+  signal: AbortSignal
+}
 
 export async function gatherWal(
   effect: Effect,
