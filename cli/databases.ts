@@ -3,7 +3,8 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { foldersOf } from '#providers/local/host/layout.ts'
-import { findService, listPlaces } from '#providers/local/ha/nodes.ts'
+import { listPlaces } from '#providers/local/postgres/nodes.ts'
+import { findService } from '#providers/local/postgres/nodes.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { mayGiveUsers } from '#providers/local/host/privilege.ts'
 

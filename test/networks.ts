@@ -2,7 +2,7 @@
 // installation's own id, so nobody else's are ever touched.
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { metricOf, vpcOf } from '#providers/local/vpc/name.ts'
+import { metricOf, vpcOf } from '#providers/local/network/name.ts'
 
 const namespaces_directory = '/run/netns'
 /** As many as a test may make: a route on the host outlives its namespace when a server dies in between. */

@@ -18,6 +18,17 @@ const may_import: Record<Folder, readonly Folder[]> = {
   bench: folders,
 }
 
+const local = 'providers/local/'
+/** Of the local provider, from the top: files that wire, then folders; each imports what lies below it. */
+const local_floors = [
+  [''],
+  ['service', 'replica-set', 'vpc'],
+  ['ha', 'pooler', 'snapshot', 'wal', 'log', 'metric', 'quota', 'haproxy'],
+  ['network'],
+  ['postgres'],
+  ['host'],
+] as const
+
 const lines_max = 300
 const head_lines_min = 1
 const banned_file_names = ['utils', 'util', 'common', 'helpers', 'helper', 'manager', 'base', 'types', 'index']
@@ -71,6 +82,27 @@ describe('direction of imports', () => {
         .map((target) => `${source.path} imports ${target}`),
     )
     expect(wrong).toEqual([])
+  })
+
+  test('in the local provider no import runs up a floor, and no two folders of one floor import each other both ways', () => {
+    const arrows = production.flatMap((source) =>
+      importsOf(source)
+        .filter((target) => target.startsWith('.'))
+        .map((target) => posix.normalize(posix.join(posix.dirname(source.path), target)))
+        .filter((path) => source.path.startsWith(local) && path.startsWith(local))
+        .map((path) => ({ source: source.path, path, from: localFolderOf(source.path), to: localFolderOf(path) }))
+        .filter(({ from, to }) => from !== to),
+    )
+    const isBack = (one: string, other: string) => arrows.some(({ from, to }) => from === one && to === other)
+    const wrong = arrows.filter(
+      ({ from, to }) => floorOf(from) >= floorOf(to) && (floorOf(from) > floorOf(to) || isBack(to, from)),
+    )
+    expect(wrong.map(({ source, path }) => `${source} imports ${path}`)).toEqual([])
+    // A new folder is given its floor.
+    const folders_there = new Set(
+      production.filter(({ path }) => path.startsWith(local)).map(({ path }) => localFolderOf(path)),
+    )
+    expect([...folders_there].filter((folder) => floorOf(folder) < 0)).toEqual([])
   })
 
   test('nothing that ships imports a test or a bench', () => {
@@ -140,7 +172,13 @@ describe('bans of the style', () => {
 })
 
 /** Paths that only programs of the service's own user are told, and never the system by us. */
-const told_to_others = ['ha/promotion', 'ha/wal-tail', 'haproxy/settings', 'postgres/settings', 'wal/archive']
+const told_to_others = [
+  'ha/promotion',
+  'ha/wal-tail',
+  'haproxy/settings',
+  'postgres/archive-settings',
+  'postgres/settings',
+]
 
 test('what lies below a folder of a service’s user is reached by tenant-files.ts alone', () => {
   const folder = String.raw`(?:[\w.?]+\.)?(?:data|archive|log|tail|sockets|service_sockets)\b`
@@ -199,6 +237,16 @@ function folderOf(source: Source, target: string): Folder | undefined {
       ? relative(root, join(root, dirname(source.path), target))
       : undefined
   return folders.find((folder) => path?.startsWith(`${folder}/`))
+}
+
+/** '' for the files that lie beside the folders. */
+function localFolderOf(path: string): string {
+  const [folder = '', ...below] = path.slice(local.length).split('/')
+  return below.length > 0 ? folder : ''
+}
+
+function floorOf(folder: string): number {
+  return local_floors.findIndex((floor) => floor.some((name) => name === folder))
 }
 
 /** How many lines of comment stand at the very top. */

@@ -3,7 +3,7 @@
 // each pass looks for itself before it acts, so an old fact delays a message and protects nothing.
 import { availableParallelism, totalmem } from 'node:os'
 import type { Offered, Refusal, RegionFacts, ReplicaSetParts, ServiceParts, Size } from '../provider.ts'
-import type { Authority } from './certificate.ts'
+import type { Authority } from './postgres/authority.ts'
 import type { Limits } from './host/limits.ts'
 import { copyOnWriteFact } from './host-facts.ts'
 import { poolerRefusal } from './pooler/pooler.ts'

@@ -14,7 +14,7 @@ import { newIsolation, sharedUserFinding } from './isolation.ts'
 import { openLimits } from './host/limits.ts'
 import { isHostRoot } from './host/privilege.ts'
 import { openProjects } from './quota/project.ts'
-import { canEndConnections } from './vpc/ip.ts'
+import { canEndConnections } from './network/ip.ts'
 import { networkLack } from './vpc/refusal.ts'
 import { findProgram } from './host/program.ts'
 

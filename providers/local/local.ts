@@ -9,7 +9,7 @@ import { openFacts } from './facts.ts'
 import { newKinds } from './service/kinds.ts'
 import { newArchiveWatch } from './wal/archive-watch.ts'
 import { newBalanceWatch } from './replica-set/balance-watch.ts'
-import { ensureAuthority } from './certificate.ts'
+import { ensureAuthority } from './postgres/authority.ts'
 import { ensureFolder, newEffect, type Effect } from './host/effect.ts'
 import { isDiskFull, statIfThere } from './host/look.ts'
 import { findInstallations, type PostgresInstallation } from './postgres/installation.ts'
@@ -18,8 +18,7 @@ import { foldersOf, nobody, type Place, tooLongSentence } from './host/layout.ts
 import { openLimits } from './host/limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { newLogWatch } from './log/log-watch.ts'
-import { log_retention_default, type LogRetention } from './log/retention.ts'
-import { newScannerPool } from './log/scanner-pool.ts'
+import { log_retention_default, type LogRetention, rotationMbOf } from './log/retention.ts'
 import { readLogs } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
@@ -27,24 +26,25 @@ import { type VpcRanges, vpc_ranges_default } from './vpc/ranges.ts'
 import { newNetworkRefusal } from './vpc/refusal.ts'
 import { ensureControlFiles } from './postgres/control-files.ts'
 import { applyInTurn, applySetInTurn, healInTurn } from './service/in-turn.ts'
-import { newCopiers } from './snapshot/copiers.ts'
-import { newGrowth } from './growth.ts'
-import { newProcessorTime } from './metric/processor-time.ts'
+import { newGrowth } from './quota/growth.ts'
+import { newProcessorTime } from './host/processor-time.ts'
 import { openProjects } from './quota/project.ts'
+import { quotaBytesOf } from './quota/rules.ts'
+import { accessOf } from './quota/access.ts'
 import { measureService } from './quota/usage.ts'
 import { newQuotaWatch } from './quota/watch.ts'
 import { isHostRoot, mayGiveUsers } from './host/privilege.ts'
 import { openReserve } from './host/reserve.ts'
-import { newRoomWatch } from './room-watch.ts'
+import { newRoomWatch } from './quota/room-watch.ts'
 import { ensureWrites } from './service/writes.ts'
 import { stopAll } from './stop-all.ts'
 import { newSpares, spare_job } from './postgres/spare.ts'
 import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
-import { newNetworksHolder } from './vpc/holder.ts'
-import { listVpcs } from './vpc/network.ts'
+import { newNetworksHolder } from './network/holder.ts'
+import { listVpcs } from './network/network.ts'
 import { newVpcWatch } from './vpc/watch.ts'
 import { applyVpc } from './vpc/vpc.ts'
-import { newWatch } from './watch.ts'
+import { newWatch } from './host/watch.ts'
 
 export type LocalOptions = {
   directory: string
@@ -73,7 +73,7 @@ export type LocalProvider = Provider & {
 
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
   const host = await openHost(options)
-  const [facts, kinds, scanners] = [await openFacts(host), newKinds(host), newScannerPool()]
+  const [facts, kinds] = [await openFacts(host), newKinds(host)]
   // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
   const applyAccess = (place: Place) => void ensureWrites(host, place).catch(() => undefined)
   host.room_watch.onChange(applyAccess)
@@ -105,7 +105,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     },
     heal: (id) => healInTurn(host, id),
     metrics: newMeter(host),
-    logs: (service_id, query) => readLogs({ ...host, scanners }, service_id, query),
+    logs: (service_id, query) => readLogs(host, service_id, query),
     watch: (onNews) => {
       const tell = async (id: string) => onNews(await kinds.of(id), id)
       const onChange = (id: string) => void tell(id)
@@ -121,7 +121,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     doctor: facts.lacks,
     stopAll: () => stopAll(host),
     close: async () => {
-      await Promise.all([facts.close(), scanners.close(), closeHost(host)])
+      await Promise.all([facts.close(), closeHost(host)])
       await prepared
     },
   }
@@ -137,7 +137,6 @@ async function closeHost(host: LocalHost): Promise<void> {
   host.vpc_watch.close()
   await host.lag_reader.close()
   await host.jobs.close()
-  await host.copiers.close()
 }
 
 /** With a pass that may be cut off: no effect begins after that. */
@@ -174,6 +173,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     openInstallations(effect, directory, options.postgres_directories, as_root),
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
+  const disk = await openDisk({ effect, directory, limits, disk_quota: options.disk_quota ?? 0 })
   const [lag_reader, jobs, spares] = [newLagReader(), newJobs(), newSpares()]
   const makeSpare = (installation: PostgresInstallation, signal: AbortSignal) =>
     template(installation)
@@ -199,10 +199,13 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
       if (newest) jobs.begin(spare_job, (signal) => makeSpare(newest, signal))
     },
     log_retention,
+    log_rotation_mb: rotationMbOf(log_retention),
     log_watch: newLogWatch(effect, log_retention),
     watch: newWatch(),
     archive_watch: newArchiveWatch(),
-    ...(await openDisk({ effect, directory, limits, disk_quota: options.disk_quota ?? 0 })),
+    ...disk,
+    quotaBytesOf: (size) => quotaBytesOf(size, disk.disk_quota),
+    accessOf: (service_id) => accessOf(disk, service_id),
     balance_watch: newBalanceWatch(effect, lag_reader),
     lag_reader,
     vpc_watch: newVpcWatch(),
@@ -213,7 +216,6 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     deaths_told: new Set(),
     stalls_told: new Set(),
     pruned_seen: new Map(),
-    copiers: newCopiers(),
     jobs,
   }
 }

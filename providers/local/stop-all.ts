@@ -1,6 +1,7 @@
 // Stops every database below the directory, cleanly, with its pooler, its balancers and its networks.
 import { readdir } from 'node:fs/promises'
-import { ensureNodesStopped, findService, removeLimits } from './ha/nodes.ts'
+import { ensureNodesStopped, removeLimits } from './ha/nodes.ts'
+import { findService } from './postgres/nodes.ts'
 import { ensureHomeward } from './ha/in-place.ts'
 import { foldersOf } from './host/layout.ts'
 import type { LocalHost } from './local-host.ts'

@@ -5,7 +5,6 @@ import { isUnderWay } from '#contract/service-status.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
 import type { Service, service_endpoints } from '#contract/service.ts'
-import { newBatch } from '../store/batch.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { getProvider, problemsOf } from '../regions.ts'
@@ -20,18 +19,17 @@ import { haHandlers } from './ha.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
 import { deleted, parseName, parseSizeInput, powered, resized, withVerifier } from './rules.ts'
-import { findService, findServiceOfProject, findServices, listServices } from './store.ts'
+import { findService, findServiceOfProject, listServices } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
 type ServiceEndpointName = keyof typeof service_endpoints | keyof typeof ha_endpoints | keyof typeof pooler_endpoints
 
 export function serviceHandlers(context: ServiceContext): Pick<Handlers, ServiceEndpointName> {
   const { db, settled } = context
-  const find = newBatch((service_ids) => findServices(db, service_ids))
   const viewOf = newServiceView(context)
   const look = async (at: At): Promise<Service> => {
-    const row = await find(at.service_id)
-    return row?.project_id === at.project_id ? viewOf(row) : await replicaSetAsService(db, at, viewOf)
+    const row = await findServiceOfProject(db, at.project_id, at.service_id)
+    return row ? viewOf(row) : await replicaSetAsService(db, at, viewOf)
   }
   return {
     listServices: async ({ params }) => (await listServices(db, params.project_id)).map(viewOf),

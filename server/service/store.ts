@@ -159,16 +159,6 @@ export async function findServiceOfProject(sql: Sql, project_id: string, service
   return (await withSets(sql, rows))[0]
 }
 
-/** The hottest read of all: everybody who waits for a service polls it. */
-export async function findServices(sql: Sql, service_ids: readonly string[]): Promise<Map<string, ServiceRow>> {
-  const rows = await sql.query<StoredRow>(
-    `select ${columns} from services where service_id = any ($1)`,
-    [service_ids],
-    'find services',
-  )
-  return new Map((await withSets(sql, rows)).map((row) => [row.service_id, row]))
-}
-
 export async function lockServiceOfProject(tx: Sql, project_id: string, service_id: string) {
   const rows = await tx.query<StoredRow>(
     `select ${columns} from services where service_id = $1 and project_id = $2 for update`,

@@ -2,7 +2,7 @@
 // the store is back.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
-import { findPrimary } from '#providers/local/ha/primary.ts'
+import { findPrimary } from '#providers/local/postgres/primary.ts'
 import { nodeOf, placeOf } from '#providers/local/host/layout.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { ask } from '#test/database.ts'

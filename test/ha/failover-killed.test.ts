@@ -5,7 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { findPrimary } from '#providers/local/ha/primary.ts'
+import { findPrimary } from '#providers/local/postgres/primary.ts'
 import { placeOf } from '#providers/local/host/layout.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { as_root, ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'

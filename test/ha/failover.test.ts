@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
-import type { Primary } from '#providers/local/ha/primary.ts'
+import type { Primary } from '#providers/local/postgres/primary.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
@@ -23,7 +23,7 @@ async function newHa(replicas: number, sync: number, options: Partial<LocalOptio
 }
 
 const primaryOf = async ({ world, wanted }: Ha) =>
-  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8').catch(() => '{}')) as Primary // written by providers/local/ha/primary.ts
+  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8').catch(() => '{}')) as Primary // written by providers/local/postgres/primary.ts
 
 const wordsOf = ({ provider, wanted }: Ha) =>
   ask(provider, wanted, `select string_agg(word, ',' order by word) from kept`)

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Primary } from '#providers/local/ha/primary.ts'
+import type { Primary } from '#providers/local/postgres/primary.ts'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { listHostProcesses, wordsOf } from '#providers/local/host/process.ts'
@@ -35,7 +35,7 @@ async function newHa(replicas: number, sync: number, options: Partial<LocalOptio
 }
 
 const primaryOf = async ({ world, wanted }: Ha) =>
-  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')) as Primary // written by providers/local/ha/primary.ts
+  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')) as Primary // written by providers/local/postgres/primary.ts
 
 async function happeningsUntilSettled({ provider }: Ha, wanted: WantedService): Promise<string[]> {
   const messages: string[] = []

@@ -14,7 +14,7 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
   const dataOf = (node: number) => (node === 0 ? join(home, 'data') : join(home, `node-${node}`, 'data'))
   const primary = (): number => {
     const text = look(() => readFileSync(join(home, 'primary.json'), 'utf8'))
-    return text === '' ? 0 : (JSON.parse(text) as { node: number }).node // written by providers/local/ha/primary.ts
+    return text === '' ? 0 : (JSON.parse(text) as { node: number }).node // written by providers/local/postgres/primary.ts
   }
   const list = () => {
     const names = readdirSync(home).flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? [])

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
-import { namespaceAt } from '#providers/local/vpc/namespace.ts'
+import { namespaceAt } from '#providers/local/network/namespace.ts'
 import { openInstallation } from '#server/installation.ts'
 import { ask } from '../database.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '../data-dir.ts'

@@ -1,9 +1,9 @@
 // What belongs to a service goes with it into its VPC and out again: replicas, the pooler, replica sets and their poolers.
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { findPrimary } from '#providers/local/ha/primary.ts'
+import { findPrimary } from '#providers/local/postgres/primary.ts'
 import { placeOf } from '#providers/local/host/layout.ts'
-import { namespaceOf } from '#providers/local/vpc/name.ts'
+import { namespaceOf } from '#providers/local/network/name.ts'
 import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { newSet, settleSet } from '#test/replica-set/set-fixture.ts'
 import { until } from '#test/until.ts'

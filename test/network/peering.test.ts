@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { namespaceOf } from '#providers/local/vpc/name.ts'
+import { namespaceOf } from '#providers/local/network/name.ts'
 import { newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 import { askIn, loginIn, newVpc, runIn, settleVpc, why_no_networks as why } from './vpc-fixture.ts'

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { namespaceOf } from '#providers/local/vpc/name.ts'
+import { namespaceOf } from '#providers/local/network/name.ts'
 import { useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 import { newVpc, runIn, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { certificateExpiresSoon, ensureAuthority, newServerCertificate } from '#providers/local/certificate.ts'
+import { certificateExpiresSoon, ensureAuthority, newServerCertificate } from '#providers/local/postgres/authority.ts'
 
 let directory: string
 let home: string

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
+import { copyTree } from '#providers/local/host/copy-tree.ts'
 
 const mib = 1024 ** 2
 const directory = mkdtempSync(join(tmpdir(), 'howdah-copy-room-'))
@@ -35,7 +35,7 @@ describe.skipIf(why)(`a small disk${why}`, () => {
     expect(Math.min(...seen)).toBeGreaterThan(220 * mib)
     // What was asked for is given back with the copies that ended.
     rmSync(join(from, '1'))
-    expect(await copyTree(from, one, options)).toMatchObject({ bytes: 100 * mib })
+    expect(await copyTree(from, one, options)).toBe(100 * mib)
     writeFileSync(join(from, '1'), Buffer.alloc(100 * mib, 1))
     rmSync(one, { recursive: true })
   })

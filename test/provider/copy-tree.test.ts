@@ -14,10 +14,8 @@ import {
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { newCopiers } from '#providers/local/snapshot/copiers.ts'
-import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { copyTree } from '#providers/local/host/copy-tree.ts'
 import { removeTree } from '#providers/local/host/tenant-files.ts'
 import { syncTree } from '#providers/local/host/tree.ts'
 
@@ -49,7 +47,6 @@ test('others have their turn while a copy of many small files goes on', async ()
   const timer = setInterval(() => existsSync(join(to, 'base', '1')) && seen.add(copied()), 5)
   await copyTree(from, to, { tolerate_missing: true })
   clearInterval(timer)
-  // Whether files can be shared is found out of the first ones, elsewhere.
   expect([...seen].filter((count) => count > 100 && count < copied() - 100)).not.toEqual([])
 })
 
@@ -137,82 +134,60 @@ test('removing takes the whole tree, follows no link, and is content when nothin
   await removeTree(from)
 })
 
-const copiers = newCopiers()
-
-beforeAll(async () => {
-  copiers.start()
-  while (copiers.count > 0 && !copiers.isFree()) await pause(10)
-})
-
-afterAll(() => copiers.close())
-
 const not_root = process.getuid?.() === 0 ? '' : ' (skipped: only root can give files away)'
 
-describe.each([
-  ['alone', {}],
-  ['with others', { copiers }],
-])('%s', (_, helped) => {
-  test('a copy has the same entries, the same contents and the same links', async () => {
-    writeFileSync(join(from, 'base/1/large'), 'large'.repeat(100_000))
-    const { bytes } = await copyTree(from, to, helped)
-    expect(listing(to)).toEqual(listing(from))
-    expect(readFileSync(join(to, 'base/1/42'), 'utf8')).toBe('content of 42')
-    expect(readFileSync(join(to, 'base/1/large'), 'utf8')).toBe('large'.repeat(100_000))
-    expect(lstatSync(join(to, 'base/link')).isSymbolicLink()).toBe(true)
-    expect(readFileSync(join(to, 'base/link'), 'utf8')).toBe('18\n')
-    expect(bytes).toBe(textsIn(to).join('').length)
-  })
-
-  test.skipIf(not_root)(`all in a copy belongs to its new owner${not_root}`, async () => {
-    await copyTree(from, to, { ...helped, owner: { uid: 70_001, gid: 70_002 } })
-    // Its root is for the caller to hand over, and links are copied of our own trees only.
-    expect(lstatSync(to).uid).toBe(0)
-    const owners = listing(to)
-      .filter((path) => path !== 'base/link')
-      .map((path) => {
-        const { uid, gid } = lstatSync(join(to, path))
-        return `${uid}:${gid}`
-      })
-    expect(new Set(owners)).toEqual(new Set(['70001:70002']))
-    expect(lstatSync(join(from, 'PG_VERSION')).uid).toBe(0)
-  })
-
-  test('whoever owns the tree cannot lead the copy out of it: a folder becomes a link before its files are copied', async () => {
-    const swap = newSwap()
-    let steps = 0
-    // Before each step it is asked whether to go on: the second is the first for the files of base/1, which is open by then.
-    const signal = Object.assign(new AbortController().signal, {
-      throwIfAborted: () => void ((steps += 1) === 2 && swap()),
-    })
-    await copyTree(from, to, { ...helped, signal, tolerate_missing: true }).catch(() => undefined)
-    expect(readdirSync(directory)).toContain('outside')
-    expect(textsIn(to)).not.toContain('secret')
-  })
-
-  test('a copy that is broken off goes no further, and nothing of it goes on', async () => {
-    const caller = new AbortController()
-    const skip = (path: string) => {
-      if (path.startsWith('base/1/')) caller.abort(new Error('enough'))
-      return false
-    }
-    await expect(copyTree(from, to, { ...helped, skip, signal: caller.signal })).rejects.toThrow('enough')
-    expect(existsSync(join(to, 'base/1/42'))).toBe(false)
-  })
-
-  test('a file that cannot be copied fails the copy in the words of the system', async () => {
-    const skip = (path: string) => {
-      // Something else is where the copy is about to be.
-      if (path === 'base/1/42') mkdirSync(join(to, path))
-      return false
-    }
-    await expect(copyTree(from, to, { ...helped, skip })).rejects.toMatchObject({ code: 'EISDIR' })
-  })
+test('a copy has the same entries, the same contents and the same links', async () => {
+  writeFileSync(join(from, 'base/1/large'), 'large'.repeat(100_000))
+  const bytes = await copyTree(from, to)
+  expect(listing(to)).toEqual(listing(from))
+  expect(readFileSync(join(to, 'base/1/42'), 'utf8')).toBe('content of 42')
+  expect(readFileSync(join(to, 'base/1/large'), 'utf8')).toBe('large'.repeat(100_000))
+  expect(lstatSync(join(to, 'base/link')).isSymbolicLink()).toBe(true)
+  expect(readFileSync(join(to, 'base/link'), 'utf8')).toBe('18\n')
+  expect(bytes).toBe(textsIn(to).join('').length)
 })
 
-test('a thread that fails in one copy helps with the next one', async () => {
-  const nowhere = { handle: -1, folder: from, below: '' }
-  const batch = { from: nowhere, names: ['1'], to, cloning: { possible: true } }
-  if (copiers.count > 0) await expect(copiers.ask(batch)).rejects.toMatchObject({ code: 'ENOENT' })
-  await copyTree(from, to, { copiers })
-  expect(listing(to)).toEqual(listing(from))
+test.skipIf(not_root)(`all in a copy belongs to its new owner${not_root}`, async () => {
+  await copyTree(from, to, { owner: { uid: 70_001, gid: 70_002 } })
+  // Its root is for the caller to hand over, and links are copied of our own trees only.
+  expect(lstatSync(to).uid).toBe(0)
+  const owners = listing(to)
+    .filter((path) => path !== 'base/link')
+    .map((path) => {
+      const { uid, gid } = lstatSync(join(to, path))
+      return `${uid}:${gid}`
+    })
+  expect(new Set(owners)).toEqual(new Set(['70001:70002']))
+  expect(lstatSync(join(from, 'PG_VERSION')).uid).toBe(0)
+})
+
+test('whoever owns the tree cannot lead the copy out of it: a folder becomes a link before its files are copied', async () => {
+  const swap = newSwap()
+  let steps = 0
+  // Before each file it is asked whether to go on: the third is the first of base/1, which is open by then.
+  const signal = Object.assign(new AbortController().signal, {
+    throwIfAborted: () => void ((steps += 1) === 3 && swap()),
+  })
+  await copyTree(from, to, { signal, tolerate_missing: true }).catch(() => undefined)
+  expect(readdirSync(directory)).toContain('outside')
+  expect(textsIn(to)).not.toContain('secret')
+})
+
+test('a copy that is broken off goes no further, and nothing of it goes on', async () => {
+  const caller = new AbortController()
+  const skip = (path: string) => {
+    if (path.startsWith('base/1/')) caller.abort(new Error('enough'))
+    return false
+  }
+  await expect(copyTree(from, to, { skip, signal: caller.signal })).rejects.toThrow('enough')
+  expect(existsSync(join(to, 'base/1/42'))).toBe(false)
+})
+
+test('a file that cannot be copied fails the copy in the words of the system', async () => {
+  const skip = (path: string) => {
+    // Something else is where the copy is about to be.
+    if (path === 'base/1/42') mkdirSync(join(to, path))
+    return false
+  }
+  await expect(copyTree(from, to, { skip })).rejects.toMatchObject({ code: 'EISDIR' })
 })

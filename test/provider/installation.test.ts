@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { copyTree } from '#providers/local/snapshot/copy-tree.ts'
+import { copyTree } from '#providers/local/host/copy-tree.ts'
 import { findInstallations, installationFor, missingExtensionSentence } from '#providers/local/postgres/installation.ts'
 
 let directory: string

@@ -9,14 +9,11 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { line_bytes_max } from '#providers/local/log/blocks.ts'
 import type { Place } from '#providers/local/log/cursor.ts'
 import { type PageQuery, readPage } from '#providers/local/log/page.ts'
-import { newScannerPool } from '#providers/local/log/scanner-pool.ts'
 import { seekTime } from '#providers/local/log/seek.ts'
 import type { LogEntry } from '#providers/provider.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'howdah-log-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const pool = newScannerPool()
-afterAll(() => pool.close())
 const log = { folder, node: 0 }
 const everything: PageQuery = { skip: 0, limit: 500, search: [], severities: [] }
 const epoch_ms = Date.UTC(2026, 10, 15)
@@ -51,7 +48,7 @@ async function follow(query: PageQuery): Promise<LogEntry[][]> {
   const pages: LogEntry[][] = []
   let after: Place | undefined
   do {
-    const page = await readPage(log, query, after, pool)
+    const page = await readPage(log, query, after)
     pages.push(page.entries)
     after = page.next
   } while (after !== undefined && pages.length < 1_000)
@@ -222,10 +219,10 @@ describe('the world moves between two pages', () => {
 
   test('entries that arrive and files that begin change nothing about older pages', async () => {
     await writeFiles([lines.slice(0, 10), lines.slice(10, 20)])
-    const first = await readPage(log, { ...everything, limit: 7 }, undefined, pool)
+    const first = await readPage(log, { ...everything, limit: 7 }, undefined)
     await writeFile(join(folder, nameOf(1)), `${textOf(lines[20] as Line)}\n`, { flag: 'a' })
     await writeFile(join(folder, nameOf(2)), `${textOf(lines[21] as Line)}\n`)
-    const second = await readPage(log, { ...everything, limit: 7 }, first.next, pool)
+    const second = await readPage(log, { ...everything, limit: 7 }, first.next)
     expect(messages(first)).toEqual(
       lines
         .slice(13, 20)
@@ -242,9 +239,9 @@ describe('the world moves between two pages', () => {
 
   test('a place that retention removed has nothing older', async () => {
     await writeFiles([lines.slice(0, 10), lines.slice(10, 20)])
-    const first = await readPage(log, { ...everything, limit: 15 }, undefined, pool)
+    const first = await readPage(log, { ...everything, limit: 15 }, undefined)
     await rm(join(folder, nameOf(0)))
-    expect(await readPage(log, { ...everything, limit: 15 }, first.next, pool)).toEqual({
+    expect(await readPage(log, { ...everything, limit: 15 }, first.next)).toEqual({
       entries: [],
       next: undefined,
     })
@@ -252,16 +249,16 @@ describe('the world moves between two pages', () => {
 
   test('a file that was cut short is read as far as it goes', async () => {
     await writeFiles([lines])
-    const first = await readPage(log, { ...everything, limit: 5 }, undefined, pool)
+    const first = await readPage(log, { ...everything, limit: 5 }, undefined)
     await truncate(join(folder, nameOf(0)), textOf(lines[0] as Line).length + 1)
-    expect(messages(await readPage(log, everything, first.next, pool))).toEqual(['entry 0'])
+    expect(messages(await readPage(log, everything, first.next))).toEqual(['entry 0'])
   })
 
   test('a link in the folder is not followed', async () => {
     await writeFiles([lines.slice(0, 3)])
     await writeFile(join(folder, 'elsewhere'), `${textOf(lines[5] as Line)}\n`)
     await symlink(join(folder, 'elsewhere'), join(folder, nameOf(5)))
-    expect(messages(await readPage(log, everything, undefined, pool))).toEqual(['entry 2', 'entry 1', 'entry 0'])
+    expect(messages(await readPage(log, everything, undefined))).toEqual(['entry 2', 'entry 1', 'entry 0'])
   })
 })
 
@@ -271,10 +268,10 @@ describe('odd entries', () => {
   test('a very long message is cut with a note, and its neighbours are there', async () => {
     for (const length of [9_000, line_bytes_max + 1, 3_000_000]) {
       await writeFiles([[at('before'), at('é'.repeat(length)), at('after')]])
-      const { entries } = await readPage(log, everything, undefined, pool)
+      const { entries } = await readPage(log, everything, undefined)
       expect(entries).toHaveLength(3)
       expect(entries[1]?.message).toMatch(/^é{8192}… \[cut: (\d+ more characters|an entry of \d+ bytes)\]$/)
-      const searched = await readPage(log, { ...everything, search: ['ÉÉÉ'] }, undefined, pool)
+      const searched = await readPage(log, { ...everything, search: ['ÉÉÉ'] }, undefined)
       expect(searched.entries).toHaveLength(1)
     }
   })
@@ -284,7 +281,7 @@ describe('odd entries', () => {
     const bytes = Buffer.from(`${textOf(at('bro?ken'))}\n`)
     bytes[bytes.indexOf('?')] = 0xff
     await writeFile(join(folder, nameOf(0)), bytes)
-    const { entries } = await readPage(log, everything, undefined, pool)
+    const { entries } = await readPage(log, everything, undefined)
     expect(entries.map(({ message }) => message)).toEqual(['bro\ufffdken'])
   })
 
@@ -294,7 +291,7 @@ describe('odd entries', () => {
     const probe = JSON.stringify({ ...reset, user: 'tsdbadmin', ps: 'authentication' })
     const knock = at('connection received: host=127.0.0.1 port=5')
     await writeFiles([[{ raw: own }, { raw: probe }, knock, at('checkpoint complete')]])
-    const { entries } = await readPage(log, everything, undefined, pool)
+    const { entries } = await readPage(log, everything, undefined)
     expect(entries.map(({ message }) => message)).toEqual(['checkpoint complete'])
   })
 })

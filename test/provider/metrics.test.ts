@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { lastWrittenOf, storageOf } from '#providers/local/metric/storage.ts'
-import { usageOfProcesses } from '#providers/local/metric/usage.ts'
+import { lastWrittenOf, storageOf } from '#providers/local/host/storage.ts'
+import { usageOfProcesses } from '#providers/local/host/usage.ts'
 import { until } from '#test/until.ts'
 import { loginTo, newWanted, postmasterPid, settle, useWorlds } from './service-fixture.ts'
 

@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Watch, newWatch } from '#providers/local/watch.ts'
+import { type Watch, newWatch } from '#providers/local/host/watch.ts'
 import { until } from '#test/until.ts'
 
 let watch: Watch

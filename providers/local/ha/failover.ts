@@ -12,17 +12,17 @@ import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../host/look.ts'
 import { ensureFenced } from './fence.ts'
-import { findHold } from '../snapshot/hold.ts'
+import { findHold } from '../host/hold.ts'
 import { isStopped } from '../host/daemon.ts'
 import { groupOf, nodeOf, type Place } from '../host/layout.ts'
 import { ensureGroupKilled } from '../host/leftovers.ts'
 import { findEntry } from '../host/tenant-files.ts'
-import { answers } from './liveness.ts'
-import type { LocalHost } from '../local-host.ts'
+import { answers } from '../host/liveness.ts'
+import type { HaHost } from './ha-host.ts'
 import { ensurePaused } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPosition } from './position.ts'
-import { findPrimary, leaderOf, savePrimary, type Primary } from './primary.ts'
+import { findPrimary, leaderOf, savePrimary, type Primary } from '../postgres/primary.ts'
 import { ensureRelayEnded, ensureRelayGone } from './relay.ts'
 import { canLeadInPlace, installationAt } from './in-place.ts'
 import { standbyWishOf } from './standby-wish.ts'
@@ -47,7 +47,7 @@ const ask_again_ms = 20
 const down_patience_ms = 15_000
 
 /** Before anything else is done to a service that should serve: afterwards the primary's node is the one to go on with. */
-export async function ensurePrimary(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+export async function ensurePrimary(host: HaHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
   await host.jobs.end(rejoinJobOf(base))
   const primary = await findPrimary(base)
   const place = leaderOf(base, primary)
@@ -79,7 +79,7 @@ async function hasData({ data }: Place): Promise<boolean> {
 type Trouble = { what: string; data_is_there: boolean }
 
 /** Why the primary is lost; undefined while it is well, starting, or was stopped by somebody who wanted that. */
-async function troubleOf({ effect }: LocalHost, place: Place): Promise<Trouble | undefined> {
+async function troubleOf({ effect }: HaHost, place: Place): Promise<Trouble | undefined> {
   const name = `the primary (node ${place.node})`
   // Turned away is not silent: one that has too many callers at a time may answer the next.
   for (const began = performance.now(); ; await pause(ask_again_ms)) {
@@ -212,12 +212,12 @@ async function lookAt(place: Place): Promise<SeenNode> {
   return { node: place.node, position: await findPosition(await inForce(place)) }
 }
 
-async function startAndLookAt(host: LocalHost, place: Place, primary: Place, wanted: WantedService): Promise<SeenNode> {
+async function startAndLookAt(host: HaHost, place: Place, primary: Place, wanted: WantedService): Promise<SeenNode> {
   await startAsReplica(host, place, primary, wanted)
   return await lookAt(place)
 }
 
-async function startAsReplica(host: LocalHost, place: Place, primary: Place, wanted: WantedService): Promise<void> {
+async function startAsReplica(host: HaHost, place: Place, primary: Place, wanted: WantedService): Promise<void> {
   const installation = await installationAt(host, place, wanted)
   if (installation === undefined || (await findHold(place)) === 'copying while it stands still') return
   await ensureNodeHome(host.effect, place)

@@ -7,15 +7,15 @@ import type { WantedService } from '../../provider.ts'
 import { readIfThere } from '../host/look.ts'
 import { findHaproxyProgram } from '../haproxy/process.ts'
 import { nodeOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { HaHost } from './ha-host.ts'
 import { majorOf } from '../postgres/data-directory.ts'
 import { installationFor, type PostgresInstallation } from '../postgres/installation.ts'
 import { ensureStopped, findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { pausePooler } from '../pooler/pooler.ts'
 import { findEntry } from '../host/tenant-files.ts'
-import { isInNetwork } from '../vpc/service-network.ts'
+import { isInNetwork } from '../network/service-network.ts'
 import { historyOf } from '../wal/timeline.ts'
-import { findPrimary, savePrimary } from './primary.ts'
+import { findPrimary, savePrimary } from '../postgres/primary.ts'
 import type { Position } from './quorum.ts'
 import { ensureRelayGone } from './relay.ts'
 import { ensureStandbyFiles } from './standby.ts'
@@ -29,7 +29,7 @@ const read_within_ms = 5_000
 
 /** The node is elected and runs as a standby. `others`: every other node with data, the lost one among them. */
 export async function canLeadInPlace(
-  host: LocalHost,
+  host: HaHost,
   place: Place,
   others: readonly Place[],
   { timeline }: Position,
@@ -46,7 +46,7 @@ export async function canLeadInPlace(
 
 /** By which a node that is there is run; undefined when this host has none any more. */
 export async function installationAt(
-  { installations }: LocalHost,
+  { installations }: HaHost,
   place: Place,
   { extensions }: WantedService,
 ): Promise<PostgresInstallation | undefined> {
@@ -59,7 +59,7 @@ export async function installationAt(
 
 /** A relayed primary goes on where it is, or comes home: the place where it is to run. A sentence while it is stopping. */
 export async function ensureInPlaceOrHome(
-  host: LocalHost,
+  host: HaHost,
   place: Place,
   wanted: WantedService,
   installation: PostgresInstallation,
@@ -77,7 +77,7 @@ export async function ensureInPlaceOrHome(
 }
 
 /** From its next start on it listens at the endpoint itself. Nothing of it may run. */
-export async function ensureHomeward(host: LocalHost, place: Place): Promise<Place> {
+export async function ensureHomeward(host: HaHost, place: Place): Promise<Place> {
   if (place.role !== 'relayed') return place
   await ensureRelayGone(host, place)
   if (await isStandby(place)) await ensureTailTaken(host.effect, place, 'all')
@@ -90,7 +90,7 @@ type Staying = { postmaster: Postmaster; hashes: Hashes }
 
 /** Its server runs as it should as a relayed primary, which is as it should as a replica. */
 async function staysInPlace(
-  host: LocalHost,
+  host: HaHost,
   place: Place,
   wanted: WantedService,
   installation: PostgresInstallation,

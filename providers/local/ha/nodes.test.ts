@@ -1,6 +1,6 @@
 // Table tests of which nodes a service is to have.
 import { expect, test } from 'vitest'
-import { nodesOf } from './nodes.ts'
+import { nodesOf } from '../postgres/nodes.ts'
 
 test.each([
   ['a service alone', 0, 0, [0], [0]],

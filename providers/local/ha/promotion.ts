@@ -4,13 +4,13 @@
 // 1. It goes on from the timeline on which it was elected: a later one that it may find was given up.
 // 2. It opens a timeline that no node of the service has ever had, or two histories could be mistaken for one.
 import { setTimeout as pause } from 'node:timers/promises'
-import { shellPath } from '../wal/archive.ts'
+import { shellPath } from '../postgres/archive-settings.ts'
 import { signalIfThere } from '../host/daemon.ts'
 import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
 import { ensureFenced } from './fence.ts'
 import { nodeOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { listNodeFolders } from './nodes.ts'
+import type { HaHost } from './ha-host.ts'
+import { listNodeFolders } from '../postgres/nodes.ts'
 import { ensureSlot } from './replication.ts'
 import { findPostmaster, pid_file } from '../postgres/process.ts'
 import { findEntry, readText, replaceFile } from '../host/tenant-files.ts'
@@ -96,7 +96,7 @@ export type PromotionSeen = { promoted: boolean; waiting_for?: string }
 
 /** The server is ready and was asked to be the primary. `promoted`: it became that just now. */
 export async function ensurePromoted(
-  { effect, jobs }: LocalHost,
+  { effect, jobs }: HaHost,
   place: Place,
   was_replica: boolean,
 ): Promise<PromotionSeen> {

@@ -20,11 +20,11 @@ import {
   type HaproxySettings,
 } from '../haproxy/settings.ts'
 import type { Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { HaHost } from './ha-host.ts'
 import { connectionsOf } from '../postgres/settings.ts'
 import { openFolder, pathOf, removeEntry, renameEntry } from '../host/tenant-files.ts'
-import { listenOf, networkPrefix } from '../vpc/service-network.ts'
-import { findPrimary } from './primary.ts'
+import { listenOf, networkPrefix } from '../network/service-network.ts'
+import { findPrimary } from '../postgres/primary.ts'
 import { ownAddressOf } from './standby-wish.ts'
 
 export type RelayWish = {
@@ -40,7 +40,7 @@ export type RelayWish = {
 export type RelaySeen = { waiting_for?: string; happenings: readonly Happening[] }
 
 /** There is a relay, which may be closed: a process that starts takes its time, and the node meanwhile its own to be promoted. */
-export async function ensureRelay(host: LocalHost, place: Place, wanted: WantedService): Promise<RelaySeen> {
+export async function ensureRelay(host: HaHost, place: Place, wanted: WantedService): Promise<RelaySeen> {
   const { network, size } = wanted
   const address = ownAddressOf(wanted, place.node)
   if (address === undefined) return { waiting_for: 'its primary has no address of its own', happenings: [] }
@@ -63,26 +63,26 @@ export async function ensureRelay(host: LocalHost, place: Place, wanted: WantedS
 }
 
 /** The node takes writes. Afterwards all ways lead to it. */
-export async function ensureRelayOpen({ effect }: Pick<LocalHost, 'effect'>, place: Place): Promise<void> {
+export async function ensureRelayOpen({ effect }: Pick<HaHost, 'effect'>, place: Place): Promise<void> {
   await ensureServiceSocket(effect, place)
   await ensureUses(effect, place.service_sockets, new Map([[place.node, 'in']]), 'relay')
 }
 
 /** Whether all ways lead to the primary, as far as that can be told at a glance; one that runs is watched from now on. */
-export async function isRelayUp({ watch }: Pick<LocalHost, 'watch'>, place: Place): Promise<boolean> {
+export async function isRelayUp({ watch }: Pick<HaHost, 'watch'>, place: Place): Promise<boolean> {
   const relay = await findHaproxy(place, 'relay')
   if (relay) watch.track(watchedAs(place), relay.pid, { urgent: true })
   return relay !== undefined
 }
 
 /** Customers are refused from here on. What is left of it is for the next one. */
-export async function ensureRelayEnded(host: LocalHost, place: Place): Promise<void> {
+export async function ensureRelayEnded(host: HaHost, place: Place): Promise<void> {
   host.watch.forget(watchedAs(place))
   await ensureHaproxyEnded(host, place, 'relay')
 }
 
 /** The same, and nothing is left of it. */
-export async function ensureRelayGone(host: LocalHost, place: Place): Promise<void> {
+export async function ensureRelayGone(host: HaHost, place: Place): Promise<void> {
   host.watch.forget(watchedAs(place))
   await ensureHaproxyGone(host, place, 'relay')
 }

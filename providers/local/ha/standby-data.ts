@@ -6,15 +6,15 @@ import { copyRunning } from '../snapshot/cluster-copy.ts'
 import { chownTree, syncOne, syncTree } from '../host/tree.ts'
 import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
 import { statIfThere } from '../host/look.ts'
-import { withHold } from '../snapshot/hold.ts'
+import { withHold } from '../host/hold.ts'
 import type { Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { HaHost } from './ha-host.ts'
 import { requireRoom } from '../host/room.ts'
 import { ensureKilled } from '../postgres/process.ts'
 import { findEntry, listNames, removeTree, replaceFile } from '../host/tenant-files.ts'
 
 /** Its failure, such as a full disk, is thrown. */
-export async function ensureStandbyData(host: LocalHost, place: Place, primary: Place): Promise<'there' | 'copying'> {
+export async function ensureStandbyData(host: HaHost, place: Place, primary: Place): Promise<'there' | 'copying'> {
   if (await statIfThere(place.data)) return 'there'
   const name = `${place.service_id}/node_${place.node}/data`
   await host.jobs.ensure(name, (signal) => make(host, place, primary, signal))
@@ -49,7 +49,7 @@ export async function ensureDataAway(effect: Effect, place: Place): Promise<void
 
 const standby_signal = 'standby.signal'
 
-async function make(host: LocalHost, place: Place, primary: Place, signal: AbortSignal): Promise<void> {
+async function make(host: HaHost, place: Place, primary: Place, signal: AbortSignal): Promise<void> {
   const { effect } = host
   const aside = place.data_aside
   await withHold(effect, { ...place, copying: place.making }, 'making its data', async () => {

@@ -3,7 +3,7 @@
 import type { Endpoint, WantedService } from '../../provider.ts'
 import { nodeHostOf, nodeOf, type Place } from '../host/layout.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { listenOf } from '../vpc/service-network.ts'
+import { listenOf } from '../network/service-network.ts'
 import type { StandbyWish } from './standby.ts'
 import { nodeName } from './synchronous.ts'
 

@@ -11,7 +11,7 @@ import { isDiskFull, readIfThere } from '../host/look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, listeningAt, noSpaceSentence, type Place } from '../host/layout.ts'
 import { ensureGroupGone } from '../host/leftovers.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { HaHost } from './ha-host.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { ensureTimelineForgotten } from './promotion.ts'
 import { ensureSlot, ensureSlotGone, listSenders, type Sender } from './replication.ts'
@@ -29,7 +29,7 @@ import {
   type Hashes,
   type Postmaster,
 } from '../postgres/process.ts'
-import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
+import { isInNetwork, networkPrefix } from '../network/service-network.ts'
 import { ensureTailTaken } from './wal-tail.ts'
 import { ensureDataAway, ensureFollowing, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
@@ -78,7 +78,7 @@ const streaming_wait_ms = 1_000
 const look_every_ms = 10
 const answer_ms_max = 1_000
 
-export async function ensureStandby(host: LocalHost, wish: StandbyWish): Promise<StandbySeen> {
+export async function ensureStandby(host: HaHost, wish: StandbyWish): Promise<StandbySeen> {
   const place = listenedAt(wish)
   await ensureNodeHome(host.effect, place)
   await host.log_watch.ensureKept(place.log)
@@ -105,7 +105,7 @@ export async function ensureStandby(host: LocalHost, wish: StandbyWish): Promise
 
 /** A ready server on data that is there, following; a sentence when it is not, or not yet. `found`: it ran already. */
 export async function ensureStandbyRunning(
-  host: LocalHost,
+  host: HaHost,
   wish: StandbyWish,
 ): Promise<(Postmaster & { found: boolean }) | string> {
   const { effect, limits } = host
@@ -144,7 +144,7 @@ export async function ensureStandbyRunning(
 }
 
 /** What its server reads. */
-export async function ensureStandbyFiles(host: LocalHost, wish: StandbyWish): Promise<Hashes> {
+export async function ensureStandbyFiles(host: HaHost, wish: StandbyWish): Promise<Hashes> {
   const { primary, name, slot, size, extensions, listen: endpoint, installation } = wish
   const place = listenedAt(wish)
   // Where it cannot be read, PostgreSQL itself says what is wrong with the data.
@@ -155,7 +155,7 @@ export async function ensureStandbyFiles(host: LocalHost, wish: StandbyWish): Pr
 
 /** Removes all of a node: processes, files, control group, and its slot at the primary, when that is given and serves. */
 export async function ensureStandbyGone(
-  host: LocalHost,
+  host: HaHost,
   place: Place,
   slot?: { primary: Place; name: string },
 ): Promise<void> {
@@ -177,7 +177,7 @@ const mayLeave = async (wish: StandbyWish) => (await wish.mayLeave?.()) ?? true
 const listenedAt = ({ place, listen }: StandbyWish) => (listen ? listeningAt(place, listen.port) : place)
 
 /** The role and the slot are there, and WAL is kept from before the copy on. Undefined: it sends nothing to this one; a sentence: it cannot yet. */
-async function preparePrimary(host: LocalHost, { primary, name, slot }: StandbyWish) {
+async function preparePrimary(host: HaHost, { primary, name, slot }: StandbyWish) {
   try {
     return await withSuperuser(primary, { connect_timeout_ms: answer_ms_max }, async (client) => {
       await ensureReservedRole(host.effect, client, standby_role)
@@ -190,7 +190,7 @@ async function preparePrimary(host: LocalHost, { primary, name, slot }: StandbyW
   }
 }
 
-function copySentence(host: LocalHost, error: unknown): string {
+function copySentence(host: HaHost, error: unknown): string {
   if (isDiskFull(error)) return `a replica is waiting: ${noSpaceSentence(host.directory)}`
   return `a replica could not be made and is tried again: ${error instanceof Error ? error.message : String(error)}`
 }
@@ -215,7 +215,7 @@ const reasons_of_the_host =
   /No space left|in use|already exists|shared memory|Cannot allocate|Permission denied|Too many/
 
 /** Its server does not come up, or not yet. What does so for long without a reason of its host's is copied anew. */
-async function judgeStart(host: LocalHost, place: Place, primary: Place, sentence: string): Promise<StandbySeen> {
+async function judgeStart(host: HaHost, place: Place, primary: Place, sentence: string): Promise<StandbySeen> {
   const hopeless = sentence.startsWith('PostgreSQL did not start') && !reasons_of_the_host.test(sentence)
   if (!hopeless || !(await lastsTooLong(host, place, primary, 'does not start'))) return seenAs('starting', sentence)
   return await giveUp(host, place, `its server did not start (${sentence})`)
@@ -223,7 +223,7 @@ async function judgeStart(host: LocalHost, place: Place, primary: Place, sentenc
 
 /** Its server runs, and its primary serves, but they have not found each other. */
 async function judgeSilence(
-  host: LocalHost,
+  host: HaHost,
   wish: StandbyWish,
   place: Place,
   { pid }: Postmaster,
@@ -258,7 +258,7 @@ async function reachedBy(place: Place): Promise<string | undefined> {
 }
 
 /** Whether the same has been seen for long, under the same server of the primary; the age of a file says since when. */
-async function lastsTooLong(host: LocalHost, place: Place, primary: Place, sign: string): Promise<boolean> {
+async function lastsTooLong(host: HaHost, place: Place, primary: Place, sign: string): Promise<boolean> {
   const { postmaster } = await findPostmaster(primary)
   if (!postmaster) return false
   const again = (await readIfThere(place.not_streaming))?.includes(copied_anew) === true
@@ -268,7 +268,7 @@ async function lastsTooLong(host: LocalHost, place: Place, primary: Place, sign:
   return age_ms > (again ? patience_again_ms : patience_ms)
 }
 
-async function giveUp(host: LocalHost, place: Place, reason: string): Promise<StandbySeen> {
+async function giveUp(host: HaHost, place: Place, reason: string): Promise<StandbySeen> {
   await ensureDataAway(host.effect, place)
   await ensureFile(host.effect, 'sign of not streaming', place.not_streaming, copied_anew, undefined)
   const message = `Replica ${place.node} is copied anew: ${reason}`

@@ -5,8 +5,10 @@ import { floorOf } from '../postgres/control-file.ts'
 import { isDiskFull, statIfThere } from '../host/look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeOf, noSpaceSentence, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { isBeingMade, listNodeFolders, nodesOf } from './nodes.ts'
+import type { HaHost } from './ha-host.ts'
+import { isBeingMade } from './nodes.ts'
+import { nodesOf } from '../postgres/nodes.ts'
+import { listNodeFolders } from '../postgres/nodes.ts'
 import type { SyncList } from './quorum.ts'
 import type { Postmaster } from '../postgres/process.ts'
 import { preloadsOf } from '../postgres/preloads.ts'
@@ -38,7 +40,7 @@ const look_again_when_waited_for_seconds = 30
 export type Leader = { place: Place; postmaster: Postmaster; installation: PostgresInstallation }
 
 /** Whatever goes wrong with them, the primary serves. */
-export async function ensureStandbys(host: LocalHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
+export async function ensureStandbys(host: HaHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
   try {
     return await ensureAll(host, leader, wanted)
   } catch (error) {
@@ -48,7 +50,7 @@ export async function ensureStandbys(host: LocalHost, leader: Leader, wanted: Wa
   }
 }
 
-async function ensureAll(host: LocalHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
+async function ensureAll(host: HaHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
   const { place } = leader
   const nodes = await wantedNodes(place, wanted)
   const standbys = nodes.filter((node) => node !== place.node)
@@ -81,7 +83,7 @@ function paceOf(replica_count: number, sync_count: number): { look_again_seconds
 
 /** Before a primary begins to need more: a standby with less could not follow it. One after the other, so that some stay. */
 export async function ensureStandbysRisen(
-  host: LocalHost,
+  host: HaHost,
   place: Place,
   wanted: WantedService,
   installation: PostgresInstallation,
@@ -104,7 +106,7 @@ async function wantedNodes(primary: Place, { ha }: WantedService): Promise<numbe
 }
 
 /** Copies go on at the same time; servers are started again one after the other, so that commits need not wait. */
-async function ensureEach(host: LocalHost, leader: Leader, wanted: WantedService, standbys: readonly number[]) {
+async function ensureEach(host: HaHost, leader: Leader, wanted: WantedService, standbys: readonly number[]) {
   const { place, installation } = leader
   const wishes = standbys.map((node) => standbyWishOf(place, node, wanted, installation))
   const there = await Promise.all(wishes.map((wish) => statIfThere(wish.place.data)))
@@ -118,7 +120,7 @@ async function ensureEach(host: LocalHost, leader: Leader, wanted: WantedService
   return standbys.map((_, at): StandbySeen => seen.get(at) ?? { state: 'absent', happenings: [] })
 }
 
-async function ensureWatched(host: LocalHost, wish: StandbyWish): Promise<StandbySeen> {
+async function ensureWatched(host: HaHost, wish: StandbyWish): Promise<StandbySeen> {
   const { service_id, data } = wish.place
   const seen = await ensureStandby(host, wish)
   const key = `${service_id}/${wish.name}`
@@ -128,7 +130,7 @@ async function ensureWatched(host: LocalHost, wish: StandbyWish): Promise<Standb
 }
 
 /** One that is in a list may have the only second copy of a commit. Returns how many are left. */
-async function removeSurplus(host: LocalHost, primary: Place, nodes: readonly number[], lists: readonly SyncList[]) {
+async function removeSurplus(host: HaHost, primary: Place, nodes: readonly number[], lists: readonly SyncList[]) {
   let left = 0
   for (const node of await listNodeFolders(primary)) {
     if (nodes.includes(node)) continue

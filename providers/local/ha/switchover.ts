@@ -5,17 +5,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Happening, WantedService } from '../../provider.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { nodeOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { HaHost } from './ha-host.ts'
 import { pausePooler } from '../pooler/pooler.ts'
 import { findPosition, type Asked } from './position.ts'
-import { leaderOf, savePrimary, type Primary } from './primary.ts'
+import { leaderOf, savePrimary, type Primary } from '../postgres/primary.ts'
 import { lsnText } from './quorum.ts'
 import { listSenders } from './replication.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 
 export type Switch = {
-  host: LocalHost
+  host: HaHost
   base: Place
   wanted: WantedService
   primary: Primary

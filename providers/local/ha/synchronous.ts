@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises'
 import { ensureFile } from '../host/effect.ts'
 import { readIfThere } from '../host/look.ts'
 import { nodeOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { HaHost } from './ha-host.ts'
 import type { SyncList } from './quorum.ts'
 import { listSenders } from './replication.ts'
 import { findFilesHash } from '../postgres/files.ts'
@@ -30,7 +30,7 @@ export const nodeName = (node: number) => `node_${node}`
 
 /** Every list that may be in force, the one that is meant to be last. */
 export async function ensureSynchronous(
-  host: LocalHost,
+  host: HaHost,
   place: Place,
   postmaster: Postmaster,
   wish: SyncWish,
@@ -49,7 +49,7 @@ export async function ensureSynchronous(
   return [next]
 }
 
-async function ensureTold({ effect }: LocalHost, standby: Place): Promise<void> {
+async function ensureTold({ effect }: HaHost, standby: Place): Promise<void> {
   const { postmaster } = await findPostmaster(standby)
   if (postmaster?.ready) await ensureReloaded(effect, standby, postmaster, await findFilesHash(standby))
 }
@@ -91,7 +91,7 @@ const others = (members: readonly number[], primary: number) => members.filter((
 const ascending = (a: number, b: number) => a - b
 
 /** Durable before it is in force. */
-async function saveLists({ effect }: LocalHost, place: Place, lists: readonly SyncList[]): Promise<void> {
+async function saveLists({ effect }: HaHost, place: Place, lists: readonly SyncList[]): Promise<void> {
   const text = textOf(lists)
   if ((await readIfThere(place.synchronous)) === text) return
   await ensureFile(effect, 'synchronous replicas', place.synchronous, text, place.owner)

@@ -12,11 +12,12 @@ import { listHostProcesses } from '../host/process.ts'
 import { readIfThere, statIfThere } from '../host/look.ts'
 import type { Place } from '../host/layout.ts'
 import { ensureGroupGone } from '../host/leftovers.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { Machine } from '../host/machine.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { findProgram } from '../host/program.ts'
 import { findEntry } from '../host/tenant-files.ts'
-import { entering, isInNetwork, networkPrefix } from '../vpc/service-network.ts'
+import { isInNetwork, networkPrefix } from '../network/service-network.ts'
+import { entering } from '../host/daemon.ts'
 import { askHaproxy, fieldOf } from './control.ts'
 import { controlSocketOf, type HaproxyName, type HaproxySettings } from './settings.ts'
 
@@ -46,7 +47,7 @@ const sentence_chars_max = 300
 export const findHaproxyProgram = () => findProgram('haproxy')
 
 /** One that runs with these settings; a sentence when there is none. */
-export async function ensureHaproxy(host: LocalHost, wish: HaproxyWish): Promise<HaproxySeen | string> {
+export async function ensureHaproxy(host: Machine, wish: HaproxyWish): Promise<HaproxySeen | string> {
   const { place, name, settings, network } = wish
   const program = await findHaproxyProgram()
   if (program === undefined) return 'HAProxy is missing on this host; install it with apt-get install haproxy'
@@ -67,13 +68,13 @@ export async function hasHaproxy(place: Place, name: HaproxyName): Promise<boole
 }
 
 /** No process of it is left. */
-export async function ensureHaproxyEnded(host: LocalHost, place: Place, name: HaproxyName): Promise<void> {
+export async function ensureHaproxyEnded(host: Machine, place: Place, name: HaproxyName): Promise<void> {
   if ((await statIfThere(settingsPathOf(place, name))) === undefined) return
   await endAll(host, place, name)
   await ensureEntryRemoved(host.effect, name, place.service_sockets, name)
 }
 
-export async function ensureHaproxyGone(host: LocalHost, place: Place, name: HaproxyName): Promise<void> {
+export async function ensureHaproxyGone(host: Machine, place: Place, name: HaproxyName): Promise<void> {
   if ((await statIfThere(settingsPathOf(place, name))) === undefined) return
   await ensureHaproxyEnded(host, place, name)
   await host.effect(`${name}: limits removed`)
@@ -102,7 +103,7 @@ async function hasStopped(place: Place, name: HaproxyName): Promise<boolean> {
 }
 
 async function start(
-  host: LocalHost,
+  host: Machine,
   { place, name, listen, network, settings, gracefully }: HaproxyWish,
   program: string,
   running: HaproxyFound | undefined,
@@ -134,7 +135,7 @@ async function start(
 }
 
 async function spawn(
-  host: LocalHost,
+  host: Machine,
   { place, name, network }: Pick<HaproxyWish, 'place' | 'name' | 'network'>,
   command: readonly string[],
 ): Promise<ChildProcess> {
@@ -147,7 +148,7 @@ async function spawn(
 }
 
 /** All of them: one that was replaced lives on until its last customer has gone. */
-async function endAll(host: LocalHost, place: Place, name: HaproxyName): Promise<void> {
+async function endAll(host: Machine, place: Place, name: HaproxyName): Promise<void> {
   const end = { what: `${name}: kill`, whose: `the ${name} of ${place.service_id}`, wait_ms: kill_wait_ms }
   await endProcesses(host.effect, (pid) => isOurs(place, name, pid), end)
 }

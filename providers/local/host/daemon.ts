@@ -82,3 +82,11 @@ async function listProcesses(belongs: (pid: number) => Promise<boolean>, uid?: n
   const chosen = await Promise.all(pids.map(belongs))
   return pids.filter((_, at) => chosen[at])
 }
+
+/** Privileges are needed to enter, so they are dropped behind the prefix and not by whoever spawns. */
+export function entering(prefix: readonly string[], wrapped: { command: string[]; uid?: number; gid?: number }) {
+  const { command, uid, gid } = wrapped
+  if (prefix.length === 0) return wrapped
+  const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
+  return { command: [...prefix, ...drop, ...command] }
+}

@@ -1,7 +1,7 @@
 // What lies on the disk, looked at and never changed, and what an error of the system is called.
 // A look at a service asks for dozens of small things that lie in memory: microseconds each, where a detour through other
 // threads takes a hundred of them. So they are asked for at once. Whatever changes something does go through other threads
-// (effect.ts), because a busy disk may block it; but for copies, whose thousands of small files take turns (copy-tree.ts).
+// (effect.ts), because a busy disk may block it.
 import { closeSync, constants, openSync, readFileSync, readSync, type Stats, statSync } from 'node:fs'
 
 /** For what lies in folders of a service's user: a link is not followed, and a pipe keeps nobody waiting. */

@@ -4,10 +4,9 @@ import type { LogPage, LogQuery, LogRefusal } from '../../provider.ts'
 import { placeOf } from '../host/layout.ts'
 import { newCursor, parseCursor } from './cursor.ts'
 import { readPage } from './page.ts'
-import type { ScannerPool } from './scanner-pool.ts'
-import { listPlacesQuickly } from '../ha/nodes.ts'
+import { listPlacesQuickly } from '../postgres/nodes.ts'
 
-export type LogHost = { directory: string; as_root: boolean; scanners: ScannerPool }
+export type LogHost = { directory: string; as_root: boolean }
 
 export async function readLogs(host: LogHost, service_id: string, query: LogQuery): Promise<LogPage | LogRefusal> {
   const places = await listPlacesQuickly(placeOf(host.directory, service_id, 0, host.as_root))
@@ -18,6 +17,6 @@ export async function readLogs(host: LogHost, service_id: string, query: LogQuer
   const place = places.find(({ node }) => node === asked)
   if (place === undefined || (after !== undefined && after.node !== asked)) return { refused: 'cursor' }
   const log = { folder: place.log, node: asked, hidden: host.directory }
-  const { entries, next } = await readPage(log, query, after, host.scanners)
+  const { entries, next } = await readPage(log, query, after)
   return next === undefined ? { entries } : { entries, cursor: newCursor(service_id, next) }
 }

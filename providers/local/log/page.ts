@@ -9,10 +9,9 @@ import { blocksBackwards, line_bytes_max } from './blocks.ts'
 import type { Place } from './cursor.ts'
 import { entryOf, type ParsedEntry, parseEntry, timeAt } from './entry.ts'
 import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
-import { newScan, type Scan } from './scan.ts'
-import type { ScannerPool } from './scanner-pool.ts'
+import { matchingLines } from './matching-lines.ts'
+import { newSearch, type Search } from './search.ts'
 import { seekTime } from './seek.ts'
-import { newPace, type Pace, signedLines } from './signed-lines.ts'
 
 /** `hidden`: the folder of the host that no entry may name. */
 export type NodeLog = { folder: string; node: number; hidden?: string }
@@ -22,8 +21,7 @@ export type PageQuery = Omit<LogQuery, 'node' | 'cursor'>
 export type Page = { entries: LogEntry[]; next: Place | undefined }
 
 /** A page holds a few hundred kilobytes at most, so this is mostly one read. */
-const page_block_bytes = 256 * 1024
-const line_break = 10
+const block_bytes = 256 * 1024
 /** Counted in whole files, which rotation keeps small. */
 const scanned_bytes_max = 2 * 1024 ** 3
 const head_bytes = 64 * 1024
@@ -31,17 +29,12 @@ const head_bytes = 64 * 1024
 const disorder_ms = 1_000
 
 /** What has been found so far. `reached`: where the next page goes on, once that is known. */
-type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: Place | undefined; pace: Pace }
+type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: Place | undefined }
 type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; place: Place }
 
-export async function readPage(
-  log: NodeLog,
-  query: PageQuery,
-  after: Place | undefined,
-  pool: ScannerPool,
-): Promise<Page> {
-  const scan = newScan(query)
-  const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined, pace: newPace() }
+export async function readPage(log: NodeLog, query: PageQuery, after: Place | undefined): Promise<Page> {
+  const search = newSearch(query)
+  const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
   let newer = ''
   for (const name of listLogFiles(log.folder)) {
     if (after !== undefined && name > after.file) continue
@@ -56,13 +49,8 @@ export async function readPage(
     try {
       const end = name === after?.file ? Math.min(after.offset, file.size) : file.size
       const range = rangeOf(file, end, query)
-      const done = await collectFile(
-        { file, name, node: log.node, hidden: log.hidden, ...range },
-        query,
-        scan,
-        pool,
-        harvest,
-      )
+      const part = { file, name, node: log.node, hidden: log.hidden, ...range }
+      const done = await collectFile(part, query, search, harvest)
       if (done || range.last) break
       harvest.scanned_bytes += Math.max(0, range.high - range.low)
     } finally {
@@ -93,47 +81,37 @@ type Part = Pick<NodeLog, 'node'> & {
 }
 
 /** True when the page is complete. */
-async function collectFile(part: Part, query: PageQuery, scan: Scan, pool: ScannerPool, harvest: Harvest) {
+async function collectFile(part: Part, query: PageQuery, search: Search, harvest: Harvest): Promise<boolean> {
   const range = { fd: part.file.fd, low: part.low, high: part.high }
-  const { signs } = scan
-  const blocks =
-    signs.length > 0 ? signedLines(range, signs, pool, harvest.pace) : blocksBackwards(range, page_block_bytes)
-  for await (const block of blocks) {
+  for await (const block of blocksBackwards(range, block_bytes)) {
     if (block.kind === 'long line') {
-      if (await collectLong(part, block.start, block.end, query, scan, harvest)) return true
+      if (await collectLong(part, block.start, block.end, query, search, harvest)) return true
       continue
     }
-    if (!scan.mayBeIn(block)) continue
-    const { bytes, from, base } = block
-    for (let end = block.to - 1, start = from; end >= from; end = start - 1) {
-      start = lineStart(bytes, from, end)
+    const { bytes, base } = block
+    for (const { start, end } of matchingLines(block, search)) {
       if (end - start > line_bytes_max) {
-        if (await collectLong(part, base + start, base + end, query, scan, harvest)) return true
+        if (await collectLong(part, base + start, base + end, query, search, harvest)) return true
         continue
       }
       const time_ms = timeAt(bytes, start)
       if (time_ms !== undefined && isWithin(time_ms, query)) {
         const parsed = parseEntry(bytes.toString('utf8', start, end), time_ms, part.hidden)
-        if (collectEntry(part, base + start, parsed, undefined, query, scan, harvest)) return true
+        if (collectEntry(part, base + start, parsed, undefined, query, search, harvest)) return true
       }
     }
   }
   return false
 }
 
-/** Of the line that ends with the line break there; `from` is the start of a line too. */
-function lineStart(bytes: Buffer, from: number, end: number): number {
-  return end === from ? from : Math.max(from, bytes.lastIndexOf(line_break, end - 1) + 1)
-}
-
 /** Of a line longer than any should be only the head is read. */
-async function collectLong(part: Part, start: number, end: number, query: PageQuery, scan: Scan, harvest: Harvest) {
+async function collectLong(part: Part, start: number, end: number, query: PageQuery, search: Search, harvest: Harvest) {
   const head = Buffer.alloc(Math.min(head_bytes, end - start))
   const { bytesRead } = await readAt(part.file.fd, head, 0, head.length, start)
   const time_ms = timeAt(head, 0)
   if (time_ms === undefined || !isWithin(time_ms, query)) return false
   const parsed = parseEntry(head.toString('utf8', 0, bytesRead), time_ms, part.hidden, true)
-  return collectEntry(part, start, parsed, end - start, query, scan, harvest)
+  return collectEntry(part, start, parsed, end - start, query, search, harvest)
 }
 
 function isWithin(time_ms: number, { since_ms = -Infinity, until_ms = Infinity }: PageQuery): boolean {
@@ -147,10 +125,10 @@ function collectEntry(
   parsed: ParsedEntry | undefined,
   line_bytes: number | undefined,
   query: PageQuery,
-  scan: Scan,
+  search: Search,
   harvest: Harvest,
 ): boolean {
-  if (parsed === undefined || !scan.accepts(parsed)) return false
+  if (parsed === undefined || !search.accepts(parsed)) return false
   if (harvest.skipped < query.skip) {
     harvest.skipped += 1
     return false

@@ -1,53 +1,40 @@
-// What a search looks for, and a piece of it that can be found in the raw bytes of the log before any line is parsed.
-// Pure. The piece is a necessary sign: every line whose text matches holds it, in some mixture of cases. Whether a line
-// that holds it matches is decided on its parsed text, without passwords.
+// What a query looks for, in three steps. Pure. `mayBeIn` passes over bytes that lack one of the letters; `pattern` finds, in raw
+// bytes read as Latin-1, every line that can hold an entry that is asked for, so that no other line is parsed; `accepts` decides
+// on the parsed entry, without its passwords.
+// A caller chooses the terms and a tenant the lines: the pattern takes time in proportion to the bytes, whatever both are.
 import { isAscii } from 'node:buffer'
-import { text_labels } from './entry.ts'
+import type { LogQuery } from '../../provider.ts'
+import { type ParsedEntry, text_labels } from './entry.ts'
 import { masked } from './mask.ts'
 
-/**
- * Consecutive bytes; a byte b of the log fits when (b | fold) === value. `pair`: the two places to look for, the rarer first;
- * `rare`: whether that one is so rare that it is worth looking for it alone.
- */
-export type Sign = { values: Uint8Array; folds: Uint8Array; pair: [number, number]; rare: boolean }
-
 export type Search = {
-  /** A line that matches holds one of these; empty when no such thing can be said. */
-  signs: Sign[]
-  /** Whether some raw bytes may hold a match: for searches that have no sign. */
-  mayBeIn: (raw: Buffer) => boolean
-  matches: (text: string) => boolean
+  /** Whether these bytes have what is looked for, or every letter of it: three times as fast as the pattern. */
+  mayBeIn(bytes: Buffer): boolean
+  /** Undefined: any line can. */
+  pattern: RegExp | undefined
+  accepts(entry: ParsedEntry): boolean
 }
 
-export function newSearch(terms: readonly string[]): Search {
-  const folded = terms.map(foldCase).filter((term) => term !== '')
-  const cores = folded.map(coreOf).filter((core) => core !== '')
-  const longest = cores.map(signOf).toSorted((a, b) => b.values.length - a.values.length)[0]
-  const signs =
-    longest !== undefined && longest.values.length > 0
-      ? [longest]
-      : (folded.map(labelSigns).find((some) => some.length > 0) ?? [])
-  const foreign = cores.some((core) => !isAscii(Buffer.from(core)))
+export function newSearch({ search, severities }: Pick<LogQuery, 'search' | 'severities'>): Search {
+  const terms = search.map(foldCase).filter((term) => term !== '')
+  // The longest one is the rarest.
+  const [form] = terms.flatMap(formOf).toSorted((a, b) => b.length - a.length)
+  const members = severities.map((severity) => `"error_severity":${JSON.stringify(severity)}`)
+  const hasLetters = newLetterCheck(terms.map(coreOf))
+  const hasSeverity = (bytes: Buffer) => members.length === 0 || members.some((member) => bytes.includes(member))
   return {
-    signs,
-    mayBeIn: (raw) => {
-      // Nothing outside ASCII is only another case of something inside; and whether all is inside is seen at once.
-      if (foreign && isAscii(raw)) return false
-      const folded_raw = cores.length === 0 ? '' : foldCase(raw.toString())
-      return cores.every((core) => folded_raw.includes(escaped(core)))
-    },
-    matches: (text) => {
-      if (folded.length === 0) return true
-      const folded_text = foldCase(text)
-      return folded.every((term) => folded_text.includes(term))
+    mayBeIn: (bytes) => (form === undefined ? hasSeverity(bytes) : hasLetters(bytes)),
+    pattern: form === undefined ? severityPattern(members) : new RegExp(form, 'gi'),
+    accepts: ({ severity, text }) => {
+      if (severities.length > 0 && !severities.includes(severity)) return false
+      const folded = terms.length > 0 ? foldCase(text) : ''
+      return terms.every((term) => folded.includes(term))
     },
   }
 }
 
-function newSign(values: readonly number[], folds: readonly number[]): Sign {
-  const pair = rarePairOf(values)
-  const rare = rarityOf(values[pair[0]]) === common_bytes.length
-  return { values: Uint8Array.from(values), folds: Uint8Array.from(folds), pair, rare }
+function severityPattern(members: readonly string[]): RegExp | undefined {
+  return members.length > 0 ? new RegExp(members.map(escaped).join('|'), 'g') : undefined
 }
 
 /** Two texts that differ in case only become equal, in every script; the two small sigmas too. */
@@ -55,8 +42,29 @@ function foldCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ')
 }
 
+/** Of texts that the log must hold, each in any case. */
+function newLetterCheck(texts: readonly string[]): (bytes: Buffer) => boolean {
+  const characters = new Set(texts.flatMap((text) => Array.from(inJson(text))))
+  const in_ascii = [...characters].filter((one) => one <= '\u007f' && !(one in others_of))
+  const letters = in_ascii.map((one) => [one, one.toUpperCase()].map((letter) => letter.charCodeAt(0)))
+  const beyond_ascii = [...characters].some((one) => one > '\u007f')
+  return (bytes) =>
+    !(beyond_ascii && isAscii(bytes)) && letters.every((cases) => cases.some((letter) => bytes.includes(letter)))
+}
+
 /** What the text of an entry has and the log has not. */
 const inserted_texts = [...Object.values(text_labels), masked].map(foldCase)
+
+/** The pattern of a term's lines; none when it can be in any line. */
+function formOf(term: string): string[] {
+  const core = coreOf(term)
+  if (core !== '') return [literal(core)]
+  // Part of a label: it is in the log itself, or the log has what is labelled so.
+  if (foldCase(masked).includes(term)) return []
+  const labelled = Object.entries(text_labels).filter(([, label]) => foldCase(label).includes(term))
+  if (labelled.length === 0) return []
+  return [[literal(term), ...labelled.map(([field]) => `"${field}":"`)].join('|')]
+}
 
 /** The part of a term that the log itself must hold, wherever the term lies in the text; '' when there is none. */
 function coreOf(term: string): string {
@@ -71,65 +79,37 @@ function coreOf(term: string): string {
   return term.slice(from, Math.max(from, to))
 }
 
-/** A term that is part of labels is found in lines that have it, or that have what is labelled so. */
-function labelSigns(term: string): Sign[] {
-  if (foldCase(masked).includes(term)) return []
-  const own = signOf(term)
-  const labelled = Object.entries(text_labels).filter(([, label]) => foldCase(label).includes(term))
-  if (own.values.length === 0 || labelled.length === 0) return []
-  return [own, ...labelled.map(([field]) => exactSign(`"${field}":"`))]
-}
+/** A longer one finds nothing sooner, and may be compared with as many bytes at every place. */
+const literal_chars_max = 32
+/** All that can be said of a term of which each character has other bytes in another case: it is not ASCII. */
+const no_ascii = String.raw`[\x80-\xff]`
 
-export function exactSign(text: string): Sign {
-  const values = [...Buffer.from(text)]
-  return newSign(values, Array<number>(values.length).fill(0))
-}
-
-/** As it stands in JSON. */
-function escaped(term: string): string {
-  return JSON.stringify(term).slice(1, -1)
-}
-
-/** The longest part of a term, as it stands in JSON, whose bytes differ between cases by one bit at most. */
-function signOf(term: string): Sign {
-  let longest = newSign([], [])
-  let values: number[] = []
-  let folds: number[] = []
-  for (const character of [...Array.from(escaped(term)), undefined]) {
-    if (character !== undefined && isPlain(character)) {
-      const is_letter = /[a-z]/.test(character)
-      for (const byte of Buffer.from(character)) {
-        values.push(byte)
-        folds.push(is_letter ? 0x20 : 0)
-      }
+/** The bytes of a folded text as it stands in JSON, in any case: the longest part of it whose bytes are known. */
+function literal(text: string): string {
+  let [longest, longest_chars, form, chars] = [no_ascii, 0, '', 0]
+  for (const character of inJson(text)) {
+    const bytes = bytesOf(character)
+    if (bytes === undefined) {
+      ;[form, chars] = ['', 0]
       continue
     }
-    if (values.length > longest.values.length) longest = newSign(values, folds)
-    values = []
-    folds = []
+    ;[form, chars] = [form + bytes, chars + 1]
+    if (chars > longest_chars && chars <= literal_chars_max) [longest, longest_chars] = [form, chars]
   }
   return longest
 }
 
-/** ASCII, or without case. Not k and i: the Kelvin sign and the dotted capital I fold to them from outside ASCII. */
-function isPlain(character: string): boolean {
-  if (character === 'k' || character === 'i') return false
-  return character <= '\u007f' || (character.toUpperCase() === character && foldCase(character) === character)
+/** The Kelvin sign and the dotted capital I are another case of ASCII letters, and outside ASCII. */
+const others_of: Record<string, string> = { k: String.raw`(?:k|\xe2\x84\xaa)`, i: String.raw`[i\xc4]` }
+
+const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
+const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
+
+/** Undefined where another case has other bytes. */
+function bytesOf(character: string): string | undefined {
+  if (character <= '\u007f') return others_of[character] ?? escaped(character)
+  // The dot of that I, and what stands for bytes that are no text.
+  if (character === '\u0307' || character === '\ufffd') return undefined
+  const has_case = character.toUpperCase() !== character || foldCase(character) !== character
+  return has_case ? undefined : Buffer.from(character).toString('latin1')
 }
-
-/** From the commonest on, as they occur in PostgreSQL's JSON logs; what is not listed is rarer. */
-const common_bytes = ' "e_ti:aosrn,dlcpm.0u1h26g5-3f4y89b7vw=xk/()q'
-
-/** Two places of the sign whose bytes are likely to be the rarest, the rarer first. One twice when there is only one. */
-function rarePairOf(values: readonly number[]): [number, number] {
-  const reachable = Array.from({ length: Math.min(values.length, pair_distance_max) }, (_, place) => place)
-  const [first = 0, second = first] = reachable.toSorted((a, b) => rarityOf(values[b]) - rarityOf(values[a]))
-  return [first, second]
-}
-
-function rarityOf(byte = 0): number {
-  const rank = common_bytes.indexOf(String.fromCharCode(byte))
-  return rank < 0 ? common_bytes.length : rank
-}
-
-const pair_distance_max = 256

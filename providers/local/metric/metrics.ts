@@ -13,13 +13,13 @@ import { groupOf, listeningAt, type Place } from '../host/layout.ts'
 import { poolerGroupOf } from '../pooler/process.ts'
 import { poolerFilesOf } from '../pooler/settings.ts'
 import type { Limits } from '../host/limits.ts'
-import { findBase, listPlacesQuickly } from '../ha/nodes.ts'
+import { findBase, listPlacesQuickly } from '../postgres/nodes.ts'
 import { portOfPidFile } from '../postgres/port-in-force.ts'
 import { pid_file } from '../postgres/process.ts'
 import type { QuotaWatch } from '../quota/watch.ts'
 import { readText } from '../host/tenant-files.ts'
-import { lastWrittenOf, storageOf } from './storage.ts'
-import { type Usage, usageOfGroup, usageOfProcesses } from './usage.ts'
+import { lastWrittenOf, storageOf } from '../host/storage.ts'
+import { type Usage, usageOfGroup, usageOfProcesses } from '../host/usage.ts'
 
 export type MeterHost = {
   directory: string

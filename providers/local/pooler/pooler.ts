@@ -10,7 +10,7 @@ import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../host/look.ts'
 import type { Place } from '../host/layout.ts'
 import { ensureGroupGone } from '../host/leftovers.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { Machine } from '../host/machine.ts'
 import {
   endPooler,
   ensurePoolerLogBounded,
@@ -23,11 +23,14 @@ import {
 import { findPgBouncer, type PoolerProgram } from './program.ts'
 import { ensurePoolerRole } from './role.ts'
 import { poolerFilesOf, poolerSettingsOf, poolerUsersOf } from './settings.ts'
+import type { Authority } from '../postgres/authority.ts'
 import { portIsFree } from '../postgres/port.ts'
-import { ensureInNetwork, isInNetwork, networkPrefix, probeAt } from '../vpc/service-network.ts'
+import { ensureInNetwork, isInNetwork, type NetworkHost, networkPrefix, probeAt } from '../network/service-network.ts'
 import { hashOf } from '../postgres/settings.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
+
+type PoolerHost = Machine & NetworkHost & { authority: Authority }
 
 export type PoolerWish = {
   /** Of the service or the replica set: its home, user and certificate. */
@@ -68,7 +71,7 @@ export async function poolerRefusal(): Promise<string | undefined> {
 }
 
 /** The primary must be serving. */
-export async function ensurePooler(host: LocalHost, wish: PoolerWish): Promise<PoolerSeen> {
+export async function ensurePooler(host: PoolerHost, wish: PoolerWish): Promise<PoolerSeen> {
   const program = await findPgBouncer()
   if (program === undefined) return setback((await poolerRefusal()) ?? '', look_again_after_setback_seconds)
   const { place } = wish
@@ -85,7 +88,7 @@ export async function ensurePooler(host: LocalHost, wish: PoolerWish): Promise<P
   }
 }
 
-export async function ensurePoolerGone(host: LocalHost, place: Place): Promise<void> {
+export async function ensurePoolerGone(host: PoolerHost, place: Place): Promise<void> {
   host.watch.forget(watchedAs(place))
   const files = poolerFilesOf(place)
   if ((await statIfThere(files.settings)) === undefined) return
@@ -101,7 +104,7 @@ export async function ensurePoolerGone(host: LocalHost, place: Place): Promise<v
  * Makes clients wait from the end of their transactions on, until they are let go on: a planned restart of PostgreSQL is then
  * a pause for them. Those of the session database have their connection for themselves and lose it.
  */
-export async function pausePooler(host: LocalHost, primary: Place): Promise<void> {
+export async function pausePooler(host: PoolerHost, primary: Place): Promise<void> {
   const said_before = (await statIfThere(poolerFilesOf(primary).log))?.size ?? 0
   if (!(await ensurePaused(host, primary))) return
   const deadline = performance.now() + pause_wait_ms
@@ -113,7 +116,7 @@ export async function pausePooler(host: LocalHost, primary: Place): Promise<void
 }
 
 /** Of a primary that is lost: nobody is at work there, and whoever comes waits for the next one. False: no pooler runs. */
-export async function ensurePaused(host: LocalHost, primary: Place): Promise<boolean> {
+export async function ensurePaused(host: PoolerHost, primary: Place): Promise<boolean> {
   const { pid } = await findPooler(primary)
   if (pid === undefined) return false
   await ensureFile(host.effect, 'pooler pause', poolerFilesOf(primary).paused, String(pid), undefined)
@@ -122,7 +125,7 @@ export async function ensurePaused(host: LocalHost, primary: Place): Promise<boo
 }
 
 /** As soon as the primary takes writes. Costs a glance at one file when nobody waits. */
-export async function ensureResumed(host: LocalHost, place: Place): Promise<void> {
+export async function ensureResumed(host: PoolerHost, place: Place): Promise<void> {
   const { paused } = poolerFilesOf(place)
   if ((await statIfThere(paused)) === undefined) return
   const { pid } = await findPooler(place)
@@ -132,7 +135,7 @@ export async function ensureResumed(host: LocalHost, place: Place): Promise<void
 
 /** The id of a process that listens as wanted and has read what is wanted; a sentence when there is none. */
 async function ensureRunning(
-  host: LocalHost,
+  host: PoolerHost,
   wish: PoolerWish,
   program: PoolerProgram,
   happenings: Happening[],
@@ -178,7 +181,7 @@ async function ensureRunning(
   return running
 }
 
-async function startAnew(host: LocalHost, wish: PoolerWish, program: string): Promise<number | string> {
+async function startAnew(host: PoolerHost, wish: PoolerWish, program: string): Promise<number | string> {
   const { effect, limits } = host
   const { place, listen, network } = wish
   await endPooler(effect, place)
@@ -190,7 +193,7 @@ async function startAnew(host: LocalHost, wish: PoolerWish, program: string): Pr
 }
 
 /** Why the master role cannot log in at the pooler's endpoint; undefined when it can. */
-async function loginTrouble(host: LocalHost, wish: PoolerWish): Promise<string | undefined> {
+async function loginTrouble(host: PoolerHost, wish: PoolerWish): Promise<string | undefined> {
   const { listen: endpoint, password_verifier, network } = wish
   const authority_pem = host.authority.certificate_pem
   const tried = () => probeAt(host, network, { endpoint, password_verifier, authority_pem })

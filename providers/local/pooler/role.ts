@@ -13,7 +13,7 @@ import { pooler_role } from '../postgres/settings.ts'
 import { withRole, withSuperuser } from '../postgres/superuser.ts'
 import { withCatalogChanges } from '../postgres/tenant-locks.ts'
 import { TenantSetback, tenantSetbackOf } from '../postgres/tenant-setback.ts'
-import { lookup_body, lookup_function, lookup_sql, pooler_lookup } from './lookup.ts'
+import { lookup_body, lookup_function, lookup_sql, pooler_lookup } from '../postgres/pooler-lookup.ts'
 
 /** Looked at again and again: a tenant may drop the database and make another one of that name. */
 export async function ensurePoolerRole(effect: Effect, primary: Place, happenings: Happening[]): Promise<void> {

@@ -7,7 +7,7 @@
 import type { Endpoint } from '../../provider.ts'
 import { master_database, master_role, type Place } from '../host/layout.ts'
 import { isAtLeast } from './program.ts'
-import { pooler_lookup } from './lookup.ts'
+import { pooler_lookup } from '../postgres/pooler-lookup.ts'
 import { pooler_role } from '../postgres/settings.ts'
 
 export type PoolerSettingsWish = {

@@ -2,7 +2,7 @@
 // A certificate that is damaged, about to expire, for other hosts or from another authority is replaced.
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { certificateExpiresSoon, newServerCertificate, type Authority } from '../certificate.ts'
+import { certificateExpiresSoon, newServerCertificate, type Authority } from './authority.ts'
 import { ensureFile, type Effect } from '../host/effect.ts'
 import { readIfThere } from '../host/look.ts'
 import type { Place } from '../host/layout.ts'

@@ -3,17 +3,14 @@
 // it can read again as it runs.
 import { X509Certificate } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
-import { hasArchiveModule } from '../wal/archive.ts'
+import { hasArchiveModule } from './archive-settings.ts'
 import { ensureFile } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../host/look.ts'
 import type { PostgresInstallation } from './installation.ts'
 import type { Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { rotationMbOf } from '../log/retention.ts'
 import { preloadsOf } from './preloads.ts'
 import type { Hashes } from './process.ts'
-import { quotaBytesOf } from '../quota/rules.ts'
-import { type Access, accessOf } from '../service/access.ts'
+import type { Access, PostgresHost } from './postgres-host.ts'
 import { hashOf, hbaOf, identOf, settingsOf, shutHbaOf, type SettingsWish } from './settings.ts'
 
 /** Of all that is said about writes, so that one text can be written over another. */
@@ -25,8 +22,11 @@ type Wish = Pick<SettingsWish, 'size' | 'endpoint' | 'place' | 'following' | 'fl
   extensions: readonly string[]
 }
 
+type RulesHost = Pick<PostgresHost, 'effect' | 'accessOf'>
+type FilesHost = RulesHost & Pick<PostgresHost, 'memory_mb' | 'log_rotation_mb' | 'quotaBytesOf' | 'control_plane_user'>
+
 export async function ensureServerFiles(
-  host: LocalHost,
+  host: FilesHost,
   { major, bin, ...installation }: PostgresInstallation,
   { extensions, ...wish }: Wish,
 ): Promise<Hashes> {
@@ -39,8 +39,8 @@ export async function ensureServerFiles(
     of_installation: installation.settings,
     archive_module: await hasArchiveModule(bin),
     host_memory_mb: host.memory_mb,
-    log_rotation_mb: rotationMbOf(host.log_retention),
-    disk_quota_bytes: quotaBytesOf(wish.size, host.disk_quota),
+    log_rotation_mb: host.log_rotation_mb,
+    disk_quota_bytes: host.quotaBytesOf(wish.size),
   })
   await ensureFile(effect, 'settings', place.settings, settings, place.owner)
   await ensureClientRules(host, place)
@@ -54,8 +54,8 @@ export async function ensureServerFiles(
 }
 
 /** Who may log in. */
-export async function ensureClientRules(host: LocalHost, place: Place): Promise<void> {
-  const hba = accessOf(host, place.service_id).logins ? hbaOf() : shutHbaOf()
+export async function ensureClientRules(host: RulesHost, place: Place): Promise<void> {
+  const hba = host.accessOf(place.service_id).logins ? hbaOf() : shutHbaOf()
   await ensureFile(host.effect, 'client rules', place.hba, hba, place.owner)
 }
 
@@ -63,9 +63,9 @@ export async function ensureClientRules(host: LocalHost, place: Place): Promise<
  * Whether there is space to write, as PostgreSQL reads it. With the time of the change, so that no two texts are the same: on a
  * full disk nobody can note that the server has read one.
  */
-export async function ensureWritesSetting(host: LocalHost, place: Place): Promise<void> {
+export async function ensureWritesSetting(host: RulesHost, place: Place): Promise<void> {
   const { effect } = host
-  const access = accessOf(host, place.service_id)
+  const access = host.accessOf(place.service_id)
   const before = await readIfThere(place.writes)
   if (before !== undefined && access.writes === undefined) return
   const setting = writesText(access)

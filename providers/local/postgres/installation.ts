@@ -8,7 +8,7 @@ import { access, chmod, mkdir, readFile, readdir, realpath, rename, symlink } fr
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { copyTree } from '../snapshot/copy-tree.ts'
+import { copyTree } from '../host/copy-tree.ts'
 import { removeTree } from '../host/tenant-files.ts'
 import { syncTree } from '../host/tree.ts'
 

@@ -11,7 +11,7 @@ import { readIfThere, statIfThere } from '../host/look.ts'
 import { groupOf, type Place } from '../host/layout.ts'
 import { listNames, Planted, readText } from '../host/tenant-files.ts'
 import type { Limits } from '../host/limits.ts'
-import { entering } from '../vpc/service-network.ts'
+import { entering } from '../host/daemon.ts'
 import { startFailure } from './start-log.ts'
 
 /** The hashes are of what it was started with: settings that need a restart, and files that it can read again. */

@@ -2,7 +2,8 @@
 // same text, and its hash tells a running server that was started with another one. The text holds no secret.
 import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
-import { archiveSettings, shellPath } from '../wal/archive.ts'
+import { shellPath } from './archive-settings.ts'
+import { archiveSettings } from './archive-settings.ts'
 import { master_database, type Place } from '../host/layout.ts'
 import { preloadSettings, preloadWorkers, type Preload } from './preloads.ts'
 

@@ -7,7 +7,7 @@ import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
 import { errorCode, statIfThere } from '../host/look.ts'
-import { copyTree } from '../snapshot/copy-tree.ts'
+import { copyTree } from '../host/copy-tree.ts'
 import { syncTree } from '../host/tree.ts'
 import { newAside, removeUnfinished } from './template.ts'
 

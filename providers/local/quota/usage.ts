@@ -1,7 +1,7 @@
 // What a service takes of the disk, as its quota counts it: by the kernel's own books where it keeps some, else by a walk
 // over its files. Snapshots do not count: how many there are is for the control plane to say, and they share most blocks.
 import type { Place } from '../host/layout.ts'
-import { storageOf } from '../metric/storage.ts'
+import { storageOf } from '../host/storage.ts'
 import type { Projects } from './project.ts'
 import type { Used } from './rules.ts'
 

@@ -3,7 +3,7 @@
 // alone. A call back changes nothing by itself: whoever is called finds out what is in force (service/access.ts).
 import type { Happening } from '../../provider.ts'
 import { clientsKeyOf, type Place } from '../host/layout.ts'
-import type { ProcessorTime } from '../metric/processor-time.ts'
+import type { ProcessorTime } from '../host/processor-time.ts'
 import { happeningOf, measureAgainInMs, quotaStateOf, sentenceOf, type QuotaState, type Used } from './rules.ts'
 
 export type QuotaWatch = {

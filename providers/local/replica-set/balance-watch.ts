@@ -5,7 +5,7 @@ import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import type { Effect } from '../host/effect.ts'
 import type { LagReader } from '../metric/lag-reader.ts'
 import { usesByLag } from '../metric/lag.ts'
-import { findLeader } from '../ha/primary.ts'
+import { findLeader } from '../postgres/primary.ts'
 import type { Place } from '../host/layout.ts'
 
 /** `service`: of one of its nodes, by which the one that is its primary is found. */

@@ -2,8 +2,8 @@
 import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
 import { ensureHaproxy, ensureHaproxyGone, findHaproxyProgram } from '../haproxy/process.ts'
 import type { Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { networkPrefix } from '../vpc/service-network.ts'
+import type { ReplicaSetHost } from './replica-set-host.ts'
+import { networkPrefix } from '../network/service-network.ts'
 import { type BalancedNode, balancerSettingsOf } from './balancer-settings.ts'
 
 export type Balancing = {
@@ -29,7 +29,7 @@ export async function balancerRefusal(): Promise<string | undefined> {
 /** `waiting_for`: a sentence while it does not balance as wanted. */
 export type BalancerSeen = { waiting_for?: string; happenings: readonly Happening[] }
 
-export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<BalancerSeen> {
+export async function ensureBalancer(host: ReplicaSetHost, wish: Balancing): Promise<BalancerSeen> {
   const { place, network, listen, size } = wish
   const missing = await balancerRefusal()
   if (missing !== undefined) return { waiting_for: missing, happenings: [] }
@@ -50,7 +50,7 @@ export async function ensureBalancer(host: LocalHost, wish: Balancing): Promise<
   return { happenings: seen.died ? [{ kind: 'restarted', message }] : [] }
 }
 
-export async function ensureBalancerGone(host: LocalHost, place: Place): Promise<void> {
+export async function ensureBalancerGone(host: ReplicaSetHost, place: Place): Promise<void> {
   host.watch.forget(watchedAs(place))
   await ensureHaproxyGone(host, place, 'balancer')
 }

@@ -7,11 +7,12 @@ import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import { statIfThere } from '../host/look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeHostOf, nodeOf, type Place } from '../host/layout.ts'
-import { answers } from '../ha/liveness.ts'
-import type { LocalHost } from '../local-host.ts'
+import { answers } from '../host/liveness.ts'
+import type { ReplicaSetHost } from './replica-set-host.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
-import { ensureNodesKilled, isBeingMade, listNodeFolders } from '../ha/nodes.ts'
+import { ensureNodesKilled, isBeingMade } from '../ha/nodes.ts'
+import { listNodeFolders } from '../postgres/nodes.ts'
 import { ensureKilled, findPostmaster } from '../postgres/process.ts'
 import {
   ensureStandby,
@@ -49,7 +50,7 @@ export function nodeAddressOf({ wanted, listen }: ReplicaSet, node: number): End
 }
 
 export async function ensureNodes(
-  host: LocalHost,
+  host: ReplicaSetHost,
   set: ReplicaSet,
   installation: PostgresInstallation,
 ): Promise<NodesSeen> {
@@ -74,7 +75,7 @@ export async function ensureNodes(
 }
 
 /** Ends every node at once; their files go with the home of the set. A sentence while somebody else is making one. */
-export async function ensureNodesGone(host: LocalHost, place: Place): Promise<string | undefined> {
+export async function ensureNodesGone(host: ReplicaSetHost, place: Place): Promise<string | undefined> {
   for (const node of await listNodeFolders(place)) {
     if (await isBeingMade(nodeOf(place, node, 'standby'))) return 'another server is copying its data'
   }
@@ -83,7 +84,7 @@ export async function ensureNodesGone(host: LocalHost, place: Place): Promise<st
 }
 
 /** After the balancer has forgotten them. */
-export async function ensureSurplusGone(host: LocalHost, place: Place, wanted_nodes: number): Promise<void> {
+export async function ensureSurplusGone(host: ReplicaSetHost, place: Place, wanted_nodes: number): Promise<void> {
   for (const node of (await listNodeFolders(place)).filter((one) => one >= wanted_nodes)) {
     for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(watchedAs(place, node))
     await ensureStandbyGone(host, nodeOf(place, node, 'standby'))
@@ -91,7 +92,7 @@ export async function ensureSurplusGone(host: LocalHost, place: Place, wanted_no
 }
 
 async function ensureNode(
-  host: LocalHost,
+  host: ReplicaSetHost,
   set: ReplicaSet,
   node: number,
   installation: PostgresInstallation,

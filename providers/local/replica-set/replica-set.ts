@@ -10,15 +10,15 @@ import { ensureDataGone, ensureNodeHome, majorOf } from '../postgres/data-direct
 import { isDiskFull, statIfThere } from '../host/look.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { ReplicaSetHost } from './replica-set-host.ts'
 import { ensureNodesStopped } from '../ha/nodes.ts'
 import { ensurePooler, ensurePoolerGone, type PoolerSeen } from '../pooler/pooler.ts'
-import { findLeader } from '../ha/primary.ts'
+import { findLeader } from '../postgres/primary.ts'
 import { ensureNodes, ensureNodesGone, ensureSurplusGone, nodeAddressOf, type ReplicaSet } from './nodes.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
-import { ensureInNetwork, hostsOf, probeAt } from '../vpc/service-network.ts'
+import { ensureInNetwork, hostsOf, probeAt } from '../network/service-network.ts'
 import { connectionsOf } from '../postgres/settings.ts'
-import { accessOf, accessTrouble } from '../service/access.ts'
+import { accessOf, accessTrouble } from '../quota/access.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
 import { Planted } from '../host/tenant-files.ts'
 
@@ -28,7 +28,7 @@ const look_again_after_setback_seconds = 3
 /** A death and a node that is late are noticed by themselves. */
 const look_again_when_well_seconds = 300
 
-export async function applyReplicaSet(host: LocalHost, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> {
+export async function applyReplicaSet(host: ReplicaSetHost, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> {
   const set = await replicaSetOf(host, wanted)
   if (wanted.deleted || wanted.service.deleted) return await ensureGone(host, set.place)
   if (wanted.service.power === 'off') return await ensureOff(host, set.place)
@@ -39,7 +39,7 @@ export async function applyReplicaSet(host: LocalHost, wanted: WantedReplicaSet)
   })
 }
 
-async function replicaSetOf(host: LocalHost, wanted: WantedReplicaSet): Promise<ReplicaSet> {
+async function replicaSetOf(host: ReplicaSetHost, wanted: WantedReplicaSet): Promise<ReplicaSet> {
   const { service, replica_set_id, network } = wanted
   const listen = network ? { host: network.address, port: port_in_a_network } : wanted.endpoint
   const service_port = service.network ? port_in_a_network : service.endpoint.port
@@ -49,7 +49,7 @@ async function replicaSetOf(host: LocalHost, wanted: WantedReplicaSet): Promise<
   return { wanted, place: listeningAt(own(replica_set_id), listen.port), primary, listen }
 }
 
-async function ensureGone(host: LocalHost, place: Place): Promise<ObservedReplicaSet> {
+async function ensureGone(host: ReplicaSetHost, place: Place): Promise<ObservedReplicaSet> {
   for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(place.service_id)
   host.vpc_watch.place(place.service_id, undefined)
   host.balance_watch.forget(place.service_id)
@@ -63,7 +63,7 @@ async function ensureGone(host: LocalHost, place: Place): Promise<ObservedReplic
   return { state: 'absent', settled: true, happenings: [] }
 }
 
-async function ensureOff(host: LocalHost, place: Place): Promise<ObservedReplicaSet> {
+async function ensureOff(host: ReplicaSetHost, place: Place): Promise<ObservedReplicaSet> {
   for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(place.service_id)
   host.balance_watch.forget(place.service_id)
   await ensurePoolerGone(host, place)
@@ -73,7 +73,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<ObservedReplica
   return { state: 'stopped', settled: true, happenings: [] }
 }
 
-async function ensureServing(host: LocalHost, set: ReplicaSet): Promise<ObservedReplicaSet> {
+async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<ObservedReplicaSet> {
   const { wanted, place } = set
   const lacking = wanted.nodes > 1 ? (everywhereSentence(set.listen) ?? (await balancerRefusal())) : undefined
   if (lacking !== undefined) return setback(await stateOf(place), lacking)
@@ -111,7 +111,7 @@ function everywhereSentence({ host }: Endpoint): string | undefined {
 }
 
 /** The balancer of several nodes, and who of them gets readers. */
-async function ensureFront(host: LocalHost, set: ReplicaSet): Promise<BalancerSeen> {
+async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<BalancerSeen> {
   const { wanted, place, listen } = set
   const { network } = wanted
   if (wanted.nodes === 1) {
@@ -131,7 +131,7 @@ async function ensureFront(host: LocalHost, set: ReplicaSet): Promise<BalancerSe
 
 /** Its role is made at the primary: without that, a pooler that is not there yet has to wait. */
 async function ensurePooling(
-  host: LocalHost,
+  host: ReplicaSetHost,
   set: ReplicaSet,
 ): Promise<Pick<PoolerSeen, 'waiting_for' | 'happenings'>> {
   const { wanted, place, primary } = set
@@ -163,7 +163,7 @@ async function ensurePooling(
 }
 
 /** Why the master role cannot log in at the endpoint; undefined when it can. */
-async function loginTrouble(host: LocalHost, set: ReplicaSet): Promise<string | undefined> {
+async function loginTrouble(host: ReplicaSetHost, set: ReplicaSet): Promise<string | undefined> {
   const { wanted, place, listen: endpoint } = set
   if (!accessOf(host, place.service_id).logins) return accessTrouble(host, place.service_id)
   const { password_verifier } = wanted.service
@@ -176,7 +176,7 @@ async function loginTrouble(host: LocalHost, set: ReplicaSet): Promise<string | 
 
 /** The same that runs the primary: a standby is of the same major version. A sentence: there is none. */
 async function findInstallation(
-  host: LocalHost,
+  host: ReplicaSetHost,
   { primary, place, wanted }: ReplicaSet,
 ): Promise<PostgresInstallation | string> {
   // While the primary has lost its data, the first node still has its own.

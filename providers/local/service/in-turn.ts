@@ -1,9 +1,9 @@
 // The two ways in which a service or a replica set is worked on: as it is wanted now, and, after a death, as it was last wanted here.
 // Both one at a time, among all processes of this host.
 import type { ObservedReplicaSet, ObservedService, WantedReplicaSet, WantedService } from '../../provider.ts'
-import { findService } from '../ha/nodes.ts'
+import { findService } from '../postgres/nodes.ts'
 import { foldersOf, noSpaceSentence } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { ServiceHost } from './service-host.ts'
 import { isDiskFull } from '../host/look.ts'
 import { applyReplicaSet } from '../replica-set/replica-set.ts'
 import { inTurn } from '../host/turn.ts'
@@ -11,33 +11,33 @@ import { ensureNoted, findNoted, idOf, isSet, type Wanted } from './last-wanted.
 import { setback } from './seen.ts'
 import { applyService } from './service.ts'
 
-export const applyInTurn = (host: LocalHost, wanted: WantedService): Promise<ObservedService> =>
+export const applyInTurn = (host: ServiceHost, wanted: WantedService): Promise<ObservedService> =>
   notedInTurn(host, wanted, () => applyService(host, wanted)).catch(async (error: unknown) => ({
     ...(await noSpaceFor(host, wanted, error)),
     snapshots: [],
   }))
 
-export const applySetInTurn = (host: LocalHost, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> =>
+export const applySetInTurn = (host: ServiceHost, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> =>
   notedInTurn(host, wanted, () => applyReplicaSet(host, wanted)).catch(async (error: unknown) => ({
     ...(await noSpaceFor(host, wanted, error)),
     failed: true,
   }))
 
-async function notedInTurn<T>({ effect, directory }: LocalHost, wanted: Wanted, work: () => Promise<T>): Promise<T> {
+async function notedInTurn<T>({ effect, directory }: ServiceHost, wanted: Wanted, work: () => Promise<T>): Promise<T> {
   return await inTurn(foldersOf(directory).turns, idOf(wanted), async () => {
     await ensureNoted(effect, directory, wanted)
     return await work()
   })
 }
 
-async function noSpaceFor({ directory, as_root }: LocalHost, wanted: Wanted, error: unknown) {
+async function noSpaceFor({ directory, as_root }: ServiceHost, wanted: Wanted, error: unknown) {
   if (!isDiskFull(error)) throw error
   const state = (await findService(directory, idOf(wanted), as_root)) ? 'unknown' : 'absent'
   return setback(state, noSpaceSentence(directory))
 }
 
 /** Undefined when nothing is wanted of it here, or nothing of it is there: then it is not made. */
-export async function healInTurn(host: LocalHost, id: string) {
+export async function healInTurn(host: ServiceHost, id: string) {
   const { directory, as_root } = host
   return await inTurn(foldersOf(directory).turns, id, async () => {
     const wanted = await findNoted(directory, id)

@@ -3,14 +3,14 @@
 // at once, before any of them is looked at in full.
 import { readdir } from 'node:fs/promises'
 import type { Kind, Listed } from '../../provider.ts'
-import { findService } from '../ha/nodes.ts'
+import { findService } from '../postgres/nodes.ts'
 import { isRelayUp } from '../ha/relay.ts'
 import { foldersOf } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { ServiceHost } from './service-host.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { findNoted, isSet } from './last-wanted.ts'
 
-type Host = Pick<LocalHost, 'directory' | 'as_root' | 'watch'>
+type Host = Pick<ServiceHost, 'directory' | 'as_root' | 'watch'>
 
 export type Kinds = {
   of(id: string): Promise<Kind>

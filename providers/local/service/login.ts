@@ -3,13 +3,13 @@
 import type { WantedService } from '../../provider.ts'
 import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/archive.ts'
 import type { Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { ServiceHost } from './service-host.ts'
 import { ensureMasterRole, type RoleSeen } from '../postgres/master-role.ts'
-import { findPrimary } from '../ha/primary.ts'
+import { findPrimary } from '../postgres/primary.ts'
 import type { Postmaster } from '../postgres/process.ts'
-import { listenOf, probeAt } from '../vpc/service-network.ts'
+import { listenOf, probeAt } from '../network/service-network.ts'
 import { setback, type Seen } from './seen.ts'
-import { accessOf, accessTrouble } from './access.ts'
+import { accessOf, accessTrouble } from '../quota/access.ts'
 import { unlessStill } from '../postgres/standstill.ts'
 import { together } from '../host/together.ts'
 
@@ -23,7 +23,7 @@ const known_ms_max = (look_again_when_well_seconds - 60) * 1000
 
 /** The master role can log in with the wanted password, as seen from outside. */
 export async function ensureLogin(
-  host: LocalHost,
+  host: ServiceHost,
   place: Place,
   wanted: WantedService,
   postmaster: Postmaster,
@@ -67,7 +67,7 @@ export async function ensureLogin(
 }
 
 /** All that a customer finds with the first login. */
-async function ensureRole(host: LocalHost, place: Place, wanted: WantedService): Promise<RoleSeen> {
+async function ensureRole(host: ServiceHost, place: Place, wanted: WantedService): Promise<RoleSeen> {
   const seen = await ensureMasterRole(host.effect, place, wanted)
   if ((await findPrimary(place)).term <= 1) return seen
   await ensureArchiveWhole(host.effect, place)
@@ -77,7 +77,7 @@ async function ensureRole(host: LocalHost, place: Place, wanted: WantedService):
 
 /** Whether this postmaster was seen to have all that this generation wants. */
 export function isKnown(
-  { roles_seen }: LocalHost,
+  { roles_seen }: ServiceHost,
   wanted: WantedService,
   postmaster: Postmaster,
   age_ms_max = Infinity,

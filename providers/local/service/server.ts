@@ -1,10 +1,10 @@
 // The server of a service's primary: one that runs with the settings that are wanted, started, or stopped and started again,
 // as needed. A planned restart is a pause for those who come by the pooler, and finds the replicas ready for it.
 import type { Happening, Size, WantedService } from '../../provider.ts'
-import { findHold } from '../snapshot/hold.ts'
+import { findHold } from '../host/hold.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { ServiceHost } from './service-host.ts'
 import { ensurePaused, pausePooler } from '../pooler/pooler.ts'
 import { portIsFree } from '../postgres/port.ts'
 import {
@@ -19,7 +19,7 @@ import {
   type Postmaster,
 } from '../postgres/process.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
-import { isInNetwork, networkPrefix } from '../vpc/service-network.ts'
+import { isInNetwork, networkPrefix } from '../network/service-network.ts'
 import { look_again_soon_seconds, setback, type Seen } from './seen.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { ensureStandbysRisen } from '../ha/standbys.ts'
@@ -31,7 +31,7 @@ export type Start = Hashes & { installation: PostgresInstallation }
 
 /** A ready postmaster that was started with these settings; else what is seen meanwhile. */
 export async function ensureRunning(
-  host: LocalHost,
+  host: ServiceHost,
   place: Place,
   wanted: WantedService,
   start: Start,
@@ -62,7 +62,7 @@ export async function ensureRunning(
 }
 
 export async function ensureLimits(
-  { effect, limits }: LocalHost,
+  { effect, limits }: ServiceHost,
   place: Place,
   size: Size | 'starting',
 ): Promise<void> {
@@ -72,7 +72,7 @@ export async function ensureLimits(
 
 /** Nothing runs there. */
 async function startHere(
-  host: LocalHost,
+  host: ServiceHost,
   place: Place,
   wanted: WantedService,
   { installation, ...hashes }: Start,

@@ -5,26 +5,28 @@ import type { Happening, ObservedService, WantedService } from '../../provider.t
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../host/look.ts'
 import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
-import { ensureForked, isForked } from '../snapshot/fork.ts'
-import { findHold } from '../snapshot/hold.ts'
+import { ensureForked } from '../snapshot/fork.ts'
+import { findHold } from '../host/hold.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, noSpaceSentence, placeOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { ensureNodesKilled, ensureNodesStopped, isBeingMade, isReplaceable, listPlaces } from '../ha/nodes.ts'
+import type { ServiceHost } from './service-host.ts'
+import { ensureNodesKilled, ensureNodesStopped, isBeingMade } from '../ha/nodes.ts'
+import { listPlaces } from '../postgres/nodes.ts'
+import { isReplaceable } from '../postgres/nodes.ts'
 import { ensurePoolerGone, ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
-import { findLeader } from '../ha/primary.ts'
+import { findLeader } from '../postgres/primary.ts'
 import { ensurePromoted, startAsPrimary } from '../ha/promotion.ts'
 import { ensureReplayable, ensureReplayForgotten } from '../wal/replay.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
 import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
-import { ensureInNetwork, hostsOf, listenOf } from '../vpc/service-network.ts'
+import { ensureInNetwork, hostsOf, listenOf } from '../network/service-network.ts'
 import { look_again_soon_seconds, setback, withMore, type Seen } from './seen.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
-import { withPooler } from '../pooler/service-pooler.ts'
+import { withPooler } from './pooling.ts'
 import { ensureLimits, ensureRunning, type Start } from './server.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
@@ -45,7 +47,7 @@ import { ensureLogin, isKnown } from './login.ts'
 
 const look_again_when_hopeless_seconds = 60
 
-export async function applyService(host: LocalHost, wanted: WantedService): Promise<ObservedService> {
+export async function applyService(host: ServiceHost, wanted: WantedService): Promise<ObservedService> {
   const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
   const known = await statIfThere(own.home)
   const observed = await observe(host, own, wanted).catch((error: unknown): ObservedService => {
@@ -61,7 +63,7 @@ export async function applyService(host: LocalHost, wanted: WantedService): Prom
   return observed
 }
 
-async function observe(host: LocalHost, own: Place, wanted: WantedService): Promise<ObservedService> {
+async function observe(host: ServiceHost, own: Place, wanted: WantedService): Promise<ObservedService> {
   const base = listeningAt(own, listenOf(wanted).port)
   if (wanted.deleted) return { ...(await ensureGone(host, base)), snapshots: [] }
   const { place, happenings, waiting_for } = await leaderFor(host, base, wanted)
@@ -91,21 +93,21 @@ async function observe(host: LocalHost, own: Place, wanted: WantedService): Prom
 }
 
 /** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
-async function leaderFor(host: LocalHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+async function leaderFor(host: ServiceHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
   if (wanted.power === 'on') return await ensurePrimary(host, base, wanted)
   return { place: await findLeader(base), happenings: [] }
 }
 
 /** Of a service that is as it was when it was last looked at, a snapshot need not wait for the rest of the look. */
-async function beginEarly(host: LocalHost, place: Place, wanted: WantedService): Promise<void> {
+async function beginEarly(host: ServiceHost, place: Place, wanted: WantedService): Promise<void> {
   const { postmaster } = await findPostmaster(place)
   if (postmaster?.ready && isKnown(host, wanted, postmaster)) await beginSnapshot(host, place, wanted)
 }
 
-async function ensureAsWanted(host: LocalHost, found: Place, wanted: WantedService): Promise<Seen> {
+async function ensureAsWanted(host: ServiceHost, found: Place, wanted: WantedService): Promise<Seen> {
   let place = found
   const written: Start[] = []
-  if (wanted.source && !(await isForked(place))) {
+  if (wanted.source && !(await statIfThere(place.data))) {
     await ensureHome(host.effect, place)
     // There is time for it while the data is copied. Should that need another version, it is written once more.
     const waiting = await ensureForked(host, place, wanted.source, async () => {
@@ -133,7 +135,7 @@ async function ensureAsWanted(host: LocalHost, found: Place, wanted: WantedServi
   return await withPooler(host, place, wanted, seen)
 }
 
-async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
+async function ensureGone(host: ServiceHost, base: Place): Promise<Seen> {
   const { service_id } = base
   host.watch.forget(service_id)
   host.archive_watch.forget(service_id)
@@ -157,7 +159,7 @@ async function ensureGone(host: LocalHost, base: Place): Promise<Seen> {
   return { state: 'absent', settled: true, happenings: [] }
 }
 
-async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
+async function ensureOff(host: ServiceHost, place: Place): Promise<Seen> {
   host.watch.forget(place.service_id)
   host.archive_watch.forget(place.service_id)
   host.room_watch.forget(place.service_id)
@@ -169,7 +171,7 @@ async function ensureOff(host: LocalHost, place: Place): Promise<Seen> {
   return { state: 'stopped', settled: true, happenings: [] }
 }
 
-async function ensureServing(host: LocalHost, place: Place, wanted: WantedService, start: Start): Promise<Seen> {
+async function ensureServing(host: ServiceHost, place: Place, wanted: WantedService, start: Start): Promise<Seen> {
   const happenings: Happening[] = []
   const hopeless = await ensureReplayable(host.effect, place)
   if (hopeless !== undefined) {
@@ -214,7 +216,7 @@ const none = Promise.resolve(undefined)
 
 /** Its server runs and takes writes; else what is seen meanwhile. `promoted`: it does so since this look. */
 async function ensureLeads(
-  host: LocalHost,
+  host: ServiceHost,
   place: Place,
   wanted: WantedService,
   start: Start,
@@ -231,7 +233,7 @@ async function ensureLeads(
 }
 
 /** Where others can take its place, its death and its silence are noticed at once. */
-function watch(host: LocalHost, place: Place, wanted: WantedService, { pid }: Postmaster): void {
+function watch(host: ServiceHost, place: Place, wanted: WantedService, { pid }: Postmaster): void {
   const urgent = { urgent: true, listening: place, data: place.data }
   host.watch.track(place.service_id, pid, isReplaceable(wanted) ? urgent : {})
   host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
@@ -242,7 +244,7 @@ function watch(host: LocalHost, place: Place, wanted: WantedService, { pid }: Po
 }
 
 async function ensureFiles(
-  host: LocalHost,
+  host: ServiceHost,
   place: Place,
   wanted: WantedService,
   installation: PostgresInstallation,
@@ -260,7 +262,7 @@ async function ensureFiles(
 
 /** `written`: what this look has written already. */
 async function startWith(
-  host: LocalHost,
+  host: ServiceHost,
   place: Place,
   wanted: WantedService,
   installation: PostgresInstallation,
@@ -271,7 +273,7 @@ async function startWith(
 }
 
 /** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
-async function findInstallation(host: LocalHost, place: Place, { extensions }: WantedService) {
+async function findInstallation(host: ServiceHost, place: Place, { extensions }: WantedService) {
   const major = await majorOf(place)
   const fitting = host.installations.filter((installation) => major === undefined || installation.major === major)
   if (major !== undefined && fitting.length === 0) {

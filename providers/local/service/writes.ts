@@ -2,14 +2,14 @@
 // by a setting, and statements that are writing are interrupted. A transaction that asks to write by itself, to free space, is
 // let. A service that goes on to grow is shut: its clients are disconnected, and cannot come back until it is opened again.
 import type { Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { ServiceHost } from './service-host.ts'
 import { ensureClientRules, ensureWritesSetting, findFilesHash } from '../postgres/files.ts'
 import { ensureReloaded, findPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { accessOf } from './access.ts'
+import { accessOf } from '../quota/access.ts'
 
 /** At once for one that runs, whatever else is being done to it. */
-export async function ensureWrites(host: LocalHost, place: Place): Promise<void> {
+export async function ensureWrites(host: ServiceHost, place: Place): Promise<void> {
   await ensureWritesSetting(host, place)
   await ensureClientRules(host, place)
   const { postmaster } = await findPostmaster(place)
@@ -19,7 +19,7 @@ export async function ensureWrites(host: LocalHost, place: Place): Promise<void>
 }
 
 /** One statement can fill a disk. */
-export async function ensureWritersStopped(host: LocalHost, place: Place): Promise<void> {
+export async function ensureWritersStopped(host: ServiceHost, place: Place): Promise<void> {
   const { logins, since } = accessOf(host, place.service_id)
   if (!logins) {
     await host.effect('clients: disconnect')

@@ -4,20 +4,18 @@
 //    label is written before anybody else can see the copy.
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
-import { chownSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
-import type { Copiers } from './copiers.ts'
-import { copyTree } from './copy-tree.ts'
+import { copyTree } from '../host/copy-tree.ts'
 import { chownTree } from '../host/tree.ts'
 import type { Effect } from '../host/effect.ts'
 import type { Owner, Place } from '../host/layout.ts'
-import { copyLiveFile } from './live-file.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { copySegment, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
+import { copySegment, copyWalFile, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, listSegments, pgWalOf, segmentNameOf, timelineOf, walNames, type Segment } from '../wal/wal.ts'
+import { isHistory, listSegments, pgWalOf, segmentNameOf, walNames, type Segment } from '../wal/wal.ts'
 
 /** The moment of the copy is the one from which on its service's WAL leads to any later one. */
 export type ClusterCopy = {
@@ -30,25 +28,14 @@ export type ClusterCopy = {
   commit?: { ms: number; wal_file: string }
 }
 
-/** One to begin with, and two for the first snapshot of what is made of the copy: it leaves each of them early. */
-const next_files = 3
-const page_bytes = 8_192
-
-/** Where the WAL of a copy ends. */
-type Stop = { last: string; position: number }
-
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
 
 type CopyWish = {
   /** There is to be a commit near its end, by which replays know that an earlier moment has passed. */
   passable?: boolean
-  /** What its backup_label says of it. */
-  label?: string
   /** To whom all of the copy but its root is given; absent: it stays ours. */
   owner?: Owner | undefined
-  /** For a copy that somebody waits for. */
-  copiers?: Copiers
 }
 
 export async function copyRunning(
@@ -56,8 +43,8 @@ export async function copyRunning(
   place: Place,
   to: string,
   signal: AbortSignal,
-  { passable = false, label = 'howdah', owner, copiers }: CopyWish = {},
-): Promise<{ facts: ClusterCopy; shares_blocks: boolean }> {
+  { passable = false, owner }: CopyWish = {},
+): Promise<ClusterCopy> {
   // A server whose control file is not a file waits for ever at its next checkpoint.
   await readControl(place.data)
   return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
@@ -67,18 +54,13 @@ export async function copyRunning(
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
     const wary = { of_tenant: 'in its reach', tolerate_missing: true, leave_room: true, signal: either } as const
     await effect('copy: begin backup')
-    await client.query('select pg_catalog.pg_backup_start($1, true)', [label])
+    await client.query(`select pg_catalog.pg_backup_start('howdah', true)`)
     await effect('copy: files')
-    const { bytes, shares_blocks } = await copyTree(place.data, to, {
-      ...wary,
-      skip,
-      ...(owner && { owner }),
-      ...(copiers && { copiers }),
-    })
+    const bytes = await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
     await copyControl(place.data, to)
     const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')
-    const stopping = client.query<Stop & { label: string; ms: number }>(
+    const stopping = client.query<{ label: string; last: string; position: number; ms: number }>(
       `select labelfile as label, pg_catalog.pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position, ${clock_ms} as ms
        from pg_catalog.pg_backup_stop(false)`,
     )
@@ -86,17 +68,16 @@ export async function copyRunning(
     const [stop] = rows
     const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
-    const wal_bytes = await copyWal(effect, from, to, start_wal_file, stop)
+    const wal_bytes = await copyWal(effect, from, to, start_wal_file, stop.last)
     writeFileSync(join(to, 'backup_label'), stop.label, { mode: 0o600 })
     if (owner) await giveAdded(to, owner)
-    const facts = {
+    return {
       taken_at: new Date(stop.ms),
       start_wal_file,
       size_bytes: bytes + wal_bytes,
       end_position: stop.position,
       ...(commit && { commit }),
     }
-    return { facts, shares_blocks }
   })
 }
 
@@ -116,7 +97,7 @@ export async function copyStopped(effect: Effect, place: Place, to: string, sign
   await effect('copy: files')
   // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
   const wary = { of_tenant: 'in its reach', tolerate_missing: true, leave_room: true, signal } as const
-  const { bytes } = await copyTree(place.data, to, { ...wary, skip: isLeftOut })
+  const bytes = await copyTree(place.data, to, { ...wary, skip: isLeftOut })
   const wal_bytes = await copyWal(effect, await findWal(place), to, start_wal_file, undefined)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
 }
@@ -132,46 +113,20 @@ function isLeftOut(path: string): boolean {
 }
 
 /** No slot keeps the WAL of the copy: nothing leaves the WAL folder before it is archived, and there it is found as well. */
-async function copyWal(effect: Effect, from: Wal, to: string, first: string, stop: Stop | undefined) {
+async function copyWal(effect: Effect, from: Wal, to: string, first: string, last: string | undefined) {
   const pg_wal = join(to, 'pg_wal')
-  const needed = onPath(await listWal(from, first, stop?.last), from.path)
+  const needed = onPath(await listWal(from, first, last), from.path)
   const gap = firstGap(needed, first, from.path)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
   await effect('copy: WAL')
-  const cloning = { possible: true, leave_room: true }
-  for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), cloning)
+  const options = { sharing: { possible: true }, leave_room: true } as const
+  for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), options)
   for (const name of walNames(from.pg_wal).filter(isHistory)) {
-    await copyLiveFile(from.pg_wal, name, join(pg_wal, name), cloning)
+    await copyWalFile(from.pg_wal, name, join(pg_wal, name), options)
   }
-  // Small things, which are done at once as all of a copy.
   for (const name of ['summaries', 'archive_status']) mkdirSync(join(pg_wal, name), { mode: 0o700 })
   saveArchived(pg_wal, needed)
-  const last = needed.at(-1)
-  if (last && stop) cutAfter(join(pg_wal, last.name), stop.position - last.number * last.bytes, last.bytes)
-  if (cloning.possible) saveNext(pg_wal, last)
   return needed.reduce((sum, segment) => sum + segment.bytes, 0)
-}
-
-/** Beyond its end there are the zeros with which PostgreSQL fills up a file that it leaves early: a hole reads the same. */
-function cutAfter(path: string, end: number, segment_bytes: number): void {
-  const used = Math.ceil(end / page_bytes) * page_bytes
-  if (used <= 0 || used >= segment_bytes) return
-  truncateSync(path, used)
-  truncateSync(path, segment_bytes)
-}
-
-/**
- * The files that come next, as PostgreSQL keeps some for later use, but empty: else its first act would be to fill one with
- * zeros. Where blocks are shared no file has its space for itself anyway.
- */
-function saveNext(pg_wal: string, last: Segment | undefined): void {
-  if (last === undefined) return
-  for (let next = 1; next <= next_files; next += 1) {
-    const position = BigInt(last.number + next) * BigInt(last.bytes)
-    const path = join(pg_wal, segmentNameOf(timelineOf(last.name), position, last.bytes))
-    writeFileSync(path, '', { mode: 0o600 })
-    truncateSync(path, last.bytes)
-  }
 }
 
 /** The source has archived them, or will: a fork does not do it again. It goes on writing the last one itself. */

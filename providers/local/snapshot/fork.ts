@@ -10,14 +10,14 @@ import { lchownSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import type { ServiceSource } from '../../provider.ts'
 import { copyRunning } from './cluster-copy.ts'
-import { copyTree } from './copy-tree.ts'
+import { copyTree } from '../host/copy-tree.ts'
 import { chownTree, syncOne, syncTree } from '../host/tree.ts'
-import { ensureRemoved, type Effect } from '../host/effect.ts'
-import { bootId, isDiskFull, statIfThere } from '../host/look.ts'
-import { withHold } from './hold.ts'
+import { ensureRemoved } from '../host/effect.ts'
+import { isDiskFull, statIfThere } from '../host/look.ts'
+import { withHold } from '../host/hold.ts'
 import { placeOf, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { findService } from '../ha/nodes.ts'
+import type { Machine } from '../host/machine.ts'
+import { findService } from '../postgres/nodes.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { requireRoom } from '../host/room.ts'
@@ -26,36 +26,23 @@ import { findSnapshot, findStart, lastWalFileFor, snapshotData, snapshotJob } fr
 import { gatherWal } from '../wal/source-wal.ts'
 import { findPath } from '../wal/timeline.ts'
 import { archiveAt, pgWalOf } from '../wal/wal.ts'
-import { readText, replaceFile } from '../host/tenant-files.ts'
+import { replaceFile } from '../host/tenant-files.ts'
 import { together } from '../host/together.ts'
 
 export type ForkSeen = { waiting_for: string; failed?: boolean; look_again_seconds: number }
 
-const label_of_boot = /^LABEL: howdah (\S+)$/m
 const look_again_soon_seconds = 1
 const look_again_seldom_seconds = 60
 
-/**
- * Whether the data is there, and whole. A copy that PostgreSQL has yet to write to the disk is whole as long as the machine
- * runs: its label says since when, or is empty after a loss of power. Once it is written, PostgreSQL puts the label away.
- */
-export async function isForked({ data }: Place): Promise<boolean> {
-  if (!(await statIfThere(data))) return false
-  const label = readText(data, 'backup_label')
-  const copied_in = label === undefined ? undefined : label_of_boot.exec(label)?.[1]
-  return label !== '' && (copied_in === undefined || copied_in === bootId())
-}
-
 /** Makes what is not there. Undefined when it is; else what it waits for. */
 export async function ensureForked(
-  host: LocalHost,
+  host: Machine,
   place: Place,
   source: ServiceSource,
   meanwhile: () => Promise<void>,
 ): Promise<ForkSeen | undefined> {
   const failure = await failureOf(place)
   if (failure !== undefined) return failedFor(failure)
-  host.copiers.start()
   const parent = await parentPlace(host, source.service_id)
   await host.jobs.wait(snapshotJob(parent, source.snapshot_id))
   const runs = source.private === true && (await findPostmaster(parent)).postmaster?.ready === true
@@ -72,7 +59,7 @@ export async function ensureForked(
     await saveFailure(host.effect, place, error.message)
     return failedFor(error.message)
   }
-  if (await isForked(place)) return undefined
+  if (await statIfThere(place.data)) return undefined
   return { waiting_for: 'the data of its parent is being copied', look_again_seconds: look_again_soon_seconds }
 }
 
@@ -91,22 +78,18 @@ const failedFor = (waiting_for: string): ForkSeen => ({
 })
 
 /** Also of one that is gone: then nothing is found there. */
-async function parentPlace({ directory, as_root }: LocalHost, service_id: string): Promise<Place> {
+async function parentPlace({ directory, as_root }: Machine, service_id: string): Promise<Place> {
   return (await findService(directory, service_id, as_root)) ?? placeOf(directory, service_id, 0, as_root)
 }
 
-/** `left_to_postgres`: to write it to the disk. */
-type Made = { path: string; left_to_postgres?: boolean }
-
 type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<void> }
 
-async function make(host: LocalHost, place: Place, parent: Place, source: Making) {
+async function make(host: Machine, place: Place, parent: Place, source: Making) {
   const { signal } = source
   await withHold(host.effect, place, 'making its data', async () => {
     // A look that came meanwhile may have found a killed server's work finished.
-    if (await isForked(place)) return
+    if (await statIfThere(place.data)) return
     try {
-      await takeBack(host.effect, place)
       const target_time = source.target_time ?? (await momentOfLeft(parent, source))
       if (target_time) return await makeOfMoment(host, place, parent, { ...source, target_time })
       const made = !source.private
@@ -114,21 +97,13 @@ async function make(host: LocalHost, place: Place, parent: Place, source: Making
         : (await hasSnapshot(place, parent, source))
           ? await moveSnapshot(host, place, parent, source)
           : await copyParent(host, place, parent, source)
-      await replaceFile(made.path, 'postgresql.auto.conf', '', place)
+      await replaceFile(made, 'postgresql.auto.conf', '', place)
       await finish(host, place, made)
     } finally {
       // Nothing when it was renamed into place; what was cut off gives its space back.
       await ensureRemoved(host.effect, 'unfinished data directory', place.data_aside)
     }
   })
-}
-
-/** Data that is not whole; nothing runs on it. */
-async function takeBack(effect: Effect, place: Place): Promise<void> {
-  if (!(await statIfThere(place.data))) return
-  await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
-  await effect('fork: take back')
-  await rename(place.data, place.data_aside)
 }
 
 /**
@@ -147,7 +122,7 @@ const pathOf = ({ data, archive }: Place) => findPath(data, [pgWalOf(data), arch
 type Moment = { snapshot_id: string; target_time: string; signal: AbortSignal }
 
 /** A copy of a snapshot, with what leads PostgreSQL from there to the moment. */
-async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment: Moment): Promise<void> {
+async function makeOfMoment(host: Machine, place: Place, parent: Place, moment: Moment): Promise<void> {
   const { target_time, signal } = moment
   const path = await pathOf(parent)
   const snapshot_id = await findStart(parent, path, moment.snapshot_id)
@@ -159,24 +134,22 @@ async function makeOfMoment(host: LocalHost, place: Place, parent: Place, moment
   const last_wal_file = await lastWalFileFor(parent, path, target_time)
   const gathered = await gatherWal(host.effect, place, parent, { snapshot, path, last_wal_file, signal })
   await savePlan(host.effect, place, { ...gathered, target_time })
-  await replaceFile(made.path, 'recovery.signal', '', place)
-  await replaceFile(made.path, 'postgresql.auto.conf', replaySettings(place, path, target_time), place)
+  await replaceFile(made, 'recovery.signal', '', place)
+  await replaceFile(made, 'postgresql.auto.conf', replaySettings(place, path, target_time), place)
   await finish(host, place, made)
 }
 
-async function copyParent(host: LocalHost, place: Place, parent: Place, { signal, meanwhile }: Making): Promise<Made> {
-  const { effect, copiers } = host
+async function copyParent(host: Machine, place: Place, parent: Place, { signal, meanwhile }: Making): Promise<string> {
+  const { effect } = host
   const { data_aside, owner } = place
   await ensureRemoved(effect, 'unfinished data directory', data_aside)
   requireRoom(place.home)
   try {
     const from = await inForce(parent)
-    const copying = copyRunning(effect, from, data_aside, signal, { label: `howdah ${bootId()}`, owner, copiers })
+    const copying = copyRunning(effect, from, data_aside, signal, { owner })
     // There is time for it until the parent's checkpoint is made.
-    const [{ shares_blocks }] = await together(copying, meanwhile())
-    // PostgreSQL does it before all else. Where only names are left to write, which come to the disk in their order, that is
-    // a matter of milliseconds, and they are not spent twice.
-    return { path: data_aside, left_to_postgres: shares_blocks }
+    await together(copying, meanwhile())
+    return data_aside
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
     const reason = error instanceof Error ? error.message : String(error)
@@ -185,7 +158,7 @@ async function copyParent(host: LocalHost, place: Place, parent: Place, { signal
 }
 
 /** Taken while the parent stood still. Nobody else needs it: on a plain file system this halves the cost of a fork. */
-async function moveSnapshot({ effect }: LocalHost, place: Place, parent: Place, source: ServiceSource): Promise<Made> {
+async function moveSnapshot({ effect }: Machine, place: Place, parent: Place, source: ServiceSource): Promise<string> {
   if (!(await statIfThere(place.data_moved))) {
     await effect('fork: take over snapshot')
     await rename(snapshotData(parent, source.snapshot_id), place.data_moved)
@@ -194,36 +167,33 @@ async function moveSnapshot({ effect }: LocalHost, place: Place, parent: Place, 
     await effect('fork: chown')
     await chownTree(place.data_moved, place.owner)
   }
-  return { path: place.data_moved }
+  return place.data_moved
 }
 
 async function copySnapshot(
-  { effect, copiers }: LocalHost,
+  { effect }: Machine,
   place: Place,
   parent: Place,
   snapshot_id: string,
   signal: AbortSignal,
-): Promise<Made> {
+): Promise<string> {
   await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
   await effect('fork: copy snapshot')
   await copyTree(snapshotData(parent, snapshot_id), place.data_aside, {
     of_tenant: 'out of its reach',
     leave_room: true,
     signal,
-    copiers,
     ...(place.owner && { owner: place.owner }),
   })
-  return { path: place.data_aside }
+  return place.data_aside
 }
 
-async function finish({ effect }: LocalHost, place: Place, { path, left_to_postgres }: Made): Promise<void> {
+async function finish({ effect }: Machine, place: Place, path: string): Promise<void> {
   // The last of it to be handed over: until now no other user could enter it.
   if (place.owner) lchownSync(path, place.owner.uid, place.owner.gid)
-  if (!left_to_postgres) {
-    await effect('fork: make durable')
-    await syncTree(path)
-  }
+  await effect('fork: make durable')
+  await syncTree(path)
   await effect('fork: rename into place')
   await rename(path, place.data)
-  if (!left_to_postgres) await syncOne(place.home)
+  await syncOne(place.home)
 }

@@ -4,22 +4,24 @@
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ObservedSnapshot, WantedService, WantedSnapshot } from '../../provider.ts'
-import { ensureArchiveSparse } from '../wal/archive-space.ts'
 import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
 import { syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, readIfThere, statIfThere } from '../host/look.ts'
-import { findHold, withHold } from './hold.ts'
+import { findHold, withHold } from '../host/hold.ts'
 import { noSpaceSentence, type Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { isReplaceable } from '../ha/nodes.ts'
+import type { Machine } from '../host/machine.ts'
+import { isReplaceable } from '../postgres/nodes.ts'
 import { requireRoom } from '../host/room.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { fileIsOnPath, findPath, isOnPath, type Path } from '../wal/timeline.ts'
 import { archiveAt, pgWalOf, placeInWal, segmentNumberOf, timelineOf } from '../wal/wal.ts'
+
+/** `pruned_seen`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
+type SnapshotHost = Machine & { pruned_seen: Map<string, string> }
 
 export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
 
@@ -30,7 +32,7 @@ const fresh_seconds = 5
 /** A look answers within seconds, however many snapshots are wanted. */
 const look_ms_max = 4_000
 
-export async function ensureSnapshots(host: LocalHost, place: Place, wanted: WantedService): Promise<SnapshotsSeen> {
+export async function ensureSnapshots(host: SnapshotHost, place: Place, wanted: WantedService): Promise<SnapshotsSeen> {
   await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
   const lasting = wanted.snapshots.filter((snapshot) => !snapshot.deleted)
   const kept = lasting.map(({ snapshot_id }) => snapshot_id)
@@ -43,10 +45,7 @@ export async function ensureSnapshots(host: LocalHost, place: Place, wanted: Wan
     if (found) facts.set(id, found)
   }
   const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
-  if (!(await isLost())) {
-    await prune(host, place, [...facts.values()])
-    if (!fresh) await ensureArchiveSparse(host.effect, place, isLost)
-  }
+  if (!(await isLost())) await prune(host, place, [...facts.values()])
   const isLeft = await newLeft(place).catch((error: unknown) => {
     if (error instanceof Planted) throw error
     return () => false
@@ -75,7 +74,7 @@ async function newLeft(place: Place): Promise<(facts: ClusterCopy) => boolean> {
 }
 
 /** Begins what the rest of the look need not wait for: somebody may be waiting for a fork. The server must be ready. */
-export async function beginSnapshot(host: LocalHost, place: Place, wanted: WantedService): Promise<void> {
+export async function beginSnapshot(host: SnapshotHost, place: Place, wanted: WantedService): Promise<void> {
   for (const { snapshot_id, deleted, private: for_fork } of wanted.snapshots) {
     if (deleted || for_fork || (await findSnapshot(place, snapshot_id))) continue
     await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
@@ -141,7 +140,7 @@ export async function lastWalFileFor(place: Place, path: Path, target_time: stri
 
 const facts_name = 'snapshot.json'
 
-async function removeOthers({ effect }: LocalHost, place: Place, kept: readonly string[]): Promise<void> {
+async function removeOthers({ effect }: SnapshotHost, place: Place, kept: readonly string[]): Promise<void> {
   const names = await readdir(place.snapshots)
   const unfinished = names.filter((name) => name.endsWith('.new'))
   if (unfinished.length > 0 && (await findHold(place)) === undefined) {
@@ -158,7 +157,7 @@ async function removeOthers({ effect }: LocalHost, place: Place, kept: readonly 
 
 /** One after the other: several copies of one database at once would only get into each other's way. */
 async function takeMissing(
-  host: LocalHost,
+  host: SnapshotHost,
   place: Place,
   lasting: readonly WantedSnapshot[],
   isLost: () => Promise<boolean>,
@@ -180,14 +179,14 @@ async function takeMissing(
   return {}
 }
 
-function sentenceOf(host: LocalHost, error: unknown): string {
+function sentenceOf(host: SnapshotHost, error: unknown): string {
   if (isDiskFull(error)) return `a snapshot is waiting: ${noSpaceSentence(host.directory)}`
   return `a snapshot could not be taken and is tried again: ${error instanceof Error ? error.message : String(error)}`
 }
 
 /** Does nothing when somebody else is copying here, or PostgreSQL is just starting or lost: the next look finds out. */
 async function take(
-  host: LocalHost,
+  host: SnapshotHost,
   place: Place,
   id: string,
   signal: AbortSignal,
@@ -207,7 +206,7 @@ async function take(
       if (!postmaster && (await ensureStopped(effect, place)) !== undefined) return
       const to = join(aside, 'data')
       const facts = postmaster
-        ? (await copyRunning(effect, place, to, signal, { passable: true })).facts
+        ? await copyRunning(effect, place, to, signal, { passable: true })
         : await copyStopped(effect, place, to, signal)
       await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
       await effect('snapshot: make durable')
@@ -223,7 +222,7 @@ async function take(
   })
 }
 
-async function prune({ effect, pruned_seen }: LocalHost, place: Place, complete: readonly ClusterCopy[]) {
+async function prune({ effect, pruned_seen }: SnapshotHost, place: Place, complete: readonly ClusterCopy[]) {
   const starts = complete.map((facts) => facts.start_wal_file)
   const oldest = starts.toSorted((a, b) => (placeInWal(a) < placeInWal(b) ? -1 : 1))[0]
   if (oldest === undefined || pruned_seen.get(place.service_id) === oldest) return

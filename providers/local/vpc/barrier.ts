@@ -6,8 +6,8 @@
 import type { WantedVpc } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { isHostRoot } from '../host/privilege.ts'
-import { changeNetwork, listUnreachable } from './ip.ts'
-import { metricOf, type Named } from './name.ts'
+import { changeNetwork, listUnreachable } from '../network/ip.ts'
+import { metricOf, type Named } from '../network/name.ts'
 import { isOutside, readHostUse, vpcRefusal, type VpcRanges } from './ranges.ts'
 
 type Host = Named & { effect: Effect; vpc_ranges: VpcRanges }

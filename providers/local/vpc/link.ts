@@ -1,11 +1,11 @@
 // The link between two peers: a pair of interfaces, one in each namespace, and in each a route to the other's range and to
 // nothing else. Either side may make, finish or cut it; both come to the same, because all names follow from the two VPCs.
-import { gatewayOf } from './cidr.ts'
+import { gatewayOf } from '../network/cidr.ts'
 import type { Effect } from '../host/effect.ts'
-import { changeNetwork, endConnections } from './ip.ts'
-import { bridge, linkTo } from './name.ts'
-import type { Namespace } from './namespace.ts'
-import { findNetwork, linkUp, type Network } from './network.ts'
+import { changeNetwork, endConnections } from '../network/ip.ts'
+import { bridge, linkTo } from '../network/name.ts'
+import type { Namespace } from '../network/namespace.ts'
+import { findNetwork, linkUp, type Network } from '../network/network.ts'
 
 export type Side = { vpc_id: string; cidr: string; network: Network }
 

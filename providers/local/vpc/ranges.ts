@@ -3,8 +3,8 @@
 // is refused inside it too.
 import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
-import { overlap, within } from './cidr.ts'
-import { listRoutes, type IpRoute } from './ip.ts'
+import { overlap, within } from '../network/cidr.ts'
+import { listRoutes, type IpRoute } from '../network/ip.ts'
 
 export type VpcRanges = {
   /** The operator's list. */

@@ -1,5 +1,5 @@
 // What this host lacks for VPCs. Found out by trying.
-import { tryNetworks } from './ip.ts'
+import { tryNetworks } from '../network/ip.ts'
 import { isHostRoot } from '../host/privilege.ts'
 
 type Lack = { finding: string; remedy: string }

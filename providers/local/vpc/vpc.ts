@@ -1,19 +1,39 @@
 // The whole story of one VPC on this host: its network, and exactly the links that are wanted. Every step looks first.
 import type { ObservedVpc, WantedPeer, WantedVpc } from '../../provider.ts'
-import { overlap } from './cidr.ts'
-import type { LocalHost } from '../local-host.ts'
+import type { Machine } from '../host/machine.ts'
+import { overlap } from '../network/cidr.ts'
+import type { VpcRanges } from './ranges.ts'
+import type { VpcWatch } from './watch.ts'
 import { ensureBarrier, ensureBarrierGone } from './barrier.ts'
 import { cutLink, ensureLink } from './link.ts'
-import { linkTo, peerOf } from './name.ts'
-import { namespaceAt } from './namespace.ts'
-import { ensureNetwork, ensureNetworkGone, findInode, findNetwork, isWhole, listVpcs, type Network } from './network.ts'
+import type { NetworksHolder } from '../network/holder.ts'
+import { linkTo, peerOf } from '../network/name.ts'
+import { namespaceAt } from '../network/namespace.ts'
+import {
+  ensureNetwork,
+  ensureNetworkGone,
+  findInode,
+  findNetwork,
+  isWhole,
+  listVpcs,
+  type Network,
+} from '../network/network.ts'
 
 const look_again_soon_seconds = 1
 /** A namespace that vanishes is noticed by itself; this is for somebody who takes a piece out of it. */
 const look_again_when_well_seconds = 300
 const look_again_when_refused_seconds = 300
 
-export async function applyVpc(host: LocalHost, wanted: WantedVpc): Promise<ObservedVpc> {
+export type VpcHost = Pick<Machine, 'directory' | 'installation_id' | 'effect'> & {
+  vpc_watch: VpcWatch
+  networks_holder: NetworksHolder
+  /** Which ranges they may have. */
+  vpc_ranges: VpcRanges
+  /** Why there are no networks here. */
+  networkRefusal(): Promise<string | undefined>
+}
+
+export async function applyVpc(host: VpcHost, wanted: WantedVpc): Promise<ObservedVpc> {
   const refusal = await host.networkRefusal()
   if (wanted.deleted) return await ensureGone(host, wanted.vpc_id, refusal)
   if (refusal !== undefined) return setback(refusal, look_again_when_refused_seconds)
@@ -28,12 +48,12 @@ export async function applyVpc(host: LocalHost, wanted: WantedVpc): Promise<Obse
 }
 
 /** So that nothing of ours is left on a host whose databases are all stopped. The next look makes it again. */
-export async function removeAllVpcs(host: LocalHost): Promise<void> {
+export async function removeAllVpcs(host: VpcHost): Promise<void> {
   for (const vpc_id of await listVpcs(host)) await ensureGone(host, vpc_id, undefined)
   await host.networks_holder.end()
 }
 
-async function ensureGone(host: LocalHost, vpc_id: string, refusal: string | undefined): Promise<ObservedVpc> {
+async function ensureGone(host: VpcHost, vpc_id: string, refusal: string | undefined): Promise<ObservedVpc> {
   host.vpc_watch.forget(vpc_id)
   if (refusal !== undefined) {
     // What could not be made need not be removed.
@@ -47,7 +67,7 @@ async function ensureGone(host: LocalHost, vpc_id: string, refusal: string | und
   return { settled: true, peers: [] }
 }
 
-async function cutOthers(host: LocalHost, network: Network, peers: readonly WantedPeer[]): Promise<void> {
+async function cutOthers(host: VpcHost, network: Network, peers: readonly WantedPeer[]): Promise<void> {
   for (const link of network.links.keys()) {
     const vpc_id = peerOf(link)
     if (vpc_id === undefined || peers.some((peer) => peer.vpc_id === vpc_id)) continue
@@ -55,7 +75,7 @@ async function cutOthers(host: LocalHost, network: Network, peers: readonly Want
   }
 }
 
-async function ensureLinks(host: LocalHost, network: Network, wanted: WantedVpc): Promise<ObservedVpc> {
+async function ensureLinks(host: VpcHost, network: Network, wanted: WantedVpc): Promise<ObservedVpc> {
   const peers: { peering_id: string; provisioned_id: string }[] = []
   let waiting_for: string | undefined
   for (const [at, peer] of wanted.peers.entries()) {

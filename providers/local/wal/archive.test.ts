@@ -4,7 +4,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { archiveSettings, ensureArchiveWhole, ensureEndedPassed, shellPath } from './archive.ts'
+import { ensureArchiveWhole, ensureEndedPassed } from './archive.ts'
+import { shellPath } from '../postgres/archive-settings.ts'
+import { archiveSettings } from '../postgres/archive-settings.ts'
 import { placeOf } from '../host/layout.ts'
 
 test.each([

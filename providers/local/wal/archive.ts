@@ -1,10 +1,8 @@
-// The WAL archive of a service: a folder of its own, which PostgreSQL itself fills from its first second on. Here are
-// the settings that make it so, a look at whether it keeps up, and the pruning.
+// The WAL archive of a service: a folder of its own, which PostgreSQL itself fills from its first second on
+// (postgres/archive-settings.ts). Here is a look at whether it keeps up, and the pruning.
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
 // 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
-import { join } from 'node:path'
-import { ensureEntryRemoved, ensureFolder, type Effect } from '../host/effect.ts'
-import { statIfThere } from '../host/look.ts'
+import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
 import type { Place } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findEntry, listNames, renameEntry, replaceFile } from '../host/tenant-files.ts'
@@ -14,28 +12,6 @@ import { placeInWal } from './wal.ts'
 const patience_ms = 20_000
 const looked_at_max = 10
 const archive_status = 'pg_wal/archive_status'
-
-export async function ensureArchive(effect: Effect, place: Place): Promise<void> {
-  await ensureFolder(effect, 'archive', place.archive, 0o700, place.owner)
-}
-
-/** With the module that PostgreSQL brings along, where it is installed; else by commands that leave whole files only. */
-export function archiveSettings({ archive }: Place, has_module: boolean): Record<string, string> {
-  if (has_module) {
-    return { archive_mode: 'on', archive_library: 'basic_archive', 'basic_archive.archive_directory': archive }
-  }
-  const [target, aside] = [shellPath(`${archive}/%f`), shellPath(`${archive}/%f.new`)]
-  // Repeated after a crash, the file may be there already: the same content is as good as success.
-  const whole = `cp "%p" ${aside} && sync ${aside} && mv -n ${aside} ${target}`
-  return { archive_mode: 'on', archive_command: `cmp -s "%p" ${target} || { test ! -e ${target} && ${whole}; }` }
-}
-
-/** Whether the installation has the module; its libraries are in one of two places relative to its programs. */
-export async function hasArchiveModule(bin: string): Promise<boolean> {
-  const names = ['lib/basic_archive.so', 'lib/postgresql/basic_archive.so']
-  const found = await Promise.all(names.map((name) => statIfThere(join(bin, '..', name))))
-  return found.some((seen) => seen !== undefined)
-}
 
 /**
  * Why finished WAL does not reach the archive, as a sentence; undefined when all is well. Asks it to try again.
@@ -152,10 +128,4 @@ export function namesIfReadable(folder: string): string[] {
   } catch {
     return []
   }
-}
-
-/** In single quotes for a shell; a percent sign is PostgreSQL's own, but for %f. */
-export function shellPath(path: string): string {
-  const escaped = path.replaceAll('%', '%%').replaceAll(/%%f(?=$|\.new$)/g, '%f')
-  return `'${escaped.replaceAll("'", `'\\''`)}'`
 }

@@ -1,7 +1,7 @@
 // The replay of a fork to its moment: PostgreSQL itself reads the gathered WAL, stops at the target and becomes a server of
 // its own on a new timeline. It runs as the service's ordinary daemon, so it outlives us and is found again.
 // What is known about it is one file beside the data. A replay that can never succeed is not tried twice.
-import { shellPath } from './archive.ts'
+import { shellPath } from '../postgres/archive-settings.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../host/look.ts'
 import type { Place } from '../host/layout.ts'

@@ -2,13 +2,11 @@
 // there yet from its own WAL folder. It is copied into the fork's home, because the parent may go at any time.
 import { lchownSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ClusterCopy } from '../snapshot/cluster-copy.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import type { Place } from '../host/layout.ts'
-import { copyLiveFile } from '../snapshot/live-file.ts'
+import { copyWalFile } from './wal-copy.ts'
 import { findEntry, listNames } from '../host/tenant-files.ts'
 import { SourceDamaged, type Plan } from './replay.ts'
-import { requireRoom } from '../host/room.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPostmaster, readyPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
@@ -18,7 +16,12 @@ import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, placeInWal, walNam
 type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file' | 'path'>
 
 /** last_wal_file: up to which the WAL is known to lead past the target. Undefined: all that there is. */
-type Wanted = { snapshot: ClusterCopy; path: Path; last_wal_file: string | undefined; signal: AbortSignal }
+type Wanted = {
+  snapshot: { taken_at: Date; start_wal_file: string }
+  path: Path
+  last_wal_file: string | undefined
+  signal: AbortSignal
+}
 
 export async function gatherWal(
   effect: Effect,
@@ -86,12 +89,11 @@ async function copyAll(place: Place, parent: Place, { first, last, path, signal 
   const recent = onPath(await listSegments(pg_wal, first, last), path)
   const archived = onPath(await listSegments(archive, first, last), path)
   const histories = [...walNames(pg_wal), ...walNames(archive)].filter(isHistory)
-  const cloning = { possible: true }
+  const options = { sharing: { possible: true }, leave_room: true } as const
   const isIn = (folder: WalFolder, name: string) => findEntry(folder.folder, pathIn(folder, name)) !== undefined
   const take = async (folder: WalFolder, name: string) => {
     signal.throwIfAborted()
-    requireRoom(place.restore)
-    await copyLiveFile(folder, name, join(place.restore, name), cloning)
+    await copyWalFile(folder, name, join(place.restore, name), options)
   }
   const safe = new Set(archived.map(({ name }) => name))
   for (const { name } of archived) await take(archive, name)

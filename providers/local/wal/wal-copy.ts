@@ -2,7 +2,7 @@
 // there. PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
 import { errorCode } from '../host/look.ts'
 import type { Place } from '../host/layout.ts'
-import { copyLiveFile, type Cloning } from '../snapshot/live-file.ts'
+import { copyFileIn, type Sharing } from '../host/copy-tree.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { findPath, type Path } from './timeline.ts'
 import { archiveAt, listSegments, pathIn, pgWalOf, type Segment, type WalFolder } from './wal.ts'
@@ -24,23 +24,30 @@ export async function listWal({ pg_wal, archive }: Wal, first: string, last: str
   return [...recent, ...archived.filter(({ name }) => !known.has(name))].toSorted((a, b) => a.number - b.number)
 }
 
+type FileOptions = { sharing: Sharing; leave_room: true }
+
 /** The archive's stays as it is; the other may be reused under our hands, but then it has been archived meanwhile. */
-export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, cloning: Cloning) {
+export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, options: FileOptions) {
   const isArchived = () => findEntry(archive.folder, pathIn(archive, name)) !== undefined
   if (!isArchived()) {
-    const copied = await isCopied(pg_wal, name, target, cloning)
+    const copied = await isCopied(pg_wal, name, target, options)
     if (!isArchived()) {
       if (!copied) throw new Error(`the WAL file ${name} vanished while it was copied`)
       return
     }
   }
-  await copyLiveFile(archive, name, target, cloning)
+  await copyWalFile(archive, name, target, options)
+}
+
+/** ENOENT is thrown when it is gone. */
+export async function copyWalFile(from: WalFolder, name: string, target: string, options: FileOptions): Promise<void> {
+  await copyFileIn(from.folder, pathIn(from, name), target, options)
 }
 
 /** False when the file is not there any more. */
-async function isCopied(from: WalFolder, name: string, target: string, cloning: Cloning): Promise<boolean> {
+async function isCopied(from: WalFolder, name: string, target: string, options: FileOptions): Promise<boolean> {
   try {
-    await copyLiveFile(from, name, target, cloning)
+    await copyWalFile(from, name, target, options)
     return true
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error

@@ -30,14 +30,6 @@ export function networkPrefix(host: NetworkPlace, network: WantedNetwork | undef
   return network ? namespaceAt(host, network.vpc_id).enter : []
 }
 
-/** Privileges are needed to enter, so they are dropped behind the prefix and not by whoever spawns. */
-export function entering(prefix: readonly string[], wrapped: { command: string[]; uid?: number; gid?: number }) {
-  const { command, uid, gid } = wrapped
-  if (prefix.length === 0) return wrapped
-  const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
-  return { command: [...prefix, ...drop, ...command] }
-}
-
 /**
  * Makes the address one of the VPC's. It stays when the service leaves: where nobody listens, callers are refused at
  * once, and the next holder of the address cannot lose it to a late cleaner. A sentence when the network is not there.

@@ -4,9 +4,9 @@
 // It only looks; what a death means is for the caller to find out.
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { isStopped } from './host/daemon.ts'
-import { findLine, type Listening } from './ha/liveness.ts'
-import { findEntry } from './host/tenant-files.ts'
+import { isStopped } from './daemon.ts'
+import { findLine, type Listening } from './liveness.ts'
+import { findEntry } from './tenant-files.ts'
 
 export type Watch = {
   /**

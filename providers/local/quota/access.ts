@@ -1,22 +1,13 @@
 // Whether a service takes writes and logins right now, by what is left of the disk and of its quota. Asked by whoever writes
 // the files that PostgreSQL reads; nothing is remembered here.
-import type { LocalHost } from '../local-host.ts'
-import { quotaTrouble } from '../quota/watch.ts'
-import { low_sentence, shut_sentence } from '../room-watch.ts'
+import type { Access } from '../postgres/postgres-host.ts'
+import { quotaTrouble, type QuotaWatch } from './watch.ts'
+import { low_sentence, type RoomWatch, shut_sentence } from './room-watch.ts'
 
-export type Access = {
-  /** Undefined: not known yet, so it stays as it is. */
-  writes: boolean | undefined
-  logins: boolean
-  /** Since when writes are refused. */
-  since?: Date
-  /** For the temporary files of one session; absent: that of its size. */
-  temp_file_limit?: '0' | '64MB'
-}
+/** `disk_quota`: GB of disk for each GB of memory; 0: there are no quotas. */
+export type SpaceWatches = { room_watch: RoomWatch; quota_watch: QuotaWatch; disk_quota: number }
 
-type Watches = Pick<LocalHost, 'room_watch' | 'quota_watch' | 'disk_quota'>
-
-export function accessOf({ room_watch, quota_watch, disk_quota }: Watches, service_id: string): Access {
+export function accessOf({ room_watch, quota_watch, disk_quota }: SpaceWatches, service_id: string): Access {
   const low_since = room_watch.lowSince()
   const { level, since } = quota_watch.find(service_id)?.state ?? {}
   const logins = !room_watch.isShut(service_id) && level !== 'shut'
@@ -27,7 +18,7 @@ export function accessOf({ room_watch, quota_watch, disk_quota }: Watches, servi
 }
 
 /** Why, for its users; undefined when it takes both. */
-export function accessTrouble({ room_watch, quota_watch }: Watches, service_id: string): string | undefined {
+export function accessTrouble({ room_watch, quota_watch }: SpaceWatches, service_id: string): string | undefined {
   if (room_watch.isShut(service_id)) return shut_sentence
   if (room_watch.lowSince()) return low_sentence
   return quotaTrouble(quota_watch, service_id)

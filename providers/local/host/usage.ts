@@ -2,7 +2,7 @@
 // reads small files of the kernel, synchronously: each is there in microseconds, and a thread for each would cost more.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Hierarchy } from '../host/limits.ts'
+import type { Hierarchy } from './limits.ts'
 
 /** `cpu_ns` only rises, but starts anew with the processes or their group. */
 export type Usage = { cpu_ns: number; memory_bytes: number }

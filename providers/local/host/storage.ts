@@ -2,7 +2,7 @@
 // service, not for hundreds at once, so it gives way to others as it goes, and how often it happens is the caller's care.
 import type { Stats } from 'node:fs'
 import { setImmediate as others } from 'node:timers/promises'
-import { listStats } from '../host/tenant-files.ts'
+import { listStats } from './tenant-files.ts'
 
 /** About two milliseconds' worth. */
 const entries_per_turn = 400

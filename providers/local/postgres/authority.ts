@@ -8,8 +8,8 @@ import { chmod, mkdir, open, readFile, readdir, rename } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import * as x509 from '@peculiar/x509'
-import { removeTree } from './host/tenant-files.ts'
-import { syncOne } from './host/tree.ts'
+import { removeTree } from '../host/tenant-files.ts'
+import { syncOne } from '../host/tree.ts'
 
 export type Authority = { certificate_pem: string; certificate: x509.X509Certificate; signing_key: CryptoKey }
 

@@ -1,9 +1,9 @@
 // Which of the running services take disk space right now. Asked while the disk has little left, again and again: first it
 // remembers processor times, then it walks over the files of those that used some, and from then on it knows who grew.
 // Whatever grows counts, also what no quota counts and no transaction tells of: temporary files, logs, unlogged tables.
-import type { Place } from './host/layout.ts'
-import type { ProcessorTime } from './metric/processor-time.ts'
-import { storageOf } from './metric/storage.ts'
+import type { Place } from '../host/layout.ts'
+import type { ProcessorTime } from '../host/processor-time.ts'
+import { storageOf } from '../host/storage.ts'
 
 export type Running = { place: Place; pid: number }
 

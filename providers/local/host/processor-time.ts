@@ -1,6 +1,6 @@
 // How much processor time a node's processes have used: what cannot have written anything needs no walk over its files.
-import { groupOf, type Place } from '../host/layout.ts'
-import type { Limits } from '../host/limits.ts'
+import { groupOf, type Place } from './layout.ts'
+import type { Limits } from './limits.ts'
 import { usageOfGroup, usageOfProcesses } from './usage.ts'
 
 export type ProcessorTime = (place: Place, pid: number) => number | undefined

@@ -2,7 +2,7 @@
 // TLS at its unix socket, to which any living server answers one byte, also while it recovers or has no connection left.
 // Leaves nothing in the server's log. Kept open, the connection tells of the server's death the moment it happens.
 import type { Socket } from 'node:net'
-import { newSocketTo } from '../host/tenant-files.ts'
+import { newSocketTo } from './tenant-files.ts'
 
 const ssl_request = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 

@@ -2,10 +2,10 @@
 // the same copy, removes it half-made, or starts PostgreSQL on data that is being copied while it stands still.
 // A hold ends with its work or with its process: by pid and start time where that can be seen, else by its last sign of life.
 import { utimes } from 'node:fs/promises'
-import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere } from '../host/look.ts'
-import type { Place } from '../host/layout.ts'
-import { isAlive, ownName } from '../host/process-name.ts'
+import { ensureFile, ensureRemoved, type Effect } from './effect.ts'
+import { readIfThere } from './look.ts'
+import type { Place } from './layout.ts'
+import { isAlive, ownName } from './process-name.ts'
 
 /** `standing still`: PostgreSQL must not start meanwhile. */
 export type HoldKind = 'copying while it runs' | 'copying while it stands still' | 'making its data'

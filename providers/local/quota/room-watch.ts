@@ -5,9 +5,9 @@
 // 3. A service that was faster comes to the reserve, which is held (reserve.ts): it is refused space there, is shut, and then the
 //    reserve is given free, for whatever the databases need to go on.
 import type { Growth, Running } from './growth.ts'
-import { clientsKeyOf, type Place } from './host/layout.ts'
-import { type Reserve, reserve_bytes } from './host/reserve.ts'
-import { freeBytes } from './host/room.ts'
+import { clientsKeyOf, type Place } from '../host/layout.ts'
+import { type Reserve, reserve_bytes } from '../host/reserve.ts'
+import { freeBytes } from '../host/room.ts'
 
 const mib = 1024 ** 2
 /** Services refuse writes: what is left above the reserve is for writers that are not stopped at once. */

@@ -2,13 +2,13 @@
 // wanted. What does not serve is left alone: a pooler whose PostgreSQL is on its way back keeps its clients waiting.
 import type { WantedService } from '../../provider.ts'
 import type { Place } from '../host/layout.ts'
-import type { LocalHost } from '../local-host.ts'
-import { ensurePooler, ensurePoolerGone } from './pooler.ts'
-import { withMore, type Seen } from '../service/seen.ts'
+import type { ServiceHost } from './service-host.ts'
+import { ensurePooler, ensurePoolerGone } from '../pooler/pooler.ts'
+import { withMore, type Seen } from './seen.ts'
 import { connectionsOf } from '../postgres/settings.ts'
 
 /** What was seen of the service, and of its pooler. It serves without its pooler too, but is not settled. */
-export async function withPooler(host: LocalHost, primary: Place, wanted: WantedService, seen: Seen): Promise<Seen> {
+export async function withPooler(host: ServiceHost, primary: Place, wanted: WantedService, seen: Seen): Promise<Seen> {
   const { pooler: listen, network, size, password_verifier } = wanted
   if (listen === undefined) await ensurePoolerGone(host, primary)
   // One whose archive stalls does not count as serving, but logins work.

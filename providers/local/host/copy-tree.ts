@@ -1,0 +1,162 @@
+// Copies directory trees and single files, also those of a running PostgreSQL, which writes, cuts short, replaces and removes
+// them meanwhile.
+// 1. Blocks are shared where the file system can (FICLONE). A copy is private to its owner unless it is public.
+// 2. No other user can enter a copy before the caller hands its root over, and the tree's owner cannot lead the walker out of
+//    the tree: entries are reached by tenant-files.ts, which follows no link.
+// 3. It ends: Node's own copyFile goes round for ever when its source shrinks, so it is asked for shared blocks alone.
+// 4. None of it is atomic or durable: a caller copies aside, flushes by syncTree, and renames.
+import { chmodSync, closeSync, constants, fstatSync, lchownSync, mkdirSync, read } from 'node:fs'
+import { copyFile, open, readdir, readlink, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Owner } from './layout.ts'
+import { errorCode, isDiskFull } from './look.ts'
+import { requireRoom } from './room.ts'
+import { openFile, openFolder, openIn, type OpenFolder, pathOf, Planted } from './tenant-files.ts'
+import { inLanes } from './together.ts'
+
+export type CopyOptions = {
+  /** To whom all of the copy but its root is given; absent: it stays ours. */
+  owner?: Owner
+  /** The tree is alive: an entry that vanishes between its listing and its copy is left out. */
+  tolerate_missing?: boolean
+  /** For programs, not data: every user may read, and run what the owner may run. */
+  public?: boolean
+  /**
+   * A service's user wrote the tree, or what it was copied from: a link or a pipe in it is refused. Where it lies in that user's reach,
+   * another user's file is, too; in a snapshot, which is out of it, files that share their blocks have kept their user.
+   */
+  of_tenant?: 'in its reach' | 'out of its reach'
+  /** Leaves out an entry, with all below it. */
+  skip?: (relative_path: string) => boolean
+  /** Leaves the last space of the disk to the databases that run there. */
+  leave_room?: boolean
+  /** Breaks the copy off between some files and the next. */
+  signal?: AbortSignal
+}
+
+/** Whether files can share blocks here: found out by the first one that cannot. */
+export type Sharing = { possible: boolean }
+
+type Copying = CopyOptions & { root: string; uid: number | undefined; to: string; sharing: Sharing; bytes: number }
+
+const chunk_bytes = 256 * 1024
+
+/** Returns how many bytes its files have. */
+export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<number> {
+  const root = openFolder(from)
+  const uid = options.of_tenant === 'in its reach' ? fstatSync(root).uid : undefined
+  closeSync(root)
+  const copying = { ...options, root: from, uid, to, sharing: { possible: true }, bytes: 0 }
+  await copyFolder(copying, '')
+  return copying.bytes
+}
+
+/** A file of a folder that a service's user may write. ENOENT is thrown when it is gone. */
+export async function copyFileIn(
+  folder: string,
+  path: string,
+  target: string,
+  options: { sharing: Sharing; leave_room?: boolean },
+): Promise<void> {
+  const source = openFile(folder, path)
+  if (source === undefined) throw Object.assign(new Error(`${path} is not there any more`), { code: 'ENOENT' })
+  await copyOpened(source, target, options)
+}
+
+async function copyFolder(copying: Copying, path: string): Promise<void> {
+  const { root, uid, of_tenant, owner } = copying
+  const handle = unlessMissing(copying, () => openFolder(root, path))
+  if (handle === undefined) return
+  const to = join(copying.to, path)
+  const [files, folders]: [string[], string[]] = [[], []]
+  try {
+    mkdirSync(to, { mode: 0o700 })
+    for (const entry of await readdir(pathOf(handle), { withFileTypes: true })) {
+      const entry_path = path === '' ? entry.name : `${path}/${entry.name}`
+      if (copying.skip?.(entry_path)) continue
+      if (entry.isDirectory()) folders.push(entry_path)
+      else if (entry.isFile()) files.push(entry.name)
+      else if (of_tenant) throw new Planted(root, entry_path, entry.isSymbolicLink() ? 'a link' : 'no file')
+      else if (entry.isSymbolicLink()) {
+        await symlink(await readlink(`${pathOf(handle)}/${entry.name}`), join(to, entry.name))
+      }
+    }
+    // By the open folder: renaming it, or another above it, leads nowhere else.
+    const from = { handle, folder: root, below: path, uid }
+    await inLanes(files, (name) => copyEntry(copying, from, name, join(to, name)))
+  } finally {
+    closeSync(handle)
+  }
+  for (const one of folders) await copyFolder(copying, one)
+  // After its contents, so that its new owner cannot swap entries under a running copy.
+  if (copying.public) chmodSync(to, 0o755)
+  if (owner && path !== '') lchownSync(to, owner.uid, owner.gid)
+}
+
+async function copyEntry(copying: Copying, from: OpenFolder, name: string, target: string): Promise<void> {
+  copying.signal?.throwIfAborted()
+  const source = unlessMissing(copying, () => openIn(from, name))
+  if (source === undefined) return
+  const bytes = await copyOpened(source, target, copying)
+  copying.bytes += bytes
+}
+
+type FileOptions = Pick<CopyOptions, 'owner' | 'public' | 'leave_room'> & { sharing: Sharing }
+
+/** Closes the source. Returns how many bytes it had. */
+async function copyOpened(source: number, target: string, options: FileOptions): Promise<number> {
+  try {
+    const { size, mode } = fstatSync(source)
+    if (options.leave_room) requireRoom(dirname(target))
+    if (!(await isShared(source, target, options.sharing))) await copyBytes(source, target, size, options)
+    // A shared one has come with its source's mode and user.
+    const public_mode = mode & 0o100 ? 0o755 : 0o644
+    chmodSync(target, options.public ? public_mode : 0o600)
+    const { uid, gid } = options.owner ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+    lchownSync(target, uid, gid)
+    return size
+  } finally {
+    closeSync(source)
+  }
+}
+
+async function isShared(source: number, target: string, sharing: Sharing): Promise<boolean> {
+  if (!sharing.possible) return false
+  try {
+    await copyFile(pathOf(source), target, constants.COPYFILE_FICLONE_FORCE)
+    return true
+  } catch (error) {
+    if (isDiskFull(error)) throw error
+    sharing.possible = false
+    return false
+  }
+}
+
+const readAt = promisify(read)
+
+async function copyBytes(source: number, target: string, size: number, { leave_room }: FileOptions): Promise<void> {
+  const to = await open(target, 'w', 0o600)
+  try {
+    const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, size + 1))
+    for (let at = 0; ;) {
+      const { bytesRead } = await readAt(source, chunk, 0, chunk.length, at)
+      if (bytesRead === 0) return
+      await to.writeFile(chunk.subarray(0, bytesRead))
+      at += bytesRead
+      if (leave_room) requireRoom(dirname(target))
+    }
+  } finally {
+    await to.close()
+  }
+}
+
+/** Undefined when an entry of a tree that is alive has gone since it was listed. */
+function unlessMissing<Value>({ tolerate_missing }: CopyOptions, work: () => Value): Value | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (tolerate_missing && errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

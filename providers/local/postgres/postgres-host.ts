@@ -1,0 +1,31 @@
+// What it takes to run PostgreSQL on this host: the machine, the installations, and what the files of a server say of this host.
+import type { Size } from '../../provider.ts'
+import type { Machine } from '../host/machine.ts'
+import type { Authority } from './authority.ts'
+import type { PostgresInstallation } from './installation.ts'
+import type { Spares } from './spare.ts'
+
+/** Whether a service takes writes and logins right now. */
+export type Access = {
+  /** Undefined: not known yet, so it stays as it is. */
+  writes: boolean | undefined
+  logins: boolean
+  /** Since when writes are refused. */
+  since?: Date
+  /** For the temporary files of one session; absent: that of its size. */
+  temp_file_limit?: '0' | '64MB'
+}
+
+export type PostgresHost = Machine & {
+  control_plane_user: string
+  memory_mb: number
+  authority: Authority
+  installations: readonly PostgresInstallation[]
+  template(installation: PostgresInstallation): Promise<string>
+  spares: Spares
+  /** Sees to it that a copy of the template will lie ready for the next service, behind the caller's back. */
+  beginSpare(): void
+  log_rotation_mb: number
+  quotaBytesOf(size: Size): number | undefined
+  accessOf(service_id: string): Access
+}

@@ -1,0 +1,19 @@
+// What a service is given of this host, and the little that this process remembers to save itself work. Losing that memory
+// changes nothing but the cost of the next look.
+import type { ReplicaSetHost } from '../replica-set/replica-set-host.ts'
+import type { ArchiveWatch } from '../wal/archive-watch.ts'
+
+export type ServiceHost = ReplicaSetHost & {
+  archive_watch: ArchiveWatch
+  /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`, and when. Only saves a connection. */
+  roles_seen: Map<
+    string,
+    { what: string; at_ms: number; lacks?: string | undefined; postgres_version?: string | undefined }
+  >
+  /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
+  deaths_told: Set<string>
+  /** Services whose archive this process has reported to be stalled. Only saves a listing. */
+  stalls_told: Set<string>
+  /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
+  pruned_seen: Map<string, string>
+}
