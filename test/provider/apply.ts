@@ -83,27 +83,26 @@ export async function applyElsewhere(
   return { died, effects }
 }
 
-/** Until all of it holds, or the one who is at it is dead. */
+/** Until all of it holds, or the one who is at it is dead. In rounds, as a server does: a peer waits for the other's network, a fork for its parent. */
 export async function applyAll(
   provider: LocalProvider,
   { vpcs = [], services = [], sets = [] }: Wish,
   isDead: () => boolean = () => false,
 ): Promise<void> {
-  const untilSettled = (look: () => Promise<boolean>, what: string) =>
-    until(async () => isDead() || (await look()), { what: `${what} settles` })
-  // One after the other, in rounds: a peer waits for the other's network.
-  const applyVpcs = async () => {
-    let settled = true
-    for (const vpc of vpcs) settled = (await provider.applyVpc(vpc)).settled && settled
-    return settled
+  const looks: (() => Promise<{ settled: boolean }>)[] = [
+    ...vpcs.map((vpc) => () => provider.applyVpc(vpc)),
+    ...services.map((service) => () => provider.applyService(service)),
+    ...sets.map((set) => () => provider.applyReplicaSet(set)),
+  ]
+  let seen: { settled: boolean }[] = []
+  const isOver = async () => {
+    seen = []
+    for (const look of looks) if (!isDead()) seen.push(await look())
+    return isDead() || seen.every(({ settled }) => settled)
   }
-  await untilSettled(applyVpcs, 'every VPC')
-  for (const service of services) {
-    await untilSettled(async () => (await provider.applyService(service)).settled, `service ${service.service_id}`)
-  }
-  for (const set of sets) {
-    await untilSettled(async () => (await provider.applyReplicaSet(set)).settled, `set ${set.replica_set_id}`)
-  }
+  await until(isOver, { what: 'everything settles' }).catch((error: unknown) => {
+    throw new Error(`not settled: ${JSON.stringify(seen)}`, { cause: error })
+  })
 }
 
 const isOfWish = (name: string) => !name.startsWith('provider folder')

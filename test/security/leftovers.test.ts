@@ -1,9 +1,8 @@
 // Code of a tenant that broke PostgreSQL tries to outlive its service: a process in a session of its own kept DELETE waiting for
 // ever. A service ends with everything of its user and its control groups, and with nothing of anybody else's.
-import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { listHostProcesses } from '#providers/local/host/process.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
