@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import type { WantedReplicaSet, WantedService, WantedVpc } from '#providers/provider.ts'
+import { compileCacheFor } from '#test/compile-cache.ts'
 import { readable } from '#test/privileges.ts'
 import { until } from '#test/until.ts'
 import type { World } from './service-fixture.ts'
@@ -65,10 +66,7 @@ export async function applyElsewhere(
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'apply-main.ts')]
   const [program = '', ...args] = [...prefix, ...(prefix.length > 0 ? node.map(readable) : node)]
   const child = spawn(program, args, {
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: join(import.meta.dirname, '../..', 'node_modules', '.cache', 'howdah'),
-    },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCacheFor(prefix) },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close')
