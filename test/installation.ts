@@ -5,6 +5,7 @@ import { type Log, newLog } from '#server/log.ts'
 import { type Server, startServer, type StartOptions } from '#server/main.ts'
 import { type Answer, type Call, newCall, type ServiceOrFault } from './call.ts'
 import { newDataDir, newServicePorts, removeDataDir } from './data-dir.ts'
+import { newSeededDataDir } from './seed.ts'
 import { until } from './until.ts'
 
 export type TestInstallation = {
@@ -40,8 +41,10 @@ export type TestOptions = {
   sample_interval_ms?: number
 }
 
+/** On a fresh data directory, unless the options name one: then on what is there. */
 export async function startInstallation(options: TestOptions = {}): Promise<TestInstallation> {
-  const config = newTestConfig(options.config)
+  const data_dir = options.config?.data_dir ?? (await newSeededDataDir())
+  const config = newTestConfig({ ...options.config, data_dir })
   const start = () =>
     startServer(config, {
       log: options.log ?? newLog(config.log_level),

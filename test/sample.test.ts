@@ -1,6 +1,7 @@
 // What a sample promises: so many, in order, the same for the same seed.
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sampleOf } from './sample.ts'
+import { examplesOf, sampleOf } from './sample.ts'
 
 test('a sample has so many of them, in their order, and all where there are no more', () => {
   const things = Array.from({ length: 50 }, (_, at) => at)
@@ -9,4 +10,14 @@ test('a sample has so many of them, in their order, and all where there are no m
   expect(sample).toEqual(sample.toSorted((one, other) => one - other))
   expect(new Set(sample).size).toBe(process.env['TEST_ALL'] === undefined ? 5 : 50)
   expect(sampleOf([1, 2], 5)).toEqual([1, 2])
+})
+
+test('the examples of a property are a part of those of all runs', () => {
+  const seen: number[] = []
+  const noted = fc.property(fc.nat(), (example) => void seen.push(example))
+  fc.assert(noted, { seed: 7, numRuns: 40 })
+  const all = seen.splice(0)
+  fc.assert(noted, { seed: 7, ...examplesOf(40) })
+  expect(all).toEqual(expect.arrayContaining(seen))
+  expect(seen).toHaveLength(process.env['TEST_ALL'] === undefined ? 10 : 40)
 })

@@ -13,3 +13,12 @@ export function sampleOf<T>(things: readonly T[], count: number): T[] {
   )
   return things.filter((_, at) => chosen.has(at))
 }
+
+const parts = 4
+
+/** Of so many examples of a property, for fast-check: a part in each run, another one for another seed. */
+export function examplesOf(count: number): { numRuns: number; path?: string } {
+  if (all !== undefined) return { numRuns: count }
+  const some = Math.ceil(count / parts)
+  return { numRuns: some, path: String((Number(seed) % parts) * some) }
+}

@@ -5,6 +5,7 @@ import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Call, newCall } from './call.ts'
+import { compileCacheFor } from './compile-cache.ts'
 import { readable } from './privileges.ts'
 
 export type ServerProcess = {
@@ -89,8 +90,7 @@ function spawnServer(options: ProcessOptions): ChildProcess {
   return spawn(program, args, {
     env: {
       PATH: process.env['PATH'],
-      // Halves what a start costs, and the crash tests start very many.
-      NODE_COMPILE_CACHE: join(import.meta.dirname, '..', 'node_modules', '.cache', 'howdah'),
+      NODE_COMPILE_CACHE: compileCacheFor(prefix),
       ...(database_url !== undefined && { DATABASE_URL: database_url }),
       ...(kill_at_effect !== undefined && { KILL_AT_EFFECT: String(kill_at_effect) }),
     },

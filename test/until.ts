@@ -3,7 +3,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 const timeout_ms_default = 120_000
-const interval_ms_default = 20
+const interval_ms_min = 20
+/** Looks cost what the awaited work needs too: a long wait looks less often, and is over later by this share of it at most. */
+const later_max = 0.05
+const interval_ms_max = 250
 
 type Falsy = false | undefined | null | 0 | ''
 
@@ -12,8 +15,9 @@ export async function until<T>(
   look: () => Promise<T> | T,
   options: { timeout_ms?: number; interval_ms?: number; what?: string } = {},
 ): Promise<Exclude<T, Falsy>> {
-  const { timeout_ms = timeout_ms_default, interval_ms = interval_ms_default } = options
-  const deadline = performance.now() + timeout_ms
+  const { timeout_ms = timeout_ms_default } = options
+  const begun = performance.now()
+  const deadline = begun + timeout_ms
   let last: unknown
   for (;;) {
     try {
@@ -27,6 +31,7 @@ export async function until<T>(
     if (performance.now() > deadline) {
       throw new Error(`not true after ${timeout_ms} ms: ${options.what ?? look.toString()}`, { cause: last })
     }
-    await pause(interval_ms)
+    const seldom_ms = Math.min(interval_ms_max, (performance.now() - begun) * later_max)
+    await pause(options.interval_ms ?? Math.max(interval_ms_min, seldom_ms))
   }
 }

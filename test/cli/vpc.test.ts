@@ -6,10 +6,11 @@ import { findCommand } from '#cli/commands.ts'
 import { parseInput } from '#cli/parse.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { newCall } from '#test/call.ts'
-import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
 import { nobody, readable } from '#test/privileges.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 
 function parse(...words: string[]) {
@@ -40,7 +41,7 @@ describe('on an installation', () => {
   let vpc: Vpc
 
   beforeAll(async () => {
-    data_dir = newDataDir()
+    data_dir = await newSeededDataDir()
     const { first, last } = newServicePorts()
     place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
     server = await startHowdah(place)

@@ -9,6 +9,7 @@ import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { ask, loginTo } from '#test/database.ts'
 import { familyOf } from '#test/fork/family.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { seedDataDir } from '#test/seed.ts'
 import { orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
@@ -21,7 +22,9 @@ const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
 let howdah: TestInstallation
 
 beforeAll(async () => {
-  if (mounted) howdah = await startInstallation({ config: { data_dir } })
+  if (!mounted) return
+  await seedDataDir(data_dir)
+  howdah = await startInstallation({ config: { data_dir } })
 })
 
 afterEach(() => rm(ballast, { force: true }))

@@ -23,7 +23,7 @@ const service_ports = newServicePorts()
 /** Some 50 starts of a server, on a machine that may be very busy. */
 const timeout = 900_000
 
-const kills_of_each = 2
+const kills_of_each = 1
 
 let server: ServerProcess
 let token: string

@@ -3,9 +3,10 @@
 // The choices follow a seed; HOWDAH_TEST_SEED repeats those of a failed run (its timing cannot be repeated).
 import { randomInt, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { ask } from '#test/database.ts'
 import type { ReadyService } from '#test/installation.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { listPostmasters, orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
@@ -24,7 +25,7 @@ type Slot = {
   rows: number[]
 }
 
-const data_dir = newDataDir()
+const data_dir = await newSeededDataDir()
 const service_ports = newServicePorts()
 const chance = newChance(seed)
 const slots: Slot[] = Array.from({ length: slot_count }, newSlot)

@@ -4,16 +4,20 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Vpc } from '#contract/vpc.ts'
 import { type Db, openDb } from '#server/store/db.ts'
 import type { Call } from '#test/call.ts'
-import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { storeUrlOf } from '#test/database.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
 
 let homes: { data_dir: string; service_ports: { first: number; last: number } }[]
 let db: Db | undefined
 
-beforeEach(() => {
-  homes = [1, 2].map(() => ({ data_dir: newDataDir(), service_ports: newServicePorts() }))
+beforeEach(async () => {
+  homes = [await newSeededDataDir(), await newSeededDataDir()].map((data_dir) => ({
+    data_dir,
+    service_ports: newServicePorts(),
+  }))
 })
 afterEach(async () => {
   await db?.close()

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { lease_seconds } from '#server/work.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { postmasterPid } from '#test/traces.ts'
 import { until } from '#test/until.ts'
@@ -9,8 +10,8 @@ import { until } from '#test/until.ts'
 let data_dir: string
 let service_ports: { first: number; last: number }
 
-beforeEach(() => {
-  data_dir = newDataDir()
+beforeEach(async () => {
+  data_dir = await newSeededDataDir()
   service_ports = newServicePorts()
 })
 afterEach(() => removeDataDir(data_dir))
@@ -57,6 +58,9 @@ test('a database that only a server watched that is no more comes back by the ot
 })
 
 test('several servers that start at once share one store, one token and one CA', async () => {
+  // From nothing, so that they also make the store at once.
+  await removeDataDir(data_dir)
+  data_dir = newDataDir()
   const servers = await Promise.all([start(), start(), start()])
   expect(servers.filter(({ first_token }) => first_token !== undefined)).toHaveLength(1)
   const authorities = await Promise.all(servers.map(async ({ api_url }) => (await fetch(`${api_url}/ca.pem`)).text()))

@@ -10,10 +10,11 @@ import type { Vpc } from '#contract/vpc.ts'
 import { namespaceOf } from '#providers/local/network/name.ts'
 import { type Db, openDb } from '#server/store/db.ts'
 import type { Call } from '#test/call.ts'
-import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { storeUrlOf } from '#test/database.ts'
 import { listBarriers, listNamespaces } from '#test/networks.ts'
 import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
 
@@ -24,7 +25,7 @@ let project = ''
 let db: Db | undefined
 
 beforeAll(async () => {
-  place.data_dir = newDataDir()
+  place.data_dir = await newSeededDataDir()
   server = await startServerProcess(place)
   token = server.first_token ?? ''
   project = `/projects/${server.project_id}`

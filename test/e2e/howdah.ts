@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { compileCacheFor } from '#test/compile-cache.ts'
 import { readable } from '#test/privileges.ts'
 import { until } from '#test/until.ts'
 
@@ -68,7 +69,8 @@ function spawnHowdah(words: readonly string[], env: NodeJS.ProcessEnv, prefix: r
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('HOWDAH_') && name !== 'DATABASE_URL')
   return spawn(program, args, {
     cwd: here,
-    env: { ...Object.fromEntries(own), ...env },
+    // Its owner's own the command keeps in the clone, other users' nowhere by itself.
+    env: { ...Object.fromEntries(own), NODE_COMPILE_CACHE: compileCacheFor(prefix), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { wal_segment_mb } from '#providers/local/postgres/template.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { seedDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
@@ -28,6 +29,7 @@ let atEffect: ((name: string) => void) | undefined
 
 beforeAll(async () => {
   if (!mounted) return
+  await seedDataDir(data_dir)
   installation = await startInstallation({ config: { data_dir }, effect: (name) => atEffect?.(name) })
   family = familyOf(installation)
   parent = await installation.createService({ name: 'parent', cpu_millis: 'shared' })

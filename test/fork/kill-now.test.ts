@@ -1,4 +1,4 @@
-// kill -9 of the server at every effect of a fork NOW: always the same end, nothing orphaned.
+// kill -9 of the server at effects of a fork NOW: always the same end, nothing orphaned.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Killing, startKilling } from './killing.ts'
 

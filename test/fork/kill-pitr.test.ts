@@ -1,4 +1,4 @@
-// kill -9 of the server at every effect of a PITR fork: always the same end, exact to the commit, nothing orphaned.
+// kill -9 of the server at effects of a PITR fork: always the same end, exact to the commit, nothing orphaned.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '#test/until.ts'
 import { type Killing, startKilling } from './killing.ts'

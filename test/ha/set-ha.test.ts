@@ -1,22 +1,24 @@
-// kill -9 of whoever makes or removes replicas, right before every single effect of it, and another one after it: the end is
-// always the one of an undisturbed run, the primary serves all the time, and nothing is orphaned.
+// Whoever makes or removes replicas dies right before every single effect of it, a sample by kill -9, and another one goes on: the
+// end is always the one of an undisturbed run, the primary serves all the time, and nothing is orphaned.
 // A change runs undisturbed once to learn its effects. Then it is begun three times, and each time everyone who goes on with
-// it is killed at every third of them, so that each gets somewhere before it dies too.
+// it dies at every third of them, so that each gets somewhere before it dies too.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
+import { apply } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { homeOf, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
-import { applyElsewhere } from './apply.ts'
+import { sampleOf } from '#test/sample.ts'
 
 const { newWorld } = useWorlds()
 const rounds = 3
+const kills_of_each = 1
 /** What is done only when processes end or begin late, or were told something since their start; another run may not meet it. */
 const by_chance =
   /^(leftover processes: kill|stale pid file: remove|stale socket lock: remove|reload marker: remove|sign of not streaming: .*)$/
-/** Some 50 processes, on a machine that may be very busy. */
+/** Some 50 providers, on a machine that may be very busy. */
 const timeout = 600_000
 
 test('replicas that are added and removed are so in the end, whoever is killed meanwhile', { timeout }, async () => {
@@ -27,16 +29,14 @@ test('replicas that are added and removed are so in the end, whoever is killed m
   await ask(provider, alone, 'create table t as select 7 as n')
   const one = withReplicas(alone, 2, 1, 1)
 
-  const [adding, removing] = [await applyElsewhere(world, one), await applyElsewhere(world, alone)].map(
-    ({ effects }) => [...new Set(effects)],
-  )
+  const [adding, removing] = [await effectsOf(world, one), await effectsOf(world, alone)]
   expect(adding).toEqual(expect.arrayContaining(['copy: files', 'standby: rename into place', 'postmaster: SIGHUP']))
   expect(removing).toEqual(expect.arrayContaining(['replication slot: remove', 'removed node: remove']))
   for (let round = 0; round < rounds; round += 1) {
-    const chosen = (effects: readonly string[] = []) => effects.filter((_, index) => index % rounds === round)
-    await killAtEach(world, alone, one, chosen(adding))
+    const chosen = (effects: readonly string[]) => effects.filter((_, index) => index % rounds === round)
+    await dieAtEach(world, alone, one, chosen(adding))
     await expectInOrder(world, provider, one, ['node-1'], { node_1: 'streaming' })
-    await killAtEach(world, one, alone, chosen(removing))
+    await dieAtEach(world, one, alone, chosen(removing))
     await expectInOrder(world, provider, alone, [], {})
   }
 })
@@ -48,10 +48,10 @@ test('a resize of a service with replicas is made in the end, whoever is killed 
   await settle(provider, small)
   await ask(provider, small, 'create table t as select 7 as n')
   const large: WantedService = { ...small, generation: 2, size: { cpu_millis: 500, memory_gbs: 2 } }
-  const effects = [...new Set((await applyElsewhere(world, large)).effects)]
+  const effects = await effectsOf(world, large)
   expect(effects).toEqual(expect.arrayContaining(['settings: rename into place', 'postmaster: SIGINT']))
-  await applyElsewhere(world, small)
-  await killAtEach(world, small, large, effects)
+  await apply(world, { services: [small] })
+  await dieAtEach(world, small, large, effects)
   await expectInOrder(world, provider, large, ['node-1'], { node_1: 'streaming' })
   expect(await ask(provider, large, 'show max_connections')).toBe('100')
   for (const node of [0, 1]) {
@@ -61,13 +61,23 @@ test('a resize of a service with replicas is made in the end, whoever is killed 
   }
 })
 
+/** Each once, without those that only a service to come has need of. */
+async function effectsOf(world: World, wanted: WantedService): Promise<string[]> {
+  const { effects } = await apply(world, { services: [wanted] })
+  return [...new Set(effects)].filter((name) => !name.includes('spare'))
+}
+
 /** From one state to the other. Whoever comes to the end without meeting the effect begins anew from the first one. */
-async function killAtEach(world: World, from: WantedService, to: WantedService, effects: readonly string[]) {
+async function dieAtEach(world: World, from: WantedService, to: WantedService, effects: readonly string[]) {
+  const killed = sampleOf(effects, kills_of_each)
   for (const effect of effects) {
-    if ((await applyElsewhere(world, to, effect)).killed) continue
-    await applyElsewhere(world, from)
-    const { killed } = await applyElsewhere(world, to, effect)
-    expect(killed || by_chance.test(effect), `killed at: ${effect}`).toBe(true)
+    const dies = async () => {
+      const { died } = await apply(world, { services: [to] }, { effect, nth: 1 }, { really: killed.includes(effect) })
+      return died
+    }
+    if (await dies()) continue
+    await apply(world, { services: [from] })
+    expect((await dies()) || by_chance.test(effect), `died at: ${effect}`).toBe(true)
   }
 }
 

@@ -9,12 +9,13 @@ import { faultsOf, objectOf, plainSchema } from '#contract/openapi.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { TestInstallation } from '../installation.ts'
+import { examplesOf } from '../sample.ts'
 import { startInRegion } from './region.ts'
 import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 
 const seed = 20_261_115
 const runs_per_property = 60
-const parameters = { seed, numRuns: runs_per_property, endOnFailure: true }
+const parameters = { seed, endOnFailure: true, ...examplesOf(runs_per_property) }
 
 const patience = { timeout: 60_000, interval: 50 }
 
@@ -197,7 +198,7 @@ describe('ids, methods and queries', () => {
         const answer = await installation.call(row.endpoint.method, `${path}?${query}=${query}`, valid_bodies[row.name])
         expect([404, 405]).toContain(answer.status)
       }),
-      { ...parameters, numRuns: 4 * runs_per_property },
+      { ...parameters, ...examplesOf(4 * runs_per_property) },
     )
     await expectNothingChanged()
   })

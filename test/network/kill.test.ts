@@ -1,40 +1,40 @@
-// kill -9 right before every effect of making, peering, attaching, detaching, cutting and deleting. Each verb is carried
-// out by a row of processes, of which each dies one effect further than the one before; the last one is let live. Then
+// A death right before every effect of making, peering, attaching, detaching, cutting and deleting, a sample by kill -9. Each verb is
+// carried out by a row of providers, of which each dies one effect further than the one before; the last one is let live. Then
 // everything is as if nobody had died.
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { execFileSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { listPids } from '#test/data-dir.ts'
-import { as_ordinary_user, nobody, readable } from '#test/privileges.ts'
+import { as_ordinary_user, nobody } from '#test/privileges.ts'
+import { apply, applyElsewhere, type Doom, type Wish } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
-import type { Task } from './kill-main.ts'
+import { sampleOf } from '#test/sample.ts'
 import { askIn, loginIn, newVpc, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
 
 const { newWorld } = useWorlds()
 
-type Wish = Pick<Task, 'vpcs' | 'services'>
+const kills_of_each = 1
+/** As another user they are real all of them. */
+const kills_of_ordinary_user = 4
 
 const a = newVpc('1000', '10.77.0.0/24')
 const b = newVpc('1001', '10.88.0.0/24')
 const peered = [newVpc('1000', a.cidr, [b]), newVpc('1001', b.cidr, [a])]
 const gone = [a, b].map((vpc) => ({ ...vpc, deleted: true }))
 
-test.skipIf(why)(`VPCs that are made, peered, cut and deleted by processes that die everywhere${why}`, async () => {
+test.skipIf(why)(`VPCs that are made, peered, cut and deleted by providers that die everywhere${why}`, async () => {
   const world = await newWorld()
   const provider = await world.open()
   const none = { vpcs: gone, services: [] }
   const apart = { vpcs: [a, b], services: [] }
-  const made = await killEverywhere(world, provider, none, apart)
+  const made = await dieEverywhere(world, provider, none, apart)
   expect(made).toEqual(expect.arrayContaining(['host route: add', 'network: make', 'network: furnish']))
-  const linked = await killEverywhere(world, provider, apart, { vpcs: peered, services: [] })
+  const linked = await dieEverywhere(world, provider, apart, { vpcs: peered, services: [] })
   expect(linked).toEqual(['link: make', 'link: open', 'link: open'])
   for (const vpc of peered) expect((await provider.vpc.apply(vpc)).peers).toHaveLength(1)
-  const cut = await killEverywhere(world, provider, { vpcs: peered, services: [] }, apart)
+  const cut = await dieEverywhere(world, provider, { vpcs: peered, services: [] }, apart)
   expect(cut).toEqual(['link: cut', 'link: end connections', 'link: remove'])
-  const removed = await killEverywhere(world, provider, { vpcs: peered, services: [] }, none)
+  const removed = await dieEverywhere(world, provider, { vpcs: peered, services: [] }, none)
   expect(removed).toEqual(
     expect.arrayContaining(['link: cut', 'network: empty', 'network: remove', 'host route: remove']),
   )
@@ -42,7 +42,7 @@ test.skipIf(why)(`VPCs that are made, peered, cut and deleted by processes that 
   await provider.close()
 })
 
-test.skipIf(why)(`a service that is attached and detached by processes that die everywhere${why}`, async () => {
+test.skipIf(why)(`a service that is attached and detached by providers that die everywhere${why}`, async () => {
   const world = await newWorld()
   const provider = await world.open()
   await settleVpc(provider, a)
@@ -55,9 +55,9 @@ test.skipIf(why)(`a service that is attached and detached by processes that die 
   const attached = { vpcs: [], services: [inside] }
   // An address that was used before is there, and its certificate too: the effects are learnt at another one.
   const learnt_at = { vpcs: [], services: [insideAt('10.77.0.3')] }
-  expect(await killEverywhere(world, provider, outside, attached, learnt_at)).toContain('VPC address: add')
+  expect(await dieEverywhere(world, provider, outside, attached, learnt_at)).toContain('VPC address: add')
   expect(await askIn(world, provider, '1000', inside, 'select n from kept')).toBe('7')
-  expect(await killEverywhere(world, provider, attached, outside)).toContain('postmaster: spawn')
+  expect(await dieEverywhere(world, provider, attached, outside)).toContain('postmaster: spawn')
   expect(await ask(provider, home, 'select n from kept')).toBe('7')
   await expect(loginIn(world, provider, '1000', inside)).rejects.toThrow(/ECONNREFUSED/)
   await provider.close()
@@ -70,66 +70,42 @@ test.skipIf(why)(`networks of an ordinary user that are made by processes that d
   const endHolders = () => holders().forEach((pid) => process.kill(pid, 'SIGKILL'))
   onTestFinished(endHolders)
   const wish = { vpcs: peered, services: [] }
-  const all = (await run(world, wish, undefined, as_ordinary_user)).effects
+  const run = (doom?: Doom) => applyElsewhere(world, wish, doom, as_ordinary_user)
+  const all = (await run()).effects
   // What every first start makes, and no later one.
   const effects = all.filter((name) => !name.startsWith('control files'))
   expect(effects.slice(0, 3)).toEqual(['networks holder: spawn', 'networks holder: link', 'network: make'])
   endHolders()
-  for (const effect of new Set(effects)) {
-    expect((await run(world, wish, { effect, nth: 1 }, as_ordinary_user)).killed, effect).toBe(true)
+  for (const effect of sampleOf([...new Set(effects)], kills_of_ordinary_user)) {
+    expect((await run({ effect, nth: 1 })).died, effect).toBe(true)
   }
-  await run(world, wish, undefined, as_ordinary_user)
+  await run()
   expect(holders()).toHaveLength(1)
-  expect((await run(world, wish, undefined, as_ordinary_user)).effects).toEqual([])
+  expect((await run()).effects).toEqual([])
 })
 
 /** From the one to the other: undisturbed once, to learn the effects; back; and then with a death at each of them. */
-async function killEverywhere(
+async function dieEverywhere(
   world: World,
   provider: LocalProvider,
   before: Wish,
   after: Wish,
   learnt_at = after,
 ): Promise<string[]> {
-  const settleAll = async ({ vpcs, services }: Wish) => {
+  const settleAll = async ({ vpcs = [], services = [] }: Wish) => {
     await Promise.all(vpcs.map((vpc) => settleVpc(provider, vpc)))
     for (const service of services) await settle(provider, service)
   }
   await settleAll(before)
-  const { effects } = await run(world, learnt_at)
+  const effects = (await apply(world, learnt_at)).effects
+  const killed = sampleOf([...effects.keys()], kills_of_each)
   await settleAll(before)
   for (const [at, effect] of effects.entries()) {
     // The one before died at its own effect, which is thus done first; a row of equal ones is counted from there.
     const nth = effects[at - 1] === effect ? 2 : 1
-    const { killed } = await run(world, after, { effect, nth })
-    expect(killed, effect).toBe(true)
+    const { died } = await apply(world, after, { effect, nth }, { really: killed.includes(at) })
+    expect(died, effect).toBe(true)
   }
   await settleAll(after)
   return effects
-}
-
-async function run(
-  world: World,
-  wish: Wish,
-  kill_at?: Task['kill_at'],
-  prefix: readonly string[] = [],
-): Promise<{ effects: string[]; killed: boolean }> {
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'kill-main.ts')]
-  const [program = '', ...args] = [...prefix, ...(prefix.length > 0 ? node.map(readable) : node)]
-  const child = spawn(program, args, {
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: join(import.meta.dirname, '../..', 'node_modules', '.cache', 'howdah'),
-    },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const { directory, installation_id } = world
-  const ended = once(child, 'close')
-  child.stdin.end(JSON.stringify({ directory, installation_id, ...wish, ...(kill_at && { kill_at }) }))
-  const effects = (await text(child.stdout))
-    .split('\n')
-    .filter((name) => name !== '' && !name.startsWith('provider folder'))
-  await ended
-  if (child.signalCode === null) expect(child.exitCode).toBe(0)
-  return { effects, killed: child.signalCode === 'SIGKILL' }
 }

@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { until } from '#test/until.ts'
-import { openDying } from './dying.ts'
+import { apply } from './apply.ts'
 import { ask, newWanted, processesBelow, settle, useWorlds, type World } from './service-fixture.ts'
 
 const { newWorld } = useWorlds()
@@ -86,10 +85,8 @@ async function dieAtEveryEffect(world: World, first: WantedService, verbs: reado
   await settleAnew(world, wanted)
   for (const verb of verbs) {
     next(verb)
-    const { provider, effects } = await openDying(world)
-    const before = effects.length
-    await settle(provider, wanted)
-    learnt.push(effects.slice(before))
+    learnt.push((await apply(world, { services: [wanted] })).effects)
+    const provider = await settleAnew(world, wanted)
     await verb.check(world, provider, wanted)
     await provider.close()
   }
@@ -107,11 +104,8 @@ async function dieAndGoOn(world: World, verb: Verb, wanted: WantedService, effec
   const effect = effects[at]
   const nth = effects.slice(0, at + 1).filter((name) => name === effect).length
   if (effect !== undefined) {
-    const { provider, isDead } = await openDying(world, effect, nth)
-    const settled = async () => (await provider.service.apply(wanted).catch(() => undefined))?.settled === true
-    await until(async () => isDead() || (await settled()), { what: `${verb.what} dies at: ${effect}` })
-    if (!isDead()) expect(effect, verb.what).toMatch(by_chance)
-    await provider.close().catch(() => undefined)
+    const { died } = await apply(world, { services: [wanted] }, { effect, nth })
+    if (!died) expect(effect, verb.what).toMatch(by_chance)
   }
   const provider = await settleAnew(world, wanted)
   await verb.check(world, provider, wanted).catch((error: unknown) => {

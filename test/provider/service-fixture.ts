@@ -5,11 +5,11 @@ import { mkdtemp, readFile, readdir, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import { copyTree } from '#providers/local/host/copy-tree.ts'
+import { onTestFinished } from 'vitest'
 import { openLocalProvider, type LocalOptions, type LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { newInstallationId } from '#test/run/traces.ts'
+import { seedProvider } from '#test/seed.ts'
 import { removeSharedMemory, usersOf } from '#test/shared-memory.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { until } from '#test/until.ts'
@@ -27,19 +27,11 @@ export const as_root = process.getuid?.() === 0
 
 /** Fresh worlds for the tests of one file. Building PostgreSQL's template is a second's work: they get a copy. */
 export function useWorlds(): { newWorld: (below?: string) => Promise<World> } {
-  let seed: World | undefined
-  beforeAll(async () => {
-    seed = await emptyWorld()
-    await (await seed.open()).close()
-  })
-  afterAll(async () => {
-    if (seed) await rm(seed.directory, { recursive: true, force: true })
-  })
   return {
     newWorld: async (below) => {
       const world = await emptyWorld(below)
       onTestFinished(() => removeWorld(world))
-      if (seed) await copyTree(join(seed.directory, 'templates'), join(world.directory, 'templates'))
+      await seedProvider(world.directory)
       return world
     },
   }

@@ -5,10 +5,11 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'vitest'
-import { newDataDir, newServicePorts } from '#test/data-dir.ts'
+import { newServicePorts } from '#test/data-dir.ts'
 import { startInstallation } from '#test/installation.ts'
 import { newVpc, settleVpc } from '#test/network/vpc-fixture.ts'
 import { as_root, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 import { startServerProcess } from '#test/server-process.ts'
 
 const { newWorld } = useWorlds()
@@ -16,7 +17,7 @@ const { newWorld } = useWorlds()
 test('hangs', async () => {
   const howdah = await startInstallation()
   await howdah.createService({ cpu_millis: 'shared' })
-  await startServerProcess({ data_dir: newDataDir(), service_ports: newServicePorts() })
+  await startServerProcess({ data_dir: await newSeededDataDir(), service_ports: newServicePorts() })
   const world = await newWorld()
   const provider = await world.open()
   const service = await newWanted(provider, { size: 'shared' })

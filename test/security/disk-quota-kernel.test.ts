@@ -10,6 +10,7 @@ import { mountOf } from '#providers/local/quota/project.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { familyOf } from '#test/fork/family.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { seedDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 
 const data_dir = newDataDir()
@@ -24,6 +25,7 @@ let other: ReadyService
 
 beforeAll(async () => {
   if (!mounted) return
+  await seedDataDir(data_dir)
   howdah = await startInstallation({ config: { data_dir, disk_quota } })
   other = await howdah.createService({ name: 'other', cpu_millis: 'shared' })
 })

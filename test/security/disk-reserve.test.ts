@@ -8,6 +8,7 @@ import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { ask, loginTo } from '#test/database.ts'
 import { familyOf } from '#test/fork/family.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { seedDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 import { freeMb, mib, mountDisk, startGreed } from './greed.ts'
 
@@ -23,6 +24,7 @@ let other: ReadyService
 
 beforeAll(async () => {
   if (!mounted) return
+  await seedDataDir(data_dir)
   howdah = await startInstallation({ config: { data_dir, disk_quota: 0 } })
   other = await howdah.createService({ name: 'other', cpu_millis: 'shared' })
   await familyOf(howdah).untilSnapshot(other)

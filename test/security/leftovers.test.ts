@@ -1,16 +1,15 @@
 // Code of a tenant that broke PostgreSQL tries to outlive its service: a process in a session of its own kept DELETE waiting for
 // ever. A service ends with everything of its user and its control groups, and with nothing of anybody else's.
-import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { listHostProcesses } from '#providers/local/host/process.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { killAllOf } from '#providers/local/host/leftovers.ts'
 import { openLimits } from '#providers/local/host/limits.ts'
 import type { WantedService } from '#providers/provider.ts'
-import type { ApplyInput } from '#test/ha/apply-main.ts'
+import { applyElsewhere } from '#test/provider/apply.ts'
 import {
   as_root,
   ask,
@@ -219,10 +218,7 @@ test.skipIf(why_not_hidden)(
 )
 
 /** As a server does it on a host, such as a container, that has no control groups to write. */
-async function applyWithoutGroups({ directory, installation_id }: World, wanted: WantedService): Promise<void> {
-  const input: ApplyInput = { options: { directory, installation_id }, wanted, kill_at: undefined }
-  const main = join(import.meta.dirname, '..', 'ha', 'apply-main.ts')
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning', main, JSON.stringify(input)]
+async function applyWithoutGroups(world: World, wanted: WantedService): Promise<void> {
   const script = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
-  await promisify(execFile)('unshare', ['--mount', 'sh', '-ec', script, 'sh', ...node], { timeout: 60_000 })
+  await applyElsewhere(world, { services: [wanted] }, undefined, ['unshare', '--mount', 'sh', '-ec', script, 'sh'])
 }

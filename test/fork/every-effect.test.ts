@@ -1,0 +1,108 @@
+// A provider that dies right before every single effect of a snapshot and of the forks that are made of it, and another one after
+// it: the end is always one fork with the data of its moment, and nothing of it is left when it is deleted. A sample of the same is
+// killed for real, as whole servers, in kill-now.test.ts and kill-pitr.test.ts.
+// Each runs undisturbed once to learn its effects. Then three forks are made, and everyone who goes on with one dies at every third
+// of them, so that each gets somewhere before it dies too.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { ServiceSource, WantedService } from '#providers/provider.ts'
+import { apply } from '#test/provider/apply.ts'
+import { ask, newWanted, noProcessBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+
+const { newWorld } = useWorlds()
+const forks = 3
+/** Some 100 providers, on a machine that may be very busy. */
+const timeout = 600_000
+
+/** What every new service goes through is the test of create, and what only one to come has need of is nobody's here. */
+const chosen = /^(hold|snapshots?|copy|fork|gathered WAL|parent|replay|postmaster|deleted snapshot|archived WAL)\b/
+
+test('forks of this moment that die anywhere have the data, and leave nothing', { timeout }, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = await newParent(provider)
+  const effects = await dieEverywhere(world, provider, parent, {}, '1')
+  expect(effects).toEqual(
+    expect.arrayContaining(['copy: files', 'snapshot: rename into place', 'fork: rename into place']),
+  )
+})
+
+test('forks to a moment that die anywhere have the data of it, and leave nothing', { timeout }, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = { ...(await newParent(provider)), snapshots: [{ snapshot_id: 'kept', deleted: false }] }
+  await settle(provider, parent)
+  const moment = Date.now() + 1
+  await until(() => Date.now() > moment + 1)
+  await ask(provider, parent, 'update t set n = 2')
+  const source = { snapshot_id: 'kept', target_time: new Date(moment).toISOString() }
+  const effects = await dieEverywhere(world, provider, parent, source, '1')
+  expect(effects).toEqual(
+    expect.arrayContaining(['gathered WAL: copy', 'postmaster: spawn', 'replay: forget settings']),
+  )
+})
+
+/** Returns the effects at which each died. Without a source the fork is one of this moment, of a snapshot of its own. */
+async function dieEverywhere(
+  world: World,
+  provider: LocalProvider,
+  parent: WantedService,
+  source: Partial<ServiceSource>,
+  expected: string,
+): Promise<string[]> {
+  let forked = 0
+  const newFork = async () => {
+    const snapshot_id = `now${(forked += 1)}`
+    const from = { service_id: parent.service_id, snapshot_id, ...source }
+    const child = await newWanted(provider, { size: 'shared', source: from })
+    const own = source.snapshot_id === undefined ? [{ snapshot_id, deleted: false }] : []
+    return [{ ...parent, snapshots: [...parent.snapshots, ...own] }, child] as const
+  }
+  const checkAndRemove = async ([from, child]: readonly [WantedService, WantedService]) => {
+    const services = [from, child]
+    await apply(world, { services })
+    expect(await ask(provider, child, 'select n from t')).toBe(expected)
+    const deleted = from.snapshots.filter((one) => !parent.snapshots.includes(one))
+    const removal = [
+      { ...child, deleted: true },
+      { ...parent, snapshots: [...parent.snapshots, ...deleted.map((one) => ({ ...one, deleted: true }))] },
+    ]
+    await apply(world, { services: removal })
+    await noProcessBelow(join(world.directory, 'services', child.service_id))
+    expect(readdirSync(join(world.directory, 'services'))).toEqual([parent.service_id])
+    expect(unfinishedOf(world, parent)).toEqual([])
+  }
+
+  const first = await newFork()
+  const learnt = await apply(world, { services: first })
+  const effects = [...new Set(learnt.effects)].filter((name) => chosen.test(name))
+  await checkAndRemove(first)
+  for (let round = 0; round < forks; round += 1) {
+    let fork = await newFork()
+    for (const effect of effects.filter((_, index) => index % forks === round)) {
+      if ((await apply(world, { services: fork }, { effect, nth: 1 })).died) continue
+      // Whoever went before has done it already: begin anew, once.
+      await checkAndRemove(fork)
+      fork = await newFork()
+      expect((await apply(world, { services: fork }, { effect, nth: 1 })).died, `dies at: ${effect}`).toBe(true)
+    }
+    await checkAndRemove(fork)
+  }
+  return effects
+}
+
+async function newParent(provider: LocalProvider): Promise<WantedService> {
+  const parent = await newWanted(provider, { size: 'shared' })
+  await settle(provider, parent)
+  await ask(provider, parent, 'create table t as select 1 as n')
+  return parent
+}
+
+function unfinishedOf(world: World, { service_id }: WantedService): string[] {
+  const home = join(world.directory, 'services', service_id)
+  const snapshots = readdirSync(home).includes('snapshots') ? readdirSync(join(home, 'snapshots')) : []
+  return [...readdirSync(home), ...snapshots].filter((name) => /\.new$|\.gone$/.test(name))
+}
