@@ -13,7 +13,8 @@ import { groupOf, listeningAt, type Place, placeOf } from '../host/layout.ts'
 import { poolerGroupOf } from '../pooler/process.ts'
 import { poolerFilesOf } from '../pooler/settings.ts'
 import type { Limits } from '../host/limits.ts'
-import { listPlacesQuickly } from '../postgres/nodes.ts'
+import { listPlaces } from '../postgres/nodes.ts'
+import { findLeader } from '../postgres/primary.ts'
 import { portOfPidFile } from '../postgres/port-in-force.ts'
 import { pid_file } from '../postgres/process.ts'
 import type { QuotaWatch } from '../quota/watch.ts'
@@ -62,7 +63,7 @@ export function newMeter(host: MeterHost) {
     const running: Running[] = []
     const next = new Map<string, Memory>()
     for (const [at, { service_id, endpoint, has_standbys = false }] of services.entries()) {
-      const nodes = await listPlacesQuickly(placeOf(host.directory, service_id, endpoint.port, host.as_root))
+      const nodes = await listPlaces(await findLeader(placeOf(host.directory, service_id, endpoint.port, host.as_root)))
       const [place] = nodes
       const memory = measure(host, nodes, memories.get(service_id))
       if (memory !== undefined) {
