@@ -83,6 +83,7 @@ test('looking again at what holds changes nothing', async () => {
   await settle(provider, wanted)
   // The look that follows makes what the next service may need.
   await provider.service.apply(wanted)
+  await until(() => effects.includes('spare: rename into place'))
   const pid = await postmasterPid(world, wanted)
   effects.length = 0
   expect(await provider.service.apply(wanted)).toMatchObject({

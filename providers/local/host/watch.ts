@@ -6,6 +6,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { isStopped } from './daemon.ts'
 import { findLine, type Listening } from './liveness.ts'
+import { newPolling } from './polling.ts'
 import { findEntry } from './tenant-files.ts'
 
 export type Watch = {
@@ -72,10 +73,10 @@ export function newWatch(): Watch {
     void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : look((other) => other === one)))
   }
   const timers = [
-    newTimer(() => look(() => true), look_every_ms),
-    newTimer(() => newlyStopped(tracked).forEach(tell), look_for_stops_every_ms),
-    newTimer(() => look(isUrgent), look_urgently_every_ms),
-    newTimer(() => tracked.forEach((one, key) => ask(key, one)), ask_every_ms),
+    newPolling(look_every_ms, () => look(() => true)),
+    newPolling(look_for_stops_every_ms, () => newlyStopped(tracked).forEach(tell)),
+    newPolling(look_urgently_every_ms, () => look(isUrgent)),
+    newPolling(ask_every_ms, () => tracked.forEach((one, key) => ask(key, one))),
   ]
   const setTimers = () => {
     const all = [...tracked.values()]
@@ -133,19 +134,6 @@ async function renewLine(one: Tracked, isTracked: () => boolean, tell: () => voi
   line.once('close', () => {
     if (isTracked() && one.line === line) tell()
   })
-}
-
-/** Nobody pays for looks that nobody needs; and a timer that runs is not set anew, or it might never come to its end. */
-function newTimer(work: () => void, every_ms: number): { set(on: boolean): void } {
-  let timer: NodeJS.Timeout | undefined
-  return {
-    set(on) {
-      if (!on) {
-        clearInterval(timer)
-        timer = undefined
-      } else timer ??= setInterval(work, every_ms).unref()
-    },
-  }
 }
 
 function isSame(one: WatchOptions, other: WatchOptions): boolean {

@@ -9,10 +9,9 @@ import { masked, withoutPasswords } from './mask.ts'
 export type ParsedEntry = { time_ms: number; timestamp: string; severity: string; text: string }
 
 const message_chars_max = 8_192
-const time_prefix = '{"timestamp":"'
-/** A digit stands for any. */
-const time_start = Buffer.from(`${time_prefix}0000-00-00 00:00:00.000 `)
-const digit_zero = 0x30
+/** How a line begins. */
+const time_form = /^\{"timestamp":"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d\.\d{3}) $/
+const time_bytes = '{"timestamp":"0000-00-00 00:00:00.000 '.length
 /** PostgreSQL's other texts follow the message, each on a line of its own, as in its plain log. */
 export const text_labels = {
   detail: '\nDETAIL:  ',
@@ -24,31 +23,9 @@ export const text_labels = {
 
 /** The time at which the line that starts here was written; undefined when no entry starts here. */
 export function timeAt(bytes: Buffer, start: number): number | undefined {
-  if (start + time_start.length > bytes.length) return undefined
-  for (let at = 0; at < time_start.length; at += 1) {
-    const byte = bytes[start + at] ?? 0
-    if (time_start[at] === digit_zero ? byte < digit_zero || byte > digit_zero + 9 : byte !== time_start[at]) {
-      return undefined
-    }
-  }
-  const from = start + time_prefix.length
-  const year = 100 * twoDigitsAt(bytes, from) + twoDigitsAt(bytes, from + 2)
-  const month = twoDigitsAt(bytes, from + 5)
-  const day = twoDigitsAt(bytes, from + 8)
-  const hour = twoDigitsAt(bytes, from + 11)
-  const minute = twoDigitsAt(bytes, from + 14)
-  const second = twoDigitsAt(bytes, from + 17)
-  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59) return undefined
-  const ms = 10 * twoDigitsAt(bytes, from + 20) + digitAt(bytes, from + 22)
-  return Date.UTC(year, month - 1, day, hour, minute, second, ms)
-}
-
-function twoDigitsAt(bytes: Buffer, at: number): number {
-  return 10 * digitAt(bytes, at) + digitAt(bytes, at + 1)
-}
-
-function digitAt(bytes: Buffer, at: number): number {
-  return (bytes[at] ?? 0) - digit_zero
+  const [, date, time] = time_form.exec(bytes.toString('latin1', start, start + time_bytes)) ?? []
+  const time_ms = Date.parse(`${date}T${time}Z`)
+  return Number.isNaN(time_ms) ? undefined : time_ms
 }
 
 /**

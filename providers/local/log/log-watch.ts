@@ -3,6 +3,7 @@
 // rotate costs next to nothing. A folder that is gone is forgotten.
 import { statSync } from 'node:fs'
 import type { Effect } from '../host/effect.ts'
+import { newPolling } from '../host/polling.ts'
 import { ensureLogRetention, type LogRetention } from './retention.ts'
 
 export type LogWatch = {
@@ -24,20 +25,20 @@ export function newLogWatch(effect: Effect, retention: LogRetention, look_every_
     changed_ms.set(folder, now_ms < Date.now() - clock_tick_ms_max ? now_ms : 0)
     await ensureLogRetention(effect, folder, retention)
   }
-  const look = async () => {
+  const polling = newPolling(look_every_ms, async () => {
     for (const [folder, before_ms] of changed_ms) {
       const now_ms = changedAt(folder)
       if (now_ms === undefined) changed_ms.delete(folder)
       // One that fails here fails again in the next look at its service, and is told then.
       else if (now_ms !== before_ms) await ensureKept(folder).catch(() => undefined)
     }
-  }
-  const timer = setInterval(() => void look(), look_every_ms).unref()
+  })
+  polling.set(true)
 
   return {
     ensureKept,
     close() {
-      clearInterval(timer)
+      polling.set(false)
       changed_ms.clear()
     },
   }

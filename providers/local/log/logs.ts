@@ -4,12 +4,13 @@ import type { LogPage, LogQuery, LogRefusal } from '../../provider.ts'
 import { placeOf } from '../host/layout.ts'
 import { newCursor, parseCursor } from './cursor.ts'
 import { readPage } from './page.ts'
-import { listPlacesQuickly } from '../postgres/nodes.ts'
+import { listPlaces } from '../postgres/nodes.ts'
+import { findLeader } from '../postgres/primary.ts'
 
 export type LogHost = { directory: string; as_root: boolean }
 
 export async function readLogs(host: LogHost, service_id: string, query: LogQuery): Promise<LogPage | LogRefusal> {
-  const places = await listPlacesQuickly(placeOf(host.directory, service_id, 0, host.as_root))
+  const places = await listPlaces(await findLeader(placeOf(host.directory, service_id, 0, host.as_root)))
   if (query.node !== undefined && !places.some(({ node }) => node === query.node)) return { refused: 'node' }
   const after = query.cursor === undefined ? undefined : parseCursor(service_id, query.cursor)
   if (query.cursor !== undefined && after === undefined) return { refused: 'cursor' }

@@ -13,7 +13,7 @@ import { groupOf, listeningAt, type Place } from '../host/layout.ts'
 import { poolerGroupOf } from '../pooler/process.ts'
 import { poolerFilesOf } from '../pooler/settings.ts'
 import type { Limits } from '../host/limits.ts'
-import { findBase, listPlacesQuickly } from '../postgres/nodes.ts'
+import { findService, listPlaces } from '../postgres/nodes.ts'
 import { portOfPidFile } from '../postgres/port-in-force.ts'
 import { pid_file } from '../postgres/process.ts'
 import type { QuotaWatch } from '../quota/watch.ts'
@@ -62,9 +62,9 @@ export function newMeter(host: MeterHost) {
     const running: Running[] = []
     const next = new Map<string, Memory>()
     for (const [at, { service_id, has_standbys = false }] of services.entries()) {
-      const base = findBase(host.directory, service_id, host.as_root)
-      if (base === undefined) continue
-      const nodes = await listPlacesQuickly(base)
+      const primary = await findService(host.directory, service_id, host.as_root)
+      if (primary === undefined) continue
+      const nodes = await listPlaces(primary)
       const [place] = nodes
       const memory = measure(host, nodes, memories.get(service_id))
       if (memory !== undefined) {

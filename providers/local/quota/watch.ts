@@ -3,6 +3,7 @@
 // alone. A call back changes nothing by itself: whoever is called finds out what is in force (service/access.ts).
 import type { Happening } from '../../provider.ts'
 import { clientsKeyOf, type Place } from '../host/layout.ts'
+import { newPolling } from '../host/polling.ts'
 import type { ProcessorTime } from '../host/processor-time.ts'
 import { happeningOf, measureAgainInMs, quotaStateOf, sentenceOf, type QuotaState, type Used } from './rules.ts'
 
@@ -42,7 +43,7 @@ type Parts = { measure: (place: Place) => Promise<Used>; processorTime: Processo
 export function newQuotaWatch(parts: Parts): QuotaWatch {
   const tracked = new Map<string, Tracked>()
   const callbacks: ((place: Place, is_news: boolean) => void)[] = []
-  const timer = newLoop(async () => {
+  const polling = newPolling(look_every_ms, async () => {
     for (const one of [...tracked.values()].filter(({ due_ms }) => due_ms <= performance.now())) {
       // A folder that vanished belongs to a service that is going away.
       const news = await lookAt(parts, one).catch(() => undefined)
@@ -50,6 +51,7 @@ export function newQuotaWatch(parts: Parts): QuotaWatch {
       if (news && is_current) for (const callback of callbacks) callback(one.place, news.is_news)
     }
   })
+  polling.set(true)
   const keysOf = (service_id: string) =>
     [...tracked.keys()].filter((key) => key === service_id || key.startsWith(`${service_id}/`))
   return {
@@ -71,7 +73,7 @@ export function newQuotaWatch(parts: Parts): QuotaWatch {
     },
     takeHappenings: (service_id) => tracked.get(service_id)?.happenings.splice(0) ?? [],
     onChange: (callback) => void callbacks.push(callback),
-    close: () => timer.close(),
+    close: () => polling.set(false),
   }
 }
 
@@ -100,23 +102,6 @@ async function lookAt({ measure, processorTime }: Parts, one: Tracked): Promise<
 
 /** Of others space may come back without any work of theirs, or time itself changes something. */
 const canRest = ({ level, presses }: QuotaState) => (level === 'within' || level === 'near') && !presses
-
-/** One turn after the other. */
-function newLoop(turn: () => Promise<void>): { close(): void } {
-  let closed = false
-  let timer = setTimeout(look, look_every_ms).unref()
-  function look() {
-    void turn().then(() => {
-      if (!closed) timer = setTimeout(look, look_every_ms).unref()
-    })
-  }
-  return {
-    close() {
-      closed = true
-      clearTimeout(timer)
-    },
-  }
-}
 
 /** What an over-full service tells its users. */
 export function quotaTrouble(watch: QuotaWatch, service_id: string): string | undefined {

@@ -3,6 +3,7 @@
 // several servers may do it at once; without any server everything stays as it is.
 import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import type { Effect } from '../host/effect.ts'
+import { newPolling } from '../host/polling.ts'
 import type { LagReader } from '../metric/lag-reader.ts'
 import { usesByLag } from '../metric/lag.ts'
 import { findLeader } from '../postgres/primary.ts'
@@ -25,43 +26,29 @@ const look_every_ms = 5_000
 export function newBalanceWatch(effect: Effect, lag_reader: LagReader): BalanceWatch {
   const tracked = new Map<string, Balanced>()
   const callbacks: ((replica_set_id: string) => void)[] = []
-  let timer: NodeJS.Timeout | undefined
-  let looking = false
-
-  const look = async () => {
-    if (looking) return
-    looking = true
-    try {
-      for (const [id, balanced] of tracked) {
-        // One that cannot be asked now is asked again soon enough.
-        const complete = await ensureBalanced(effect, lag_reader, balanced).catch(() => true)
-        if (!complete && tracked.has(id)) for (const callback of callbacks) callback(id)
-      }
-    } finally {
-      looking = false
+  const polling = newPolling(look_every_ms, async () => {
+    for (const [id, balanced] of tracked) {
+      // One that cannot be asked now is asked again soon enough.
+      const complete = await ensureBalanced(effect, lag_reader, balanced).catch(() => true)
+      if (!complete && tracked.has(id)) for (const callback of callbacks) callback(id)
     }
-  }
-
-  const stop = () => {
-    clearInterval(timer)
-    timer = undefined
-  }
+  })
 
   return {
     track(balanced) {
       tracked.set(balanced.set.service_id, balanced)
-      timer ??= setInterval(() => void look(), look_every_ms).unref()
+      polling.set(true)
     },
     forget(replica_set_id) {
       tracked.delete(replica_set_id)
-      if (tracked.size === 0) stop()
+      polling.set(tracked.size > 0)
     },
     onMissing(callback) {
       callbacks.push(callback)
     },
     close() {
       tracked.clear()
-      stop()
+      polling.set(false)
     },
   }
 }

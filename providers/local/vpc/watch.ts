@@ -1,6 +1,7 @@
 // Notices within a second when the namespace of a VPC vanishes or becomes another one, and knows which services this
 // process has seen in it, so that they are looked at when it has been made again. Forgetting all this costs only time.
 import { statSync } from 'node:fs'
+import { newPolling } from '../host/polling.ts'
 
 export type VpcWatch = {
   track(vpc_id: string, path: string): void
@@ -20,25 +21,21 @@ export function newVpcWatch(): VpcWatch {
   const places = new Map<string, string>()
   const callbacks: ((vpc_id: string) => void)[] = []
   const service_callbacks: ((service_id: string) => void)[] = []
-  let timer: NodeJS.Timeout | undefined
-
   const forget = (vpc_id: string) => {
     tracked.delete(vpc_id)
-    if (tracked.size > 0) return
-    clearInterval(timer)
-    timer = undefined
+    polling.set(tracked.size > 0)
   }
 
-  const look = () => {
+  const polling = newPolling(look_every_ms, () => {
     const changed = [...tracked].filter(([, { path, inode }]) => inodeOf(path) !== inode).map(([vpc_id]) => vpc_id)
     for (const vpc_id of changed) forget(vpc_id)
     for (const vpc_id of changed) for (const callback of callbacks) callback(vpc_id)
-  }
+  })
 
   return {
     track(vpc_id, path) {
       tracked.set(vpc_id, { path, inode: inodeOf(path) })
-      timer ??= setInterval(look, look_every_ms).unref()
+      polling.set(true)
     },
     forget,
     place(service_id, vpc_id) {

@@ -2,6 +2,7 @@
 // waits for too long. It calls back once for each stall; what it means is for the next look to find out.
 import { somethingWaits } from './archive.ts'
 import type { Place } from '../host/layout.ts'
+import { newPolling } from '../host/polling.ts'
 
 export type ArchiveWatch = {
   track(place: Place): void
@@ -16,15 +17,15 @@ export function newArchiveWatch(): ArchiveWatch {
   const tracked = new Map<string, { place: Place; stalled: boolean }>()
   const callbacks: ((service_id: string) => void)[] = []
 
-  const look = async () => {
+  const polling = newPolling(look_every_ms, async () => {
     for (const [service_id, it] of tracked) {
       // A folder that vanished belongs to a service that is going away.
       const stalled = await somethingWaits(it.place).catch(() => false)
       if (stalled && !it.stalled) for (const callback of callbacks) callback(service_id)
       it.stalled = stalled
     }
-  }
-  const timer = setInterval(() => void look(), look_every_ms).unref()
+  })
+  polling.set(true)
 
   return {
     track(place) {
@@ -34,7 +35,7 @@ export function newArchiveWatch(): ArchiveWatch {
     forget: (service_id) => void tracked.delete(service_id),
     onStall: (callback) => void callbacks.push(callback),
     close() {
-      clearInterval(timer)
+      polling.set(false)
       tracked.clear()
     },
   }
