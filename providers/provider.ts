@@ -67,7 +67,7 @@ export type ObservedReplicaSet = {
   failed?: boolean
   waiting_for?: string
   look_again_seconds?: number
-  happenings: readonly Happening[]
+  events: readonly ObservedEvent[]
 }
 
 /** A private network of its own. `peers`: the VPCs with which it exchanges traffic, and no others. */
@@ -102,7 +102,7 @@ export type ObservedSnapshot =
   | { snapshot_id: string; state: 'complete'; taken_at: Date; size_bytes: number; left_behind?: boolean }
 
 /** Something that happened and that people want to read about later. It decides nothing. */
-export type Happening = { kind: string; message: string }
+export type ObservedEvent = { kind: string; message: string }
 
 export type ObservedService = {
   /** `serving`: a TLS login at the advertised endpoint was carried as far as it goes without the password. */
@@ -120,7 +120,7 @@ export type ObservedService = {
   archive_presses?: boolean
   /** When to look again although nobody asks; absent: the caller's own pace. */
   look_again_seconds?: number
-  happenings: readonly Happening[]
+  events: readonly ObservedEvent[]
 }
 
 export type LogEntry = {

@@ -1,7 +1,7 @@
 // What a provider calls out is brought to the queue, whose look heals. While the metadata store is away, or does not answer soon, a
 // death is handled at once by what was last wanted, and the queue is told when it is back.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Happening, Kind, Provider } from '#providers/provider.ts'
+import type { ObservedEvent, Kind, Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
 import type { Log } from './log.ts'
 import { alarm } from './work.ts'
@@ -12,7 +12,7 @@ export type Healing = {
   /** A look by the queue begins. */
   looked(id: string): void
   /** What happened without the store, and is not told yet. */
-  takeHappenings(id: string): readonly Happening[]
+  takeEvents(id: string): readonly ObservedEvent[]
   close(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export function newHealing(db: Db, log: Log): Healing {
   const closing = new AbortController()
   const { signal } = closing
   const rest = (ms: number) => pause(ms, false, { signal }).catch(() => false)
-  const untold = new Map<string, Happening[]>()
+  const untold = new Map<string, ObservedEvent[]>()
   const looked_at = new Map<string, number>()
   /** Ids that are being healed, each with whether it was called out once more meanwhile. */
   const healing = new Map<string, { called_again: boolean }>()
@@ -39,8 +39,8 @@ export function newHealing(db: Db, log: Log): Healing {
   const isTaken = ({ kind, id }: News) => isAnswered(alarm(db, kind, [id]))
 
   const heal = async ({ provider, id }: News): Promise<number> => {
-    const { happenings, again_ms } = await healOnce(provider, log, id)
-    untold.set(id, [...(untold.get(id) ?? []), ...happenings])
+    const { events, again_ms } = await healOnce(provider, log, id)
+    untold.set(id, [...(untold.get(id) ?? []), ...events])
     return again_ms
   }
   /** Again and again, until the queue has it. */
@@ -74,10 +74,10 @@ export function newHealing(db: Db, log: Log): Healing {
       under_way.add(work)
     },
     looked: (id) => void looked_at.set(id, performance.now()),
-    takeHappenings(id) {
-      const happenings = untold.get(id) ?? []
+    takeEvents(id) {
+      const events = untold.get(id) ?? []
       untold.delete(id)
-      return happenings
+      return events
     },
     async close() {
       closing.abort()
@@ -89,18 +89,18 @@ export function newHealing(db: Db, log: Log): Healing {
 const yes = () => true
 const no = () => false
 
-type Healed = { happenings: readonly Happening[]; again_ms: number }
+type Healed = { events: readonly ObservedEvent[]; again_ms: number }
 
 async function healOnce(provider: Pick<Provider, 'heal'>, log: Log, id: string): Promise<Healed> {
   try {
     const seen = await provider.heal(id)
-    if (!seen) return { happenings: [], again_ms: heal_again_ms.most }
-    const { settled, look_again_seconds = 1, state, waiting_for, happenings } = seen
+    if (!seen) return { events: [], again_ms: heal_again_ms.most }
+    const { settled, look_again_seconds = 1, state, waiting_for, events } = seen
     log.warn({ id, state, waiting_for }, 'looked after without the metadata store')
     const wanted_ms = settled ? heal_again_ms.most : look_again_seconds * 1000
-    return { happenings, again_ms: Math.min(Math.max(wanted_ms, heal_again_ms.least), heal_again_ms.most) }
+    return { events, again_ms: Math.min(Math.max(wanted_ms, heal_again_ms.least), heal_again_ms.most) }
   } catch (error) {
     log.error({ err: error, id }, 'something could not be looked after without the metadata store')
-    return { happenings: [], again_ms: heal_again_ms.most }
+    return { events: [], again_ms: heal_again_ms.most }
   }
 }

@@ -102,7 +102,7 @@ function serviceSubject(services: Things<Service>): Provider['service'] {
       const { service_id, deleted, source } = wanted
       if (deleted && !services.remove(service_id))
         return { ...waiting('not_serving', 'it is being removed'), snapshots: [] }
-      if (deleted) return { state: 'absent', settled: true, snapshots: wanted.snapshots.map(absent), happenings: [] }
+      if (deleted) return { state: 'absent', settled: true, snapshots: wanted.snapshots.map(absent), events: [] }
       const parent = source && services.find(source.service_id)
       if (
         source &&
@@ -131,7 +131,7 @@ function replicaSetSubject(sets: Things<ReplicaSet>, services: Things<Service>):
       const { replica_set_id, service } = wanted
       const deleted = wanted.deleted || service.deleted
       if (deleted && !sets.remove(replica_set_id)) return waiting('not_serving', 'it is being removed')
-      if (deleted) return { state: 'absent', settled: true, happenings: [] }
+      if (deleted) return { state: 'absent', settled: true, events: [] }
       if (!services.find(service.service_id)) return waiting('absent', 'its service is not there')
       return sets.observe(sets.ensure(replica_set_id, wanted, {}), service.power)
     },

@@ -1,5 +1,5 @@
 // A thing that is wanted of the memory provider, a service or a replica set: when it is as it is wanted, and what is seen of it meanwhile.
-import type { Happening, Listed, ObservedService } from '../provider.ts'
+import type { ObservedEvent, Listed, ObservedService } from '../provider.ts'
 
 type State = ObservedService['state']
 
@@ -50,7 +50,7 @@ export function newThings<T extends Thing>(delay_ms: number) {
       if (left_ms > 0)
         return waiting(thing.state, `${Math.ceil(left_ms)} ms of the delay of this region are left`, left_ms)
       thing.state = power === 'on' ? 'serving' : 'stopped'
-      return { state: thing.state, settled: true, happenings: [] }
+      return { state: thing.state, settled: true, events: [] }
     },
   }
 }
@@ -60,7 +60,7 @@ type Seen = {
   settled: boolean
   waiting_for?: string
   look_again_seconds?: number
-  happenings: Happening[]
+  events: ObservedEvent[]
 }
 
 export const waiting = (state: State, waiting_for: string, ms = 100): Seen => ({
@@ -68,5 +68,5 @@ export const waiting = (state: State, waiting_for: string, ms = 100): Seen => ({
   settled: false,
   waiting_for,
   look_again_seconds: ms / 1000,
-  happenings: [],
+  events: [],
 })

@@ -1,5 +1,5 @@
 // One look at one read replica set: hand the provider what is wanted of it and of its service, write down what it saw,
-// tell it in the story of the service. Nothing is remembered between two looks.
+// among the events of the service. Nothing is remembered between two looks.
 import type { ObservedReplicaSet } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
@@ -30,8 +30,8 @@ export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceC
     const provider = getProvider(providers, service.region_code)
     try {
       const seen = await provider.replica_set.apply(wantedSetOf(row, service.vpc_id, wantedOf(service, [])), pass)
-      const happenings = [...healing.takeHappenings(replica_set_id), ...seen.happenings]
-      return reconciledOf(subject, { ...seen, happenings })
+      const events = [...healing.takeEvents(replica_set_id), ...seen.events]
+      return reconciledOf(subject, { ...seen, events })
     } catch (error) {
       log.error({ err: error, replica_set_id, generation: row.generation }, 'a provider failed')
       const seen = setback('an unexpected error; the server log has the details, and it is tried again')
@@ -42,7 +42,7 @@ export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceC
 }
 
 function setback(waiting_for: string): ObservedReplicaSet {
-  return { state: 'unknown', settled: false, waiting_for, happenings: [] }
+  return { state: 'unknown', settled: false, waiting_for, events: [] }
 }
 
 function reconciledOf(subject: Subject, seen: ObservedReplicaSet): Reconciled {
@@ -72,7 +72,7 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
     waiting_for: seen.waiting_for ?? null,
     failing: failingOf(row, service, seen),
   })
-  for (const { kind, message } of [...seen.happenings, ...storyOf(row, seen)]) {
+  for (const { kind, message } of [...seen.events, ...newEventsOf(row, seen)]) {
     await insertEvent(tx, row.service_id, kind, `replica set ${row.name}: ${message}`)
   }
   if (seen.settled) await announceSettled(tx, row.replica_set_id)
@@ -94,13 +94,13 @@ export function failingOf(
 }
 
 /** What changed between the last look and this one, in words. Pure. */
-function storyOf(row: ReplicaSetRow, seen: ObservedReplicaSet): { kind: string; message: string }[] {
-  const story: { kind: string; message: string }[] = []
+function newEventsOf(row: ReplicaSetRow, seen: ObservedReplicaSet): { kind: string; message: string }[] {
+  const events: { kind: string; message: string }[] = []
   if (seen.waiting_for !== undefined && seen.waiting_for !== row.waiting_for) {
-    story.push({ kind: 'setback', message: seen.waiting_for })
+    events.push({ kind: 'setback', message: seen.waiting_for })
   }
   if (seen.settled && row.settled_generation < row.generation) {
-    story.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
+    events.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
   }
-  return story
+  return events
 }

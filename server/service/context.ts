@@ -13,7 +13,7 @@ export type ServiceContext = {
   log: Log
   providers: Regions
   sampler: Pick<Sampler, 'latest'>
-  healing: Pick<Healing, 'looked' | 'takeHappenings'>
+  healing: Pick<Healing, 'looked' | 'takeEvents'>
   secret: Secret
   settled: Settled
   snapshot_policy: SnapshotPolicy

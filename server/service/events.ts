@@ -1,4 +1,4 @@
-// The append-only story of a service, for people. It decides nothing. Events outlive their service by a while, so that
+// The append-only events of a service, for people. It decides nothing. Events outlive their service by a while, so that
 // somebody can still read why it went.
 import type { ServiceEventKind } from '#contract/service-event.ts'
 import type { Sql } from '../store/db.ts'

@@ -1,4 +1,4 @@
-// One look at one service: hand the provider what is wanted, write down what it saw, tell the story. The row is the
+// One look at one service: hand the provider what is wanted, write down what it saw, add its events. The row is the
 // only truth; nothing is remembered between two looks.
 import type { ObservedService } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
@@ -58,8 +58,8 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       const noted = first ? saveFirstLook(db, service_id).catch(() => undefined) : undefined
       const seen = await provider.service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)
       await noted
-      const happenings = [...healing.takeHappenings(service_id), ...seen.happenings]
-      return reconciledOf(context, subject, { ...seen, ...needed, happenings })
+      const events = [...healing.takeEvents(service_id), ...seen.events]
+      return reconciledOf(context, subject, { ...seen, ...needed, events })
     } catch (error) {
       log.error({ err: error, service_id, generation: row.generation }, 'a provider failed')
       const seen = setback(row, 'an unexpected error; the server log has the details, and it is tried again')
@@ -76,7 +76,7 @@ async function needOf(sql: Sql, row: ServiceRow) {
 
 function setback(row: ServiceRow, waiting_for: string): ObservedService {
   const state = row.settled_generation === 0 ? 'absent' : 'unknown'
-  return { state, settled: false, waiting_for, happenings: [], snapshots: [] }
+  return { state, settled: false, waiting_for, events: [], snapshots: [] }
 }
 
 function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedService): Reconciled {
@@ -106,12 +106,12 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     waiting_for: seen.waiting_for ?? null,
     postgres_version: seen.postgres_version ?? null,
   })
-  for (const { kind, message } of [...seen.happenings, ...storyOf(row, seen)]) {
+  for (const { kind, message } of [...seen.events, ...newEventsOf(row, seen)]) {
     await insertEvent(tx, row.service_id, kind, message)
   }
   if (seen.settled) await announceSettled(tx, row.service_id)
   const settled_now = seen.settled && row.settled_generation < row.generation
-  const changed = settled_now || seen.state !== row.state || seen.happenings.length > 0
+  const changed = settled_now || seen.state !== row.state || seen.events.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   // Its sets leave by themselves, and give back their own.
   if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id)
@@ -125,21 +125,21 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
 }
 
 /** What changed between the last look and this one, in words. Pure. */
-export function storyOf(row: ServiceRow, seen: ObservedService): { kind: string; message: string }[] {
-  const story: { kind: string; message: string }[] = []
+export function newEventsOf(row: ServiceRow, seen: ObservedService): { kind: string; message: string }[] {
+  const events: { kind: string; message: string }[] = []
   if (seen.waiting_for !== undefined && seen.waiting_for !== row.waiting_for) {
-    story.push({ kind: 'setback', message: seen.waiting_for })
+    events.push({ kind: 'setback', message: seen.waiting_for })
   }
   const settled_now = seen.settled && row.settled_generation < row.generation
-  if (settled_now) story.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
+  if (settled_now) events.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
   const should_serve = row.settled_generation > 0 && row.power === 'on' && row.deleted_at === null
   // Also after a look that failed: whatever recovers was unstable before.
   const served = row.state === 'serving' || row.state === 'unknown'
   if (should_serve && served && seen.state === 'not_serving' && !settled_now) {
-    story.push({ kind: 'unstable', message: 'the service does not answer' })
+    events.push({ kind: 'unstable', message: 'the service does not answer' })
   }
   if (should_serve && row.state === 'not_serving' && seen.state === 'serving' && !settled_now) {
-    story.push({ kind: 'recovered', message: 'the service answers again' })
+    events.push({ kind: 'recovered', message: 'the service answers again' })
   }
-  return story
+  return events
 }

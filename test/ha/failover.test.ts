@@ -29,11 +29,11 @@ const wordsOf = ({ provider, wanted }: Ha) =>
   ask(provider, wanted, `select string_agg(word, ',' order by word) from kept`)
 
 /** Everything that happened until all was well again. */
-async function happeningsUntilSettled({ provider, wanted }: Ha): Promise<string[]> {
+async function eventsUntilSettled({ provider, wanted }: Ha): Promise<string[]> {
   const kinds: string[] = []
   await until(async () => {
-    const { settled, happenings } = await provider.service.apply(wanted)
-    kinds.push(...happenings.map(({ kind }) => kind))
+    const { settled, events } = await provider.service.apply(wanted)
+    kinds.push(...events.map(({ kind }) => kind))
     return settled
   })
   return kinds
@@ -46,7 +46,7 @@ test('a killed primary is replaced with every commit, the lost one follows as it
     const session = await loginTo(provider, wanted)
     await session.query(`insert into kept values ('round ${round}')`)
     process.kill(await nodePid(world, wanted, lost), 'SIGKILL')
-    const kinds = await happeningsUntilSettled(ha)
+    const kinds = await eventsUntilSettled(ha)
     expect(kinds).toEqual(expect.arrayContaining(['primary lost', 'fenced', 'elected', 'promoted']))
     expect(kinds).not.toContain('replica')
     await session.end().catch(() => undefined)
@@ -73,7 +73,7 @@ test('a node that was lost on its way to be the primary follows the next one as 
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   await provider.service.apply(wanted).catch(() => undefined)
   expect(lost).not.toBe(0)
-  const kinds = await happeningsUntilSettled(ha)
+  const kinds = await eventsUntilSettled(ha)
   expect(kinds).toContain('elected')
   expect(kinds).not.toContain('replica')
   expect((await primaryOf(ha)).node).not.toBe(lost)
@@ -95,7 +95,7 @@ test('what a primary wrote and had sent to nobody is not lost with it either, wh
   await ask(provider, wanted, `insert into kept values ('sent to nobody')`)
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   process.kill(receiver, 'SIGCONT')
-  const kinds = await happeningsUntilSettled(ha)
+  const kinds = await eventsUntilSettled(ha)
   expect(kinds).toContain('elected')
   expect(kinds).not.toContain('replica')
   expect(await wordsOf(ha)).toBe('sent to nobody')
@@ -135,8 +135,8 @@ const snapshotsOf = (...ids: string[]) => ids.map((snapshot_id) => ({ snapshot_i
 async function kindsUntilTaken(provider: LocalProvider, wanted: WantedService): Promise<string[]> {
   const kinds: string[] = []
   await until(async () => {
-    const { happenings, snapshots } = await provider.service.apply(wanted)
-    kinds.push(...happenings.map(({ kind }) => kind))
+    const { events, snapshots } = await provider.service.apply(wanted)
+    kinds.push(...events.map(({ kind }) => kind))
     return snapshots.length > 0 && snapshots.every(({ state }) => state === 'complete')
   })
   return kinds
@@ -150,7 +150,7 @@ test('a primary that dies between two snapshots is replaced before the next one 
   const seen = await provider.service.apply(more)
   expect(lives()).toBe(false)
   expect(effects).not.toContain('copy: files')
-  const kinds = [...seen.happenings.map(({ kind }) => kind), ...(await kindsUntilTaken(provider, more))]
+  const kinds = [...seen.events.map(({ kind }) => kind), ...(await kindsUntilTaken(provider, more))]
   expect(kinds).toContain('elected')
 })
 
@@ -177,7 +177,7 @@ test('a busy session of a lost primary is ended before another one takes over', 
       (await ask(provider, wanted, `select count(*) from pg_stat_activity where query like '%10000000%'`)) === '2',
   )
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
-  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await eventsUntilSettled(ha)).toContain('elected')
   expect(await isAlive(rows[0]?.pid ?? 0)).toBe(false)
   expect(await endless).toBeInstanceOf(Error)
   await session.end().catch(() => undefined)
@@ -189,14 +189,14 @@ test('a primary that hangs is replaced, and one whose directory was moved away o
   await ask(provider, wanted, `insert into kept values ('before it hung')`)
   const hung = await nodePid(world, wanted, 0)
   process.kill(hung, 'SIGSTOP')
-  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await eventsUntilSettled(ha)).toContain('elected')
   expect(await isAlive(hung)).toBe(false)
 
   await ask(provider, wanted, `insert into kept values ('before it went')`)
   const moved = await nodePid(world, wanted, 1)
   await mkdir(join(world.directory, 'elsewhere'))
   await rename(dataOf(world, wanted, 1), join(world.directory, 'elsewhere', 'data'))
-  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await eventsUntilSettled(ha)).toContain('elected')
   expect(await isAlive(moved)).toBe(false)
   expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
 
@@ -204,7 +204,7 @@ test('a primary that hangs is replaced, and one whose directory was moved away o
   for (const name of await readdir(dataOf(world, wanted, 0))) {
     await rm(join(dataOf(world, wanted, 0), name), { recursive: true, force: true })
   }
-  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await eventsUntilSettled(ha)).toContain('elected')
   expect(await wordsOf(ha)).toBe('before it hung,before it was emptied,before it went')
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
 })
@@ -221,7 +221,7 @@ test('a primary that cannot be started any more is replaced', async () => {
   // Its first starts failed so long ago.
   await provider.service.apply(wanted)
   await utimes(join(homeOf(world, wanted), 'primary-down'), new Date(0), new Date(0))
-  expect(await happeningsUntilSettled(ha)).toContain('elected')
+  expect(await eventsUntilSettled(ha)).toContain('elected')
   expect(await wordsOf(ha)).toBe('kept')
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
 })
@@ -235,7 +235,7 @@ test('nobody takes over who may lack a commit: without enough replicas the lost 
   await rename(dataOf(world, wanted, 2), join(homeOf(world, wanted), 'elsewhere'))
   process.kill(standby, 'SIGKILL')
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
-  const kinds = await happeningsUntilSettled(ha)
+  const kinds = await eventsUntilSettled(ha)
   expect(kinds).toContain('not replaced')
   expect(kinds).not.toContain('elected')
   expect(await primaryOf(ha)).toEqual({})
@@ -247,7 +247,7 @@ test('when everything ended at once, as by a reboot, the primary stays the one t
   const { world, provider, wanted } = ha
   await ask(provider, wanted, `insert into kept values ('kept')`)
   for (const node of [0, 1]) process.kill(await nodePid(world, wanted, node), 'SIGKILL')
-  expect(await happeningsUntilSettled(ha)).not.toContain('elected')
+  expect(await eventsUntilSettled(ha)).not.toContain('elected')
   expect(await primaryOf(ha)).toEqual({})
   expect(await wordsOf(ha)).toBe('kept')
 })

@@ -37,11 +37,11 @@ async function newHa(replicas: number, sync: number, options: Partial<LocalOptio
 const primaryOf = async ({ world, wanted }: Ha) =>
   JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')) as Primary // written by providers/local/postgres/primary.ts
 
-async function happeningsUntilSettled({ provider }: Ha, wanted: WantedService): Promise<string[]> {
+async function eventsUntilSettled({ provider }: Ha, wanted: WantedService): Promise<string[]> {
   const messages: string[] = []
   await until(async () => {
-    const { settled, happenings } = await provider.service.apply(wanted)
-    messages.push(...happenings.map(({ message }) => message))
+    const { settled, events } = await provider.service.apply(wanted)
+    messages.push(...events.map(({ message }) => message))
     return settled
   })
   return messages
@@ -59,7 +59,7 @@ async function relayOf({ world, wanted }: Ha): Promise<number | undefined> {
 
 async function failOver(ha: Ha, lost: number): Promise<void> {
   process.kill(await nodePid(ha.world, ha.wanted, lost), 'SIGKILL')
-  await happeningsUntilSettled(ha, ha.wanted)
+  await eventsUntilSettled(ha, ha.wanted)
 }
 
 test('the server of the replica goes on, with every commit, and so does the one after it', async () => {
@@ -72,7 +72,7 @@ test('the server of the replica goes on, with every commit, and so does the one 
   expect(await nodePid(world, wanted, 1)).toBe(running)
   await write(ha, 'between')
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
-  expect(await happeningsUntilSettled(ha, wanted)).toEqual([])
+  expect(await eventsUntilSettled(ha, wanted)).toEqual([])
   const [relay, rejoined] = [await relayOf(ha), await nodePid(world, wanted, 0)]
 
   await failOver(ha, 1)
@@ -95,7 +95,7 @@ test('what the lost primary had sent to nobody is read by the replica as it runs
   await write(ha, 'sent to nobody')
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   process.kill(receiver, 'SIGCONT')
-  const messages = await happeningsUntilSettled(ha, wanted)
+  const messages = await eventsUntilSettled(ha, wanted)
   expect(messages.filter((message) => message.includes('copied anew'))).toEqual([])
   expect(await nodePid(world, wanted, 1)).toBe(running)
   expect(await ask(provider, wanted, 'select count(*) from kept')).toBe('4001')
@@ -110,7 +110,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)('a relay that got %s is started again
   const called = new Promise<string>((resolve) => provider.watch((_, id) => resolve(id)))
   process.kill(relay ?? 0, signal)
   expect(await called).toBe(wanted.service_id)
-  expect(await happeningsUntilSettled(ha, wanted)).toEqual([
+  expect(await eventsUntilSettled(ha, wanted)).toEqual([
     'the relay to the primary had ended by itself and was started again',
   ])
   expect(await relayOf(ha)).not.toBe(relay)
@@ -159,7 +159,7 @@ test('a relayed primary that dies when it has no replica any more is started aga
   await settle(provider, alone)
   expect(await primaryOf(ha)).toMatchObject({ node: 1, relayed: true })
   process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
-  const messages = await happeningsUntilSettled(ha, alone)
+  const messages = await eventsUntilSettled(ha, alone)
   expect(messages).toContain('PostgreSQL had ended by itself and was started again')
   expect(await primaryOf(ha)).toEqual({ node: 1, term: 2, switchovers: 0 })
   expect(await relayOf(ha)).toBeUndefined()
@@ -191,7 +191,7 @@ test('a node that dies while it is promoted has at its next start what the lost 
   process.kill(receiver, 'SIGCONT')
   await provider.service.apply(wanted).catch(() => undefined)
   expect(die).toBeUndefined()
-  await happeningsUntilSettled(ha, wanted)
+  await eventsUntilSettled(ha, wanted)
   expect(await words(ha)).toBe('sent to nobody')
 })
 

@@ -16,11 +16,11 @@ const withChange = (wanted: WantedService, switchovers: number): WantedService =
   ha: { replica_count: 1, sync_replica_count: 0, switchovers },
 })
 
-async function happeningsUntilSettled(provider: LocalProvider, wanted: WantedService): Promise<string[]> {
+async function eventsUntilSettled(provider: LocalProvider, wanted: WantedService): Promise<string[]> {
   const messages: string[] = []
   await until(async () => {
-    const { settled, happenings } = await provider.service.apply(wanted)
-    messages.push(...happenings.map(({ message }) => message))
+    const { settled, events } = await provider.service.apply(wanted)
+    messages.push(...events.map(({ message }) => message))
     return settled
   })
   return messages
@@ -38,14 +38,14 @@ test('a change that is asked for is made once, with every commit, and back again
   ] as const) {
     await ask(provider, wanted, `insert into kept values (${switchovers})`)
     wanted = withChange(wanted, switchovers)
-    const messages = await happeningsUntilSettled(provider, wanted)
+    const messages = await eventsUntilSettled(provider, wanted)
     const node = switchovers % 2
     expect(messages).toContainEqual(expect.stringContaining(`node ${node} becomes the primary as asked`))
     // The old one has not gone its own way, so it was not copied.
     expect(messages.filter((message) => message.includes('copied anew'))).toEqual([])
     const text = await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')
     expect(JSON.parse(text)).toEqual({ node, term, switchovers })
-    expect(await happeningsUntilSettled(provider, wanted)).toEqual([])
+    expect(await eventsUntilSettled(provider, wanted)).toEqual([])
     expect(await standbysOf(provider, wanted)).toEqual({ [`node_${1 - node}`]: 'streaming' })
   }
   expect(await ask(provider, wanted, 'select count(*) from kept')).toBe('3')
@@ -59,10 +59,10 @@ test('a primary whom nobody follows stays the primary, and says why', async () =
   process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
   await until(async () => Object.keys(await standbysOf(provider, wanted)).length === 0)
   const asked = withChange(wanted, 1)
-  const messages = await happeningsUntilSettled(provider, asked)
+  const messages = await eventsUntilSettled(provider, asked)
   expect(messages).toContain(
     'node 0 stays the primary, although another one was asked for: none of its replicas follows it',
   )
   expect(await standbysOf(provider, asked)).toEqual({ node_1: 'streaming' })
-  expect(await happeningsUntilSettled(provider, asked)).toEqual([])
+  expect(await eventsUntilSettled(provider, asked)).toEqual([])
 })

@@ -38,7 +38,7 @@ test.skipIf(why)(
     const set_inside = { ...set, generation: 2, network: set_network, service: inside }
     await settle(provider, inside)
     // A move is no accident of anybody.
-    expect((await settleSet(provider, set_inside)).happenings).toEqual([])
+    expect((await settleSet(provider, set_inside)).events).toEqual([])
     for (const address of ['10.77.0.2', '10.77.0.3', '10.77.0.4', '10.77.0.5']) {
       expect(await askIn(world, provider, '1000', at(address), 'select n from kept')).toBe('7')
     }

@@ -19,8 +19,8 @@ poolerTest('a pooler that is killed comes back, and one whose server ended serve
   const noticed = new Promise<string>((resolve) => provider.watch((_, id) => resolve(id)))
   process.kill(killed, 'SIGKILL')
   expect(await noticed).toBe(wanted.service_id)
-  const { happenings } = await settle(provider, wanted)
-  expect(happenings.map(({ message }) => message)).toEqual([
+  const { events } = await settle(provider, wanted)
+  expect(events.map(({ message }) => message)).toEqual([
     'The connection pooler had ended by itself and was started again',
   ])
   expect(await askThrough({ provider, wanted }, 'select 7')).toBe('7')
@@ -30,7 +30,7 @@ poolerTest('a pooler that is killed comes back, and one whose server ended serve
   await provider.close()
   expect((await client.query('select 8 as n')).rows).toEqual([{ n: 8 }])
   const next = await world.open()
-  expect((await settle(next, wanted)).happenings).toEqual([])
+  expect((await settle(next, wanted)).events).toEqual([])
   expect(await poolerPid(world, wanted)).toBe(pid)
   expect((await client.query('select 9 as n')).rows).toEqual([{ n: 9 }])
   await client.end()

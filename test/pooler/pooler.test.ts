@@ -124,7 +124,7 @@ poolerTest('there may be 20 clients for each connection by transaction and one b
   await Promise.all(knocking.map((socket) => once(socket, 'data')))
   await expect(askThrough(pooled, 'select 1')).rejects.toThrow(/no more connections allowed/)
   // It serves all that it may serve, which is no reason to do anything about it.
-  expect(await settle(pooled.provider, pooled.wanted)).toMatchObject({ state: 'serving', happenings: [] })
+  expect(await settle(pooled.provider, pooled.wanted)).toMatchObject({ state: 'serving', events: [] })
   for (const socket of knocking.splice(0, 100)) socket.destroy()
   await expect.poll(() => askThrough(pooled, 'select 1').catch(String)).toBe('1')
 })

@@ -21,7 +21,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       const wanted = await newWanted(provider)
       const made = await settle(provider, wanted)
       expect(made).toMatchObject({ state: 'serving', postgres_version: provider.facts().postgres_versions[0] })
-      expect(await provider.service.apply(wanted)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+      expect(await provider.service.apply(wanted)).toMatchObject({ state: 'serving', settled: true, events: [] })
       expect(await provider.service.list()).toEqual([{ id: wanted.service_id, down: false }])
     })
 

@@ -34,11 +34,11 @@ test('a postmaster that is killed is noticed and started again, and committed ro
   process.kill(pid, 'SIGKILL')
   await until(() => noticed.includes(wanted.service_id), { what: 'the death is noticed' })
   const seen = await settle(provider, wanted)
-  expect(seen).toMatchObject({ state: 'serving', happenings: [{ kind: 'restarted' }] })
+  expect(seen).toMatchObject({ state: 'serving', events: [{ kind: 'restarted' }] })
   expect(await computing).toBe('ended')
   expect(await postmasterPid(world, wanted)).not.toBe(pid)
   expect(await ask(provider, wanted, 'select n from t')).toBe('7')
-  expect((await provider.service.apply(wanted)).happenings).toEqual([])
+  expect((await provider.service.apply(wanted)).events).toEqual([])
 })
 
 test('a delete right after a crash leaves no process, file or shared memory', async () => {
@@ -188,7 +188,7 @@ test('stopping everything stops every database cleanly, and they start again as 
   await provider.stopAll()
   await noProcessBelow(world.directory)
   for (const wanted of services) {
-    expect(await settle(provider, wanted)).toMatchObject({ state: 'serving', happenings: [] })
+    expect(await settle(provider, wanted)).toMatchObject({ state: 'serving', events: [] })
   }
 })
 

@@ -31,12 +31,12 @@ test('a service is created, resized, stopped, started, gets another password and
 
   await ask(provider, resized, 'insert into t values (8)')
   const stopped = { ...resized, generation: 3, power: 'off' as const }
-  expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, happenings: [], snapshots: [] })
+  expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, events: [], snapshots: [] })
   await expect(loginTo(provider, stopped)).rejects.toThrow(/ECONNREFUSED/)
   await noProcessBelow(world.directory)
 
   const started = { ...resized, generation: 4 }
-  expect((await settle(provider, started)).happenings).toEqual([])
+  expect((await settle(provider, started)).events).toEqual([])
   expect(await ask(provider, started, 'select sum(n) from t')).toBe('15')
 
   const changed = { ...started, generation: 5, password_verifier: verifierOf('second password') }
@@ -48,13 +48,13 @@ test('a service is created, resized, stopped, started, gets another password and
   expect(await provider.service.apply(deleted)).toEqual({
     state: 'absent',
     settled: true,
-    happenings: [],
+    events: [],
     snapshots: [],
   })
   expect(await provider.service.apply(deleted)).toEqual({
     state: 'absent',
     settled: true,
-    happenings: [],
+    events: [],
     snapshots: [],
   })
   expect(await readdir(join(world.directory, 'services'))).toEqual([])
@@ -89,7 +89,7 @@ test('looking again at what holds changes nothing', async () => {
   expect(await provider.service.apply(wanted)).toMatchObject({
     state: 'serving',
     settled: true,
-    happenings: [],
+    events: [],
     snapshots: [],
   })
   expect(await postmasterPid(world, wanted)).toBe(pid)
@@ -108,7 +108,7 @@ test('another server finds the running database again and leaves it as it is', a
   expect(await second.service.apply(wanted)).toMatchObject({
     state: 'serving',
     settled: true,
-    happenings: [],
+    events: [],
     snapshots: [],
   })
   expect(await postmasterPid(world, wanted)).toBe(pid)

@@ -77,7 +77,7 @@ test('a service with replicas is stopped, started, resized and gets another pass
   // The look that follows makes what the next service may need.
   await provider.service.apply(small)
   effects.length = 0
-  expect(await provider.service.apply(small)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+  expect(await provider.service.apply(small)).toMatchObject({ state: 'serving', settled: true, events: [] })
   expect(new Set(effects.filter((name) => !name.startsWith('spare: ')))).toEqual(new Set(['limits: set']))
 
   const off = { ...small, generation: 2, power: 'off' as const }
@@ -92,7 +92,7 @@ test('a service with replicas is stopped, started, resized and gets another pass
     [5, 2],
   ] as const) {
     const resized = { ...small, generation, size: { cpu_millis: memory_gbs * 250, memory_gbs } }
-    expect((await settle(provider, resized)).happenings).toEqual([])
+    expect((await settle(provider, resized)).events).toEqual([])
     expect(await ask(provider, resized, 'show max_connections')).toBe(String(50 * memory_gbs))
     expect(await standbysOf(provider, resized)).toEqual({ node_1: 'streaming' })
     const settings = join(homeOf(world, small), 'node-1', 'howdah.conf')

@@ -14,7 +14,7 @@ balancedTest('a set of ten nodes is made, answers from each of them, and goes wi
   const family = await newFamily(await newWorld())
   const { provider, world } = family
   const set = await newSet(family, { nodes: 10 })
-  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
+  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', events: [] })
   expect(await answering(provider, set, 10)).toBe(10)
   await settleSet(provider, { ...set, deleted: true })
   expect(await tracesOf(world, set)).toEqual([])

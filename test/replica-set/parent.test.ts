@@ -67,8 +67,8 @@ balancedTest(
     const readers = startReaders(provider, set, 'select sum(n) from t', 1)
     await settle(provider, service)
     expect(await ask(provider, service, 'select sum(n) from t')).toBe('7')
-    const { happenings } = await settleSet(provider, set)
-    expect(happenings.map(({ message }) => message.split(':')[0])).toEqual(
+    const { events } = await settleSet(provider, set)
+    expect(events.map(({ message }) => message.split(':')[0])).toEqual(
       expect.arrayContaining(['Replica 0 is copied anew', 'Replica 1 is copied anew']),
     )
     for (const _ of [0, 1]) await untilRead(provider, set, 'select sum(n) from t', '7')
@@ -86,7 +86,7 @@ balancedTest('the pooler of a set leads to all of its nodes, and to the others w
   const plain = await newSet(family, { nodes: 2 })
   const pooler = newEndpoint(provider, taken.add(plain.endpoint.port))
   const set = { ...plain, pooler }
-  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
+  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', events: [] })
   const pooled = (database: string) =>
     ask(provider, { ...service, endpoint: pooler }, 'show data_directory', { database })
   const answering = new Set<string>()

@@ -12,14 +12,14 @@ test('a set of one node reads what its service writes, by the same login, and no
   const family = await newFamily(await newWorld())
   const { provider, service } = family
   const set = await newSet(family)
-  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', settled: true, happenings: [] })
+  expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', settled: true, events: [] })
   expect(await readFrom(provider, set, 'select n from t')).toBe('7')
   await ask(provider, service, 'insert into t values (8)')
   await untilRead(provider, set, 'select sum(n) from t', '15')
   await expect(readFrom(provider, set, 'insert into t values (9)')).rejects.toThrow(/read-only/)
   const deleted = { ...set, deleted: true }
-  expect(await provider.replica_set.apply(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
-  expect(await provider.replica_set.apply(deleted)).toEqual({ state: 'absent', settled: true, happenings: [] })
+  expect(await provider.replica_set.apply(deleted)).toEqual({ state: 'absent', settled: true, events: [] })
+  expect(await provider.replica_set.apply(deleted)).toEqual({ state: 'absent', settled: true, events: [] })
   expect(await tracesOf(family.world, set)).toEqual([])
   expect(await ask(provider, service, 'select sum(n) from t')).toBe('15')
 })
@@ -30,7 +30,7 @@ balancedTest(
     const family = await newFamily(await newWorld())
     const { provider, service } = family
     const set = await newSet(family, { nodes: 2 })
-    expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
+    expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', events: [] })
     const answering = new Set<string>()
     for (let read = 0; read < 4; read++) answering.add(await readFrom(provider, set, 'show data_directory'))
     expect(answering.size).toBe(2)
@@ -46,7 +46,7 @@ balancedTest(
     expect(await settleSet(provider, { ...set, service: off })).toMatchObject({ state: 'stopped' })
     await expect(readFrom(provider, set, 'select 1')).rejects.toThrow(/ECONNREFUSED/)
     await settle(provider, service)
-    expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', happenings: [] })
+    expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', events: [] })
 
     const changed = { ...service, generation: 2, password_verifier: verifierOf('second password') }
     await settle(provider, changed)

@@ -56,13 +56,13 @@ export async function newSet(
 
 /** Applies until everything holds, as the reconciler does. What happened on the way comes along. */
 export async function settleSet(provider: LocalProvider, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> {
-  const happenings: ObservedReplicaSet['happenings'][number][] = []
+  const events: ObservedReplicaSet['events'][number][] = []
   let last: ObservedReplicaSet | undefined
   return await until(
     async () => {
       last = await provider.replica_set.apply(wanted)
-      happenings.push(...last.happenings)
-      return last.settled && { ...last, happenings }
+      events.push(...last.events)
+      return last.settled && { ...last, events }
     },
     { what: `replica set ${wanted.replica_set_id} settles`, timeout_ms: 60_000 },
   ).catch((error: unknown) => {
@@ -116,7 +116,7 @@ export function keepWatching({ provider }: Family, set: WantedReplicaSet): Watch
   const told: string[] = []
   const look = () => {
     const next = last.then(() => settleSet(provider, wanted))
-    last = next.then(({ happenings }) => told.push(...happenings.map(({ message }) => message)))
+    last = next.then(({ events }) => told.push(...events.map(({ message }) => message)))
     last = last.catch(() => undefined)
     return next
   }

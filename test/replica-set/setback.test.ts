@@ -64,7 +64,7 @@ balancedTest('a balancer that is killed comes back, and new settings cost no con
   // Another server finds it as it is.
   const second = await world.open()
   const found = await balancerPids(world, set)
-  expect(await settleSet(second, set)).toMatchObject({ state: 'serving', happenings: [] })
+  expect(await settleSet(second, set)).toMatchObject({ state: 'serving', events: [] })
   await second.close()
   expect(await balancerPids(world, set)).toEqual(found)
   // What changes is taken over by a new process, under open connections.

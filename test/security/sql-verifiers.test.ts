@@ -41,13 +41,13 @@ test('a service from before loses what let its roles read verifiers, and the eve
   await asTenant(tenant, 'grant pg_read_all_data to reader with admin option')
   expect(await asTenant(tenant, 'select count(*) > 0 from pg_authid where rolpassword is not null')).toBe('true')
   await restartServer(tenant)
-  const { happenings } = await settle(tenant.provider, tenant.wanted)
-  expect(happenings.map(({ message }) => message).join()).toContain('pg_read_all_data')
+  const { events } = await settle(tenant.provider, tenant.wanted)
+  expect(events.map(({ message }) => message).join()).toContain('pg_read_all_data')
   for (const login of [{}, { user: 'reader', password: 'reader' }]) {
     await expect(asTenant(tenant, 'select rolpassword from pg_authid', login)).rejects.toThrow(/denied/)
     await expect(asTenant(tenant, 'select 1', { ...login, database: 'postgres' })).rejects.toThrow(/denied/)
   }
-  expect((await settle(tenant.provider, tenant.wanted)).happenings).toEqual([])
+  expect((await settle(tenant.provider, tenant.wanted)).events).toEqual([])
   await expectGoesOn(tenant)
 })
 

@@ -7,7 +7,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Happening, WantedService } from '../../provider.ts'
+import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../host/look.ts'
@@ -36,7 +36,7 @@ import { parseLists } from './synchronous.ts'
 import { ensureTail, ensureTailOffered, ensureTailTaken } from './wal-tail.ts'
 
 /** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
-export type PrimarySeen = { place: Place; happenings: Happening[]; waiting_for?: string }
+export type PrimarySeen = { place: Place; events: ObservedEvent[]; waiting_for?: string }
 
 /** More than the watch waits before it tells that a server is silent: the machine may be very busy. */
 const answer_within_ms = 4_000
@@ -52,12 +52,12 @@ export async function ensurePrimary(host: HaHost, base: Place, wanted: WantedSer
   const primary = await findPrimary(base)
   const place = leaderOf(base, primary)
   const standbys = (await listNodes(base)).filter((node) => node !== primary.node)
-  if (standbys.length === 0) return { place, happenings: [] }
+  if (standbys.length === 0) return { place, events: [] }
   const trouble = await troubleOf(host, place)
   const change = { host, base, wanted, primary, standbys }
   if (trouble !== undefined) return await replace(change, trouble)
   await ensureLeading(host.effect, place)
-  if (!isAskedFor(wanted, primary)) return { place, happenings: [] }
+  if (!isAskedFor(wanted, primary)) return { place, events: [] }
   const { next, ...seen } = await ensureStepsDown(change)
   return { ...seen, place: next ? await handOver(change, next, 'at the endpoint') : place }
 }
@@ -111,22 +111,22 @@ const downOf = ({ home }: Place) => join(home, 'primary-down')
 async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
   const { host, base, primary } = change
   const place = leaderOf(base, primary)
-  const happenings: Happening[] = [{ kind: 'primary lost', message: trouble.what }]
+  const events: ObservedEvent[] = [{ kind: 'primary lost', message: trouble.what }]
   await ensurePaused(host, place)
   await ensureFenced(host.effect, place)
   await ensureGroupKilled(host, groupOf(place))
-  happenings.push({ kind: 'fenced', message: `no process of node ${primary.node} runs any more` })
+  events.push({ kind: 'fenced', message: `no process of node ${primary.node} runs any more` })
   const election = await elect(change, trouble)
   if ('wait' in election) {
     const { wait } = election
-    if (!trouble.data_is_there) return { place, happenings, waiting_for: `${trouble.what}, and ${wait}` }
-    happenings.push({ kind: 'not replaced', message: `node ${primary.node} is started again, because ${wait}` })
-    return { place, happenings }
+    if (!trouble.data_is_there) return { place, events, waiting_for: `${trouble.what}, and ${wait}` }
+    events.push({ kind: 'not replaced', message: `node ${primary.node} is started again, because ${wait}` })
+    return { place, events }
   }
   const { elect: node, position } = election
   const at = `${lsnText(position.lsn)} on timeline ${position.timeline}`
-  happenings.push({ kind: 'elected', message: `node ${node} becomes the primary; it has everything up to ${at}` })
-  return { place: await handOver(change, { node, position }, 'as it runs'), happenings }
+  events.push({ kind: 'elected', message: `node ${node} becomes the primary; it has everything up to ${at}` })
+  return { place: await handOver(change, { node, position }, 'as it runs'), events }
 }
 
 type Next = { node: number; position: Position }

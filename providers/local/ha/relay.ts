@@ -8,7 +8,7 @@ import { symlink } from 'node:fs/promises'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { basename, join } from 'node:path'
-import type { Endpoint, Happening, WantedService } from '../../provider.ts'
+import type { Endpoint, ObservedEvent, WantedService } from '../../provider.ts'
 import { ensureFolder, type Effect } from '../host/effect.ts'
 import { ensureHaproxy, ensureHaproxyEnded, ensureHaproxyGone, findHaproxy } from '../haproxy/process.ts'
 import { ensureUses } from '../haproxy/nodes.ts'
@@ -37,15 +37,15 @@ export type RelayWish = {
   words: readonly string[]
 }
 
-export type RelaySeen = { waiting_for?: string; happenings: readonly Happening[] }
+export type RelaySeen = { waiting_for?: string; events: readonly ObservedEvent[] }
 
 /** There is a relay, which may be closed: a process that starts takes its time, and the node meanwhile its own to be promoted. */
 export async function ensureRelay(host: HaHost, place: Place, wanted: WantedService): Promise<RelaySeen> {
   const { network, size } = wanted
   const address = ownAddressOf(wanted, place.node)
-  if (address === undefined) return { waiting_for: 'its primary has no address of its own', happenings: [] }
+  if (address === undefined) return { waiting_for: 'its primary has no address of its own', events: [] }
   const listen = await addressesOf(listenOf(wanted))
-  if (typeof listen === 'string') return { waiting_for: listen, happenings: [] }
+  if (typeof listen === 'string') return { waiting_for: listen, events: [] }
   const { term } = await findPrimary(place)
   const settings = relaySettingsOf({
     sockets: place.service_sockets,
@@ -56,10 +56,10 @@ export async function ensureRelay(host: HaHost, place: Place, wanted: WantedServ
   })
   const wish = { place, name: 'relay', settings, listen, size, network, gracefully: false } as const
   const seen = await ensureHaproxy(host, wish)
-  if (typeof seen === 'string') return { waiting_for: seen, happenings: [] }
+  if (typeof seen === 'string') return { waiting_for: seen, events: [] }
   host.watch.track(watchedAs(place), seen.pid, { urgent: true })
   const message = 'the relay to the primary had ended by itself and was started again'
-  return { happenings: seen.died ? [{ kind: 'restarted', message }] : [] }
+  return { events: seen.died ? [{ kind: 'restarted', message }] : [] }
 }
 
 /** The node takes writes. Afterwards all ways lead to it. */

@@ -3,7 +3,7 @@
 // 1. One that cannot follow (diverged, its WAL gone, damaged) is copied anew; one that hangs is started anew.
 // 2. Only a primary that serves is a reason to judge a standby: while it does not, a standby is all there is.
 import { stat } from 'node:fs/promises'
-import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
+import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved } from '../host/effect.ts'
@@ -63,7 +63,7 @@ export type StandbySeen = {
   look_again_seconds?: number
   /** Its data could not be copied. */
   failed?: boolean
-  happenings: readonly Happening[]
+  events: readonly ObservedEvent[]
 }
 
 const look_again_soon_seconds = 0.5
@@ -100,7 +100,7 @@ export async function ensureStandby(host: HaHost, wish: StandbyWish): Promise<St
   if (found?.state !== 'streaming')
     return { ...(await judgeSilence(host, wish, place, running, found)), pid: running.pid }
   await ensureRemoved(host.effect, 'sign of not streaming', place.not_streaming)
-  return { state: 'streaming', pid: running.pid, happenings: [] }
+  return { state: 'streaming', pid: running.pid, events: [] }
 }
 
 /** A ready server on data that is there, following; a sentence when it is not, or not yet. `found`: it ran already. */
@@ -240,7 +240,7 @@ async function judgeSilence(
   await ensureKilled(host.effect, place)
   await ensureRemoved(host.effect, 'sign of not streaming', place.not_streaming)
   const message = `Replica ${place.node} did not answer any more and is started again`
-  return { ...seenAs('not_streaming', 'a replica is started again'), happenings: [{ kind: 'replica', message }] }
+  return { ...seenAs('not_streaming', 'a replica is started again'), events: [{ kind: 'replica', message }] }
 }
 
 /** Up to where it has received and replayed; undefined when it gives no answer. */
@@ -275,10 +275,10 @@ async function giveUp(host: HaHost, place: Place, reason: string): Promise<Stand
   return {
     ...seenAs('absent', 'a replica is copied anew'),
     look_again_seconds: 0,
-    happenings: [{ kind: 'replica', message }],
+    events: [{ kind: 'replica', message }],
   }
 }
 
 function seenAs(state: StandbySeen['state'], waiting_for: string): StandbySeen {
-  return { state, waiting_for, look_again_seconds: look_again_soon_seconds, happenings: [] }
+  return { state, waiting_for, look_again_seconds: look_again_soon_seconds, events: [] }
 }

@@ -1,6 +1,6 @@
 // The replicas of a service that can take over: as many as are wanted are made and kept streaming, and commits wait for as
 // many of them as they should. What is too much goes, but only when no commit may depend on it any more.
-import type { Happening, WantedService } from '../../provider.ts'
+import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { isDiskFull, statIfThere } from '../host/look.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
@@ -27,7 +27,7 @@ export type StandbysSeen = {
   settled: boolean
   waiting_for?: string
   look_again_seconds?: number
-  happenings: readonly Happening[]
+  events: readonly ObservedEvent[]
 }
 
 const look_again_soon_seconds = 1
@@ -46,7 +46,7 @@ export async function ensureStandbys(host: HaHost, leader: Leader, wanted: Wante
   } catch (error) {
     const reason = isDiskFull(error) ? noSpaceSentence(host.directory) : error instanceof Error && error.message
     const waiting_for = `its replicas could not be looked after: ${reason || 'nobody knows why'}`
-    return { settled: false, waiting_for, look_again_seconds: look_again_after_setback_seconds, happenings: [] }
+    return { settled: false, waiting_for, look_again_seconds: look_again_after_setback_seconds, events: [] }
   }
 }
 
@@ -60,19 +60,19 @@ async function ensureAll(host: HaHost, leader: Leader, wanted: WantedService): P
   const wish = { primary: place.node, nodes, sync_count, streaming }
   const lists = await ensureSynchronous(host, place, leader.postmaster, wish)
   const left = await removeSurplus(host, place, nodes, lists)
-  const happenings = seen.flatMap((one) => one.happenings)
+  const events = seen.flatMap((one) => one.events)
   const unsettled = seen.find((one) => one.state !== 'streaming')
   if (unsettled) {
     const paces = seen.map((one) => one.look_again_seconds ?? Infinity)
     const waiting_for = unsettled.waiting_for ?? 'a replica is not there yet'
-    return { settled: false, waiting_for, look_again_seconds: Math.min(...paces), happenings }
+    return { settled: false, waiting_for, look_again_seconds: Math.min(...paces), events }
   }
   const in_force = lists.length === 1 && lists[0]?.sync_count === sync_count
-  if (in_force && left === 0) return { settled: true, happenings, ...paceOf(standbys.length, sync_count) }
+  if (in_force && left === 0) return { settled: true, events, ...paceOf(standbys.length, sync_count) }
   const waiting_for = in_force
     ? 'a replica that is no longer wanted is still being copied by another server'
     : 'its replicas do not have everything yet for which commits are to wait'
-  return { settled: false, waiting_for, look_again_seconds: look_again_soon_seconds, happenings }
+  return { settled: false, waiting_for, look_again_seconds: look_again_soon_seconds, events }
 }
 
 /** A death is noticed at once; that one has lost its primary for another reason, only by a look. */
@@ -117,7 +117,7 @@ async function ensureEach(host: HaHost, leader: Leader, wanted: WantedService, s
   })
   const ends = await Promise.allSettled(missing)
   for (const end of ends) if (end.status === 'rejected') throw end.reason
-  return standbys.map((_, at): StandbySeen => seen.get(at) ?? { state: 'absent', happenings: [] })
+  return standbys.map((_, at): StandbySeen => seen.get(at) ?? { state: 'absent', events: [] })
 }
 
 async function ensureWatched(host: HaHost, wish: StandbyWish): Promise<StandbySeen> {

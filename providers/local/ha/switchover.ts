@@ -2,7 +2,7 @@
 // everything, and one of them takes over that is seen to have it to the last record. Nothing is lost and nothing diverges.
 // Each one that was asked for is made once or given up, and then said so; a primary that nobody can follow is started again.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Happening, WantedService } from '../../provider.ts'
+import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { nodeOf, type Place } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
@@ -25,7 +25,7 @@ export type Switch = {
 /** `next`: the one that takes over, now that nothing of the primary runs; absent: the primary stays the one it is. */
 export type SwitchSeen = {
   next?: { node: number; position: Asked }
-  happenings: Happening[]
+  events: ObservedEvent[]
   waiting_for?: string
 }
 
@@ -41,20 +41,20 @@ export async function ensureStepsDown(change: Switch): Promise<SwitchSeen> {
   const places = standbys.map((node) => nodeOf(base, node, 'standby'))
   const { postmaster } = await findPostmaster(place)
   if (postmaster) {
-    if (!postmaster.ready) return { happenings: [] }
+    if (!postmaster.ready) return { events: [] }
     const written_out = await writeOut(place).catch(() => undefined)
     // It cannot be asked right now: the story of a server that does not serve comes first.
-    if (written_out === undefined) return { happenings: [] }
+    if (written_out === undefined) return { events: [] }
     if (written_out === 'not followed') return await giveUp(change, 'none of its replicas follows it')
     await Promise.all(places.map((one) => writeOutUpTo(one, written_out)))
     host.watch.forget(place.service_id)
     await pausePooler(host, place)
     const waiting_for = await ensureStopped(host.effect, place)
-    if (waiting_for !== undefined) return { happenings: [], waiting_for }
+    if (waiting_for !== undefined) return { events: [], waiting_for }
   }
   const running = await Promise.all(places.map(async (one) => (await findPostmaster(one)).postmaster !== undefined))
   // Nobody stopped it for this: the service as a whole was off.
-  if (!running.includes(true)) return { happenings: [] }
+  if (!running.includes(true)) return { events: [] }
   const { clean, redo, timeline } = await readControl(place.data)
   if (!clean) return await giveUp(change, `node ${primary.node} could not be stopped cleanly`)
   // Of a clean stop the last record is a checkpoint, and that is where it begins.
@@ -65,7 +65,7 @@ export async function ensureStepsDown(change: Switch): Promise<SwitchSeen> {
   )
   if (next === undefined) return await giveUp(change, 'none of its replicas has got everything within seconds')
   const message = `node ${next.node} becomes the primary as asked; it has everything, up to ${lsnText(next.position.lsn)}`
-  return { next, happenings: [{ kind: 'switchover', message }] }
+  return { next, events: [{ kind: 'switchover', message }] }
 }
 
 /** What the stop would have to write out, while it still serves. Returns up to where it did, in bytes from the beginning of all WAL. */
@@ -110,5 +110,5 @@ async function firstOf(places: readonly Place[], redo: bigint, timeline: number)
 async function giveUp({ host, base, wanted, primary }: Switch, reason: string): Promise<SwitchSeen> {
   await savePrimary(host.effect, base, primary, { ...primary, switchovers: wanted.ha?.switchovers ?? 0 })
   const message = `node ${primary.node} stays the primary, although another one was asked for: ${reason}`
-  return { happenings: [{ kind: 'switchover', message }] }
+  return { events: [{ kind: 'switchover', message }] }
 }

@@ -5,7 +5,7 @@
 // 2. It finds the primary at one place, whichever node that is, so a failover is none of its business.
 // 3. Whoever makes its clients wait says so in a file first; any later look lets them go on.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
+import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
 import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../host/look.ts'
 import type { Place } from '../host/layout.ts'
@@ -53,7 +53,7 @@ export type PoolerSeen = {
   /** A sentence for people, when it does not serve. */
   waiting_for?: string
   look_again_seconds?: number
-  happenings: readonly Happening[]
+  events: readonly ObservedEvent[]
 }
 
 /** More than the clients of the largest size need; where the host allows less, less. */
@@ -75,16 +75,16 @@ export async function ensurePooler(host: PoolerHost, wish: PoolerWish): Promise<
   const program = await findPgBouncer()
   if (program === undefined) return setback((await poolerRefusal()) ?? '', look_again_after_setback_seconds)
   const { place } = wish
-  const happenings: Happening[] = []
-  const running = await ensureRunning(host, wish, program, happenings)
-  if (typeof running === 'string') return { ...setback(running, look_again_after_setback_seconds), happenings }
+  const events: ObservedEvent[] = []
+  const running = await ensureRunning(host, wish, program, events)
+  if (typeof running === 'string') return { ...setback(running, look_again_after_setback_seconds), events }
   host.watch.track(watchedAs(place), running)
   await ensureResumed(host, place)
   await ensurePoolerLogBounded(host.effect, place)
   const waiting_for = await loginTrouble(host, wish)
   return {
     ...(waiting_for === undefined ? { serving: true } : setback(waiting_for, look_again_soon_seconds)),
-    happenings,
+    events,
   }
 }
 
@@ -138,7 +138,7 @@ async function ensureRunning(
   host: PoolerHost,
   wish: PoolerWish,
   program: PoolerProgram,
-  happenings: Happening[],
+  events: ObservedEvent[],
 ): Promise<number | string> {
   const { effect, limits } = host
   const { place, listen, network } = wish
@@ -156,7 +156,7 @@ async function ensureRunning(
   const usable = in_place && pid === String(found.pid) && started_with === start_hash ? found.pid : undefined
   await effect('pooler: limits')
   await limits.ensure(poolerGroupOf(place), wish.size)
-  const trouble = await ensurePoolerRole(effect, wish.primary, happenings).then(
+  const trouble = await ensurePoolerRole(effect, wish.primary, events).then(
     () => undefined,
     (error: unknown) => {
       const setback_of_tenant = tenantSetbackOf(error)
@@ -174,7 +174,7 @@ async function ensureRunning(
   const running = usable ?? (await startAnew(host, wish, program.path))
   if (typeof running === 'string') return running
   if (found.died) {
-    happenings.push({ kind: 'restarted', message: 'The connection pooler had ended by itself and was started again' })
+    events.push({ kind: 'restarted', message: 'The connection pooler had ended by itself and was started again' })
   }
   // Only now: whoever is killed before it reads once more, or starts once more.
   await ensureFile(effect, 'pooler marker', files.loaded, `${running} ${start_hash} ${read_hash}`, undefined)
@@ -230,5 +230,5 @@ async function untilNobodyIsAtWork(primary: Place, deadline: number): Promise<vo
 const watchedAs = (place: Place) => `${place.service_id}/pooler`
 
 function setback(waiting_for: string, look_again_seconds: number): PoolerSeen {
-  return { serving: false, waiting_for, look_again_seconds, happenings: [] }
+  return { serving: false, waiting_for, look_again_seconds, events: [] }
 }

@@ -5,7 +5,7 @@
 // It is looked at as the pooler itself comes, in the tenant's database: with that role, and no settings but the role's own. A
 // superuser's session in that database is opened only to make the function, and names nothing outside pg_catalog.
 import pg from 'pg'
-import type { Happening } from '../../provider.ts'
+import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { master_database, master_role, type Place } from '../host/layout.ts'
 import { ensureReservedRole } from '../postgres/reserved-roles.ts'
@@ -16,9 +16,9 @@ import { TenantSetback, tenantSetbackOf } from '../postgres/tenant-setback.ts'
 import { lookup_body, lookup_function, lookup_sql, pooler_lookup } from '../postgres/pooler-lookup.ts'
 
 /** Looked at again and again: a tenant may drop the database and make another one of that name. */
-export async function ensurePoolerRole(effect: Effect, primary: Place, happenings: Happening[]): Promise<void> {
+export async function ensurePoolerRole(effect: Effect, primary: Place, events: ObservedEvent[]): Promise<void> {
   if ((await lookupTrouble(primary)) === undefined) return
-  const major = await withCatalogChanges(primary, happenings, async (client) => {
+  const major = await withCatalogChanges(primary, events, async (client) => {
     await ensureReservedRole(effect, client, pooler_role)
     return await ensureConnect(effect, client)
   })

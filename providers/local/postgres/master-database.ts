@@ -2,7 +2,7 @@
 // or dropped. What can be undone without touching data is undone; for the rest the events say what the tenant must do.
 // All of it is read and changed from database `postgres`.
 import type pg from 'pg'
-import type { Happening } from '../../provider.ts'
+import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { master_database, master_role } from '../host/layout.ts'
 import { pooler_role } from './settings.ts'
@@ -13,7 +13,7 @@ const invalid_limit = -2
 const names_max = 3
 
 /** Throws a TenantSetback when there is no such database and the tenant can make one. */
-export async function ensureMasterDatabase(effect: Effect, client: pg.Client, happenings: Happening[]): Promise<void> {
+export async function ensureMasterDatabase(effect: Effect, client: pg.Client, events: ObservedEvent[]): Promise<void> {
   const database = await readDatabase(client)
   if (database.limit === null || database.limit === invalid_limit)
     return await ensureMade(effect, client, database.limit)
@@ -24,7 +24,7 @@ export async function ensureMasterDatabase(effect: Effect, client: pg.Client, ha
   }
   for (const { what } of undoing.filter(({ locked_out }) => locked_out)) {
     const message = `a login as ${master_role} works again: ${what}`
-    happenings.push({ kind: 'healed', message })
+    events.push({ kind: 'healed', message })
   }
 }
 

@@ -4,7 +4,7 @@
 // The role cannot log in until it is handed over, and no role can take LOGIN from itself: while it has neither LOGIN nor a
 // password, no tenant has ever been in this server.
 import type pg from 'pg'
-import type { Happening } from '../../provider.ts'
+import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { master_role, type Place } from '../host/layout.ts'
 import { ensureExtensions, makeExtensions } from './extensions.ts'
@@ -17,25 +17,25 @@ import { TenantSetback } from './tenant-setback.ts'
 export type RoleWish = { password_verifier: string; extensions: readonly string[] }
 
 /** `lacks`: a sentence about extensions that the tenant's database does not have. `postgres_version`: such as `18.4`. */
-export type RoleSeen = { happenings: Happening[]; lacks?: string; postgres_version?: string }
+export type RoleSeen = { events: ObservedEvent[]; lacks?: string; postgres_version?: string }
 
 /** Rights of earlier templates: with the one its holder reads all verifiers, with the other it locks all catalogs. */
 const withdrawn_rights = ['pg_read_all_data', 'pg_maintain']
 
 /** Throws a TenantSetback where the tenant has made a login impossible and must undo it. */
 export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleWish): Promise<RoleSeen> {
-  const happenings: Happening[] = []
+  const events: ObservedEvent[] = []
   // One connection is a third of the cost of a create: all of it goes over one, but for extensions.
-  const { handed_over, major, postgres_version } = await withCatalogChanges(place, happenings, async (client) => {
+  const { handed_over, major, postgres_version } = await withCatalogChanges(place, events, async (client) => {
     const role = await readRole(client)
     if (!role.handed_over) await makeExtensions(effect, place, wish.extensions, role.major)
-    else if (!role.up_to_date) await ensureUpToDate(effect, client, happenings)
-    await ensureVerifier(effect, client, role, wish.password_verifier, happenings)
-    if (role.handed_over) await ensureMasterDatabase(effect, client, happenings)
+    else if (!role.up_to_date) await ensureUpToDate(effect, client, events)
+    await ensureVerifier(effect, client, role, wish.password_verifier, events)
+    if (role.handed_over) await ensureMasterDatabase(effect, client, events)
     return role
   })
   const lacks = handed_over ? await ensureExtensions(effect, place, wish.extensions, major) : undefined
-  return { happenings, postgres_version, ...(lacks !== undefined && { lacks }) }
+  return { events, postgres_version, ...(lacks !== undefined && { lacks }) }
 }
 
 type Role = {
@@ -67,10 +67,10 @@ async function readRole(client: pg.Client): Promise<Role> {
  * A service from before gets the reserved roles and loses what the master role must not have. Also where neither replicas nor a
  * pooler are wanted: a tenant must not be the first to make such a role. The pooler's is the last, and the mark of it all.
  */
-async function ensureUpToDate(effect: Effect, client: pg.Client, happenings: Happening[]): Promise<void> {
-  await ensureRightsWithdrawn(effect, client, happenings)
+async function ensureUpToDate(effect: Effect, client: pg.Client, events: ObservedEvent[]): Promise<void> {
+  await ensureRightsWithdrawn(effect, client, events)
   for (const role of await ensureReplicationReserved(effect, client)) {
-    happenings.push({ kind: 'healed', message: `the role ${role} had REPLICATION, which no role of a tenant has` })
+    events.push({ kind: 'healed', message: `the role ${role} had REPLICATION, which no role of a tenant has` })
   }
   for (const role of reserved_roles) {
     await ensureReservedRole(effect, client, role).catch((error: unknown) => {
@@ -80,7 +80,7 @@ async function ensureUpToDate(effect: Effect, client: pg.Client, happenings: Hap
   }
 }
 
-async function ensureRightsWithdrawn(effect: Effect, client: pg.Client, happenings: Happening[]): Promise<void> {
+async function ensureRightsWithdrawn(effect: Effect, client: pg.Client, events: ObservedEvent[]): Promise<void> {
   const { rows } = await client.query<{ rights: string[]; sees_postgres: boolean }>(
     `select array(select p.rolname::text from pg_catalog.pg_auth_members m join pg_catalog.pg_authid p on p.oid = m.roleid
              where m.member = r.oid and p.rolname = any ($2)) as rights,
@@ -94,7 +94,7 @@ async function ensureRightsWithdrawn(effect: Effect, client: pg.Client, happenin
     // From all to whom it was granted on, too.
     await client.query(`revoke ${rights.join(', ')} from ${master_role} cascade`)
     const message = `${rights.join(' and ')} was revoked from ${master_role} and from all roles to which it was granted on, because it shows verifiers or locks catalogs; grant rights on schemas and tables instead`
-    happenings.push({ kind: 'changed', message })
+    events.push({ kind: 'changed', message })
   }
   if (sees_postgres !== true) return
   await effect('master role: out of database postgres')
@@ -106,7 +106,7 @@ async function ensureVerifier(
   client: pg.Client,
   { rolpassword, may_log_in, handed_over }: Role,
   verifier: string,
-  happenings: Happening[],
+  events: ObservedEvent[],
 ): Promise<void> {
   if (rolpassword === verifier && may_log_in) return
   await effect('master role: set verifier')
@@ -114,6 +114,6 @@ async function ensureVerifier(
     `alter role ${master_role} login connection limit -1 valid until 'infinity' password ${client.escapeLiteral(verifier)}`,
   )
   if (handed_over && !may_log_in) {
-    happenings.push({ kind: 'healed', message: `a login as ${master_role} works again: the role was closed` })
+    events.push({ kind: 'healed', message: `a login as ${master_role} works again: the role was closed` })
   }
 }

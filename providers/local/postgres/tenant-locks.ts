@@ -2,7 +2,7 @@
 // as long as it likes. A session that keeps such a change waiting is ended, and the events say so.
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Happening } from '../../provider.ts'
+import type { ObservedEvent } from '../../provider.ts'
 import type { Place } from '../host/layout.ts'
 import { superuser } from './session-settings.ts'
 import { withSuperuser } from './superuser.ts'
@@ -14,12 +14,12 @@ const attempts_max = 3
 /** As `withSuperuser`. The work reads before it changes anything, because it may be begun anew. */
 export async function withCatalogChanges<T>(
   place: Place,
-  happenings: Happening[],
+  events: ObservedEvent[],
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   return await withSuperuser(place, {}, async (client) => {
     const over = new AbortController()
-    const watching = endBlockers(place, client, over.signal, happenings)
+    const watching = endBlockers(place, client, over.signal, events)
     try {
       return await withAttempts(() => work(client))
     } finally {
@@ -52,7 +52,7 @@ function isMeantime(error: unknown): boolean {
 }
 
 /** Until the signal: looks now and then who keeps the session waiting, and ends those that are not the control plane's. */
-async function endBlockers(place: Place, client: pg.Client, over: AbortSignal, happenings: Happening[]): Promise<void> {
+async function endBlockers(place: Place, client: pg.Client, over: AbortSignal, events: ObservedEvent[]): Promise<void> {
   // Known to the driver, but not to its types.
   const { processID: pid } = client as pg.Client & { processID: number }
   for (;;) {
@@ -61,7 +61,7 @@ async function endBlockers(place: Place, client: pg.Client, over: AbortSignal, h
     const ended = await withSuperuser(place, {}, (other) => endBlockersOf(other, pid)).catch(() => [])
     for (const { blocker, usename } of ended) {
       const message = `a session of ${usename} (process ${blocker}) was ended: it kept the control plane waiting for a lock`
-      happenings.push({ kind: 'session ended', message })
+      events.push({ kind: 'session ended', message })
     }
   }
 }

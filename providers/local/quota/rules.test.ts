@@ -1,7 +1,7 @@
 // The levels of a disk quota as tables: from what a service takes, and what it took before.
 import { diskGbsOf } from '../../postgres/size.ts'
 import { expect, test } from 'vitest'
-import { happeningOf, measureAgainInMs, type QuotaState, quotaBytesOf, quotaStateOf, sentenceOf } from './rules.ts'
+import { eventsOf, measureAgainInMs, type QuotaState, quotaBytesOf, quotaStateOf, sentenceOf } from './rules.ts'
 
 /** Tests count in thousandths of it. */
 const unit_bytes = 10 * 1024 ** 2
@@ -84,12 +84,12 @@ test('the time of a level is that of its change', () => {
 
 test('that it comes near is told once, and that it is full by what it waits for', () => {
   const near = after('900/0')
-  expect(happeningOf(undefined, near, quota_bytes)).toHaveLength(1)
-  expect(happeningOf(near, near, quota_bytes)).toEqual([])
-  expect(happeningOf(after('1000/0'), near, quota_bytes)).toEqual([])
+  expect(eventsOf(undefined, near, quota_bytes)).toHaveLength(1)
+  expect(eventsOf(near, near, quota_bytes)).toEqual([])
+  expect(eventsOf(after('1000/0'), near, quota_bytes)).toEqual([])
   const pressed = after('500/500')
   expect(
-    happeningOf(near, pressed, quota_bytes)
+    eventsOf(near, pressed, quota_bytes)
       .map(({ message }) => message)
       .join(),
   ).toContain('gives way')

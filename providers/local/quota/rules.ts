@@ -5,7 +5,7 @@
 // says `begin read write`, to free space, has a tenth beyond that, 256 MB at least, and the archive of its WAL two tenths more.
 // A service that takes more is shut: logins are refused for a while, which doubles each time.
 import { diskGbsOf } from '../../postgres/size.ts'
-import type { Happening, Size } from '../../provider.ts'
+import type { ObservedEvent, Size } from '../../provider.ts'
 
 /** `data_bytes`: with the WAL. */
 export type Used = { data_bytes: number; archive_bytes: number }
@@ -124,7 +124,7 @@ export function measureAgainInMs({ data_bytes, archive_bytes }: Used, quota_byte
 }
 
 /** What of a change of level people want to read later; a service that is full says so by what it waits for. */
-export function happeningOf(before: QuotaState | undefined, state: QuotaState, quota_bytes: number): Happening[] {
+export function eventsOf(before: QuotaState | undefined, state: QuotaState, quota_bytes: number): ObservedEvent[] {
   const { data_bytes, archive_bytes } = state.used
   const parts = `${inGb(data_bytes)} of data and WAL, ${inGb(archive_bytes)} of archive`
   const told: string[] = []

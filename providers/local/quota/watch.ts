@@ -1,11 +1,11 @@
 // Measures what each running service takes of the disk, every ten seconds at most and the more often the less is left of its
 // quota, and calls back when something follows from it. A service without processor time since its last measure is left
 // alone. A call back changes nothing by itself: whoever is called finds out what is in force (service/access.ts).
-import type { Happening } from '../../provider.ts'
+import type { ObservedEvent } from '../../provider.ts'
 import { clientsKeyOf, type Place } from '../host/layout.ts'
 import { newPolling } from '../host/polling.ts'
 import type { ProcessorTime } from '../host/processor-time.ts'
-import { happeningOf, measureAgainInMs, quotaStateOf, sentenceOf, type QuotaState, type Used } from './rules.ts'
+import { eventsOf, measureAgainInMs, quotaStateOf, sentenceOf, type QuotaState, type Used } from './rules.ts'
 
 export type QuotaWatch = {
   /** A server with clients of its own: a service's primary, or a node of a replica set. */
@@ -15,7 +15,7 @@ export type QuotaWatch = {
   /** Undefined: it is not tracked. Without a state it was not measured yet. */
   find(service_id: string): { quota_bytes: number; state?: QuotaState } | undefined
   /** What happened since this was last asked. */
-  takeHappenings(service_id: string): Happening[]
+  takeEvents(service_id: string): ObservedEvent[]
   /** `is_news`: false when it was measured for the first time, and nothing follows. */
   onChange(callback: (place: Place, is_news: boolean) => void): void
   close(): void
@@ -29,7 +29,7 @@ type Tracked = {
   /** At the last measure. */
   cpu_ns?: number | undefined
   due_ms: number
-  happenings: Happening[]
+  events: ObservedEvent[]
 }
 
 const look_every_ms = 500
@@ -60,7 +60,7 @@ export function newQuotaWatch(parts: Parts): QuotaWatch {
       const before = tracked.get(key)
       const is_same = before?.place.data === place.data && before.pid === pid && before.quota_bytes === quota_bytes
       if (before && is_same) return
-      tracked.set(key, { happenings: [], ...before, place, pid, quota_bytes, cpu_ns: undefined, due_ms: 0 })
+      tracked.set(key, { events: [], ...before, place, pid, quota_bytes, cpu_ns: undefined, due_ms: 0 })
     },
     forget(service_id) {
       for (const key of keysOf(service_id)) tracked.delete(key)
@@ -71,7 +71,7 @@ export function newQuotaWatch(parts: Parts): QuotaWatch {
       const all = keysOf(service_id).flatMap((key) => tracked.get(key) ?? [])
       return all.find(({ state }) => state?.level === 'shut') ?? all[0]
     },
-    takeHappenings: (service_id) => tracked.get(service_id)?.happenings.splice(0) ?? [],
+    takeEvents: (service_id) => tracked.get(service_id)?.events.splice(0) ?? [],
     onChange: (callback) => void callbacks.push(callback),
     close: () => polling.set(false),
   }
@@ -92,7 +92,7 @@ async function lookAt({ measure, processorTime }: Parts, one: Tracked): Promise<
   one.state = state
   one.cpu_ns = cpu_ns
   one.due_ms = now_ms + measureAgainInMs(used, quota_bytes, now_ms - begun_ms)
-  one.happenings.push(...happeningOf(before, state, quota_bytes))
+  one.events.push(...eventsOf(before, state, quota_bytes))
   if (!before) return { is_news: state.level !== 'within' || state.presses }
   const changed = before.level !== state.level || before.presses !== state.presses
   // A login may have come in while it was being shut.

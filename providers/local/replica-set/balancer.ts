@@ -1,5 +1,5 @@
 // The balancer of a replica set of several nodes: HAProxy at the set's endpoint, told anew whenever the nodes change.
-import type { Endpoint, Happening, Size, WantedNetwork } from '../../provider.ts'
+import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
 import { ensureHaproxy, ensureHaproxyGone, findHaproxyProgram } from '../haproxy/process.ts'
 import type { Place } from '../host/layout.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
@@ -27,12 +27,12 @@ export async function balancerRefusal(): Promise<string | undefined> {
 }
 
 /** `waiting_for`: a sentence while it does not balance as wanted. */
-export type BalancerSeen = { waiting_for?: string; happenings: readonly Happening[] }
+export type BalancerSeen = { waiting_for?: string; events: readonly ObservedEvent[] }
 
 export async function ensureBalancer(host: ReplicaSetHost, wish: Balancing): Promise<BalancerSeen> {
   const { place, network, listen, size } = wish
   const missing = await balancerRefusal()
-  if (missing !== undefined) return { waiting_for: missing, happenings: [] }
+  if (missing !== undefined) return { waiting_for: missing, events: [] }
   const prefix = networkPrefix(host, network)
   const settings = balancerSettingsOf({ ...wish, sockets: place.service_sockets, prefix })
   const seen = await ensureHaproxy(host, {
@@ -44,10 +44,10 @@ export async function ensureBalancer(host: ReplicaSetHost, wish: Balancing): Pro
     network,
     gracefully: true,
   })
-  if (typeof seen === 'string') return { waiting_for: seen, happenings: [] }
+  if (typeof seen === 'string') return { waiting_for: seen, events: [] }
   host.watch.track(watchedAs(place), seen.pid)
   const message = 'the balancer had ended by itself and was started again'
-  return { happenings: seen.died ? [{ kind: 'restarted', message }] : [] }
+  return { events: seen.died ? [{ kind: 'restarted', message }] : [] }
 }
 
 export async function ensureBalancerGone(host: ReplicaSetHost, place: Place): Promise<void> {

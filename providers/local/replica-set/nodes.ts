@@ -1,7 +1,7 @@
 // The nodes of a replica set: each a standby of the service's primary, made and mended one after the other, so that a set
 // of several goes on serving. A node that does not serve, or is about to stop, is taken out of the balancer first, and
 // comes back when it serves again.
-import type { Endpoint, Happening, WantedReplicaSet } from '../../provider.ts'
+import type { Endpoint, ObservedEvent, WantedReplicaSet } from '../../provider.ts'
 import { nameOf } from './balance-watch.ts'
 import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import { statIfThere } from '../host/look.ts'
@@ -36,7 +36,7 @@ export type NodesSeen = {
   waiting_for?: string
   look_again_seconds?: number
   failed: boolean
-  happenings: readonly Happening[]
+  events: readonly ObservedEvent[]
 }
 
 const answer_within_ms = 3_000
@@ -59,7 +59,7 @@ export async function ensureNodes(
     // One copy at a time is burden enough for the primary.
     const wait =
       seen.some(({ state }) => state === 'copying') && !(await statIfThere(nodeOf(set.place, node, 'standby').data))
-    seen.push(wait ? { state: 'absent', happenings: [] } : await ensureNode(host, set, node, installation))
+    seen.push(wait ? { state: 'absent', events: [] } : await ensureNode(host, set, node, installation))
   }
   const late = seen.filter(({ state }) => state !== 'streaming')
   const running = seen.filter(({ pid }) => pid !== undefined).length
@@ -70,7 +70,7 @@ export async function ensureNodes(
     ...(waiting_for !== undefined && { waiting_for }),
     ...(paces.length > 0 && { look_again_seconds: Math.min(...paces) }),
     failed: seen.some(({ failed }) => failed),
-    happenings: seen.flatMap(({ happenings }) => happenings),
+    events: seen.flatMap(({ events }) => events),
   }
 }
 
@@ -128,7 +128,7 @@ async function ensureNode(
   const quota_bytes = quotaBytesOf(set.wanted.service.size, host.disk_quota)
   if (quota_bytes !== undefined) host.quota_watch.track(place, { pid, quota_bytes: quota_bytes * standby_share })
   if ((await findUses(place.service_sockets))?.get(node)?.use === 'off') await use('in')
-  return { ...seen, pid, happenings: [...seen.happenings, ...storyOf(node, lost)] }
+  return { ...seen, pid, events: [...seen.events, ...storyOf(node, lost)] }
 }
 
 type Loss = 'absent' | 'ended' | 'hangs'
@@ -144,7 +144,7 @@ async function lossOf(place: Place): Promise<Loss | undefined> {
   return (await answers(at, answer_within_ms)) ? undefined : 'hangs'
 }
 
-function storyOf(node: number, lost: Loss | undefined): Happening[] {
+function storyOf(node: number, lost: Loss | undefined): ObservedEvent[] {
   const why = { absent: undefined, ended: 'had ended by itself', hangs: 'did not answer any more' }[lost ?? 'absent']
   return why === undefined ? [] : [{ kind: 'restarted', message: `node ${node} ${why} and was started again` }]
 }

@@ -60,7 +60,7 @@ async function ensureGone(host: ReplicaSetHost, place: Place): Promise<ObservedR
   if (waiting_for !== undefined) return setback('unknown', waiting_for, look_again_soon_seconds)
   if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
   await ensureDataGone(host.effect, place)
-  return { state: 'absent', settled: true, happenings: [] }
+  return { state: 'absent', settled: true, events: [] }
 }
 
 async function ensureOff(host: ReplicaSetHost, place: Place): Promise<ObservedReplicaSet> {
@@ -70,7 +70,7 @@ async function ensureOff(host: ReplicaSetHost, place: Place): Promise<ObservedRe
   await ensureBalancerGone(host, place)
   const waiting_for = await ensureNodesStopped(host, place, 'set')
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-  return { state: 'stopped', settled: true, happenings: [] }
+  return { state: 'stopped', settled: true, events: [] }
 }
 
 async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<ObservedReplicaSet> {
@@ -90,18 +90,18 @@ async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<Obs
   const early = (await hasHaproxy(place, 'balancer')) ? await ensureFront(host, set) : undefined
   const nodes = await ensureNodes(host, set, installation)
   if (nodes.running === 0) {
-    const { waiting_for = 'none of its nodes runs yet', look_again_seconds, failed, happenings } = nodes
-    return { ...setback(await stateOf(place), waiting_for, look_again_seconds), failed, happenings }
+    const { waiting_for = 'none of its nodes runs yet', look_again_seconds, failed, events } = nodes
+    return { ...setback(await stateOf(place), waiting_for, look_again_seconds), failed, events }
   }
   const front = early && early.waiting_for === undefined ? early : await ensureFront(host, set)
   if (front.waiting_for === undefined) await ensureSurplusGone(host, place, wanted.nodes)
   const pooling = await ensurePooling(host, set)
   const login = await loginTrouble(host, set)
   const state = login === undefined ? 'serving' : 'not_serving'
-  const happenings = [nodes, front, pooling].flatMap((part) => part.happenings)
+  const events = [nodes, front, pooling].flatMap((part) => part.events)
   const waiting_for = nodes.waiting_for ?? front.waiting_for ?? login ?? pooling.waiting_for
-  if (waiting_for !== undefined) return { ...setback(state, waiting_for, nodes.look_again_seconds), happenings }
-  return { state, settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
+  if (waiting_for !== undefined) return { ...setback(state, waiting_for, nodes.look_again_seconds), events }
+  return { state, settled: true, look_again_seconds: look_again_when_well_seconds, events }
 }
 
 /** Whoever listens at every address has those of the nodes too, which are then in use. Undefined: it does not. */
@@ -116,7 +116,7 @@ async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<Balan
   const { network } = wanted
   if (wanted.nodes === 1) {
     host.balance_watch.forget(place.service_id)
-    return { happenings: [] }
+    return { events: [] }
   }
   const nodes = Array.from({ length: wanted.nodes }, (_, node) => ({
     node,
@@ -133,12 +133,12 @@ async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<Balan
 async function ensurePooling(
   host: ReplicaSetHost,
   set: ReplicaSet,
-): Promise<Pick<PoolerSeen, 'waiting_for' | 'happenings'>> {
+): Promise<Pick<PoolerSeen, 'waiting_for' | 'events'>> {
   const { wanted, place, primary } = set
   const { pooler, network, size } = wanted
   if (pooler === undefined) {
     await ensurePoolerGone(host, place)
-    return { happenings: [] }
+    return { events: [] }
   }
   const address = network?.pooler_address
   const seen = ensurePooler(host, {
@@ -157,7 +157,7 @@ async function ensurePooling(
     if (isDiskFull(error)) throw error
     return {
       waiting_for: `its pooler could not be made: ${error instanceof Error ? error.message : String(error)}`,
-      happenings: [],
+      events: [],
     }
   })
 }
@@ -197,5 +197,5 @@ function setback(
   waiting_for: string,
   look_again_seconds = look_again_after_setback_seconds,
 ): ObservedReplicaSet {
-  return { state, settled: false, waiting_for, look_again_seconds, happenings: [] }
+  return { state, settled: false, waiting_for, look_again_seconds, events: [] }
 }

@@ -32,14 +32,14 @@ export async function ensureLogin(
   const { service_id } = place
   const endpoint = listenOf(wanted)
   const trouble = accessTrouble(host, service_id)
-  const told = host.quota_watch.takeHappenings(service_id)
+  const told = host.quota_watch.takeEvents(service_id)
   if (!accessOf(host, service_id).logins) {
-    return { ...setback('not_serving', trouble ?? ''), settled: true, happenings: told }
+    return { ...setback('not_serving', trouble ?? ''), settled: true, events: told }
   }
   const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
   const probed = (ready?: Promise<unknown>) =>
     unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up, ...(ready && { ready }) }))
-  let role: RoleSeen = { happenings: [] }
+  let role: RoleSeen = { events: [] }
   let login = isKnown(host, wanted, postmaster, known_ms_max) ? await probed() : undefined
   if (login?.result !== 'ok') {
     const made = ensureRole(host, place, wanted)
@@ -48,22 +48,22 @@ export async function ensureLogin(
     const { lacks, postgres_version } = role
     host.roles_seen.set(service_id, { what, at_ms: performance.now(), lacks, postgres_version })
   }
-  const happenings = [...told, ...role.happenings]
+  const events = [...told, ...role.events]
   const { lacks, postgres_version } = host.roles_seen.get(service_id) ?? {}
   if (login.result === 'ok') {
     const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
     const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
     if (host.room_watch.lowSince() || stalled !== undefined) {
-      return { ...setback('not_serving', waiting_for), settled: true, happenings }
+      return { ...setback('not_serving', waiting_for), settled: true, events }
     }
     // A full quota is its users' own affair: it serves what they may still do, and can be given another size.
-    const seen: Seen = { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, happenings }
+    const seen: Seen = { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, events }
     const more = { ...(postgres_version && { postgres_version }), ...(waiting_for !== '' && { waiting_for }) }
     return { ...seen, ...more }
   }
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
-  return { ...setback('not_serving', sentence), happenings }
+  return { ...setback('not_serving', sentence), events }
 }
 
 /** All that a customer finds with the first login. */

@@ -12,20 +12,20 @@ export function setback(
   waiting_for: string,
   look_again_seconds = look_again_after_setback_seconds,
 ): Seen {
-  return { state, settled: false, waiting_for, look_again_seconds, happenings: [] }
+  return { state, settled: false, waiting_for, look_again_seconds, events: [] }
 }
 
 /** Both together: it serves as the one says, and is settled when the other is too. */
 export function withMore(
   seen: Seen,
-  more: Pick<Seen, 'settled' | 'waiting_for' | 'look_again_seconds' | 'happenings'>,
+  more: Pick<Seen, 'settled' | 'waiting_for' | 'look_again_seconds' | 'events'>,
 ): Seen {
   const pace = Math.min(seen.look_again_seconds ?? Infinity, more.look_again_seconds ?? Infinity)
   return {
     ...more,
     ...seen,
     settled: seen.settled && more.settled,
-    happenings: [...seen.happenings, ...more.happenings],
+    events: [...seen.events, ...more.events],
     ...(pace < Infinity && { look_again_seconds: pace }),
   }
 }

@@ -1,6 +1,6 @@
 // The server of a service's primary: one that runs with the settings that are wanted, started, or stopped and started again,
 // as needed. A planned restart is a pause for those who come by the pooler, and finds the replicas ready for it.
-import type { Happening, Size, WantedService } from '../../provider.ts'
+import type { ObservedEvent, Size, WantedService } from '../../provider.ts'
 import { findHold } from '../host/hold.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, type Place } from '../host/layout.ts'
@@ -35,15 +35,15 @@ export async function ensureRunning(
   place: Place,
   wanted: WantedService,
   start: Start,
-  happenings: Happening[],
+  events: ObservedEvent[],
 ): Promise<Postmaster | Seen> {
   const { effect } = host
   const { postmaster, died } = await findPostmaster(place)
   const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
   // A server that is not there yet needs space to start.
   const unlimited = quota_bytes && (await host.projects?.ensure(place, quota_bytes, postmaster === undefined))
-  if (unlimited) happenings.push({ kind: 'disk_quota', message: unlimited })
-  if (!postmaster) return await startHere(host, place, wanted, start, happenings, died)
+  if (unlimited) events.push({ kind: 'disk_quota', message: unlimited })
+  if (!postmaster) return await startHere(host, place, wanted, start, events, died)
   const in_network = await isInNetwork(host, wanted.network, postmaster.pid)
   if (postmaster.settings_hash === start.settings_hash && in_network) {
     if (!postmaster.ready) await ensureLimits(host, place, wanted.size)
@@ -58,7 +58,7 @@ export async function ensureRunning(
   await pausePooler(host, place)
   const waiting_for = await ensureStopped(effect, place)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-  return await startHere(host, place, wanted, start, happenings, false)
+  return await startHere(host, place, wanted, start, events, false)
 }
 
 export async function ensureLimits(
@@ -76,7 +76,7 @@ async function startHere(
   place: Place,
   wanted: WantedService,
   { installation, ...hashes }: Start,
-  happenings: Happening[],
+  events: ObservedEvent[],
   died: boolean,
 ): Promise<Postmaster | Seen> {
   const { effect, limits } = host
@@ -105,7 +105,7 @@ async function startHere(
   const started = await startPostmaster(effect, place, { ...began, limits, died })
   const begun = typeof started !== 'string' || started === still_starting
   if (died && begun) {
-    happenings.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
+    events.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
   }
   if (typeof started !== 'string') return started
   return setback('not_serving', started, started === killed_at_start ? look_again_when_killed_seconds : undefined)

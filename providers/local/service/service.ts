@@ -1,7 +1,7 @@
 // The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
-import type { Happening, ObservedService, WantedService } from '../../provider.ts'
+import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
 import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../host/look.ts'
 import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
@@ -66,10 +66,10 @@ export async function applyService(host: ServiceHost, wanted: WantedService): Pr
 async function observe(host: ServiceHost, own: Place, wanted: WantedService): Promise<ObservedService> {
   const base = listeningAt(own, listenOf(wanted).port)
   if (wanted.deleted) return { ...(await ensureGone(host, base)), snapshots: [] }
-  const { place, happenings, waiting_for } = await leaderFor(host, base, wanted)
+  const { place, events, waiting_for } = await leaderFor(host, base, wanted)
   // Whoever lost its primary knows already that it did not serve.
-  if (happenings.length > 0) host.deaths_told.add(wanted.service_id)
-  if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), happenings, snapshots: [] }
+  if (events.length > 0) host.deaths_told.add(wanted.service_id)
+  if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), events, snapshots: [] }
   await beginEarly(host, place, wanted)
   const looked = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
     // Where another node can take its place, that is for the next look, which is next.
@@ -82,20 +82,20 @@ async function observe(host: ServiceHost, own: Place, wanted: WantedService): Pr
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(place), noSpaceSentence(host.directory))
   })
-  const seen = { ...looked, happenings: [...happenings, ...looked.happenings] }
+  const seen = { ...looked, events: [...events, ...looked.events] }
   // What asks to be looked at again at once does not wait for copies.
   if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
   // One that waits for its VPC still runs where it was.
   const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(place), wanted)
   const archive_presses = host.quota_watch.find(wanted.service_id)?.state?.presses === true
-  const observed = { ...withMore(seen, { ...copying, settled: true, happenings: [] }), snapshots }
+  const observed = { ...withMore(seen, { ...copying, settled: true, events: [] }), snapshots }
   return archive_presses ? { ...observed, archive_presses } : observed
 }
 
 /** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
 async function leaderFor(host: ServiceHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
   if (wanted.power === 'on') return await ensurePrimary(host, base, wanted)
-  return { place: await findLeader(base), happenings: [] }
+  return { place: await findLeader(base), events: [] }
 }
 
 /** Of a service that is as it was when it was last looked at, a snapshot need not wait for the rest of the look. */
@@ -115,7 +115,7 @@ async function ensureAsWanted(host: ServiceHost, found: Place, wanted: WantedSer
       if (typeof likely === 'string') return
       written.push({ ...(await ensureFiles(host, place, wanted, likely)), installation: likely })
     })
-    if (waiting) return { state: 'absent', settled: false, happenings: [], ...waiting }
+    if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }
   const installation = await findInstallation(host, place, wanted)
   if (typeof installation === 'string') return setback(await stateOf(place), installation)
@@ -156,7 +156,7 @@ async function ensureGone(host: ServiceHost, base: Place): Promise<Seen> {
   await ensureNodesKilled(host, base, 'user')
   if (base.owner) await ensureSharedMemoryGone(host.effect, base.owner)
   await ensureDataGone(host.effect, base)
-  return { state: 'absent', settled: true, happenings: [] }
+  return { state: 'absent', settled: true, events: [] }
 }
 
 async function ensureOff(host: ServiceHost, place: Place): Promise<Seen> {
@@ -168,28 +168,28 @@ async function ensureOff(host: ServiceHost, place: Place): Promise<Seen> {
   const waiting_for = await ensureNodesStopped(host, place, 'service')
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   await ensureHomeward(host, place)
-  return { state: 'stopped', settled: true, happenings: [] }
+  return { state: 'stopped', settled: true, events: [] }
 }
 
 async function ensureServing(host: ServiceHost, place: Place, wanted: WantedService, start: Start): Promise<Seen> {
-  const happenings: Happening[] = []
+  const events: ObservedEvent[] = []
   const hopeless = await ensureReplayable(host.effect, place)
   if (hopeless !== undefined) {
     const look_again_seconds = look_again_when_hopeless_seconds
-    return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, happenings }
+    return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, events }
   }
   host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
   const no_network = await ensureInNetwork(host, wanted.network)
   if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
   const [leading, relay] = await together(
-    ensureLeads(host, place, wanted, start, happenings),
+    ensureLeads(host, place, wanted, start, events),
     place.role === 'relayed' ? ensureRelay(host, place, wanted) : none,
   )
-  if ('state' in leading) return { ...leading, happenings }
+  if ('state' in leading) return { ...leading, events }
   const { postmaster, promoted } = leading
   if (relay) {
-    happenings.push(...relay.happenings)
-    if (relay.waiting_for !== undefined) return { ...setback('not_serving', relay.waiting_for), happenings }
+    events.push(...relay.events)
+    if (relay.waiting_for !== undefined) return { ...setback('not_serving', relay.waiting_for), events }
     await ensureRelayOpen(host, place)
   }
   await ensureResumed(host, place)
@@ -206,7 +206,7 @@ async function ensureServing(host: ServiceHost, place: Place, wanted: WantedServ
       ensureStandbys(host, leader, wanted),
     )
     const seen = withMore(login, standbys)
-    return { ...seen, happenings: [...happenings, ...seen.happenings] }
+    return { ...seen, events: [...events, ...seen.events] }
   } finally {
     await ensureLimits(host, place, wanted.size)
   }
@@ -220,15 +220,15 @@ async function ensureLeads(
   place: Place,
   wanted: WantedService,
   start: Start,
-  happenings: Happening[],
+  events: ObservedEvent[],
 ): Promise<{ postmaster: Postmaster; promoted: boolean } | Seen> {
   const was_replica = await isStandby(place)
-  const run = () => ensureRunning(host, place, wanted, start, happenings)
+  const run = () => ensureRunning(host, place, wanted, start, events)
   const postmaster = await (was_replica ? startAsPrimary(host.effect, place, run) : run())
   if ('state' in postmaster) return postmaster
   const { promoted, waiting_for } = await ensurePromoted(host, place, was_replica)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-  if (promoted) happenings.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
+  if (promoted) events.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
   return { postmaster, promoted }
 }
 
