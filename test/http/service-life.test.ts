@@ -216,7 +216,8 @@ test('more memory than the host has is refused with how much there is', async ()
   const { memory_gbs } = too_large
   const refused = await howdah.call('POST', howdah.services, { name: 'huge', memory_gbs: String(memory_gbs) })
   const message = `this region has ${gbs} GB of memory in all, less than the ${memory_gbs} GB asked for`
-  expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } })
+  expect(refused.status).toBe(400)
+  expect(JSON.stringify(refused.body)).toContain(message)
 })
 
 test('an addon whose extension no installation has is refused by name, with where it was looked for', async () => {
@@ -225,6 +226,6 @@ test('an addon whose extension no installation has is refused by name, with wher
     if (region?.service.refusal({ extensions: [extension] }) === undefined) continue
     const refused = await howdah.call('POST', howdah.services, { name: 'added', addons: [addon] })
     expect(refused.status).toBe(400)
-    for (const part of [extension, '/bin', '--postgres-directories']) expect(refused.body.message).toContain(part)
+    for (const part of [extension, '/bin', '--postgres-directories']) expect(JSON.stringify(refused.body)).toContain(part)
   }
 })

@@ -9,7 +9,8 @@ import { revokeToken } from '#server/identity/token.ts'
 import { type Answer, newCall, type ServiceOrFault } from '#test/call.ts'
 import { type Callers, openCallers } from '#test/http/callers.ts'
 import { type Row, rows, valid_bodies } from '#test/http/requests.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInRegion } from '#test/http/region.ts'
+import type { TestInstallation } from '#test/installation.ts'
 import { logIn, openPeople, type People, type Person } from '#test/oauth/people.ts'
 import { fillProject, no_world, storedOf, type World } from './project-world.ts'
 
@@ -32,7 +33,7 @@ let theirs: World
 const all_callers: Caller[] = []
 
 beforeAll(async () => {
-  installation = await startInstallation()
+  installation = await startInRegion()
   people = await openPeople(installation)
   callers = await openCallers(installation)
   ours = await fillProject(callers.db, installation.project_id)
