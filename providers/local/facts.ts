@@ -40,25 +40,28 @@ type Seen = {
 }
 
 const look_every_ms = 30_000
+/** A start has more urgent things to do. */
+const first_look_ms = 1_000
 const gib = 1024 ** 3
 
-/** Waits for what is found quickly. Whether there can be networks takes programs to find out: until then it counts as offered. */
-export async function openFacts(host: Host): Promise<Facts> {
+/** Waits for what is found quickly; `host_use` may have been begun before. Whether there can be networks takes programs to find out: until then it counts as offered. */
+export async function openFacts(host: Host, host_use: Promise<HostUse>): Promise<Facts> {
   const quick = async () => ({ pooler: await poolerRefusal(), balancer: await balancerRefusal() })
   const whole = async (): Promise<Seen> => {
     const [found, network, use] = await Promise.all([quick(), host.networkRefusal(), readHostUse()])
     const { supported } = await copyOnWriteFact(host.directory)
     return { ...found, network, use, shares_blocks: supported }
   }
-  let seen: Seen = { ...(await quick()), use: { routes: [], name_servers: [] }, shares_blocks: false }
+  let seen: Seen = { ...(await quick()), use: await host_use, shares_blocks: false }
   const look = async () => {
     seen = await whole()
   }
   // A look that fails leaves what was seen before, and the next one comes anyway.
-  let looking = look().catch(() => undefined)
+  let looking = Promise.resolve()
   const again = () => {
     looking = looking.then(look).catch(() => undefined)
   }
+  const first = setTimeout(again, first_look_ms).unref()
   const timer = setInterval(again, look_every_ms).unref()
   const now = () => factsOf(host, seen)
   return {
@@ -73,6 +76,7 @@ export async function openFacts(host: Host): Promise<Facts> {
       return [pooler, replica_sets, vpcs, limits].flatMap((one) => (one.offered ? [] : one.reason))
     },
     close: async () => {
+      clearTimeout(first)
       clearInterval(timer)
       await looking
     },

@@ -22,7 +22,7 @@ import { log_retention_default, type LogRetention, rotationMbOf } from './log/re
 import { readLogs } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
-import { type VpcRanges, vpc_ranges_default } from './vpc/ranges.ts'
+import { readHostUse, type VpcRanges, vpc_ranges_default } from './vpc/ranges.ts'
 import { newNetworkRefusal } from './vpc/refusal.ts'
 import { ensureControlFiles } from './postgres/control-files.ts'
 import { applyInTurn, applySetInTurn, healInTurn } from './service/in-turn.ts'
@@ -72,8 +72,9 @@ export type LocalProvider = Provider & {
 }
 
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
+  const host_use = readHostUse()
   const host = await openHost(options)
-  const [facts, kinds] = [await openFacts(host), newKinds(host)]
+  const [facts, kinds] = [await openFacts(host, host_use), newKinds(host)]
   // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
   const applyAccess = (place: Place) => void ensureWrites(host, place).catch(() => undefined)
   host.room_watch.onChange(applyAccess)
