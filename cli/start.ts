@@ -57,7 +57,7 @@ function signalToEnd(): Promise<NodeJS.Signals> {
 
 function regionLines(region_code: string, { provider, postgres_versions, limits }: RegionFacts): string[] {
   const line = `  Region         ${region_code}: ${provider}, PostgreSQL ${postgres_versions.join(' and ')}`
-  return limits.offered ? [line] : [line, `                 ${limits.reason}`]
+  return [line, `                 ${limits.offered ? 'CPU and memory limits are enforced.' : limits.reason}`]
 }
 
 function greeting(server: Server, log_path: string): string {
