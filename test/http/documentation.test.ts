@@ -14,7 +14,7 @@ let page: string
 let page_headers: Headers
 
 beforeAll(async () => {
-  installation = await startInRegion()
+  installation = await startInRegion({}, 'local')
   const response = await fetch(installation.server.docs_url)
   page = await response.text()
   page_headers = response.headers
