@@ -1,7 +1,8 @@
 // The statuses that the contract says an endpoint accepts are those that it accepts, of every endpoint: derived from the
 // table, so that an endpoint to come is asked from its first day.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { openReadyRows, type ReadyRows } from './ready-services.ts'
 import { pathOf, rows as all_endpoints, valid_bodies } from './requests.ts'
 
@@ -9,7 +10,7 @@ let howdah: TestInstallation
 let rows: ReadyRows
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInRegion()
   rows = openReadyRows(howdah)
 })
 

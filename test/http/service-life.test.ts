@@ -226,6 +226,7 @@ test('an addon whose extension no installation has is refused by name, with wher
     if (region?.service.refusal({ extensions: [extension] }) === undefined) continue
     const refused = await howdah.call('POST', howdah.services, { name: 'added', addons: [addon] })
     expect(refused.status).toBe(400)
-    for (const part of [extension, '/bin', '--postgres-directories']) expect(JSON.stringify(refused.body)).toContain(part)
+    for (const part of [extension, '/bin', '--postgres-directories'])
+      expect(JSON.stringify(refused.body)).toContain(part)
   }
 })
