@@ -3,9 +3,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { EndpointName } from '#contract/api.ts'
 import { exampleOf } from '#contract/example.ts'
+import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { newCall, type ServiceOrFault } from '../call.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
 import { type Callers, openCallers, userCredential, userVerifier } from './callers.ts'
+import { until } from '../until.ts'
 import { pathOf, rows } from './requests.ts'
 
 let howdah: TestInstallation
@@ -44,6 +46,8 @@ test('every example is taken as it stands', async () => {
     const { name, endpoint } = row
     const service_id = made.get('service_id')
     if (service_id !== undefined && endpoint.accepts !== undefined) await howdah.untilStatus(service_id, 'READY')
+    const set_id = made.get('replica_set_id')
+    if (set_id !== undefined && endpoint.path.includes('{replica_set_id}')) await untilActive(service_id ?? '', set_id)
     const path = pathOf(row, { project_id: howdah.project_id, ...(service_id !== undefined && { service_id }), made })
     const query = endpoint.query === undefined ? '' : `?${queryOf(exampleOf(endpoint.query))}`
     const body = endpoint.body && exampleOf(endpoint.body)
@@ -56,6 +60,16 @@ test('every example is taken as it stands', async () => {
     if (makers.includes(name)) remember(made, name, answer.body)
   }
 })
+
+async function untilActive(service_id: string, replica_set_id: string): Promise<void> {
+  await until(
+    async () => {
+      const { body } = await howdah.call<ReadReplicaSet[]>('GET', `${howdah.services}/${service_id}/replicaSets`)
+      return body.some(({ id, status }) => id === replica_set_id && status === 'active')
+    },
+    { what: 'the replica set is active' },
+  )
+}
 
 function remember(
   made: Map<string, string>,
