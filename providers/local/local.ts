@@ -76,9 +76,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
   const host = await openHost(options)
   const [facts, kinds] = [await openFacts(host, host_use), newKinds(host)]
   // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
-  const applyAccess = (place: Place) => void ensureWrites(host, place).catch(() => undefined)
+  const applyAccess = (place: Place) => ensureWrites(host, place).catch(() => undefined)
   host.room_watch.onChange(applyAccess)
-  host.quota_watch.onChange(applyAccess)
+  host.quota_watch.onChange((place) => void applyAccess(place))
   // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
   const prepared = prepareTemplates(host).catch((error: unknown) =>
     options.log({ err: error }, 'template not prepared'),

@@ -19,8 +19,8 @@ const enough_bytes = low_bytes + 32 * mib
 const low_ms_min = 2_000
 /** A database may need so much at once, for its next WAL file. */
 const wall_bytes = reserve_bytes + 20 * mib
-/** What is shut has ended by then. */
-const wall_ms = 1_000
+/** What is shut has ended so long after it was told to. On a busy machine it is found and told late: that is waited for, up to a bound. */
+const wall_ms = { least: 1_000, most: 10_000 }
 const suspect_ms = 600_000
 /** From the look at the disk until a writer that goes on although writes are refused is known, and until it has ended. */
 const refusing_ms = 800
@@ -48,14 +48,15 @@ export type RoomWatch = {
   track(place: Place, pid: number): void
   /** All of a service or of a set, or one node of it. */
   forget(key: string): void
-  onChange(callback: (place: Place) => void): void
+  /** The reserve is held until the callback is done with what it does about a service that is shut. */
+  onChange(callback: (place: Place) => unknown): void
   close(): void
 }
 
 export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): RoomWatch {
   const tracked = new Map<string, Running>()
   const places = () => [...tracked.values()].map(({ place }) => place)
-  const { tell, onChange } = newListeners()
+  const { tell, toldAtMs, onChange } = newListeners()
   const shut = newShut()
   let state: RoomState | undefined
   let timer: NodeJS.Timeout | undefined
@@ -76,7 +77,7 @@ export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): 
     if (free < plenty_bytes && free > enough_bytes) reserve.hold()
     if (wall_since_ms === undefined) return
     tell(shut.add(defiant))
-    if (at_ms - wall_since_ms > wall_ms) reserve.release()
+    if (isOver(wall_since_ms, searching ? at_ms : toldAtMs(at_ms), at_ms)) reserve.release()
   }
   const look = () => {
     const free = freeIfThere(folder) + reserve.heldBytes()
@@ -115,16 +116,30 @@ export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): 
   }
 }
 
+/** What grew at the wall was found and told so long ago that it has ended. */
+const isOver = (wall_since_ms: number, told_at_ms: number, at_ms: number) =>
+  at_ms - Math.max(wall_since_ms, told_at_ms) > wall_ms.least || at_ms - wall_since_ms > wall_ms.most
+
 /** Of a moment of this process, by the clock as it is set now. */
 const dateOf = (at_ms: number | undefined) =>
   at_ms === undefined ? undefined : new Date(Date.now() - (performance.now() - at_ms))
 
 function newListeners() {
-  const callbacks: ((place: Place) => void)[] = []
+  const callbacks: ((place: Place) => unknown)[] = []
+  const under_way = new Set<Promise<unknown>>()
+  let told_at_ms = -Infinity
   return {
-    onChange: (callback: (place: Place) => void) => void callbacks.push(callback),
+    onChange: (callback: (place: Place) => unknown) => void callbacks.push(callback),
+    /** When the last one was done with what it was told; now, while one is not. */
+    toldAtMs: (now_ms: number) => (under_way.size > 0 ? now_ms : told_at_ms),
     tell: (places: readonly Place[]) => {
-      for (const place of places) for (const callback of callbacks) callback(place)
+      const told = places.flatMap((place) => callbacks.map((callback) => callback(place)))
+      if (told.length === 0) return
+      const work: Promise<unknown> = Promise.allSettled(told).then(() => {
+        told_at_ms = performance.now()
+        under_way.delete(work)
+      })
+      under_way.add(work)
     },
   }
 }
