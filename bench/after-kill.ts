@@ -11,7 +11,7 @@ import { type Bench, withHowdah } from './howdah.ts'
 import type { Place } from './place.ts'
 
 const at_once = 8
-const look_every_ms = 100
+const poll_every_ms = 100
 const deadline_ms = 300_000
 const lie_seconds_goal = 1
 const all_seconds_goal = 60
@@ -86,7 +86,7 @@ async function watch(list: () => Promise<Service[]>, count: number) {
   const began = performance.now()
   const lies_since = new Map<string, number>()
   let lie_ms = 0
-  for (; performance.now() - began < deadline_ms; await pause(look_every_ms)) {
+  for (; performance.now() - began < deadline_ms; await pause(poll_every_ms)) {
     const ready = (await list()).filter(({ status }) => status === 'READY')
     const open = await Promise.all(ready.map(({ endpoint }) => takesConnections(endpoint)))
     for (const [at, { service_id }] of ready.entries()) {

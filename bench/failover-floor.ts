@@ -8,7 +8,7 @@ import pg from 'pg'
 import { timed } from './figures.ts'
 import { bin, initdb, startPlain, withPlainPostgres, type PlainPostgres } from './plain-postgres.ts'
 
-const look_every_ms = 2
+const poll_every_ms = 2
 const as_root = process.getuid?.() === 0
 const nobody = 65_534
 const user = as_root ? { uid: nobody, gid: nobody } : {}
@@ -61,7 +61,7 @@ async function start(it: PlainPostgres, primary_conninfo: string): Promise<void>
 }
 
 async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await pause(look_every_ms)
+  while (!(await look())) await pause(poll_every_ms)
 }
 
 async function login({ folder, port }: PlainPostgres): Promise<pg.Client> {

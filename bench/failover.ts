@@ -29,19 +29,19 @@ await inPlace(20, async ({ folder, description, runs, gb, wal_mb }) => {
   for (let run = 0; run < runs; run += 1) floor.push(await floorFailover(folder))
   const figures: Figure[] = []
   await withHowdah(join(folder, 'howdah'), async (bench) => {
-    for (const wish of wal_mb.flatMap(wishesOf)) {
-      const what = `${wish.replicas} ${wish.replicas === 1 ? 'replica' : 'replicas'}, ${wish.sync} synchronous`
-      const after = wish.wal_mb === 0 ? '' : `, after ${wish.wal_mb} MB of WAL`
-      figures.push(...figuresOf(`${what}${after}`, floor, await outages(bench, runs, wish)))
+    for (const spec of wal_mb.flatMap(specsOf)) {
+      const what = `${spec.replicas} ${spec.replicas === 1 ? 'replica' : 'replicas'}, ${spec.sync} synchronous`
+      const after = spec.wal_mb === 0 ? '' : `, after ${spec.wal_mb} MB of WAL`
+      figures.push(...figuresOf(`${what}${after}`, floor, await outages(bench, runs, spec)))
     }
     for (const size of gb) figures.push(await creation(bench, folder, Math.min(runs, 5), size))
   })
   printFigures(`failover, ${runs} rounds on ${description}`, figures)
 })
 
-type Wish = { replicas: number; sync: number; wal_mb: number }
+type Spec = { replicas: number; sync: number; wal_mb: number }
 
-function wishesOf(wal_mb: number): Wish[] {
+function specsOf(wal_mb: number): Spec[] {
   // With one replica, synchronous, a commit waits for the lost node, which replays it all before it follows.
   if (wal_mb > 0) {
     return [
@@ -64,16 +64,16 @@ function figuresOf(what: string, floor: readonly number[], ours: readonly number
   ]
 }
 
-async function outages(bench: Bench, runs: number, wish: Wish): Promise<number[]> {
-  const at_most = wish.wal_mb === 0 ? runs : rounds_of_one_service
+async function outages(bench: Bench, runs: number, spec: Spec): Promise<number[]> {
+  const at_most = spec.wal_mb === 0 ? runs : rounds_of_one_service
   const measured: number[] = []
   while (measured.length < runs) {
-    measured.push(...(await outagesOfOne(bench, Math.min(at_most, runs - measured.length), wish)))
+    measured.push(...(await outagesOfOne(bench, Math.min(at_most, runs - measured.length), spec)))
   }
   return measured
 }
 
-async function outagesOfOne(bench: Bench, runs: number, { replicas, sync, wal_mb }: Wish): Promise<number[]> {
+async function outagesOfOne(bench: Bench, runs: number, { replicas, sync, wal_mb }: Spec): Promise<number[]> {
   const counts = { replica_count: replicas, sync_replica_count: sync }
   // A smaller one writes everything out before so much WAL has come together.
   const size = wal_mb === 0 ? { cpu_millis: 'shared', memory_gbs: 'shared' } : { cpu_millis: '2000', memory_gbs: '8' }

@@ -12,7 +12,7 @@ import { timed } from './figures.ts'
 import { bin } from './plain-postgres.ts'
 
 const execute = promisify(execFile)
-const look_every_ms = 2
+const poll_every_ms = 2
 
 /** Milliseconds of a fork of this moment, made by hand. */
 export async function floorFork(parent: Parent, folder: string): Promise<number> {
@@ -97,7 +97,7 @@ async function start(copy: Copy): Promise<void> {
   const ready = () => readFileSync(join(copy.data, 'postmaster.pid'), 'utf8').split('\n')[7]?.trim() === 'ready'
   while (!unlessMissing(ready)) {
     if (copy.server.exitCode !== null) throw new Error('the server of the floor did not start')
-    await pause(look_every_ms)
+    await pause(poll_every_ms)
   }
   await ask({ service_id: '', home: '', sockets: copy.folder, port: copy.port }, 'select 1')
 }

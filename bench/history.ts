@@ -18,7 +18,7 @@ const kinds = known.filter((kind) => values.kinds.split(',').includes(kind))
 const broken_off = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => broken_off.abort(new Error(`ended by ${signal}`)))
-const seen = await runHistory({
+const observed = await runHistory({
   signal: broken_off.signal,
   rounds: Number(values.rounds),
   seed: Number(values.seed),
@@ -37,15 +37,15 @@ const seen = await runHistory({
 
 console.log(`\nhistory of ${values.replicas} replicas, ${values.sync} synchronous, seed ${values.seed}`)
 console.log('| fault | rounds | longest outage, median | longest outage, worst |')
-for (const kind of new Set(seen.rounds.map((round) => round.kind))) {
-  const outages = seen.rounds.filter((round) => round.kind === kind).map((round) => round.longest_outage_ms)
+for (const kind of new Set(observed.rounds.map((round) => round.kind))) {
+  const outages = observed.rounds.filter((round) => round.kind === kind).map((round) => round.longest_outage_ms)
   const sorted = outages.toSorted((a, b) => a - b)
   const cells = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map((ms) => `${(ms ?? 0).toFixed(0)} ms`)
   console.log(`| ${kind} | ${outages.length} | ${cells.join(' | ')} |`)
 }
-const broken = seen.rounds.reduce((sum, round) => sum + brokenOf(round), 0)
+const broken = observed.rounds.reduce((sum, round) => sum + brokenOf(round), 0)
 console.log(
-  `${seen.rounds.length} rounds, ${seen.acknowledged} writes acknowledged, ${seen.unknown} unknown, ${seen.reads} reads; ` +
+  `${observed.rounds.length} rounds, ${observed.acknowledged} writes acknowledged, ${observed.unknown} unknown, ${observed.reads} reads; ` +
     `${broken} lost, doubled, invented or missed by a later read`,
 )
 process.exit(broken > 0 ? 1 : 0)

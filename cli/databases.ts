@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { foldersOf } from '#providers/local/host/layout.ts'
-import { listPlaces } from '#providers/local/postgres/nodes.ts'
+import { listNodes } from '#providers/local/postgres/nodes.ts'
 import { findService } from '#providers/local/postgres/nodes.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { mayGiveUsers } from '#providers/local/host/privilege.ts'
@@ -19,6 +19,6 @@ export async function countDatabases(data_dir: string): Promise<number> {
 async function isRunning(directory: string, service_id: string): Promise<boolean> {
   const primary = await findService(directory, service_id, mayGiveUsers())
   if (primary === undefined) return false
-  const found = await Promise.all((await listPlaces(primary)).map(findPostmaster))
+  const found = await Promise.all((await listNodes(primary)).map(findPostmaster))
   return found.some(({ postmaster }) => postmaster !== undefined)
 }

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureSharedMemoryGone } from '#providers/local/postgres/shared-memory.ts'
+import { ensureSharedMemoryRemoved } from '#providers/local/postgres/shared-memory.ts'
 
 /** Above it is one user a service; it is that of all embedded metadata stores. */
 const store_uid = 70_000
@@ -17,7 +17,7 @@ export function usersOf(services: string): Set<number> {
 
 /** When nothing of them runs any more. */
 export async function removeSharedMemory(users: Iterable<number>): Promise<void> {
-  for (const uid of users) await ensureSharedMemoryGone(async () => undefined, { uid, gid: uid })
+  for (const uid of users) await ensureSharedMemoryRemoved(async () => undefined, { uid, gid: uid })
 }
 
 /** Of servers that are to be killed, as a user that they share with others: to be asked while their processes run. */

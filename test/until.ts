@@ -12,7 +12,7 @@ type Falsy = false | undefined | null | 0 | ''
 
 /** Looks until the value is truthy and returns it. A look that throws counts as "not yet" and is named on failure. */
 export async function until<T>(
-  look: () => Promise<T> | T,
+  read: () => Promise<T> | T,
   options: { timeout_ms?: number; interval_ms?: number; what?: string } = {},
 ): Promise<Exclude<T, Falsy>> {
   const { timeout_ms = timeout_ms_default } = options
@@ -21,7 +21,7 @@ export async function until<T>(
   let last: unknown
   for (;;) {
     try {
-      const value = await look()
+      const value = await read()
       // The cast says what the condition has just shown; TypeScript cannot narrow an open T.
       if (value) return value as Exclude<T, Falsy>
       last = value
@@ -29,7 +29,7 @@ export async function until<T>(
       last = error
     }
     if (performance.now() > deadline) {
-      throw new Error(`not true after ${timeout_ms} ms: ${options.what ?? look.toString()}`, { cause: last })
+      throw new Error(`not true after ${timeout_ms} ms: ${options.what ?? read.toString()}`, { cause: last })
     }
     const seldom_ms = Math.min(interval_ms_max, (performance.now() - begun) * later_max)
     await pause(options.interval_ms ?? Math.max(interval_ms_min, seldom_ms))

@@ -31,7 +31,7 @@ type Host = {
   networkRefusal(): Promise<string | undefined>
 }
 
-type Seen = {
+type Observed = {
   pooler?: string | undefined
   balancer?: string | undefined
   network?: string | undefined
@@ -39,53 +39,53 @@ type Seen = {
   shares_blocks: boolean
 }
 
-const look_every_ms = 30_000
+const poll_every_ms = 30_000
 /** A start has more urgent things to do. */
-const first_look_ms = 1_000
+const first_poll_ms = 1_000
 const gib = 1024 ** 3
 
 /** Waits for what is found quickly; `host_use` may have been begun before. Whether there can be networks takes programs to find out: until then it counts as offered. */
 export async function openFacts(host: Host, host_use: Promise<HostUse>): Promise<Facts> {
   const quick = async () => ({ pooler: await poolerRefusal(), balancer: await balancerRefusal() })
-  const whole = async (): Promise<Seen> => {
+  const whole = async (): Promise<Observed> => {
     const [found, network, use] = await Promise.all([quick(), host.networkRefusal(), readHostUse()])
     const { supported } = await copyOnWriteFact(host.directory)
     return { ...found, network, use, shares_blocks: supported }
   }
-  let seen: Seen = { ...(await quick()), use: await host_use, shares_blocks: false }
-  const look = async () => {
-    seen = await whole()
+  let observed: Observed = { ...(await quick()), use: await host_use, shares_blocks: false }
+  const refresh = async () => {
+    observed = await whole()
   }
   // A look that fails leaves what was seen before, and the next one comes anyway.
-  let looking = Promise.resolve()
+  let refreshing = Promise.resolve()
   const again = () => {
-    looking = looking.then(look).catch(() => undefined)
+    refreshing = refreshing.then(refresh).catch(() => undefined)
   }
-  const first = setTimeout(again, first_look_ms).unref()
-  const timer = setInterval(again, look_every_ms).unref()
-  const now = () => factsOf(host, seen)
+  const first = setTimeout(again, first_poll_ms).unref()
+  const timer = setInterval(again, poll_every_ms).unref()
+  const now = () => factsOf(host, observed)
   return {
     now,
     serviceRefusal: (parts) => serviceRefusal(parts, host.installations, now()),
     replicaSetRefusal: ({ size, nodes = 1 }) =>
       (size && sizeRefusal(size, thisHost())) ?? (nodes > 1 ? refusalUnless(now().replica_sets, '/nodes') : undefined),
-    rangeRefusal: (cidr) => refused('/cidr', vpcRefusal(host.vpc_ranges, seen.use, cidr)),
+    rangeRefusal: (cidr) => refused('/cidr', vpcRefusal(host.vpc_ranges, observed.use, cidr)),
     lacks: async () => {
-      await look()
+      await refresh()
       const { pooler, replica_sets, vpcs, limits } = now()
       return [pooler, replica_sets, vpcs, limits].flatMap((one) => (one.offered ? [] : one.reason))
     },
     close: async () => {
       clearTimeout(first)
       clearInterval(timer)
-      await looking
+      await refreshing
     },
   }
 }
 
 function factsOf(
   { installations, limits, disk_quota, authority }: Host,
-  { pooler, balancer, network, shares_blocks }: Seen,
+  { pooler, balancer, network, shares_blocks }: Observed,
 ): RegionFacts {
   return {
     provider: 'local',

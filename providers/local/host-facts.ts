@@ -125,9 +125,9 @@ async function programFact({ name, program, flag, need, debian_package = program
 async function postgresFacts(postgres_directories: readonly string[]): Promise<HostFact[]> {
   // For one look; what the server copies for good is its own affair.
   const copies_directory = join(tmpdir(), `howdah-doctor-${randomBytes(6).toString('hex')}`)
-  const look = (directories: readonly string[]) => findInstallations(directories, { copies_directory, uid: undefined })
+  const find = (directories: readonly string[]) => findInstallations(directories, { copies_directory, uid: undefined })
   try {
-    const { installations, problems } = await lookLeniently(look, postgres_directories)
+    const { installations, problems } = await findLeniently(find, postgres_directories)
     const found = installations.map((each): HostFact => ({
       name: `PostgreSQL ${each.version}`,
       supported: true,
@@ -139,22 +139,22 @@ async function postgresFacts(postgres_directories: readonly string[]): Promise<H
   }
 }
 
-type Look = (directories: readonly string[]) => Promise<PostgresInstallation[]>
+type Find = (directories: readonly string[]) => Promise<PostgresInstallation[]>
 
 /** A wrong setting must not hide what is there without it. */
-async function lookLeniently(
-  look: Look,
+async function findLeniently(
+  find: Find,
   directories: readonly string[],
 ): Promise<{ installations: PostgresInstallation[]; problems: HostFact[] }> {
   const problem = { name: 'PostgreSQL', supported: false }
   const remedy = 'Name directories with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES.'
   try {
-    const installations = await look(directories)
+    const installations = await find(directories)
     const problems = installations.length > 0 ? [] : [{ ...problem, finding: 'no installation found', remedy }]
     return { installations, problems }
   } catch (error) {
     const finding = error instanceof Error ? error.message : String(error)
-    return { installations: await look([]).catch(() => []), problems: [{ ...problem, finding, remedy }] }
+    return { installations: await find([]).catch(() => []), problems: [{ ...problem, finding, remedy }] }
   }
 }
 

@@ -3,7 +3,7 @@
 // an installation can be isolated. What that lacks is found out by trying, and said.
 import { randomInt } from 'node:crypto'
 import { userInfo } from 'node:os'
-import { readIfThere } from './host/look.ts'
+import { readIfThere } from './host/read.ts'
 import { mayGiveUsers } from './host/privilege.ts'
 import { findProgram } from './host/program.ts'
 import { first_port, lastPortOf, marks, newUserMap, type SubIds, subIdsFor, type UserMap } from './host/user-map.ts'

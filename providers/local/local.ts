@@ -11,10 +11,10 @@ import { newArchiveWatch } from './wal/archive-watch.ts'
 import { newBalanceWatch } from './replica-set/balance-watch.ts'
 import { ensureAuthority } from './postgres/authority.ts'
 import { ensureFolder, newEffect, type Effect } from './host/effect.ts'
-import { isDiskFull, statIfThere } from './host/look.ts'
+import { isDiskFull, statIfThere } from './host/read.ts'
 import { findInstallations, type PostgresInstallation } from './postgres/installation.ts'
 import { newJobs } from './host/jobs.ts'
-import { foldersOf, nobody, type Place, tooLongSentence } from './host/layout.ts'
+import { foldersOf, nobody, type Node, tooLongSentence } from './host/layout.ts'
 import { openLimits } from './host/limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { newLogWatch } from './log/log-watch.ts'
@@ -35,12 +35,12 @@ import { measureService } from './quota/usage.ts'
 import { newQuotaWatch } from './quota/watch.ts'
 import { isHostRoot, mayGiveUsers } from './host/privilege.ts'
 import { openReserve } from './host/reserve.ts'
-import { newRoomWatch } from './quota/room-watch.ts'
+import { newDiskSpaceWatch } from './quota/disk-space-watch.ts'
 import { ensureWrites } from './service/writes.ts'
 import { stopAll } from './stop-all.ts'
 import { newSpares, spare_job } from './postgres/spare.ts'
 import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
-import { newNetworksHolder } from './network/holder.ts'
+import { newNetworksOwner } from './network/owner-process.ts'
 import { listVpcs } from './network/network.ts'
 import { newVpcWatch } from './vpc/watch.ts'
 import { applyVpc } from './vpc/vpc.ts'
@@ -76,9 +76,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
   const host = await openHost(options)
   const [facts, kinds] = [await openFacts(host, host_use), newKinds(host)]
   // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
-  const applyAccess = (place: Place) => ensureWrites(host, place).catch(() => undefined)
-  host.room_watch.onChange(applyAccess)
-  host.quota_watch.onChange((place) => void applyAccess(place))
+  const applyAccess = (node: Node) => ensureWrites(host, node).catch(() => undefined)
+  host.disk_space_watch.onChange(applyAccess)
+  host.quota_watch.onChange((node) => void applyAccess(node))
   // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
   const prepared = prepareTemplates(host).catch((error: unknown) =>
     options.log({ err: error }, 'template not prepared'),
@@ -114,7 +114,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.archive_watch.onStall(onChange)
       host.jobs.onEnd(onChange)
       host.balance_watch.onMissing(onChange)
-      host.room_watch.onChange(({ service_id }) => onChange(service_id))
+      host.disk_space_watch.onChange(({ service_id }) => onChange(service_id))
       host.quota_watch.onChange(({ service_id }, is_news) => is_news && onChange(service_id))
       host.vpc_watch.onServiceChange(onChange)
       host.vpc_watch.onChange((vpc_id) => onNews('vpc', vpc_id))
@@ -133,7 +133,7 @@ async function closeHost(host: LocalHost): Promise<void> {
   host.archive_watch.close()
   host.log_watch.close()
   host.balance_watch.close()
-  host.room_watch.close()
+  host.disk_space_watch.close()
   host.quota_watch.close()
   host.vpc_watch.close()
   await host.lag_reader.close()
@@ -210,7 +210,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     balance_watch: newBalanceWatch(effect, lag_reader),
     lag_reader,
     vpc_watch: newVpcWatch(),
-    networks_holder: newNetworksHolder({ directory, effect }),
+    networks_owner: newNetworksOwner({ directory, effect }),
     vpc_ranges: vpcRangesOf(options),
     networkRefusal: newNetworkRefusal(),
     roles_seen: new Map(),
@@ -240,17 +240,17 @@ const vpcRangesOf = ({ vpc_ranges = vpc_ranges_default, needed_addresses = [] }:
   needed_addresses,
 })
 
-type DiskWish = Pick<LocalHost, 'effect' | 'directory' | 'limits' | 'disk_quota'>
+type DiskSpec = Pick<LocalHost, 'effect' | 'directory' | 'limits' | 'disk_quota'>
 
 /** Who may take how much of it. */
-async function openDisk({ effect, directory, limits, disk_quota }: DiskWish) {
+async function openDisk({ effect, directory, limits, disk_quota }: DiskSpec) {
   const processorTime = newProcessorTime(limits)
   const projects = disk_quota > 0 && isHostRoot() ? await openProjects(effect, directory) : undefined
   return {
     disk_quota,
     projects,
-    room_watch: newRoomWatch(directory, newGrowth(processorTime), openReserve(directory)),
-    quota_watch: newQuotaWatch({ measure: (place) => measureService(projects, place), processorTime }),
+    disk_space_watch: newDiskSpaceWatch(directory, newGrowth(processorTime), openReserve(directory)),
+    quota_watch: newQuotaWatch({ measure: (node) => measureService(projects, node), processorTime }),
   }
 }
 

@@ -5,8 +5,8 @@ import { findService } from './postgres/nodes.ts'
 import { ensureHomeward } from './ha/in-place.ts'
 import { foldersOf } from './host/layout.ts'
 import type { LocalHost } from './local-host.ts'
-import { ensurePoolerGone } from './pooler/pooler.ts'
-import { ensureBalancerGone } from './replica-set/balancer.ts'
+import { ensurePoolerRemoved } from './pooler/pooler.ts'
+import { ensureBalancerRemoved } from './replica-set/balancer.ts'
 import { removeAllVpcs } from './vpc/vpc.ts'
 
 const stop_attempts_max = 15
@@ -22,8 +22,8 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   const primary = await findService(host.directory, service_id, host.as_root)
   if (!primary) return
   host.watch.forget(service_id)
-  await ensurePoolerGone(host, primary)
-  await ensureBalancerGone(host, primary)
+  await ensurePoolerRemoved(host, primary)
+  await ensureBalancerRemoved(host, primary)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
     if ((await ensureNodesStopped(host, primary, 'service')) !== undefined) continue
     await ensureHomeward(host, primary)

@@ -115,9 +115,9 @@ function serviceSubject(services: Things<Service>): Provider['service'] {
         }
       }
       const thing = services.ensure(service_id, wanted, { snapshots: new Map(), log: [] })
-      const seen = services.observe(thing, wanted.power)
-      if (seen.settled) note(thing, `${seen.state} at generation ${wanted.generation}`)
-      return { ...seen, postgres_version, snapshots: seen.settled ? snapshotsOf(thing) : [] }
+      const observed = services.observe(thing, wanted.power)
+      if (observed.settled) note(thing, `${observed.state} at generation ${wanted.generation}`)
+      return { ...observed, postgres_version, snapshots: observed.settled ? snapshotsOf(thing) : [] }
     },
   }
 }

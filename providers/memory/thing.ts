@@ -44,7 +44,7 @@ export function newThings<T extends Thing>(delay_ms: number) {
       return true
     },
 
-    observe(thing: T, power: 'on' | 'off'): Seen {
+    observe(thing: T, power: 'on' | 'off'): Observed {
       const left_ms = thing.ready_at_ms - performance.now()
       if (thing.failure !== undefined) return waiting((thing.state = 'not_serving'), thing.failure)
       if (left_ms > 0)
@@ -55,7 +55,7 @@ export function newThings<T extends Thing>(delay_ms: number) {
   }
 }
 
-type Seen = {
+type Observed = {
   state: State
   settled: boolean
   waiting_for?: string
@@ -63,7 +63,7 @@ type Seen = {
   events: ObservedEvent[]
 }
 
-export const waiting = (state: State, waiting_for: string, ms = 100): Seen => ({
+export const waiting = (state: State, waiting_for: string, ms = 100): Observed => ({
   state,
   settled: false,
   waiting_for,

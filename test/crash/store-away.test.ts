@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { findPrimary } from '#providers/local/postgres/primary.ts'
-import { nodeOf, placeOf } from '#providers/local/host/layout.ts'
+import { nodeAt, nodeOf } from '#providers/local/host/layout.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { ask } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
@@ -34,8 +34,8 @@ const eventsOf = async ({ service_id }: ReadyService) => {
 }
 
 async function killPrimary({ service_id, endpoint }: ReadyService): Promise<void> {
-  const base = placeOf(`${howdah.config.data_dir}/local`, service_id, endpoint.port, as_root)
-  const { postmaster } = await findPostmaster(nodeOf(base, (await findPrimary(base)).node, 'primary'))
+  const base = nodeOf(`${howdah.config.data_dir}/local`, service_id, endpoint.port, as_root)
+  const { postmaster } = await findPostmaster(nodeAt(base, (await findPrimary(base)).node, 'primary'))
   process.kill(postmaster?.pid ?? 0, 'SIGKILL')
 }
 
@@ -92,8 +92,8 @@ test('a replica set whose node dies serves again, and the events tell of it afte
   await until(async () => (await statusOf()) === 'active', { what: 'the set is active' })
   const read = () => ask(howdah.server.api_url, { endpoint }, service.initial_password, 'select n from kept')
   await until(async () => (await read())[0] === '7', { what: 'the set has the data' })
-  const place = placeOf(`${howdah.config.data_dir}/local`, id, service.endpoint.port, as_root)
-  const pid = async () => (await findPostmaster(nodeOf(place, 0, 'standby'))).postmaster?.pid
+  const node = nodeOf(`${howdah.config.data_dir}/local`, id, service.endpoint.port, as_root)
+  const pid = async () => (await findPostmaster(nodeAt(node, 0, 'standby'))).postmaster?.pid
   await withoutStore(async () => {
     process.kill((await pid()) ?? 0, 'SIGKILL')
     await until(async () => (await read())[0] === '7', { what: 'the set serves again' })

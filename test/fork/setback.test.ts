@@ -23,8 +23,8 @@ test('a parent that crashed and cannot start gives all that it had committed', a
   const squatter = createServer()
   await until(() => listens(squatter, parent.endpoint.port))
   onTestFinished(() => void squatter.close())
-  const seen = await untilTaken(provider, { ...parent, snapshots })
-  expect(seen).toMatchObject({ state: 'not_serving', settled: false })
+  const observed = await untilTaken(provider, { ...parent, snapshots })
+  expect(observed).toMatchObject({ state: 'not_serving', settled: false })
   const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent) })
   await settle(provider, child)
   expect(await ask(provider, child, 'select n from t')).toBe('1')
@@ -61,9 +61,9 @@ test('a damaged or missing WAL file fails the fork with its name and what can be
   await file.write(Buffer.alloc(16_384, 0xff), 0, 16_384, 16_384)
   await file.close()
   const child = await forkOf()
-  const seen = await untilFailed(provider, child)
-  expect(seen.waiting_for).toContain(`WAL file ${bad} `)
-  expect(seen.waiting_for).toMatch(/can be restored is 20\S+Z to 20/)
+  const observed = await untilFailed(provider, child)
+  expect(observed.waiting_for).toContain(`WAL file ${bad} `)
+  expect(observed.waiting_for).toMatch(/can be restored is 20\S+Z to 20/)
   effects.length = 0
   expect(await provider.service.apply(child)).toMatchObject({ failed: true })
   expect(effects).not.toContain('postmaster: spawn')
@@ -89,8 +89,8 @@ test('a moment before a later snapshot needs no WAL from after that one', async 
   await until(() => Date.now() > Date.parse(target_time) + 1)
   const both = [...snapshots, { snapshot_id: 'second', deleted: false }]
   await until(async () => {
-    const seen = await provider.service.apply({ ...parent, snapshots: both })
-    return seen.snapshots.every(({ state }) => state === 'complete')
+    const observed = await provider.service.apply({ ...parent, snapshots: both })
+    return observed.snapshots.every(({ state }) => state === 'complete')
   })
   const missing = await fillSegments(world, parent, 3)
   await rm(join(world.directory, 'services', parent.service_id, 'archive', missing))
@@ -110,13 +110,13 @@ test('a disk that is full anywhere leaves no half snapshot, the service serves o
     full_at = at
     const next = { snapshot_id: `snapshot${taken.length}`, deleted: false }
     const wanted = { ...parent, snapshots: [...taken.map((snapshot_id) => ({ snapshot_id, deleted: false })), next] }
-    const seen = await until(async () => {
+    const observed = await until(async () => {
       const one = await provider.service.apply(wanted)
       return one.waiting_for !== undefined && one
     })
     const told = expect.stringMatching(/no space left/)
-    expect(seen, at).toMatchObject({ state: 'serving', settled: true, waiting_for: told })
-    expect(seen.look_again_seconds).toBeLessThanOrEqual(15)
+    expect(observed, at).toMatchObject({ state: 'serving', settled: true, waiting_for: told })
+    expect(observed.look_again_seconds).toBeLessThanOrEqual(15)
     expect(await readdir(join(world.directory, 'services', parent.service_id, 'snapshots')), at).toEqual(taken)
     full_at = undefined
     await until(async () => (await provider.service.apply(wanted)).snapshots.every(({ state }) => state === 'complete'))
@@ -134,11 +134,11 @@ test('a disk that is full anywhere is a setback of the fork, which completes whe
     full_at = at
     const source = { ...sourceOf(parent), target_time: new Date().toISOString() }
     const child = await newWanted(provider, { size: 'shared', source })
-    const seen = await until(async () => {
+    const observed = await until(async () => {
       const one = await provider.service.apply(child)
       return one.waiting_for?.includes('no space left') && one
     })
-    expect(seen, at).toMatchObject({ state: 'absent', settled: false })
+    expect(observed, at).toMatchObject({ state: 'absent', settled: false })
     expect(existsSync(join(world.directory, 'services', child.service_id, 'data.new'))).toBe(false)
     full_at = undefined
     await settle(provider, child)
@@ -201,8 +201,8 @@ const stateOf = ({ snapshots: [first] }: ObservedService): ObservedSnapshot['sta
 const untilTaken = (provider: LocalProvider, wanted: WantedService) =>
   until(
     async () => {
-      const seen = await provider.service.apply(wanted)
-      return stateOf(seen) === 'complete' && seen
+      const observed = await provider.service.apply(wanted)
+      return stateOf(observed) === 'complete' && observed
     },
     { what: 'the snapshot is complete' },
   )
@@ -210,8 +210,8 @@ const untilTaken = (provider: LocalProvider, wanted: WantedService) =>
 const untilFailed = (provider: LocalProvider, wanted: WantedService) =>
   until(
     async () => {
-      const seen = await provider.service.apply(wanted)
-      return seen.failed && seen
+      const observed = await provider.service.apply(wanted)
+      return observed.failed && observed
     },
     { what: 'the fork fails for good' },
   )

@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { findPrimary } from '#providers/local/postgres/primary.ts'
-import { placeOf } from '#providers/local/host/layout.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
 import { as_root, ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
@@ -82,7 +82,7 @@ async function expectWhole(world: World, provider: LocalProvider, wanted: Wanted
 }
 
 async function primaryOf({ directory }: World, { service_id, endpoint }: WantedService): Promise<number> {
-  return (await findPrimary(placeOf(directory, service_id, endpoint.port, as_root))).node
+  return (await findPrimary(nodeOf(directory, service_id, endpoint.port, as_root))).node
 }
 
 /** Nothing, when it does not run: the number in its file may be another's by now. */

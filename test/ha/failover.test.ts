@@ -147,10 +147,10 @@ test('a primary that dies between two snapshots is replaced before the next one 
   // The last thing that a look does to a service itself: from there on it is about snapshots only.
   doom(() => until(() => effects.includes('limits: set')))
   const more = { ...wanted, snapshots: snapshotsOf('first', 'second') }
-  const seen = await provider.service.apply(more)
+  const observed = await provider.service.apply(more)
   expect(lives()).toBe(false)
   expect(effects).not.toContain('copy: files')
-  const kinds = [...seen.events.map(({ kind }) => kind), ...(await kindsUntilTaken(provider, more))]
+  const kinds = [...observed.events.map(({ kind }) => kind), ...(await kindsUntilTaken(provider, more))]
   expect(kinds).toContain('elected')
 })
 

@@ -139,8 +139,8 @@ test('a new size, a planned change and a stop bring the primary home to its endp
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   await settle(provider, { ...larger, generation: 4 })
   expect(await primaryOf(ha)).toMatchObject({ node: 1, relayed: true })
-  const ha_wish = { replica_count: 1, sync_replica_count: 1, switchovers: 1 }
-  await settle(provider, { ...larger, generation: 5, ha: ha_wish })
+  const ha_spec = { replica_count: 1, sync_replica_count: 1, switchovers: 1 }
+  await settle(provider, { ...larger, generation: 5, ha: ha_spec })
   expect(await primaryOf(ha)).toEqual({ node: 0, term: 5, switchovers: 1 })
   expect(await relayOf(ha)).toBeUndefined()
   expect(await words(ha)).toBe('kept')

@@ -12,7 +12,7 @@ import { nodesOf } from './nodes.ts'
 import { startReaders } from './readers.ts'
 import { startWriters } from './writers.ts'
 
-export type HistoryWish = {
+export type HistorySpec = {
   rounds: number
   seed: number
   replica_count: number
@@ -27,7 +27,7 @@ export type HistoryWish = {
 /** `stale`: what reads lacked that was acknowledged before they began. */
 export type Round = { round: number; kind: FaultKind; longest_outage_ms: number; verdict: Verdict; stale: string[] }
 
-export type HistorySeen = { rounds: Round[]; acknowledged: number; unknown: number; reads: number }
+export type ObservedHistory = { rounds: Round[]; acknowledged: number; unknown: number; reads: number }
 
 type Event = { kind: string; message: string }
 
@@ -35,10 +35,10 @@ const writer_count = 4
 const reader_count = 2
 const settled_timeout_ms = 120_000
 
-export async function runHistory(wish: HistoryWish): Promise<HistorySeen> {
+export async function runHistory(spec: HistorySpec): Promise<ObservedHistory> {
   const data_dir = newDataDir()
   try {
-    return await Promise.race([run(wish, data_dir), ...(wish.signal ? [brokenOff(wish.signal)] : [])])
+    return await Promise.race([run(spec, data_dir), ...(spec.signal ? [brokenOff(spec.signal)] : [])])
   } finally {
     await removeDataDir(data_dir)
   }
@@ -49,14 +49,14 @@ async function brokenOff(signal: AbortSignal): Promise<never> {
   throw signal.reason
 }
 
-async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
-  const chance = newChance(wish.seed)
-  const world = await openWorld(data_dir, wish)
+async function run(spec: HistorySpec, data_dir: string): Promise<ObservedHistory> {
+  const chance = newChance(spec.seed)
+  const world = await openWorld(data_dir, spec)
   const ledger = newLedger()
   const ca = await (await fetch(`${world.api_url()}/ca.pem`)).text()
   const nodes = nodesOf(data_dir, world.service.service_id, world.service.endpoint.port)
   const untilWhole = () =>
-    until(async () => (await nodes.streaming()) === wish.replica_count && (await world.isReady()), {
+    until(async () => (await nodes.streaming()) === spec.replica_count && (await world.isReady()), {
       timeout_ms: settled_timeout_ms,
       what: 'all replicas stream',
     })
@@ -65,8 +65,8 @@ async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
   const readers = startReaders(world.service, ca, ledger, reader_count)
   const rounds: Round[] = []
   try {
-    for (let round = 1; round <= wish.rounds; round += 1) {
-      const kind = wish.kinds?.[(round - 1) % wish.kinds.length] ?? kindOf(chance)
+    for (let round = 1; round <= spec.rounds; round += 1) {
+      const kind = spec.kinds?.[(round - 1) % spec.kinds.length] ?? kindOf(chance)
       await writers.untilAcknowledged()
       writers.longestOutage()
       await faults[kind]({ ...world, nodes, writers, chance })
@@ -82,7 +82,7 @@ async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
         stale: readers.stale(),
       }
       rounds.push(one)
-      wish.onRound?.(one)
+      spec.onRound?.(one)
       writers.goOn()
     }
   } catch (error) {
@@ -95,7 +95,7 @@ async function run(wish: HistoryWish, data_dir: string): Promise<HistorySeen> {
   return { rounds, acknowledged, unknown, reads: readers.count() }
 }
 
-async function openWorld(data_dir: string, { replica_count, sync_replica_count }: HistoryWish) {
+async function openWorld(data_dir: string, { replica_count, sync_replica_count }: HistorySpec) {
   const service_ports = newServicePorts()
   let server: ServerProcess = await startServerProcess({ data_dir, service_ports })
   const token = server.first_token ?? ''

@@ -38,8 +38,8 @@ test.skipIf(why)(`attach moves a service into its VPC, detach brings it back, wi
   expect(await session.broken).toMatch(/terminating connection due to administrator command/)
   expect(await ask(provider, home, 'select n from kept')).toBe('7')
   await expect(loginIn(world, provider, '1000', inside)).rejects.toThrow(/ECONNREFUSED/)
-  const wish = { endpoint: listenOf(inside), authority_pem: provider.authority_pem, password_verifier: '' }
-  expect(await probeAt(world, inside.network, wish)).toEqual({ result: 'failed', reason: 'Connection refused' })
+  const spec = { endpoint: listenOf(inside), authority_pem: provider.authority_pem, password_verifier: '' }
+  expect(await probeAt(world, inside.network, spec)).toEqual({ result: 'failed', reason: 'Connection refused' })
   await until(() => processesIn(world, '1000').length === 0, { what: 'nobody is left in the VPC' })
 })
 

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { findPrimary } from '#providers/local/postgres/primary.ts'
-import { placeOf } from '#providers/local/host/layout.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import { namespaceOf } from '#providers/local/network/name.ts'
 import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { newSet, settleSet } from '#test/replica-set/set-fixture.ts'
@@ -49,7 +49,7 @@ test.skipIf(why)(
     process.kill(await postmasterPid(world, home), 'SIGKILL')
     await settle(provider, inside)
     // As it ran, inside the network.
-    expect(await findPrimary(placeOf(world.directory, home.service_id, home.endpoint.port, true))).toMatchObject({
+    expect(await findPrimary(nodeOf(world.directory, home.service_id, home.endpoint.port, true))).toMatchObject({
       node: 1,
       relayed: true,
     })

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { listPids } from '#test/data-dir.ts'
 import { as_ordinary_user, nobody } from '#test/privileges.ts'
-import { apply, applyElsewhere, type Doom, type Wish } from '#test/provider/apply.ts'
+import { apply, applyElsewhere, type Doom, type Spec } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { sampleOf } from '#test/sample.ts'
 import { askIn, loginIn, newVpc, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
@@ -69,12 +69,12 @@ test.skipIf(why)(`networks of an ordinary user that are made by processes that d
   const holders = () => listPids(world.directory)
   const endHolders = () => holders().forEach((pid) => process.kill(pid, 'SIGKILL'))
   onTestFinished(endHolders)
-  const wish = { vpcs: peered, services: [] }
-  const run = (doom?: Doom) => applyElsewhere(world, wish, doom, as_ordinary_user)
+  const spec = { vpcs: peered, services: [] }
+  const run = (doom?: Doom) => applyElsewhere(world, spec, doom, as_ordinary_user)
   const all = (await run()).effects
   // What every first start makes, and no later one.
   const effects = all.filter((name) => !name.startsWith('control files'))
-  expect(effects.slice(0, 3)).toEqual(['networks holder: spawn', 'networks holder: link', 'network: make'])
+  expect(effects.slice(0, 3)).toEqual(['networks owner: spawn', 'networks owner: link', 'network: make'])
   endHolders()
   for (const effect of sampleOf([...new Set(effects)], kills_of_ordinary_user)) {
     expect((await run({ effect, nth: 1 })).died, effect).toBe(true)
@@ -88,11 +88,11 @@ test.skipIf(why)(`networks of an ordinary user that are made by processes that d
 async function dieEverywhere(
   world: World,
   provider: LocalProvider,
-  before: Wish,
-  after: Wish,
+  before: Spec,
+  after: Spec,
   learnt_at = after,
 ): Promise<string[]> {
-  const settleAll = async ({ vpcs = [], services = [] }: Wish) => {
+  const settleAll = async ({ vpcs = [], services = [] }: Spec) => {
     await Promise.all(vpcs.map((vpc) => settleVpc(provider, vpc)))
     for (const service of services) await settle(provider, service)
   }

@@ -27,7 +27,7 @@ const service: WantedService = {
   snapshots: [],
 }
 const facts = await hostFacts({ directory: process.argv[2] ?? '', postgres_directories: [] })
-const seen = {
+const observed = {
   doctor: facts.find(({ name }) => name === 'network namespaces'),
   refusal: (await provider.doctor()).find((sentence) => sentence.includes('VPC')),
   made: await provider.vpc.apply(vpc),
@@ -36,4 +36,4 @@ const seen = {
 }
 await provider.service.apply({ ...service, deleted: true })
 await provider.close()
-console.log(JSON.stringify(seen))
+console.log(JSON.stringify(observed))

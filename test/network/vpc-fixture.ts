@@ -29,9 +29,9 @@ export async function settleVpc(provider: LocalProvider, wanted: WantedVpc): Pro
   const what = `VPC ${wanted.vpc_id} settles`
   return await until(
     async () => {
-      const seen = await provider.vpc.apply(wanted)
-      if (!seen.settled) throw new Error(seen.waiting_for)
-      return seen
+      const observed = await provider.vpc.apply(wanted)
+      if (!observed.settled) throw new Error(observed.waiting_for)
+      return observed
     },
     { what },
   )

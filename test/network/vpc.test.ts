@@ -101,8 +101,8 @@ test.skipIf(why)(`a full mesh of ten VPCs${why}`, async () => {
     ),
   )
   // All sides at once: each finds what the other has made, or makes it.
-  const seen = await Promise.all(meshed.map((vpc) => settleVpc(provider, vpc)))
-  for (const { peers } of seen) expect(peers).toHaveLength(9)
+  const observed = await Promise.all(meshed.map((vpc) => settleVpc(provider, vpc)))
+  for (const { peers } of observed) expect(peers).toHaveLength(9)
   for (const vpc of meshed) {
     expect((await runIn(world, vpc.vpc_id, ['ip', 'route'])).trim().split('\n')).toHaveLength(10)
   }

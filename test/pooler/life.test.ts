@@ -111,15 +111,15 @@ poolerTest('switching it on or off that is cut off at any effect is finished by 
     throw new Error(`cut off before ${name}`)
   }
   const dying = await world.open({ effect })
-  for (const wish of [without, wanted]) {
-    const other = wish === wanted ? without : wanted
+  for (const spec of [without, wanted]) {
+    const other = spec === wanted ? without : wanted
     for (let nth = 1; ; nth++) {
       await settle(provider, other)
       cut_off_at = undefined
       effects_left = nth
-      await dying.service.apply(wish).catch(() => undefined)
-      await settle(provider, wish)
-      if (wish === wanted) expect(await askThrough({ provider, wanted }, 'select 7'), cut_off_at).toBe('7')
+      await dying.service.apply(spec).catch(() => undefined)
+      await settle(provider, spec)
+      if (spec === wanted) expect(await askThrough({ provider, wanted }, 'select 7'), cut_off_at).toBe('7')
       else await expectNoPooler({ world, wanted })
       if (cut_off_at === undefined) break
       expect(nth).toBeLessThan(50)

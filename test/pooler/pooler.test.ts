@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { findPgBouncer, isAtLeast } from '#providers/local/pooler/program.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
-import { placeOf } from '#providers/local/host/layout.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import { as_root, ask, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
 import { loginWithoutPassword } from './empty-password.ts'
 import { askThrough, loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
@@ -92,8 +92,8 @@ poolerTest('who must not get in does not', async () => {
   await expect(knock({ database: 'postgres' })).rejects.toThrow(/no such database/)
   await expect(knock({ user: 'nobody' })).rejects.toThrow(/no such user/)
 
-  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
-  await withSuperuser(place, {}, (client) =>
+  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  await withSuperuser(node, {}, (client) =>
     client.query(`create role boss superuser login password 'a secret';
                   create role late login password 'a secret' valid until '2020-01-01'; create role bare login`),
   )

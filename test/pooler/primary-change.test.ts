@@ -29,8 +29,8 @@ poolerTest('a planned change of the primary cuts nobody off, and after a failove
 
   // Nobody is at work: an idle client does not even notice.
   process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
-  const seen = await provider.service.apply({ ...wanted, generation: 2, ha: { ...ha, switchovers: 1 } })
-  expect(seen.events.map(({ kind }) => kind)).toContain('elected')
+  const observed = await provider.service.apply({ ...wanted, generation: 2, ha: { ...ha, switchovers: 1 } })
+  expect(observed.events.map(({ kind }) => kind)).toContain('elected')
   await client.query('insert into t default values')
   expect(await poolerPid(world, wanted)).toBe(pid)
   await client.end()

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { openLocalProvider } from '#providers/local/local.ts'
 import { applyAll, type Task } from './apply.ts'
 
-const { options, wish, doom } = JSON.parse(await text(process.stdin)) as Task // written by apply.ts
+const { options, spec, doom } = JSON.parse(await text(process.stdin)) as Task // written by apply.ts
 // Compiled code is kept when a process ends by itself, which these seldom do: the next one need not compile again.
 flushCompileCache()
 let left = doom?.nth ?? 0
@@ -22,5 +22,5 @@ const provider = await openLocalProvider({
     writeSync(1, `${name}\n`)
   },
 })
-await applyAll(provider, wish)
+await applyAll(provider, spec)
 await provider.close()

@@ -12,7 +12,7 @@ import { readable } from '#test/privileges.ts'
 import { until } from '#test/until.ts'
 import type { World } from './service-fixture.ts'
 
-export type Wish = {
+export type Spec = {
   vpcs?: readonly WantedVpc[]
   services?: readonly WantedService[]
   sets?: readonly WantedReplicaSet[]
@@ -21,21 +21,21 @@ export type Wish = {
 /** Right before the nth effect of this name, counted from 1. */
 export type Doom = { effect: string; nth: number }
 
-export type Task = { options: Pick<LocalOptions, 'directory' | 'installation_id'>; wish: Wish; doom?: Doom }
+export type Task = { options: Pick<LocalOptions, 'directory' | 'installation_id'>; spec: Spec; doom?: Doom }
 
 export type Applied = { died: boolean; effects: string[] }
 
 /** The death of a process ends its holds by itself. */
-const ends_with_the_process = 'hold: remove'
+const ends_with_the_process = 'lock: remove'
 
 /** `really`: by SIGKILL. */
 export async function apply(
   world: World,
-  wish: Wish,
+  spec: Spec,
   doom?: Doom,
   { really = false }: { really?: boolean } = {},
 ): Promise<Applied> {
-  if (really) return await applyElsewhere(world, wish, doom)
+  if (really) return await applyElsewhere(world, spec, doom)
   const effects: string[] = []
   let left = doom?.nth ?? 0
   let dead = false
@@ -50,16 +50,16 @@ export async function apply(
   }
   const provider = await world.open({ effect }).catch(unlessDead)
   if (provider !== undefined) {
-    await applyAll(provider, wish, isDead)
+    await applyAll(provider, spec, isDead)
     await provider.close().catch(unlessDead)
   }
-  return { died: dead, effects: effects.filter(isOfWish) }
+  return { died: dead, effects: effects.filter(isOfSpec) }
 }
 
 /** In a process of its own. `prefix`: words before the program, such as those that make it run as another user. */
 export async function applyElsewhere(
   { directory, installation_id }: World,
-  wish: Wish,
+  spec: Spec,
   doom?: Doom,
   prefix: readonly string[] = [],
 ): Promise<Applied> {
@@ -70,11 +70,11 @@ export async function applyElsewhere(
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close')
-  const task: Task = { options: { directory, installation_id }, wish, ...(doom && { doom }) }
+  const task: Task = { options: { directory, installation_id }, spec, ...(doom && { doom }) }
   // One that dies before it has read everything says so by its end.
   child.stdin.on('error', () => undefined)
   child.stdin.end(JSON.stringify(task))
-  const effects = (await text(child.stdout)).split('\n').filter((name) => name !== '' && isOfWish(name))
+  const effects = (await text(child.stdout)).split('\n').filter((name) => name !== '' && isOfSpec(name))
   await ended
   const died = child.signalCode === 'SIGKILL'
   if (!died && child.exitCode !== 0) throw new Error(`the one who applies ended with ${child.exitCode}`)
@@ -84,7 +84,7 @@ export async function applyElsewhere(
 /** Until all of it holds, or the one who is at it is dead. In rounds, as a server does: a peer waits for the other's network, a fork for its parent. */
 export async function applyAll(
   provider: LocalProvider,
-  { vpcs = [], services = [], sets = [] }: Wish,
+  { vpcs = [], services = [], sets = [] }: Spec,
   isDead: () => boolean = () => false,
 ): Promise<void> {
   const looks: (() => Promise<{ settled: boolean }>)[] = [
@@ -103,4 +103,4 @@ export async function applyAll(
   })
 }
 
-const isOfWish = (name: string) => !name.startsWith('provider folder')
+const isOfSpec = (name: string) => !name.startsWith('provider folder')

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { line_bytes_max } from '#providers/local/log/blocks.ts'
-import type { Place } from '#providers/local/log/cursor.ts'
+import type { LogPosition } from '#providers/local/log/cursor.ts'
 import { type PageQuery, readPage } from '#providers/local/log/page.ts'
 import { seekTime } from '#providers/local/log/seek.ts'
 import type { LogEntry } from '#providers/provider.ts'
@@ -46,7 +46,7 @@ async function writeFiles(files: readonly (readonly Line[])[], torn = ''): Promi
 
 async function follow(query: PageQuery): Promise<LogEntry[][]> {
   const pages: LogEntry[][] = []
-  let after: Place | undefined
+  let after: LogPosition | undefined
   do {
     const page = await readPage(log, query, after)
     pages.push(page.entries)

@@ -4,7 +4,7 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeOf } from '#providers/local/host/layout.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
@@ -65,10 +65,10 @@ test('a replica that was away for longer than WAL is kept for it catches up from
   await settle(provider, wanted)
   const pid = await nodePid(world, wanted, 1)
   process.kill(pid, 'SIGKILL')
-  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
-  const files = () => readdirSync(join(place.data, 'pg_wal')).filter((name) => name.length === 24)
+  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const files = () => readdirSync(join(node.data, 'pg_wal')).filter((name) => name.length === 24)
   const first = files().toSorted()[0]
-  await withSuperuser(place, {}, async (client) => {
+  await withSuperuser(node, {}, async (client) => {
     await until(async () => {
       await client.query(`select pg_terminate_backend(active_pid) from pg_replication_slots where active`)
       const { rowCount } = await client.query(`select from pg_replication_slots where not active`)

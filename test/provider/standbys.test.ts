@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeOf } from '#providers/local/host/layout.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { until } from '#test/until.ts'
 import { as_root, ask, loginTo, newWanted, noProcessBelow, settle, useWorlds, verifierOf } from './service-fixture.ts'
@@ -137,11 +137,11 @@ test('a replica is copied though its primary reuses its WAL meanwhile', async ()
   const alone = await newWanted(provider, { size: 'shared' })
   await settle(provider, alone)
   await ask(provider, alone, 'create table t as select generate_series(1, 1000) as n')
-  const place = placeOf(world.directory, alone.service_id, alone.endpoint.port, as_root)
-  const files = async () => (await readdir(join(place.data, 'pg_wal'))).filter((name) => name.length === 24).toSorted()
+  const node = nodeOf(world.directory, alone.service_id, alone.endpoint.port, as_root)
+  const files = async () => (await readdir(join(node.data, 'pg_wal'))).filter((name) => name.length === 24).toSorted()
   reuse = async () => {
     const [first] = await files()
-    await withSuperuser(place, {}, async (client) => {
+    await withSuperuser(node, {}, async (client) => {
       // Its WAL is kept for the replica, but not for ever.
       await client.query(`select pg_drop_replication_slot('node_1')`)
       await until(async () => {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeOf } from '#providers/local/host/layout.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import { StandsStill } from '#providers/local/postgres/standstill.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { as_root, newWanted, settle, useWorlds } from './service-fixture.ts'
@@ -16,14 +16,14 @@ async function newServing() {
   const provider = await world.open()
   const wanted = await newWanted(provider, { size: 'shared' })
   await settle(provider, wanted)
-  return { provider, wanted, place: placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root) }
+  return { provider, wanted, node: nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root) }
 }
 
 test('a session whose server stands still is left, not waited for', async () => {
-  const { place } = await newServing()
+  const { node } = await newServing()
   let stopped = 0
   try {
-    const answer = await withSuperuser(place, {}, async (client) => {
+    const answer = await withSuperuser(node, {}, async (client) => {
       const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
       stopped = rows[0]?.pid ?? 0
       process.kill(stopped, 'SIGSTOP')
@@ -36,10 +36,10 @@ test('a session whose server stands still is left, not waited for', async () => 
 }, 30_000)
 
 test('whoever speaks with a server that was stopped is told so, also by a look, and it serves again when it goes on', async () => {
-  const { provider, wanted, place } = await newServing()
-  const postmaster = Number.parseInt(readFileSync(join(place.data, 'postmaster.pid'), 'utf8'))
+  const { provider, wanted, node } = await newServing()
+  const postmaster = Number.parseInt(readFileSync(join(node.data, 'postmaster.pid'), 'utf8'))
   const backends: number[] = []
-  const asking = withSuperuser(place, { statement_timeout_ms: 600_000 }, async (client) => {
+  const asking = withSuperuser(node, { statement_timeout_ms: 600_000 }, async (client) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     backends.push(...rows.map(({ pid }) => pid))
     for (const pid of [postmaster, ...backends]) process.kill(pid, 'SIGSTOP')
@@ -47,9 +47,9 @@ test('whoever speaks with a server that was stopped is told so, also by a look, 
   })
   try {
     await expect(asking).rejects.toThrow(StandsStill)
-    await expect(withSuperuser(place, {}, (client) => client.query('select 1'))).rejects.toThrow(StandsStill)
-    const seen = await provider.service.apply(wanted)
-    expect(seen).toMatchObject({ state: 'not_serving', settled: false, waiting_for: new StandsStill().message })
+    await expect(withSuperuser(node, {}, (client) => client.query('select 1'))).rejects.toThrow(StandsStill)
+    const observed = await provider.service.apply(wanted)
+    expect(observed).toMatchObject({ state: 'not_serving', settled: false, waiting_for: new StandsStill().message })
   } finally {
     for (const pid of [postmaster, ...backends]) process.kill(pid, 'SIGCONT')
   }

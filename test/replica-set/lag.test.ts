@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { nodeOf, placeOf, listeningAt } from '#providers/local/host/layout.ts'
+import { nodeAt, nodeOf, listeningAt } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { as_root, ask, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
@@ -18,10 +18,10 @@ test('a node that stands still is behind at the next call, and no call has a ses
   const measure = async (has_standbys = true) =>
     (await provider.metrics([{ ...service, has_standbys }])).get(service.service_id)
   const lag = async () => (await measure())?.replica_lags?.[0]?.bytes
-  const placed = (id: string, port: number) =>
-    listeningAt(placeOf(world.directory, id, service.endpoint.port, as_root), port)
-  const primary = nodeOf(placed(service.service_id, service.endpoint.port), 0, 'primary')
-  const node = nodeOf(placed(set.replica_set_id, set.endpoint.port), 0, 'standby')
+  const nodeOn = (id: string, port: number) =>
+    listeningAt(nodeOf(world.directory, id, service.endpoint.port, as_root), port)
+  const primary = nodeAt(nodeOn(service.service_id, service.endpoint.port), 0, 'primary')
+  const node = nodeAt(nodeOn(set.replica_set_id, set.endpoint.port), 0, 'standby')
   /** The control plane's sessions that stay; others end a moment after they have asked. */
   const askers = (count: number) =>
     until(async () => {

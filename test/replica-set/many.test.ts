@@ -1,7 +1,7 @@
 // Replica sets of several nodes: as many as there may be, and one of them that is late.
 import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { placeOf, listeningAt, nodeOf } from '#providers/local/host/layout.ts'
+import { nodeOf, listeningAt, nodeAt } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { as_root, ask, useWorlds } from '#test/provider/service-fixture.ts'
@@ -25,8 +25,8 @@ balancedTest('a node that is far behind gets no new readers until it has caught 
   const { provider, service, world } = family
   const set = await newSet(family, { nodes: 2 })
   await settleSet(provider, set)
-  const late = nodeOf(
-    listeningAt(placeOf(world.directory, set.replica_set_id, service.endpoint.port, as_root), set.endpoint.port),
+  const late = nodeAt(
+    listeningAt(nodeOf(world.directory, set.replica_set_id, service.endpoint.port, as_root), set.endpoint.port),
     1,
     'standby',
   )

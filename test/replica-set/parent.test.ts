@@ -116,9 +116,9 @@ test('several nodes at every address of the host are refused with a sentence', a
   const family = await newFamily(await newWorld())
   const { port } = newEndpoint(family.provider, new Set([family.service.endpoint.port]))
   const set = await newSet(family, { nodes: 2, endpoint: { host: '0.0.0.0', port } })
-  const seen = await family.provider.replica_set.apply(set)
-  expect(seen).toMatchObject({ state: 'absent', settled: false })
-  expect(seen.waiting_for).toContain('set the service host to one')
+  const observed = await family.provider.replica_set.apply(set)
+  expect(observed).toMatchObject({ state: 'absent', settled: false })
+  expect(observed.waiting_for).toContain('set the service host to one')
 })
 
 test('a set that is deleted while its first node is copied leaves nothing', async () => {

@@ -100,8 +100,8 @@ test('a first copy that fails is told as such, tried again, and can be given up'
   const alone = family.service
   const replicated = { ...alone, generation: 2, ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 } }
   full = true
-  const seen = await provider.service.apply(replicated)
-  expect(seen).toMatchObject({ state: 'serving', settled: false, waiting_for: expect.stringContaining('space') })
+  const observed = await provider.service.apply(replicated)
+  expect(observed).toMatchObject({ state: 'serving', settled: false, waiting_for: expect.stringContaining('space') })
   expect(await provider.service.apply({ ...alone, generation: 3 })).toMatchObject({ state: 'serving', settled: true })
   expect(
     (await readdir(join(world.directory, 'services', alone.service_id))).filter((name) => name.startsWith('node')),

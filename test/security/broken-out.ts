@@ -1,7 +1,7 @@
 // A tenant that broke PostgreSQL: programs that run as the service's own user, started by its own server, and what they do to
 // outlive it. All of them end by themselves within minutes, should a test fail to see them ended.
 import { findHostProcess, listHostProcesses, wordsOf } from '#providers/local/host/process.ts'
-import { placeOf } from '#providers/local/host/layout.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { as_root, type World } from '#test/provider/service-fixture.ts'
@@ -24,8 +24,8 @@ export const hiders = {
 
 /** The id of the process that is left; of one that hops, its first. */
 export async function breakOut(world: World, wanted: WantedService, how: keyof typeof hiders): Promise<number> {
-  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
-  const pid = await withSuperuser(place, {}, async (client) => {
+  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const pid = await withSuperuser(node, {}, async (client) => {
     await client.query('create temp table said (line text)')
     await client.query(`copy said from program $program$perl -e '${hiders[how]}'$program$`)
     return (await client.query<{ line: string }>('select line from said')).rows[0]?.line
@@ -35,11 +35,11 @@ export async function breakOut(world: World, wanted: WantedService, how: keyof t
 
 /** The same without having been forgotten: a program that its session waits for has a child elsewhere, in its own session. */
 export async function breakOutBeside(world: World, wanted: WantedService): Promise<number> {
-  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
   const title = `beside-${wanted.service_id}`
   const child = `setsid(); chdir "/"; $0 = "${title}"; sleep 600`
   const program = `use POSIX; if (fork) { sleep 600 } ${silent} ${child}`
-  const session = withSuperuser(place, {}, (client) =>
+  const session = withSuperuser(node, {}, (client) =>
     client.query(`copy (select 1) to program $program$perl -e '${program}'$program$`),
   )
   session.catch(() => undefined) // its server ends under it

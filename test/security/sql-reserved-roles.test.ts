@@ -54,9 +54,9 @@ test('a tenant that made howdah_standby first gets no replication by setHA, and 
   await asTenant(tenant, `create role howdah_standby login password 'mine'`)
   await restartServer(tenant)
   const wanted = { ...tenant.wanted, generation: 2, ha: replicas }
-  const seen = await tenant.provider.service.apply(wanted)
-  expect(seen).toMatchObject({ state: 'serving', settled: false })
-  expect(seen.waiting_for).toMatch(/role howdah_standby .* (rename|drop)/)
+  const observed = await tenant.provider.service.apply(wanted)
+  expect(observed).toMatchObject({ state: 'serving', settled: false })
+  expect(observed.waiting_for).toMatch(/role howdah_standby .* (rename|drop)/)
   expect(await has(tenant, 'rolreplication', 'howdah_standby')).toBe('false')
   await asTenant(tenant, 'alter role howdah_standby rename to thief')
   expect(await settle(tenant.provider, wanted)).toMatchObject({ state: 'serving' })
@@ -79,9 +79,9 @@ test.skipIf(why_no_pooler)(
     await asTenant(tenant, `create role howdah_pooler login password 'mine'; grant howdah_pooler to tsdbadmin`)
     await restartServer(tenant)
     const wanted = { ...direct, generation: 3, ...(pooler && { pooler }) }
-    const seen = await tenant.provider.service.apply(wanted)
-    expect(seen).toMatchObject({ state: 'serving', settled: false })
-    expect(seen.waiting_for).toMatch(/role howdah_pooler .* (rename|drop)/)
+    const observed = await tenant.provider.service.apply(wanted)
+    expect(observed).toMatchObject({ state: 'serving', settled: false })
+    expect(observed.waiting_for).toMatch(/role howdah_pooler .* (rename|drop)/)
     await asTenant(tenant, 'drop role howdah_pooler')
     tenant.wanted = wanted
     await expectGoesOn(tenant)

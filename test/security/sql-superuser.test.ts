@@ -66,9 +66,9 @@ test('an extension that got lost is made again without running a trap, and what 
      create function evil.similarity(text, text) returns real language sql as 'select case when evil.pwn() then 1::real end'`,
   )
   await expectGoesOn(tenant)
-  const seen = await tenant.provider.service.apply(tenant.wanted)
-  expect(seen).toMatchObject({ state: 'serving', settled: true, waiting_for: expect.stringContaining('pg_trgm') })
-  expect(seen.waiting_for).toMatch(/already exists in schema "public"/)
+  const observed = await tenant.provider.service.apply(tenant.wanted)
+  expect(observed).toMatchObject({ state: 'serving', settled: true, waiting_for: expect.stringContaining('pg_trgm') })
+  expect(observed.waiting_for).toMatch(/already exists in schema "public"/)
   expect(await asTenant(tenant, `select count(*) from pg_namespace where nspname like 'howdah%'`)).toBe('0')
   await asTenant(tenant, 'drop function public.similarity(text, text); drop type public.gtrgm')
   await expectGoesOn(tenant)

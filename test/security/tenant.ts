@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { placeOf } from '#providers/local/host/layout.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { Endpoint, ObservedService, WantedService } from '#providers/provider.ts'
 import { why_no_pooler } from '#test/pooler/pooled.ts'
@@ -52,8 +52,8 @@ export async function asSuperuser<T>(
   work: (client: pg.Client) => Promise<T>,
   database = 'postgres',
 ): Promise<T> {
-  const place = placeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
-  return await withSuperuser(place, { database }, work)
+  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  return await withSuperuser(node, { database }, work)
 }
 
 /** The next generation of what is wanted, made true. */
@@ -64,9 +64,9 @@ export async function change(tenant: Tenant, parts: Partial<WantedService>) {
 
 export async function changePassword(tenant: Tenant): Promise<ObservedService> {
   const password = randomBytes(12).toString('hex')
-  const seen = await change(tenant, { password_verifier: verifierOf(password) })
+  const observed = await change(tenant, { password_verifier: verifierOf(password) })
   tenant.password = password
-  return seen
+  return observed
 }
 
 /** Another server over the same data, as after an upgrade: it remembers nothing of the services. */

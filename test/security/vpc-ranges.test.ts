@@ -88,8 +88,8 @@ test.skipIf(why)(
     const route = ['unreachable', strange.cidr, 'proto', '172', 'metric', String(metricOf(world, '1000'))]
     execFileSync('ip', ['route', 'add', ...route])
     onTestFinished(() => void spawnSync('ip', ['route', 'delete', ...route]))
-    const seen = await settleVpc(provider, strange)
-    expect(seen.waiting_for).toMatch(/the network is kept.*--vpc-ranges 10\.64\.0\.0\/10,10\.255\.254\.0\/24$/)
+    const observed = await settleVpc(provider, strange)
+    expect(observed.waiting_for).toMatch(/the network is kept.*--vpc-ranges 10\.64\.0\.0\/10,10\.255\.254\.0\/24$/)
     expect((await settleVpc(provider, needed)).waiting_for).toContain('overlaps 10.99.0.5')
     const routes = tracesOf(world, ['1000', '1001']).filter((trace) => trace.includes('unreachable'))
     expect(routes).toEqual([])

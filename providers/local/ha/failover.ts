@@ -10,11 +10,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/look.ts'
+import { readIfThere, statIfThere } from '../host/read.ts'
 import { ensureFenced } from './fence.ts'
-import { findHold } from '../host/hold.ts'
+import { findLock } from '../host/lock.ts'
 import { isStopped } from '../host/daemon.ts'
-import { groupOf, nodeOf, type Place } from '../host/layout.ts'
+import { groupOf, nodeAt, type Node } from '../host/layout.ts'
 import { ensureGroupKilled } from '../host/leftovers.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { answers } from '../host/liveness.ts'
@@ -23,11 +23,11 @@ import { ensurePaused } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPosition } from './position.ts'
 import { findPrimary, leaderOf, savePrimary, type Primary } from '../postgres/primary.ts'
-import { ensureRelayEnded, ensureRelayGone } from './relay.ts'
+import { ensureRelayStopped, ensureRelayRemoved } from './relay.ts'
 import { canLeadInPlace, installationAt } from './in-place.ts'
-import { standbyWishOf } from './standby-wish.ts'
+import { standbySpecOf } from './standby-spec.ts'
 import { ensureLeading, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
-import { electionOf, lsnText, type Election, type Position, type SeenNode } from './quorum.ts'
+import { electionOf, lsnText, type Election, type Position, type ObservedNode } from './quorum.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
@@ -36,7 +36,7 @@ import { parseLists } from './synchronous.ts'
 import { ensureTail, ensureTailOffered, ensureTailTaken } from './wal-tail.ts'
 
 /** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
-export type PrimarySeen = { place: Place; events: ObservedEvent[]; waiting_for?: string }
+export type ObservedPrimary = { node: Node; events: ObservedEvent[]; waiting_for?: string }
 
 /** More than the watch waits before it tells that a server is silent: the machine may be very busy. */
 const answer_within_ms = 4_000
@@ -47,98 +47,98 @@ const ask_again_ms = 20
 const down_patience_ms = 15_000
 
 /** Before anything else is done to a service that should serve: afterwards the primary's node is the one to go on with. */
-export async function ensurePrimary(host: HaHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+export async function ensurePrimary(host: HaHost, base: Node, wanted: WantedService): Promise<ObservedPrimary> {
   await host.jobs.end(rejoinJobOf(base))
   const primary = await findPrimary(base)
-  const place = leaderOf(base, primary)
-  const standbys = (await listNodes(base)).filter((node) => node !== primary.node)
-  if (standbys.length === 0) return { place, events: [] }
-  const trouble = await troubleOf(host, place)
+  const node = leaderOf(base, primary)
+  const standbys = (await listNodes(base)).filter((number) => number !== primary.node)
+  if (standbys.length === 0) return { node, events: [] }
+  const trouble = await troubleOf(host, node)
   const change = { host, base, wanted, primary, standbys }
   if (trouble !== undefined) return await replace(change, trouble)
-  await ensureLeading(host.effect, place)
-  if (!isAskedFor(wanted, primary)) return { place, events: [] }
-  const { next, ...seen } = await ensureStepsDown(change)
-  return { ...seen, place: next ? await handOver(change, next, 'at the endpoint') : place }
+  await ensureLeading(host.effect, node)
+  if (!isAskedFor(wanted, primary)) return { node, events: [] }
+  const { next, ...observed } = await ensureStepsDown(change)
+  return { ...observed, node: next ? await handOver(change, next, 'at the endpoint') : node }
 }
 
 /** The nodes of a service that have data, by number. */
-export async function listNodes(base: Place): Promise<number[]> {
+export async function listNodes(base: Node): Promise<number[]> {
   const names = await readdir(base.home).catch(() => [])
-  const numbers = names.flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
-  const nodes = [0, ...numbers.toSorted((a, b) => a - b)]
-  const there = await Promise.all(nodes.map((node) => hasData(nodeOf(base, node, 'standby'))))
-  return nodes.filter((_, at) => there[at])
+  const later = names.flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
+  const numbers = [0, ...later.toSorted((a, b) => a - b)]
+  const there = await Promise.all(numbers.map((number) => hasData(nodeAt(base, number, 'standby'))))
+  return numbers.filter((_, at) => there[at])
 }
 
 /** A folder alone, which somebody has emptied, is no data directory. */
-async function hasData({ data }: Place): Promise<boolean> {
+async function hasData({ data }: Node): Promise<boolean> {
   return findEntry(data, 'global/pg_control') !== undefined
 }
 
 type Trouble = { what: string; data_is_there: boolean }
 
 /** Why the primary is lost; undefined while it is well, starting, or was stopped by somebody who wanted that. */
-async function troubleOf({ effect }: HaHost, place: Place): Promise<Trouble | undefined> {
-  const name = `the primary (node ${place.node})`
+async function troubleOf({ effect }: HaHost, node: Node): Promise<Trouble | undefined> {
+  const name = `the primary (node ${node.number})`
   // Turned away is not silent: one that has too many callers at a time may answer the next.
   for (const began = performance.now(); ; await pause(ask_again_ms)) {
-    if (!(await hasData(place))) return { what: `${name} has lost its data directory`, data_is_there: false }
-    const { postmaster, died } = await findPostmaster(place)
+    if (!(await hasData(node))) return { what: `${name} has lost its data directory`, data_is_there: false }
+    const { postmaster, died } = await findPostmaster(node)
     if (died) return { what: `${name} has ended by itself`, data_is_there: true }
     if (!postmaster) {
-      return (await staysDown(effect, place)) ? { what: `${name} does not start`, data_is_there: true } : undefined
+      return (await staysDown(effect, node)) ? { what: `${name} does not start`, data_is_there: true } : undefined
     }
-    await ensureRemoved(effect, 'sign of being down', downOf(place))
-    if (!postmaster.ready || !(await listensAsPrimary(place))) return undefined
+    await ensureRemoved(effect, 'sign of being down', downOf(node))
+    if (!postmaster.ready || !(await listensAsPrimary(node))) return undefined
     const patience_ms = isStopped(postmaster.pid) ? answer_when_stopped_ms : answer_within_ms
     const left_ms = began + patience_ms - performance.now()
     if (left_ms <= 0) return { what: `${name} does not answer`, data_is_there: true }
     // One that is about to move into a VPC, or out of one, still listens where it was.
-    if (await answers(await inForce(place), left_ms)) return undefined
+    if (await answers(await inForce(node), left_ms)) return undefined
   }
 }
 
 /** Whether every look for a while has found it down, and none could start it; the age of a file says since when. */
-async function staysDown(effect: Effect, place: Place): Promise<boolean> {
-  await ensureFile(effect, 'sign of being down', downOf(place), String(place.node), undefined)
-  const seen = await statIfThere(downOf(place))
-  return seen !== undefined && Date.now() - seen.mtimeMs > down_patience_ms
+async function staysDown(effect: Effect, node: Node): Promise<boolean> {
+  await ensureFile(effect, 'sign of being down', downOf(node), String(node.number), undefined)
+  const stats = await statIfThere(downOf(node))
+  return stats !== undefined && Date.now() - stats.mtimeMs > down_patience_ms
 }
 
-const downOf = ({ home }: Place) => join(home, 'primary-down')
+const downOf = ({ home }: Node) => join(home, 'primary-down')
 
-async function replace(change: Switch, trouble: Trouble): Promise<PrimarySeen> {
+async function replace(change: Switch, trouble: Trouble): Promise<ObservedPrimary> {
   const { host, base, primary } = change
-  const place = leaderOf(base, primary)
+  const node = leaderOf(base, primary)
   const events: ObservedEvent[] = [{ kind: 'primary lost', message: trouble.what }]
-  await ensurePaused(host, place)
-  await ensureFenced(host.effect, place)
-  await ensureGroupKilled(host, groupOf(place))
+  await ensurePaused(host, node)
+  await ensureFenced(host.effect, node)
+  await ensureGroupKilled(host, groupOf(node))
   events.push({ kind: 'fenced', message: `no process of node ${primary.node} runs any more` })
   const election = await elect(change, trouble)
   if ('wait' in election) {
     const { wait } = election
-    if (!trouble.data_is_there) return { place, events, waiting_for: `${trouble.what}, and ${wait}` }
+    if (!trouble.data_is_there) return { node, events, waiting_for: `${trouble.what}, and ${wait}` }
     events.push({ kind: 'not replaced', message: `node ${primary.node} is started again, because ${wait}` })
-    return { place, events }
+    return { node, events }
   }
-  const { elect: node, position } = election
+  const { elect: number, position } = election
   const at = `${lsnText(position.lsn)} on timeline ${position.timeline}`
-  events.push({ kind: 'elected', message: `node ${node} becomes the primary; it has everything up to ${at}` })
-  return { place: await handOver(change, { node, position }, 'as it runs'), events }
+  events.push({ kind: 'elected', message: `node ${number} becomes the primary; it has everything up to ${at}` })
+  return { node: await handOver(change, { node: number, position }, 'as it runs'), events }
 }
 
 type Next = { node: number; position: Position }
 
 /** Makes this node the primary, as it runs where that can be. Nothing of the one before may run. */
-async function handOver(change: Switch, next: Next, way: 'as it runs' | 'at the endpoint'): Promise<Place> {
+async function handOver(change: Switch, next: Next, way: 'as it runs' | 'at the endpoint'): Promise<Node> {
   const { host, base, wanted, primary } = change
   const { effect } = host
-  const lost = nodeOf(base, primary.node, 'standby')
+  const lost = nodeAt(base, primary.node, 'standby')
   // Whatever is being copied from the one before, a snapshot say, is begun anew from the next.
   await host.jobs.end(base.service_id)
-  if (primary.relayed) await ensureRelayEnded(host, base)
+  if (primary.relayed) await ensureRelayStopped(host, base)
   const is_there = await hasData(lost)
   const relayed = way === 'as it runs' && (await prepareInPlace(change, next, is_there))
   if (!relayed) await prepareAtEndpoint(change, next, is_there)
@@ -146,80 +146,84 @@ async function handOver(change: Switch, next: Next, way: 'as it runs' | 'at the 
   const switchovers = Math.max(primary.switchovers, wanted.ha?.switchovers ?? 0)
   const named: Primary = { node: next.node, term: primary.term + 1, switchovers, ...(relayed && { relayed }) }
   await savePrimary(effect, base, primary, named)
-  const place = leaderOf(base, named)
+  const node = leaderOf(base, named)
   // Where commits wait for it, it need not wait until the other one serves; elsewhere it would only take its time away.
-  if (is_there && (await isWaitedFor(base, place, lost)))
-    host.jobs.begin(`${rejoinJobOf(base)}/${lost.node}`, () => startAsReplica(host, lost, place, wanted))
-  return place
+  if (is_there && (await isWaitedFor(base, node, lost)))
+    host.jobs.begin(`${rejoinJobOf(base)}/${lost.number}`, () => startAsReplica(host, lost, node, wanted))
+  return node
 }
 
 /** False: it has to be started anew at the endpoint. */
 async function prepareInPlace(
   { host, base, primary, wanted }: Switch,
-  { node, position }: Next,
+  { node: number, position }: Next,
   lost_is_there: boolean,
 ) {
-  const place = nodeOf(base, node, 'relayed')
-  const lost = nodeOf(base, primary.node, 'standby')
-  if (!(await canLeadInPlace(host, place, await listOthers(base, node), position, wanted))) return false
-  return !lost_is_there || (await ensureTailOffered(host.effect, lost, place, position))
+  const node = nodeAt(base, number, 'relayed')
+  const lost = nodeAt(base, primary.node, 'standby')
+  if (!(await canLeadInPlace(host, node, await listOthers(base, number), position, wanted))) return false
+  return !lost_is_there || (await ensureTailOffered(host.effect, lost, node, position))
 }
 
-async function prepareAtEndpoint({ host, base, primary }: Switch, { node, position }: Next, lost_is_there: boolean) {
-  const place = nodeOf(base, node, 'primary')
-  const lost = nodeOf(base, primary.node, 'standby')
-  await ensureRelayGone(host, base)
+async function prepareAtEndpoint(
+  { host, base, primary }: Switch,
+  { node: number, position }: Next,
+  lost_is_there: boolean,
+) {
+  const node = nodeAt(base, number, 'primary')
+  const lost = nodeAt(base, primary.node, 'standby')
+  await ensureRelayRemoved(host, base)
   // From here on it does nothing until it is started as the primary.
-  await ensureLeading(host.effect, place)
-  await ensureTailTaken(host.effect, place, 'lost')
-  const timeline = lost_is_there ? await ensureTail(host.effect, lost, place, position) : position.timeline
-  await saveTimeline(host.effect, place, await listOthers(base, node), timeline)
+  await ensureLeading(host.effect, node)
+  await ensureTailTaken(host.effect, node, 'lost')
+  const timeline = lost_is_there ? await ensureTail(host.effect, lost, node, position) : position.timeline
+  await saveTimeline(host.effect, node, await listOthers(base, number), timeline)
 }
 
 /** All nodes with data but this one. */
-async function listOthers(base: Place, node: number): Promise<Place[]> {
-  return (await listNodes(base)).filter((one) => one !== node).map((one) => nodeOf(base, one, 'standby'))
+async function listOthers(base: Node, number: number): Promise<Node[]> {
+  return (await listNodes(base)).filter((one) => one !== number).map((one) => nodeAt(base, one, 'standby'))
 }
 
 /** Whether fewer of the others run than commits wait for. */
-async function isWaitedFor(base: Place, next: Place, lost: Place): Promise<boolean> {
+async function isWaitedFor(base: Node, next: Node, lost: Node): Promise<boolean> {
   const { members = [], sync_count = 0 } = parseLists((await readIfThere(base.synchronous)) ?? '').at(-1) ?? {}
-  const others = members.filter((node) => node !== next.node && node !== lost.node)
-  const running = await Promise.all(others.map((node) => isRunning(nodeOf(base, node, 'standby'))))
+  const others = members.filter((number) => number !== next.number && number !== lost.number)
+  const running = await Promise.all(others.map((number) => isRunning(nodeAt(base, number, 'standby'))))
   return running.filter(Boolean).length < sync_count
 }
 
 async function elect({ host, base, wanted, primary, standbys }: Switch, { data_is_there }: Trouble): Promise<Election> {
-  const places = standbys.map((node) => nodeOf(base, node, 'standby'))
-  const running = await Promise.all(places.map(isRunning))
+  const nodes = standbys.map((number) => nodeAt(base, number, 'standby'))
+  const running = await Promise.all(nodes.map(isRunning))
   // Everything ended at once, as by a reboot: the primary itself is the quickest to be back.
   if (data_is_there && !running.includes(true)) return { wait: 'none of its replicas runs' }
   const lists = parseLists((await readIfThere(base.synchronous)) ?? '')
-  const seen = await Promise.all(places.filter((_, at) => running[at]).map(lookAt))
-  const election = electionOf({ primary: primary.node, lists, seen })
+  const observed = await Promise.all(nodes.filter((_, at) => running[at]).map(observe))
+  const election = electionOf({ primary: primary.node, lists, observed })
   if ('elect' in election) return election
   const lost = leaderOf(base, primary)
-  const started = places.filter((_, at) => !running[at]).map((place) => startAndLookAt(host, place, lost, wanted))
-  return electionOf({ primary: primary.node, lists, seen: [...seen, ...(await Promise.all(started))] })
+  const started = nodes.filter((_, at) => !running[at]).map((node) => startAndObserve(host, node, lost, wanted))
+  return electionOf({ primary: primary.node, lists, observed: [...observed, ...(await Promise.all(started))] })
 }
 
 /** As a replica: one that was a primary before and was not yet turned round says nothing about itself. */
-async function isRunning(place: Place): Promise<boolean> {
-  return (await isStandby(place)) && (await findPostmaster(place)).postmaster !== undefined
+async function isRunning(node: Node): Promise<boolean> {
+  return (await isStandby(node)) && (await findPostmaster(node)).postmaster !== undefined
 }
 
-async function lookAt(place: Place): Promise<SeenNode> {
-  return { node: place.node, position: await findPosition(await inForce(place)) }
+async function observe(node: Node): Promise<ObservedNode> {
+  return { node: node.number, position: await findPosition(await inForce(node)) }
 }
 
-async function startAndLookAt(host: HaHost, place: Place, primary: Place, wanted: WantedService): Promise<SeenNode> {
-  await startAsReplica(host, place, primary, wanted)
-  return await lookAt(place)
+async function startAndObserve(host: HaHost, node: Node, primary: Node, wanted: WantedService): Promise<ObservedNode> {
+  await startAsReplica(host, node, primary, wanted)
+  return await observe(node)
 }
 
-async function startAsReplica(host: HaHost, place: Place, primary: Place, wanted: WantedService): Promise<void> {
-  const installation = await installationAt(host, place, wanted)
-  if (installation === undefined || (await findHold(place)) === 'copying while it stands still') return
-  await ensureNodeHome(host.effect, place)
-  await ensureStandbyRunning(host, standbyWishOf(primary, place.node, wanted, installation))
+async function startAsReplica(host: HaHost, node: Node, primary: Node, wanted: WantedService): Promise<void> {
+  const installation = await installationAt(host, node, wanted)
+  if (installation === undefined || (await findLock(node)) === 'copying while it stands still') return
+  await ensureNodeHome(host.effect, node)
+  await ensureStandbyRunning(host, standbySpecOf(primary, node.number, wanted, installation))
 }

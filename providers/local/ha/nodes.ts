@@ -3,27 +3,27 @@
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ensureRemoved } from '../host/effect.ts'
-import { ensureGroupGone, last_words_ms, newLeftovers } from '../host/leftovers.ts'
-import { findHold } from '../host/hold.ts'
-import { groupOf, type Place } from '../host/layout.ts'
+import { ensureGroupRemoved, last_words_ms, newLeftovers } from '../host/leftovers.ts'
+import { findLock } from '../host/lock.ts'
+import { groupOf, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
-import { listPlaces } from '../postgres/nodes.ts'
+import { listNodes } from '../postgres/nodes.ts'
 import { ensureKilled, ensureStopped } from '../postgres/process.ts'
 
 /** Whether some process is copying this node's data. */
-export async function isBeingMade(place: Place): Promise<boolean> {
-  return (await findHold({ ...place, copying: place.making })) !== undefined
+export async function isBeingMade(node: Node): Promise<boolean> {
+  return (await findLock({ ...node, copying: node.making })) !== undefined
 }
 
 /** A sentence while one of them has not ended yet. With the last of them goes whatever they have started. */
 export async function ensureNodesStopped(
   host: HaHost,
-  primary: Place,
+  primary: Node,
   scope: 'service' | 'set',
 ): Promise<string | undefined> {
   const leftovers = await newLeftovers(host, primary, scope)
-  for (const place of await listPlaces(primary)) {
-    const waiting_for = await ensureStopped(host.effect, place)
+  for (const node of await listNodes(primary)) {
+    const waiting_for = await ensureStopped(host.effect, node)
     if (waiting_for !== undefined) return waiting_for
   }
   await leftovers.end(last_words_ms)
@@ -31,10 +31,10 @@ export async function ensureNodesStopped(
 }
 
 /** Ends all processes, of a service also whatever else its user has, and takes away what lies outside its home. */
-export async function ensureNodesKilled(host: HaHost, primary: Place, scope: 'user' | 'set'): Promise<void> {
+export async function ensureNodesKilled(host: HaHost, primary: Node, scope: 'user' | 'set'): Promise<void> {
   const { effect } = host
   const leftovers = await newLeftovers(host, primary, scope)
-  for (const place of await listPlaces(primary)) await ensureKilled(effect, place)
+  for (const node of await listNodes(primary)) await ensureKilled(effect, node)
   await leftovers.end(0)
   await effect('limits: remove')
   await removeLimits(host, primary)
@@ -46,6 +46,6 @@ export async function ensureNodesKilled(host: HaHost, primary: Place, scope: 'us
 }
 
 /** The control groups of all its nodes. Nothing may run in them any more. */
-export async function removeLimits(host: HaHost, primary: Place): Promise<void> {
-  for (const place of await listPlaces(primary)) await ensureGroupGone(host, groupOf(place))
+export async function removeLimits(host: HaHost, primary: Node): Promise<void> {
+  for (const node of await listNodes(primary)) await ensureGroupRemoved(host, groupOf(node))
 }

@@ -5,7 +5,7 @@
 // 2. What was received on a timeline that the replay has not yet come to cannot be told from nothing: it waits.
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { optionsOf, superuser } from '../postgres/session-settings.ts'
 import { endSession, socketOf } from '../postgres/superuser.ts'
 import { parseLsn, type Position } from './quorum.ts'
@@ -15,12 +15,12 @@ export type Asked = Position & { replayed: bigint }
 
 const connect_timeout_ms = 2_000
 const patience_ms = 4_000
-const look_every_ms = 5
+const poll_every_ms = 5
 
 /** Undefined when it cannot be asked, or does not know within seconds. */
-export async function findPosition(place: Place, replayed_beyond = 0n): Promise<Asked | undefined> {
+export async function findPosition(node: Node, replayed_beyond = 0n): Promise<Asked | undefined> {
   const settings = {
-    ...socketOf(place),
+    ...socketOf(node),
     user: superuser,
     database: 'postgres',
     application_name: 'howdah',
@@ -34,7 +34,7 @@ export async function findPosition(place: Place, replayed_beyond = 0n): Promise<
   client.on('error', () => undefined)
   try {
     await client.connect()
-    for (const deadline = performance.now() + patience_ms; performance.now() < deadline; await pause(look_every_ms)) {
+    for (const deadline = performance.now() + patience_ms; performance.now() < deadline; await pause(poll_every_ms)) {
       const asked = await ask(client)
       if (asked !== undefined && asked.replayed > replayed_beyond) return asked
     }

@@ -11,13 +11,19 @@ export type Position = { timeline: number; lsn: bigint }
 export type SyncList = { members: readonly number[]; sync_count: number }
 
 /** position absent: it could not be asked. */
-export type SeenNode = { node: number; position?: Position | undefined }
+export type ObservedNode = { node: number; position?: Position | undefined }
 
 export type Election = { elect: number; position: Position } | { wait: string }
 
-export function electionOf(wish: { primary: number; lists: readonly SyncList[]; seen: readonly SeenNode[] }): Election {
-  const { primary, lists } = wish
-  const asked = wish.seen.flatMap(({ node, position }) => (position && node !== primary ? [{ node, position }] : []))
+export function electionOf(spec: {
+  primary: number
+  lists: readonly SyncList[]
+  observed: readonly ObservedNode[]
+}): Election {
+  const { primary, lists } = spec
+  const asked = spec.observed.flatMap(({ node, position }) =>
+    position && node !== primary ? [{ node, position }] : [],
+  )
   for (const { members, sync_count } of lists.filter((list) => list.sync_count > 0)) {
     const standbys = members.filter((node) => node !== primary)
     const needed = Math.max(1, standbys.length - sync_count + 1)

@@ -10,7 +10,7 @@ import { isIP } from 'node:net'
 import { basename, join } from 'node:path'
 import type { Endpoint, ObservedEvent, WantedService } from '../../provider.ts'
 import { ensureFolder, type Effect } from '../host/effect.ts'
-import { ensureHaproxy, ensureHaproxyEnded, ensureHaproxyGone, findHaproxy } from '../haproxy/process.ts'
+import { ensureHaproxy, ensureHaproxyStopped, ensureHaproxyRemoved, findHaproxy } from '../haproxy/process.ts'
 import { ensureUses } from '../haproxy/nodes.ts'
 import {
   asked_nodes,
@@ -19,15 +19,15 @@ import {
   section,
   type HaproxySettings,
 } from '../haproxy/settings.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import { connectionsOf } from '../postgres/settings.ts'
 import { openFolder, pathOf, removeEntry, renameEntry } from '../host/tenant-files.ts'
 import { listenOf, networkPrefix } from '../network/service-network.ts'
 import { findPrimary } from '../postgres/primary.ts'
-import { ownAddressOf } from './standby-wish.ts'
+import { ownAddressOf } from './standby-spec.ts'
 
-export type RelayWish = {
+export type RelaySpec = {
   /** The folder of its control socket. */
   sockets: string
   listen: readonly Endpoint[]
@@ -37,57 +37,57 @@ export type RelayWish = {
   words: readonly string[]
 }
 
-export type RelaySeen = { waiting_for?: string; events: readonly ObservedEvent[] }
+export type ObservedRelay = { waiting_for?: string; events: readonly ObservedEvent[] }
 
 /** There is a relay, which may be closed: a process that starts takes its time, and the node meanwhile its own to be promoted. */
-export async function ensureRelay(host: HaHost, place: Place, wanted: WantedService): Promise<RelaySeen> {
+export async function ensureRelay(host: HaHost, node: Node, wanted: WantedService): Promise<ObservedRelay> {
   const { network, size } = wanted
-  const address = ownAddressOf(wanted, place.node)
+  const address = ownAddressOf(wanted, node.number)
   if (address === undefined) return { waiting_for: 'its primary has no address of its own', events: [] }
   const listen = await addressesOf(listenOf(wanted))
   if (typeof listen === 'string') return { waiting_for: listen, events: [] }
-  const { term } = await findPrimary(place)
+  const { term } = await findPrimary(node)
   const settings = relaySettingsOf({
-    sockets: place.service_sockets,
+    sockets: node.service_sockets,
     listen,
-    target: { node: place.node, address },
+    target: { node: node.number, address },
     connections_max: connectionsOf(size),
     words: [String(term), ...networkPrefix(host, network)],
   })
-  const wish = { place, name: 'relay', settings, listen, size, network, gracefully: false } as const
-  const seen = await ensureHaproxy(host, wish)
+  const spec = { node, name: 'relay', settings, listen, size, network, gracefully: false } as const
+  const seen = await ensureHaproxy(host, spec)
   if (typeof seen === 'string') return { waiting_for: seen, events: [] }
-  host.watch.track(watchedAs(place), seen.pid, { urgent: true })
+  host.watch.track(watchedAs(node), seen.pid, { urgent: true })
   const message = 'the relay to the primary had ended by itself and was started again'
   return { events: seen.died ? [{ kind: 'restarted', message }] : [] }
 }
 
 /** The node takes writes. Afterwards all ways lead to it. */
-export async function ensureRelayOpen({ effect }: Pick<HaHost, 'effect'>, place: Place): Promise<void> {
-  await ensureServiceSocket(effect, place)
-  await ensureUses(effect, place.service_sockets, new Map([[place.node, 'in']]), 'relay')
+export async function ensureRelayOpen({ effect }: Pick<HaHost, 'effect'>, node: Node): Promise<void> {
+  await ensureServiceSocket(effect, node)
+  await ensureUses(effect, node.service_sockets, new Map([[node.number, 'in']]), 'relay')
 }
 
 /** Whether all ways lead to the primary, as far as that can be told at a glance; one that runs is watched from now on. */
-export async function isRelayUp({ watch }: Pick<HaHost, 'watch'>, place: Place): Promise<boolean> {
-  const relay = await findHaproxy(place, 'relay')
-  if (relay) watch.track(watchedAs(place), relay.pid, { urgent: true })
+export async function isRelayUp({ watch }: Pick<HaHost, 'watch'>, node: Node): Promise<boolean> {
+  const relay = await findHaproxy(node, 'relay')
+  if (relay) watch.track(watchedAs(node), relay.pid, { urgent: true })
   return relay !== undefined
 }
 
 /** Customers are refused from here on. What is left of it is for the next one. */
-export async function ensureRelayEnded(host: HaHost, place: Place): Promise<void> {
-  host.watch.forget(watchedAs(place))
-  await ensureHaproxyEnded(host, place, 'relay')
+export async function ensureRelayStopped(host: HaHost, node: Node): Promise<void> {
+  host.watch.forget(watchedAs(node))
+  await ensureHaproxyStopped(host, node, 'relay')
 }
 
 /** The same, and nothing is left of it. */
-export async function ensureRelayGone(host: HaHost, place: Place): Promise<void> {
-  host.watch.forget(watchedAs(place))
-  await ensureHaproxyGone(host, place, 'relay')
+export async function ensureRelayRemoved(host: HaHost, node: Node): Promise<void> {
+  host.watch.forget(watchedAs(node))
+  await ensureHaproxyRemoved(host, node, 'relay')
 }
 
-export function relaySettingsOf({ sockets, listen, target, connections_max, words }: RelayWish): HaproxySettings {
+export function relaySettingsOf({ sockets, listen, target, connections_max, words }: RelaySpec): HaproxySettings {
   const body = [
     section('defaults', connection_defaults),
     section(`listen ${asked_nodes}`, [
@@ -99,9 +99,9 @@ export function relaySettingsOf({ sockets, listen, target, connections_max, word
 }
 
 /** Who comes by the service's folder finds the socket of the node; PostgreSQL replaces the link when it listens there itself. */
-async function ensureServiceSocket(effect: Effect, place: Place): Promise<void> {
-  const { service_sockets, sockets, port } = place
-  await ensureFolder(effect, 'socket folder', service_sockets, 0o700, place.owner)
+async function ensureServiceSocket(effect: Effect, node: Node): Promise<void> {
+  const { service_sockets, sockets, port } = node
+  await ensureFolder(effect, 'socket folder', service_sockets, 0o700, node.owner)
   const name = `.s.PGSQL.${port}`
   const target = join('..', basename(sockets), name)
   const folder = openFolder(service_sockets)
@@ -134,4 +134,4 @@ async function addressesOf({ host, port }: Endpoint): Promise<Endpoint[] | strin
   return addresses.length === 0 ? `${host} has no address` : addresses.map((address) => ({ host: address, port }))
 }
 
-const watchedAs = (place: Place) => `${place.service_id}/relay`
+const watchedAs = (node: Node) => `${node.service_id}/relay`

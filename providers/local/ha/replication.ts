@@ -20,7 +20,7 @@ export async function ensureSlot(effect: Effect, client: pg.Client, slot: string
   await client.query('select pg_catalog.pg_create_physical_replication_slot($1, true)', [slot])
 }
 
-export async function ensureSlotGone(effect: Effect, client: pg.Client, slot: string): Promise<void> {
+export async function ensureSlotRemoved(effect: Effect, client: pg.Client, slot: string): Promise<void> {
   const { rowCount } = await client.query('select from pg_catalog.pg_replication_slots where slot_name = $1', [slot])
   if (rowCount) await removeSlot(effect, client, slot)
 }

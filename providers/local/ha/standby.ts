@@ -7,14 +7,14 @@ import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provide
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved } from '../host/effect.ts'
-import { isDiskFull, readIfThere } from '../host/look.ts'
+import { isDiskFull, readIfThere } from '../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { groupOf, listeningAt, noSpaceSentence, type Place } from '../host/layout.ts'
-import { ensureGroupGone } from '../host/leftovers.ts'
+import { groupOf, listeningAt, noSpaceSentence, type Node } from '../host/layout.ts'
+import { ensureGroupRemoved } from '../host/leftovers.ts'
 import type { HaHost } from './ha-host.ts'
 import { portIsFree } from '../postgres/port.ts'
-import { ensureTimelineForgotten } from './promotion.ts'
-import { ensureSlot, ensureSlotGone, listSenders, type Sender } from './replication.ts'
+import { ensureTimelineRemoved } from './promotion.ts'
+import { ensureSlot, ensureSlotRemoved, listSenders, type Sender } from './replication.ts'
 import { ensureReservedRole } from '../postgres/reserved-roles.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
 import { standby_role } from '../postgres/settings.ts'
@@ -31,15 +31,15 @@ import {
 } from '../postgres/process.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
 import { ensureTailTaken } from './wal-tail.ts'
-import { ensureDataAway, ensureFollowing, ensureStandbyData, isStandby } from './standby-data.ts'
+import { ensureDataMovedAside, ensureFollowing, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
 
-export type StandbyWish = {
+export type StandbySpec = {
   /** The node's own, in the role of a standby. */
-  place: Place
+  node: Node
   /** The primary's: its data, sockets and archive. */
-  primary: Place
+  primary: Node
   /** By which the primary knows it. */
   name: string
   /** By which the primary keeps WAL for it; absent: it catches up from the archive. */
@@ -56,7 +56,7 @@ export type StandbyWish = {
   mayLeave?: () => Promise<boolean>
 }
 
-export type StandbySeen = {
+export type ObservedStandby = {
   state: 'absent' | 'copying' | 'starting' | 'streaming' | 'catching_up' | 'not_streaming'
   pid?: number
   waiting_for?: string
@@ -75,109 +75,109 @@ const patience_again_ms = 60_000
 const copied_anew = 'copied anew\n'
 /** A standby that was just started streams well within it, so that one look is enough. */
 const streaming_wait_ms = 1_000
-const look_every_ms = 10
+const poll_every_ms = 10
 const answer_ms_max = 1_000
 
-export async function ensureStandby(host: HaHost, wish: StandbyWish): Promise<StandbySeen> {
-  const place = listenedAt(wish)
-  await ensureNodeHome(host.effect, place)
-  await host.log_watch.ensureKept(place.log)
-  const sender = await preparePrimary(host, wish)
-  if (typeof sender === 'string') return seenAs('not_streaming', sender)
+export async function ensureStandby(host: HaHost, spec: StandbySpec): Promise<ObservedStandby> {
+  const node = listenedAt(spec)
+  await ensureNodeHome(host.effect, node)
+  await host.log_watch.ensureKept(node.log)
+  const sender = await preparePrimary(host, spec)
+  if (typeof sender === 'string') return observedAs('not_streaming', sender)
   try {
-    if ((await ensureStandbyData(host, place, wish.primary)) === 'copying') {
-      return seenAs('copying', 'the data of a replica is being copied')
+    if ((await ensureStandbyData(host, node, spec.primary)) === 'copying') {
+      return observedAs('copying', 'the data of a replica is being copied')
     }
   } catch (error) {
     const look_again_seconds = look_again_after_setback_seconds
-    return { ...seenAs('absent', copySentence(host, error)), failed: true, look_again_seconds }
+    return { ...observedAs('absent', copySentence(host, error)), failed: true, look_again_seconds }
   }
-  const running = await ensureStandbyRunning(host, wish)
-  if (typeof running === 'string') return await judgeStart(host, place, wish.primary, running)
+  const running = await ensureStandbyRunning(host, spec)
+  if (typeof running === 'string') return await judgeStart(host, node, spec.primary, running)
   await host.effect('limits: set')
-  await host.limits.ensure(groupOf(place), wish.size)
-  const found = sender?.state === 'streaming' && running.found ? sender : await findStreaming(wish, running)
+  await host.limits.ensure(groupOf(node), spec.size)
+  const found = sender?.state === 'streaming' && running.found ? sender : await findStreaming(spec, running)
   if (found?.state !== 'streaming')
-    return { ...(await judgeSilence(host, wish, place, running, found)), pid: running.pid }
-  await ensureRemoved(host.effect, 'sign of not streaming', place.not_streaming)
+    return { ...(await judgeSilence(host, spec, node, running, found)), pid: running.pid }
+  await ensureRemoved(host.effect, 'sign of not streaming', node.not_streaming)
   return { state: 'streaming', pid: running.pid, events: [] }
 }
 
 /** A ready server on data that is there, following; a sentence when it is not, or not yet. `found`: it ran already. */
 export async function ensureStandbyRunning(
   host: HaHost,
-  wish: StandbyWish,
+  spec: StandbySpec,
 ): Promise<(Postmaster & { found: boolean }) | string> {
   const { effect, limits } = host
-  const { listen, installation } = wish
-  const place = listenedAt(wish)
+  const { listen, installation } = spec
+  const node = listenedAt(spec)
   // A server that believes to be a primary, and is not, must not go on for a moment.
-  if (!(await isStandby(place))) await ensureKilled(effect, place)
-  await ensureFollowing(effect, place)
-  await host.projects?.lift(place)
-  const hashes = await ensureStandbyFiles(host, wish)
-  const { postmaster, died } = await findPostmaster(place)
-  if (postmaster) await ensureRemoved(effect, 'WAL of the lost primary', place.tail)
-  else await ensureTailTaken(effect, place, 'lost')
-  const in_network = postmaster !== undefined && (await isInNetwork(host, wish.network, postmaster.pid))
+  if (!(await isStandby(node))) await ensureKilled(effect, node)
+  await ensureFollowing(effect, node)
+  await host.projects?.lift(node)
+  const hashes = await ensureStandbyFiles(host, spec)
+  const { postmaster, died } = await findPostmaster(node)
+  if (postmaster) await ensureRemoved(effect, 'WAL of the lost primary', node.tail)
+  else await ensureTailTaken(effect, node, 'lost')
+  const in_network = postmaster !== undefined && (await isInNetwork(host, spec.network, postmaster.pid))
   if (postmaster && postmaster.settings_hash === hashes.settings_hash && in_network) {
-    const ready = postmaster.ready ? postmaster : await readyPostmaster(place)
-    if (ready) await ensureReloaded(effect, place, ready, hashes.files_hash)
+    const ready = postmaster.ready ? postmaster : await readyPostmaster(node)
+    if (ready) await ensureReloaded(effect, node, ready, hashes.files_hash)
     return ready ? { ...ready, found: postmaster.ready } : still_starting
   }
   if (postmaster) {
-    if (postmaster.ready && !(await mayLeave(wish))) return { ...postmaster, found: true }
-    const waiting_for = await ensureStopped(effect, place)
+    if (postmaster.ready && !(await mayLeave(spec))) return { ...postmaster, found: true }
+    const waiting_for = await ensureStopped(effect, node)
     if (waiting_for !== undefined) return waiting_for
   }
-  if (listen && !wish.network && !(await portIsFree(listen.host, listen.port))) {
+  if (listen && !spec.network && !(await portIsFree(listen.host, listen.port))) {
     return `port ${listen.port} on ${listen.host} is in use by another program; a replica starts when the port is free`
   }
-  await ensureTimelineForgotten(effect, place)
+  await ensureTimelineRemoved(effect, node)
   // A start is a burst of work; the limits of its size follow at once.
   await effect('limits: set')
-  await limits.ensure(groupOf(place), 'starting')
-  const network_prefix = networkPrefix(host, wish.network)
+  await limits.ensure(groupOf(node), 'starting')
+  const network_prefix = networkPrefix(host, spec.network)
   const start = { ...hashes, bin: installation.bin, network_prefix }
-  const started = await startPostmaster(effect, place, { ...start, limits, died })
+  const started = await startPostmaster(effect, node, { ...start, limits, died })
   return typeof started === 'string' ? started : { ...started, found: false }
 }
 
 /** What its server reads. */
-export async function ensureStandbyFiles(host: HaHost, wish: StandbyWish): Promise<Hashes> {
-  const { primary, name, slot, size, extensions, listen: endpoint, installation } = wish
-  const place = listenedAt(wish)
+export async function ensureStandbyFiles(host: HaHost, spec: StandbySpec): Promise<Hashes> {
+  const { primary, name, slot, size, extensions, listen: endpoint, installation } = spec
+  const node = listenedAt(spec)
   // Where it cannot be read, PostgreSQL itself says what is wrong with the data.
-  const floor = await floorOf(place.data).catch(() => undefined)
+  const floor = await floorOf(node.data).catch(() => undefined)
   const following = { primary, name, slot }
-  return await ensureServerFiles(host, installation, { size, extensions, endpoint, place, following, floor })
+  return await ensureServerFiles(host, installation, { size, extensions, endpoint, node, following, floor })
 }
 
 /** Removes all of a node: processes, files, control group, and its slot at the primary, when that is given and serves. */
-export async function ensureStandbyGone(
+export async function ensureStandbyRemoved(
   host: HaHost,
-  place: Place,
-  slot?: { primary: Place; name: string },
+  node: Node,
+  slot?: { primary: Node; name: string },
 ): Promise<void> {
   const { effect } = host
-  await ensureDataAway(effect, place)
+  await ensureDataMovedAside(effect, node)
   await effect('limits: remove')
-  await ensureGroupGone(host, groupOf(place))
-  if (slot) await withSuperuser(slot.primary, {}, (client) => ensureSlotGone(effect, client, slot.name))
+  await ensureGroupRemoved(host, groupOf(node))
+  if (slot) await withSuperuser(slot.primary, {}, (client) => ensureSlotRemoved(effect, client, slot.name))
   // Of the first node only what is its own: its home is that of the service.
-  if (place.node_home !== place.home) await ensureRemoved(effect, 'removed node', place.node_home)
-  const { data_gone, data_aside, tail, settings, start_log, not_streaming, stopping, reloaded, making, log } = place
-  const own = [data_gone, data_aside, tail, settings, start_log, not_streaming, stopping, reloaded, making, log]
+  if (node.node_home !== node.home) await ensureRemoved(effect, 'removed node', node.node_home)
+  const { data_removed, data_aside, tail, settings, start_log, not_streaming, stopping, reloaded, making, log } = node
+  const own = [data_removed, data_aside, tail, settings, start_log, not_streaming, stopping, reloaded, making, log]
   for (const path of own) await ensureRemoved(effect, 'removed node', path)
-  if (place.sockets !== place.service_sockets) await ensureRemoved(effect, 'socket folder', place.sockets)
+  if (node.sockets !== node.service_sockets) await ensureRemoved(effect, 'socket folder', node.sockets)
 }
 
-const mayLeave = async (wish: StandbyWish) => (await wish.mayLeave?.()) ?? true
+const mayLeave = async (spec: StandbySpec) => (await spec.mayLeave?.()) ?? true
 
-const listenedAt = ({ place, listen }: StandbyWish) => (listen ? listeningAt(place, listen.port) : place)
+const listenedAt = ({ node, listen }: StandbySpec) => (listen ? listeningAt(node, listen.port) : node)
 
 /** The role and the slot are there, and WAL is kept from before the copy on. Undefined: it sends nothing to this one; a sentence: it cannot yet. */
-async function preparePrimary(host: HaHost, { primary, name, slot }: StandbyWish) {
+async function preparePrimary(host: HaHost, { primary, name, slot }: StandbySpec) {
   try {
     return await withSuperuser(primary, { connect_timeout_ms: answer_ms_max }, async (client) => {
       await ensureReservedRole(host.effect, client, standby_role)
@@ -197,7 +197,7 @@ function copySentence(host: HaHost, error: unknown): string {
 
 /** One that ran before has had its time; one that was started a moment ago is given some. */
 async function findStreaming(
-  { primary, name }: StandbyWish,
+  { primary, name }: StandbySpec,
   { found }: { found: boolean },
 ): Promise<Sender | undefined> {
   const deadline = performance.now() + (found ? 0 : streaming_wait_ms)
@@ -205,7 +205,7 @@ async function findStreaming(
     for (;;) {
       const sender = (await listSenders(client)).find((one) => one.name === name)
       if (sender?.state === 'streaming' || performance.now() >= deadline) return sender
-      await client.query('select pg_catalog.pg_sleep($1)', [look_every_ms / 1000])
+      await client.query('select pg_catalog.pg_sleep($1)', [poll_every_ms / 1000])
     }
   })
 }
@@ -215,38 +215,38 @@ const reasons_of_the_host =
   /No space left|in use|already exists|shared memory|Cannot allocate|Permission denied|Too many/
 
 /** Its server does not come up, or not yet. What does so for long without a reason of its host's is copied anew. */
-async function judgeStart(host: HaHost, place: Place, primary: Place, sentence: string): Promise<StandbySeen> {
+async function judgeStart(host: HaHost, node: Node, primary: Node, sentence: string): Promise<ObservedStandby> {
   const hopeless = sentence.startsWith('PostgreSQL did not start') && !reasons_of_the_host.test(sentence)
-  if (!hopeless || !(await lastsTooLong(host, place, primary, 'does not start'))) return seenAs('starting', sentence)
-  return await giveUp(host, place, `its server did not start (${sentence})`)
+  if (!hopeless || !(await lastsTooLong(host, node, primary, 'does not start'))) return observedAs('starting', sentence)
+  return await giveUp(host, node, `its server did not start (${sentence})`)
 }
 
 /** Its server runs, and its primary serves, but they have not found each other. */
 async function judgeSilence(
   host: HaHost,
-  wish: StandbyWish,
-  place: Place,
+  spec: StandbySpec,
+  node: Node,
   { pid }: Postmaster,
   sender: Sender | undefined,
-): Promise<StandbySeen> {
-  const reached = await reachedBy(place)
+): Promise<ObservedStandby> {
+  const reached = await reachedBy(node)
   const sign = reached === undefined ? `${pid} does not answer` : `${pid} stands at ${reached}`
   // One that knows more than its primary connects and is sent the same again and again: that alone is no progress.
-  if (!(await lastsTooLong(host, place, wish.primary, sign)) || !(await mayLeave(wish))) {
-    if (sender) return seenAs('catching_up', 'a replica is catching up with its primary')
-    return seenAs('not_streaming', 'a replica is not connected to its primary')
+  if (!(await lastsTooLong(host, node, spec.primary, sign)) || !(await mayLeave(spec))) {
+    if (sender) return observedAs('catching_up', 'a replica is catching up with its primary')
+    return observedAs('not_streaming', 'a replica is not connected to its primary')
   }
-  if (reached !== undefined) return await giveUp(host, place, 'it could not follow its primary any more')
-  await ensureKilled(host.effect, place)
-  await ensureRemoved(host.effect, 'sign of not streaming', place.not_streaming)
-  const message = `Replica ${place.node} did not answer any more and is started again`
-  return { ...seenAs('not_streaming', 'a replica is started again'), events: [{ kind: 'replica', message }] }
+  if (reached !== undefined) return await giveUp(host, node, 'it could not follow its primary any more')
+  await ensureKilled(host.effect, node)
+  await ensureRemoved(host.effect, 'sign of not streaming', node.not_streaming)
+  const message = `Replica ${node.number} did not answer any more and is started again`
+  return { ...observedAs('not_streaming', 'a replica is started again'), events: [{ kind: 'replica', message }] }
 }
 
 /** Up to where it has received and replayed; undefined when it gives no answer. */
-async function reachedBy(place: Place): Promise<string | undefined> {
+async function reachedBy(node: Node): Promise<string | undefined> {
   try {
-    return await withSuperuser(place, { connect_timeout_ms: answer_ms_max }, async (client) => {
+    return await withSuperuser(node, { connect_timeout_ms: answer_ms_max }, async (client) => {
       const { rows } = await client.query<{ reached: string }>(
         `select concat_ws(' and ', pg_catalog.pg_last_wal_receive_lsn(), pg_catalog.pg_last_wal_replay_lsn()) as reached`,
       )
@@ -258,27 +258,27 @@ async function reachedBy(place: Place): Promise<string | undefined> {
 }
 
 /** Whether the same has been seen for long, under the same server of the primary; the age of a file says since when. */
-async function lastsTooLong(host: HaHost, place: Place, primary: Place, sign: string): Promise<boolean> {
+async function lastsTooLong(host: HaHost, node: Node, primary: Node, sign: string): Promise<boolean> {
   const { postmaster } = await findPostmaster(primary)
   if (!postmaster) return false
-  const again = (await readIfThere(place.not_streaming))?.includes(copied_anew) === true
+  const again = (await readIfThere(node.not_streaming))?.includes(copied_anew) === true
   const text = `${sign}, primary ${postmaster.pid}\n${again ? copied_anew : ''}`
-  await ensureFile(host.effect, 'sign of not streaming', place.not_streaming, text, undefined)
-  const age_ms = Date.now() - (await stat(place.not_streaming)).mtimeMs
+  await ensureFile(host.effect, 'sign of not streaming', node.not_streaming, text, undefined)
+  const age_ms = Date.now() - (await stat(node.not_streaming)).mtimeMs
   return age_ms > (again ? patience_again_ms : patience_ms)
 }
 
-async function giveUp(host: HaHost, place: Place, reason: string): Promise<StandbySeen> {
-  await ensureDataAway(host.effect, place)
-  await ensureFile(host.effect, 'sign of not streaming', place.not_streaming, copied_anew, undefined)
-  const message = `Replica ${place.node} is copied anew: ${reason}`
+async function giveUp(host: HaHost, node: Node, reason: string): Promise<ObservedStandby> {
+  await ensureDataMovedAside(host.effect, node)
+  await ensureFile(host.effect, 'sign of not streaming', node.not_streaming, copied_anew, undefined)
+  const message = `Replica ${node.number} is copied anew: ${reason}`
   return {
-    ...seenAs('absent', 'a replica is copied anew'),
+    ...observedAs('absent', 'a replica is copied anew'),
     look_again_seconds: 0,
     events: [{ kind: 'replica', message }],
   }
 }
 
-function seenAs(state: StandbySeen['state'], waiting_for: string): StandbySeen {
+function observedAs(state: ObservedStandby['state'], waiting_for: string): ObservedStandby {
   return { state, waiting_for, look_again_seconds: look_again_soon_seconds, events: [] }
 }

@@ -2,9 +2,9 @@
 // many of them as they should. What is too much goes, but only when no commit may depend on it any more.
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
-import { isDiskFull, statIfThere } from '../host/look.ts'
+import { isDiskFull, statIfThere } from '../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { nodeOf, noSpaceSentence, type Place } from '../host/layout.ts'
+import { nodeAt, noSpaceSentence, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import { isBeingMade } from './nodes.ts'
 import { nodesOf } from '../postgres/nodes.ts'
@@ -15,15 +15,15 @@ import { preloadsOf } from '../postgres/preloads.ts'
 import { rises } from '../postgres/settings.ts'
 import {
   ensureStandby,
-  ensureStandbyGone,
+  ensureStandbyRemoved,
   ensureStandbyRunning,
-  type StandbySeen,
-  type StandbyWish,
+  type ObservedStandby,
+  type StandbySpec,
 } from './standby.ts'
-import { standbyWishOf } from './standby-wish.ts'
+import { standbySpecOf } from './standby-spec.ts'
 import { ensureSynchronous, nodeName } from './synchronous.ts'
 
-export type StandbysSeen = {
+export type ObservedStandbys = {
   settled: boolean
   waiting_for?: string
   look_again_seconds?: number
@@ -37,10 +37,10 @@ const look_again_when_well_seconds = 60
 const look_again_when_waited_for_seconds = 30
 
 /** The primary, which serves, and its server as it runs. */
-export type Leader = { place: Place; postmaster: Postmaster; installation: PostgresInstallation }
+export type Leader = { node: Node; postmaster: Postmaster; installation: PostgresInstallation }
 
 /** Whatever goes wrong with them, the primary serves. */
-export async function ensureStandbys(host: HaHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
+export async function ensureStandbys(host: HaHost, leader: Leader, wanted: WantedService): Promise<ObservedStandbys> {
   try {
     return await ensureAll(host, leader, wanted)
   } catch (error) {
@@ -50,20 +50,20 @@ export async function ensureStandbys(host: HaHost, leader: Leader, wanted: Wante
   }
 }
 
-async function ensureAll(host: HaHost, leader: Leader, wanted: WantedService): Promise<StandbysSeen> {
-  const { place } = leader
-  const nodes = await wantedNodes(place, wanted)
-  const standbys = nodes.filter((node) => node !== place.node)
-  const seen = await ensureEach(host, leader, wanted, standbys)
-  const streaming = standbys.filter((_, at) => seen[at]?.state === 'streaming')
+async function ensureAll(host: HaHost, leader: Leader, wanted: WantedService): Promise<ObservedStandbys> {
+  const { node } = leader
+  const numbers = await wantedNodes(node, wanted)
+  const standbys = numbers.filter((number) => number !== node.number)
+  const observed = await ensureEach(host, leader, wanted, standbys)
+  const streaming = standbys.filter((_, at) => observed[at]?.state === 'streaming')
   const sync_count = wanted.ha?.sync_replica_count ?? 0
-  const wish = { primary: place.node, nodes, sync_count, streaming }
-  const lists = await ensureSynchronous(host, place, leader.postmaster, wish)
-  const left = await removeSurplus(host, place, nodes, lists)
-  const events = seen.flatMap((one) => one.events)
-  const unsettled = seen.find((one) => one.state !== 'streaming')
+  const spec = { primary: node.number, nodes: numbers, sync_count, streaming }
+  const lists = await ensureSynchronous(host, node, leader.postmaster, spec)
+  const left = await removeSurplus(host, node, numbers, lists)
+  const events = observed.flatMap((one) => one.events)
+  const unsettled = observed.find((one) => one.state !== 'streaming')
   if (unsettled) {
-    const paces = seen.map((one) => one.look_again_seconds ?? Infinity)
+    const paces = observed.map((one) => one.look_again_seconds ?? Infinity)
     const waiting_for = unsettled.waiting_for ?? 'a replica is not there yet'
     return { settled: false, waiting_for, look_again_seconds: Math.min(...paces), events }
   }
@@ -84,65 +84,65 @@ function paceOf(replica_count: number, sync_count: number): { look_again_seconds
 /** Before a primary begins to need more: a standby with less could not follow it. One after the other, so that some stay. */
 export async function ensureStandbysRisen(
   host: HaHost,
-  place: Place,
+  node: Node,
   wanted: WantedService,
   installation: PostgresInstallation,
 ): Promise<void> {
   const preloads = preloadsOf(installation.extensions, wanted.extensions)
-  if (!rises(wanted.size, await floorOf(place.data), preloads)) return
-  for (const node of await wantedNodes(place, wanted)) {
-    const standby = nodeOf(place, node, 'standby')
-    if (node === place.node || !(await statIfThere(standby.data))) continue
+  if (!rises(wanted.size, await floorOf(node.data), preloads)) return
+  for (const number of await wantedNodes(node, wanted)) {
+    const standby = nodeAt(node, number, 'standby')
+    if (number === node.number || !(await statIfThere(standby.data))) continue
     // One that does not come up now does so afterwards: nothing is lost by going on.
-    await ensureStandbyRunning(host, standbyWishOf(place, node, wanted, installation))
+    await ensureStandbyRunning(host, standbySpecOf(node, number, wanted, installation))
   }
 }
 
-async function wantedNodes(primary: Place, { ha }: WantedService): Promise<number[]> {
-  const nodes = await listNodeFolders(primary)
-  const there = await Promise.all(nodes.map((node) => statIfThere(nodeOf(primary, node, 'standby').data)))
-  const with_data = nodes.filter((_, at) => there[at])
-  return nodesOf(primary.node, ha?.replica_count ?? 0, with_data)
+async function wantedNodes(primary: Node, { ha }: WantedService): Promise<number[]> {
+  const numbers = await listNodeFolders(primary)
+  const there = await Promise.all(numbers.map((number) => statIfThere(nodeAt(primary, number, 'standby').data)))
+  const with_data = numbers.filter((_, at) => there[at])
+  return nodesOf(primary.number, ha?.replica_count ?? 0, with_data)
 }
 
 /** Copies go on at the same time; servers are started again one after the other, so that commits need not wait. */
 async function ensureEach(host: HaHost, leader: Leader, wanted: WantedService, standbys: readonly number[]) {
-  const { place, installation } = leader
-  const wishes = standbys.map((node) => standbyWishOf(place, node, wanted, installation))
-  const there = await Promise.all(wishes.map((wish) => statIfThere(wish.place.data)))
-  const seen = new Map<number, StandbySeen>()
-  for (const [at, wish] of wishes.entries()) if (there[at]) seen.set(at, await ensureWatched(host, wish))
-  const missing = wishes.map(async (wish, at) => {
-    if (!there[at]) seen.set(at, await ensureWatched(host, wish))
+  const { node, installation } = leader
+  const specs = standbys.map((number) => standbySpecOf(node, number, wanted, installation))
+  const there = await Promise.all(specs.map((spec) => statIfThere(spec.node.data)))
+  const observed = new Map<number, ObservedStandby>()
+  for (const [at, spec] of specs.entries()) if (there[at]) observed.set(at, await ensureWatched(host, spec))
+  const missing = specs.map(async (spec, at) => {
+    if (!there[at]) observed.set(at, await ensureWatched(host, spec))
   })
   const ends = await Promise.allSettled(missing)
   for (const end of ends) if (end.status === 'rejected') throw end.reason
-  return standbys.map((_, at): StandbySeen => seen.get(at) ?? { state: 'absent', events: [] })
+  return standbys.map((_, at): ObservedStandby => observed.get(at) ?? { state: 'absent', events: [] })
 }
 
-async function ensureWatched(host: HaHost, wish: StandbyWish): Promise<StandbySeen> {
-  const { service_id, data } = wish.place
-  const seen = await ensureStandby(host, wish)
-  const key = `${service_id}/${wish.name}`
-  if (seen.pid === undefined) host.watch.forget(key)
-  else host.watch.track(key, seen.pid, { urgent: true, listening: wish.place, data })
-  return seen
+async function ensureWatched(host: HaHost, spec: StandbySpec): Promise<ObservedStandby> {
+  const { service_id, data } = spec.node
+  const observed = await ensureStandby(host, spec)
+  const key = `${service_id}/${spec.name}`
+  if (observed.pid === undefined) host.watch.forget(key)
+  else host.watch.track(key, observed.pid, { urgent: true, listening: spec.node, data })
+  return observed
 }
 
 /** One that is in a list may have the only second copy of a commit. Returns how many are left. */
-async function removeSurplus(host: HaHost, primary: Place, nodes: readonly number[], lists: readonly SyncList[]) {
+async function removeSurplus(host: HaHost, primary: Node, numbers: readonly number[], lists: readonly SyncList[]) {
   let left = 0
-  for (const node of await listNodeFolders(primary)) {
-    if (nodes.includes(node)) continue
-    const place = nodeOf(primary, node, 'standby')
-    const key = `${primary.service_id}/${nodeName(node)}`
+  for (const number of await listNodeFolders(primary)) {
+    if (numbers.includes(number)) continue
+    const node = nodeAt(primary, number, 'standby')
+    const key = `${primary.service_id}/${nodeName(number)}`
     await host.jobs.end(key)
-    if (lists.some(({ members }) => members.includes(node)) || (await isBeingMade(place))) {
+    if (lists.some(({ members }) => members.includes(number)) || (await isBeingMade(node))) {
       left += 1
       continue
     }
     host.watch.forget(key)
-    await ensureStandbyGone(host, place, { primary, name: nodeName(node) })
+    await ensureStandbyRemoved(host, node, { primary, name: nodeName(number) })
   }
   return left
 }

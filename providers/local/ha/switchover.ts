@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { readControl } from '../postgres/control-file.ts'
-import { nodeOf, type Place } from '../host/layout.ts'
+import { nodeAt, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import { pausePooler } from '../pooler/pooler.ts'
 import { findPosition, type Asked } from './position.ts'
@@ -16,14 +16,14 @@ import { withSuperuser } from '../postgres/superuser.ts'
 
 export type Switch = {
   host: HaHost
-  base: Place
+  base: Node
   wanted: WantedService
   primary: Primary
   standbys: readonly number[]
 }
 
 /** `next`: the one that takes over, now that nothing of the primary runs; absent: the primary stays the one it is. */
-export type SwitchSeen = {
+export type ObservedSwitch = {
   next?: { node: number; position: Asked }
   events: ObservedEvent[]
   waiting_for?: string
@@ -31,35 +31,35 @@ export type SwitchSeen = {
 
 const checkpoint_ms_max = 5_000
 const replay_ms_max = 1_000
-const look_every_ms = 5
+const poll_every_ms = 5
 
 export const isAskedFor = ({ ha }: WantedService, { switchovers }: Primary) => (ha?.switchovers ?? 0) > switchovers
 
-export async function ensureStepsDown(change: Switch): Promise<SwitchSeen> {
+export async function ensureStepsDown(change: Switch): Promise<ObservedSwitch> {
   const { host, base, primary, standbys } = change
-  const place = leaderOf(base, primary)
-  const places = standbys.map((node) => nodeOf(base, node, 'standby'))
-  const { postmaster } = await findPostmaster(place)
+  const node = leaderOf(base, primary)
+  const nodes = standbys.map((number) => nodeAt(base, number, 'standby'))
+  const { postmaster } = await findPostmaster(node)
   if (postmaster) {
     if (!postmaster.ready) return { events: [] }
-    const written_out = await writeOut(place).catch(() => undefined)
+    const written_out = await writeOut(node).catch(() => undefined)
     // It cannot be asked right now: the story of a server that does not serve comes first.
     if (written_out === undefined) return { events: [] }
     if (written_out === 'not followed') return await giveUp(change, 'none of its replicas follows it')
-    await Promise.all(places.map((one) => writeOutUpTo(one, written_out)))
-    host.watch.forget(place.service_id)
-    await pausePooler(host, place)
-    const waiting_for = await ensureStopped(host.effect, place)
+    await Promise.all(nodes.map((one) => writeOutUpTo(one, written_out)))
+    host.watch.forget(node.service_id)
+    await pausePooler(host, node)
+    const waiting_for = await ensureStopped(host.effect, node)
     if (waiting_for !== undefined) return { events: [], waiting_for }
   }
-  const running = await Promise.all(places.map(async (one) => (await findPostmaster(one)).postmaster !== undefined))
+  const running = await Promise.all(nodes.map(async (one) => (await findPostmaster(one)).postmaster !== undefined))
   // Nobody stopped it for this: the service as a whole was off.
   if (!running.includes(true)) return { events: [] }
-  const { clean, redo, timeline } = await readControl(place.data)
+  const { clean, redo, timeline } = await readControl(node.data)
   if (!clean) return await giveUp(change, `node ${primary.node} could not be stopped cleanly`)
   // Of a clean stop the last record is a checkpoint, and that is where it begins.
   const next = await firstOf(
-    places.filter((_, at) => running[at]),
+    nodes.filter((_, at) => running[at]),
     redo,
     timeline,
   )
@@ -69,8 +69,8 @@ export async function ensureStepsDown(change: Switch): Promise<SwitchSeen> {
 }
 
 /** What the stop would have to write out, while it still serves. Returns up to where it did, in bytes from the beginning of all WAL. */
-async function writeOut(place: Place): Promise<bigint | 'not followed'> {
-  return await withSuperuser(place, { statement_timeout_ms: checkpoint_ms_max }, async (client) => {
+async function writeOut(node: Node): Promise<bigint | 'not followed'> {
+  return await withSuperuser(node, { statement_timeout_ms: checkpoint_ms_max }, async (client) => {
     const senders = await listSenders(client)
     if (!senders.some(({ name, state }) => name.startsWith('node_') && state === 'streaming')) return 'not followed'
     // What it does not come to in time is left for the stop.
@@ -83,8 +83,8 @@ async function writeOut(place: Place): Promise<bigint | 'not followed'> {
 }
 
 /** The same of a replica, so that its start has next to nothing to replay. What it does not come to in time is left for that. */
-async function writeOutUpTo(place: Place, reached: bigint): Promise<void> {
-  const work = withSuperuser(place, { statement_timeout_ms: checkpoint_ms_max }, async (client) => {
+async function writeOutUpTo(node: Node, reached: bigint): Promise<void> {
+  const work = withSuperuser(node, { statement_timeout_ms: checkpoint_ms_max }, async (client) => {
     const behind = async () => {
       const { rows } = await client.query<{ replayed: string }>(
         `select pg_catalog.pg_last_wal_replay_lsn() - '0/0' as replayed`,
@@ -92,22 +92,22 @@ async function writeOutUpTo(place: Place, reached: bigint): Promise<void> {
       return BigInt(rows[0]?.replayed ?? 0) < reached
     }
     const deadline = performance.now() + replay_ms_max
-    while ((await behind()) && performance.now() < deadline) await pause(look_every_ms)
+    while ((await behind()) && performance.now() < deadline) await pause(poll_every_ms)
     await client.query('checkpoint')
   })
   await work.catch(() => undefined)
 }
 
-async function firstOf(places: readonly Place[], redo: bigint, timeline: number): Promise<SwitchSeen['next']> {
-  const asked = places.map(async (place) => {
-    const position = await findPosition(place, redo)
-    if (position?.timeline !== timeline) throw new Error(`node ${place.node} does not have everything`)
-    return { node: place.node, position }
+async function firstOf(nodes: readonly Node[], redo: bigint, timeline: number): Promise<ObservedSwitch['next']> {
+  const asked = nodes.map(async (node) => {
+    const position = await findPosition(node, redo)
+    if (position?.timeline !== timeline) throw new Error(`node ${node.number} does not have everything`)
+    return { node: node.number, position }
   })
   return await Promise.any(asked).catch(() => undefined)
 }
 
-async function giveUp({ host, base, wanted, primary }: Switch, reason: string): Promise<SwitchSeen> {
+async function giveUp({ host, base, wanted, primary }: Switch, reason: string): Promise<ObservedSwitch> {
   await savePrimary(host.effect, base, primary, { ...primary, switchovers: wanted.ha?.switchovers ?? 0 })
   const message = `node ${primary.node} stays the primary, although another one was asked for: ${reason}`
   return { events: [{ kind: 'switchover', message }] }

@@ -5,8 +5,8 @@
 //    remarks: whoever elects a new primary goes by all of them.
 import { open } from 'node:fs/promises'
 import { ensureFile } from '../host/effect.ts'
-import { readIfThere } from '../host/look.ts'
-import { nodeOf, type Place } from '../host/layout.ts'
+import { readIfThere } from '../host/read.ts'
+import { nodeAt, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import type { SyncList } from './quorum.ts'
 import { listSenders } from './replication.ts'
@@ -15,7 +15,7 @@ import { ensureReloaded, findPostmaster, type Postmaster } from '../postgres/pro
 import { withSuperuser } from '../postgres/superuser.ts'
 import { syncOne } from '../host/tree.ts'
 
-export type SyncWish = {
+export type SyncSpec = {
   primary: number
   /** All nodes that are wanted, the primary among them. */
   nodes: readonly number[]
@@ -26,38 +26,40 @@ export type SyncWish = {
 /** How long a look waits until the replicas have what was acknowledged before. */
 const wait_ms = 1_000
 
-export const nodeName = (node: number) => `node_${node}`
+export const nodeName = (number: number) => `node_${number}`
 
 /** Every list that may be in force, the one that is meant to be last. */
 export async function ensureSynchronous(
   host: HaHost,
-  place: Place,
+  node: Node,
   postmaster: Postmaster,
-  wish: SyncWish,
+  spec: SyncSpec,
 ): Promise<SyncList[]> {
-  const lists = parseLists((await readIfThere(place.synchronous)) ?? textOf([nobody]))
-  const next = nextListOf(lists.at(-1) ?? nobody, wish)
+  const lists = parseLists((await readIfThere(node.synchronous)) ?? textOf([nobody]))
+  const next = nextListOf(lists.at(-1) ?? nobody, spec)
   const wanted = [...lists.filter((list) => namesOf(list) !== namesOf(next)), next]
   // Most services have no replicas, and no such file.
   if (wanted.every(({ sync_count }) => sync_count === 0)) return wanted
-  await saveLists(host, place, wanted)
+  await saveLists(host, node, wanted)
   // The others first: one that takes over as it runs waits for the same ones.
-  for (const node of others(wish.nodes, wish.primary)) await ensureTold(host, nodeOf(place, node, 'standby'))
-  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place))
-  if (wanted.length === 1 || !(await isProtected(place, next, wish.primary))) return wanted
-  await saveLists(host, place, [next])
+  for (const number of others(spec.nodes, spec.primary)) await ensureTold(host, nodeAt(node, number, 'standby'))
+  await ensureReloaded(host.effect, node, postmaster, await findFilesHash(node))
+  if (wanted.length === 1 || !(await isProtected(node, next, spec.primary))) return wanted
+  await saveLists(host, node, [next])
   return [next]
 }
 
-async function ensureTold({ effect }: HaHost, standby: Place): Promise<void> {
+async function ensureTold({ effect }: HaHost, standby: Node): Promise<void> {
   const { postmaster } = await findPostmaster(standby)
   if (postmaster?.ready) await ensureReloaded(effect, standby, postmaster, await findFilesHash(standby))
 }
 
 /** Pure: what to go to from the list in force. */
-export function nextListOf(current: SyncList, { primary, nodes, sync_count, streaming }: SyncWish): SyncList {
+export function nextListOf(current: SyncList, { primary, nodes: numbers, sync_count, streaming }: SyncSpec): SyncList {
   if (sync_count === 0) return nobody
-  const members = nodes.filter((node) => node === primary || streaming.includes(node) || current.members.includes(node))
+  const members = numbers.filter(
+    (number) => number === primary || streaming.includes(number) || current.members.includes(number),
+  )
   if (others(members, primary).length >= sync_count) return { members: members.toSorted(ascending), sync_count }
   // Too few yet: those that are on their way out stand in for them.
   const all = [...new Set([...members, ...current.members])].toSorted(ascending)
@@ -87,30 +89,30 @@ export function textOf(lists: readonly SyncList[]): string {
 }
 
 const nobody: SyncList = { members: [], sync_count: 0 }
-const others = (members: readonly number[], primary: number) => members.filter((node) => node !== primary)
+const others = (members: readonly number[], primary: number) => members.filter((number) => number !== primary)
 const ascending = (a: number, b: number) => a - b
 
 /** Durable before it is in force. */
-async function saveLists({ effect }: HaHost, place: Place, lists: readonly SyncList[]): Promise<void> {
+async function saveLists({ effect }: HaHost, node: Node, lists: readonly SyncList[]): Promise<void> {
   const text = textOf(lists)
-  if ((await readIfThere(place.synchronous)) === text) return
-  await ensureFile(effect, 'synchronous replicas', place.synchronous, text, place.owner)
-  const file = await open(place.synchronous, 'r')
+  if ((await readIfThere(node.synchronous)) === text) return
+  await ensureFile(effect, 'synchronous replicas', node.synchronous, text, node.owner)
+  const file = await open(node.synchronous, 'r')
   try {
     await file.sync()
   } finally {
     await file.close()
   }
-  await syncOne(place.home)
+  await syncOne(node.home)
 }
 
 /**
  * Whether the list is in force and everything acknowledged before is with as many of its members as it asks for: from then
  * on it alone tells who has what.
  */
-async function isProtected(place: Place, list: SyncList, primary: number): Promise<boolean> {
+async function isProtected(node: Node, list: SyncList, primary: number): Promise<boolean> {
   const names = others(list.members, primary).map(nodeName)
-  return await withSuperuser(place, {}, async (client) => {
+  return await withSuperuser(node, {}, async (client) => {
     let reached: bigint | undefined
     for (
       const deadline = performance.now() + wait_ms;

@@ -11,8 +11,8 @@ import { promisify } from 'node:util'
 import { signalIfThere } from '../host/daemon.ts'
 import { ensureFenced } from './fence.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
-import type { Place } from '../host/layout.ts'
-import { statIfThere } from '../host/look.ts'
+import type { Node } from '../host/layout.ts'
+import { statIfThere } from '../host/read.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import type { Position } from './quorum.ts'
@@ -21,7 +21,7 @@ import { archiveAt, isHistory, listSegments, pgWalOf, timelineOf, walNames } fro
 const copy_timeout_ms = 60_000
 /** It looks several times a second by itself. */
 const ask_wait_ms = 1_000
-const look_every_ms = 3
+const poll_every_ms = 3
 
 /** A page of WAL: whatever is before a position in its page is the same on both sides. */
 const page_bytes = 8_192n
@@ -30,7 +30,7 @@ const page_bytes = 8_192n
 type Tail = { begun: string[]; others: string[]; offset: bigint; timeline: number }
 
 /** The timeline on which the WAL in the replica's folder ends afterwards. Nothing may run on either directory. */
-export async function ensureTail(effect: Effect, lost: Place, elected: Place, position: Position): Promise<number> {
+export async function ensureTail(effect: Effect, lost: Node, elected: Node, position: Position): Promise<number> {
   const tail = await tailOf(lost, elected, position)
   if (tail === undefined) return position.timeline
   await effect('WAL of the lost primary: take over')
@@ -44,8 +44,8 @@ export async function ensureTail(effect: Effect, lost: Place, elected: Place, po
  */
 export async function ensureTailOffered(
   effect: Effect,
-  lost: Place,
-  elected: Place,
+  lost: Node,
+  elected: Node,
   position: Position,
 ): Promise<boolean> {
   const tail = await tailOf(lost, elected, position)
@@ -66,34 +66,34 @@ export async function ensureTailOffered(
  * Of one that was ended before it had read it all. `all`: it is to be the primary all the same. `lost`: only what it had itself and
  * has no more, because PostgreSQL removes its own file before it renames the one that it was offered.
  */
-export async function ensureTailTaken(effect: Effect, place: Place, what: 'all' | 'lost'): Promise<void> {
-  if (!(await statIfThere(place.tail))) return
+export async function ensureTailTaken(effect: Effect, node: Node, what: 'all' | 'lost'): Promise<void> {
+  if (!(await statIfThere(node.tail))) return
   // A process that outlives its postmaster for a moment may be in the middle of that.
-  await ensureFenced(effect, place)
-  const known = new Set(what === 'all' ? [] : walNames(pgWalOf(place.data)))
-  const names = walNames(archiveAt(place.tail)).filter((name) => name !== asked_mark && !known.has(name))
+  await ensureFenced(effect, node)
+  const known = new Set(what === 'all' ? [] : walNames(pgWalOf(node.data)))
+  const names = walNames(archiveAt(node.tail)).filter((name) => name !== asked_mark && !known.has(name))
   await effect('WAL of the lost primary: take over')
-  await run(place, join(place.data, 'pg_wal'), whole_files, [place.tail, ...names])
-  await ensureRemoved(effect, 'WAL of the lost primary', place.tail)
+  await run(node, join(node.data, 'pg_wal'), whole_files, [node.tail, ...names])
+  await ensureRemoved(effect, 'WAL of the lost primary', node.tail)
 }
 
 /** By which the command of a replica says that it has looked in its folder. */
 export const asked_mark = 'asked'
 
-async function isAskedFor(effect: Effect, elected: Place): Promise<boolean> {
+async function isAskedFor(effect: Effect, elected: Node): Promise<boolean> {
   const { postmaster } = await findPostmaster(elected)
   if (!postmaster) return false
   // It looks now and then; called, it looks at once.
   await effect('replica: call')
   signalIfThere(postmaster.pid, 'SIGHUP')
-  for (const deadline = performance.now() + ask_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + ask_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
     if (findEntry(elected.tail, asked_mark)) return true
   }
   return false
 }
 
 /** Undefined: it lacks nothing, or what it lacks is not to be had. */
-async function tailOf(lost: Place, elected: Place, position: Position): Promise<Tail | undefined> {
+async function tailOf(lost: Node, elected: Node, position: Position): Promise<Tail | undefined> {
   // What cannot be read any more is lost; then the replica has what it has.
   const segments = await listSegments(pgWalOf(lost.data)).catch(() => [])
   const begin = (segment_bytes: number) => Number(position.lsn / BigInt(segment_bytes))
@@ -115,7 +115,7 @@ async function tailOf(lost: Place, elected: Place, position: Position): Promise<
   }
 }
 
-async function takeOver(lost: Place, elected: Place, { begun, others, offset }: Tail, to: string): Promise<void> {
+async function takeOver(lost: Node, elected: Node, { begun, others, offset }: Tail, to: string): Promise<void> {
   const from = join(lost.data, 'pg_wal')
   await run(elected, to, `for f; do dd "if=$0/$f" "of=$f" ${fromOffset(offset)} || exit 1; done`, [from, ...begun])
   await run(elected, to, whole_files, [from, ...others])
@@ -134,7 +134,7 @@ const fromOffset = (offset: bigint) =>
 
 const whole_files = 'for f; do cp --reflink=auto "$0/$f" "$f.tail" && mv -f "$f.tail" "$f" || exit 1; done'
 
-async function run({ owner }: Place, cwd: string, script: string, words: readonly string[]): Promise<void> {
+async function run({ owner }: Node, cwd: string, script: string, words: readonly string[]): Promise<void> {
   if (words.length < 2) return
   const env = { PATH: '/usr/bin:/bin' }
   await promisify(execFile)('/bin/sh', ['-c', script, ...words], { cwd, env, timeout: copy_timeout_ms, ...owner })

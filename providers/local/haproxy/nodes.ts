@@ -12,24 +12,24 @@ const drained = 0x08
 const stopped = '0'
 
 /** `well`: it answers, as far as the balancer knows. */
-export type NodeSeen = { use: NodeUse; well: boolean }
+export type ObservedNode = { use: NodeUse; well: boolean }
 
 /** How each node is used now, by its number; undefined when nobody answers. */
 export async function findUses(
   sockets: string,
   name: HaproxyName = 'balancer',
-): Promise<Map<number, NodeSeen> | undefined> {
+): Promise<Map<number, ObservedNode> | undefined> {
   const answer = await askHaproxy(sockets, name, `show servers state ${asked_nodes}`)
   return answer === undefined ? undefined : usesOf(answer)
 }
 
-export function usesOf(answer: string): Map<number, NodeSeen> {
+export function usesOf(answer: string): Map<number, ObservedNode> {
   const [columns = '', ...rows] = answer.split('\n').slice(1)
   const names = columns.replace(/^# /, '').split(' ')
   const [name_at, health_at, state_at] = ['srv_name', 'srv_op_state', 'srv_admin_state'].map((name) =>
     names.indexOf(name),
   )
-  const uses = new Map<number, NodeSeen>()
+  const uses = new Map<number, ObservedNode>()
   for (const row of rows.filter((line) => line.trim() !== '')) {
     const fields = row.split(' ')
     const field = (at = -1) => fields[at] ?? ''

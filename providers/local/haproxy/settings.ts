@@ -8,7 +8,7 @@ export type HaproxySettings = { text: string; hash: string }
 /** What it is there for. Its files, its control socket and its control group are named after it. */
 export type HaproxyName = 'balancer' | 'relay'
 
-type Wish = {
+type Spec = {
   name: HaproxyName
   /** The folder of the socket by which we talk to it. */
   sockets: string
@@ -29,7 +29,7 @@ export const controlSocketOf = (sockets: string, name: HaproxyName) => `${socket
 /** Besides the customers' connections: our own, and those that are about to be refused by PostgreSQL in its own words. */
 const spare_connections = 100
 
-export function haproxySettingsOf({ name, sockets, connections_max, body, words }: Wish): HaproxySettings {
+export function haproxySettingsOf({ name, sockets, connections_max, body, words }: Spec): HaproxySettings {
   const head = section('global', [
     `maxconn ${connections_max + spare_connections}`,
     'nbthread 1',

@@ -10,8 +10,8 @@ import { copyFile, open, readdir, readlink, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Owner } from './layout.ts'
-import { errorCode, isDiskFull } from './look.ts'
-import { requireRoom } from './room.ts'
+import { errorCode, isDiskFull } from './read.ts'
+import { requireDiskSpace } from './disk-space.ts'
 import { openFile, openFolder, openIn, type OpenFolder, pathOf, Planted } from './tenant-files.ts'
 import { inLanes } from './together.ts'
 
@@ -30,7 +30,7 @@ export type CopyOptions = {
   /** Leaves out an entry, with all below it. */
   skip?: (relative_path: string) => boolean
   /** Leaves the last space of the disk to the databases that run there. */
-  leave_room?: boolean
+  keep_reserve?: boolean
   /** Breaks the copy off between some files and the next. */
   signal?: AbortSignal
 }
@@ -57,7 +57,7 @@ export async function copyFileIn(
   folder: string,
   path: string,
   target: string,
-  options: { sharing: Sharing; leave_room?: boolean },
+  options: { sharing: Sharing; keep_reserve?: boolean },
 ): Promise<void> {
   const source = openFile(folder, path)
   if (source === undefined) throw Object.assign(new Error(`${path} is not there any more`), { code: 'ENOENT' })
@@ -102,13 +102,13 @@ async function copyEntry(copying: Copying, from: OpenFolder, name: string, targe
   copying.bytes += bytes
 }
 
-type FileOptions = Pick<CopyOptions, 'owner' | 'public' | 'leave_room'> & { sharing: Sharing }
+type FileOptions = Pick<CopyOptions, 'owner' | 'public' | 'keep_reserve'> & { sharing: Sharing }
 
 /** Closes the source. Returns how many bytes it had. */
 async function copyOpened(source: number, target: string, options: FileOptions): Promise<number> {
   try {
     const { size, mode } = fstatSync(source)
-    if (options.leave_room) requireRoom(dirname(target))
+    if (options.keep_reserve) requireDiskSpace(dirname(target))
     if (!(await isShared(source, target, options.sharing))) await copyBytes(source, target, size, options)
     // A shared one has come with its source's mode and user.
     const public_mode = mode & 0o100 ? 0o755 : 0o644
@@ -135,7 +135,7 @@ async function isShared(source: number, target: string, sharing: Sharing): Promi
 
 const readAt = promisify(read)
 
-async function copyBytes(source: number, target: string, size: number, { leave_room }: FileOptions): Promise<void> {
+async function copyBytes(source: number, target: string, size: number, { keep_reserve }: FileOptions): Promise<void> {
   const to = await open(target, 'w', 0o600)
   try {
     const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, size + 1))
@@ -144,7 +144,7 @@ async function copyBytes(source: number, target: string, size: number, { leave_r
       if (bytesRead === 0) return
       await to.writeFile(chunk.subarray(0, bytesRead))
       at += bytesRead
-      if (leave_room) requireRoom(dirname(target))
+      if (keep_reserve) requireDiskSpace(dirname(target))
     }
   } finally {
     await to.close()

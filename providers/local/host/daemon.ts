@@ -6,10 +6,10 @@ import { open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Effect } from './effect.ts'
 import { listHostProcesses } from './process.ts'
-import { errorCode, readIfThere } from './look.ts'
+import { errorCode, readIfThere } from './read.ts'
 import { system_env } from './program.ts'
 
-const look_every_ms = 3
+const poll_every_ms = 3
 
 /** output: where it may say something, opened with these flags. Its user is taken on before the program begins. */
 export async function spawnDaemon(
@@ -59,7 +59,7 @@ export async function endProcesses(
   belongs: (pid: number) => Promise<boolean>,
   { what, whose, uid, wait_ms }: Ending,
 ): Promise<void> {
-  for (const deadline = performance.now() + wait_ms; ; await pause(look_every_ms)) {
+  for (const deadline = performance.now() + wait_ms; ; await pause(poll_every_ms)) {
     const left = await listProcesses(belongs, uid)
     if (left.length === 0) return
     if (performance.now() > deadline) throw new Error(`processes ${left.join(', ')} of ${whose} do not end`)

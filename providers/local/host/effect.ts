@@ -3,7 +3,7 @@
 // both look first, and both can be cut off at any moment and repeated.
 import { lstatSync } from 'node:fs'
 import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { errorCode, readIfThere, statIfThere } from './look.ts'
+import { errorCode, readIfThere, statIfThere } from './read.ts'
 import { findEntry, removeEntry, removeTree } from './tenant-files.ts'
 import type { Owner } from './layout.ts'
 
@@ -31,20 +31,20 @@ export async function ensureFile(effect: Effect, name: string, path: string, tex
 
 /** Makes the folder exist with this mode and owner; its parent must exist. */
 export async function ensureFolder(effect: Effect, name: string, path: string, mode: number, owner?: Owner) {
-  let seen = await statIfThere(path)
-  if (!seen) {
+  let stats = await statIfThere(path)
+  if (!stats) {
     await effect(`${name}: make`)
     // Another server that starts at the same moment may be faster.
     await mkdir(path, { mode }).catch((error: unknown) => {
       if (errorCode(error) !== 'EEXIST') throw error
     })
-    seen = await stat(path)
+    stats = await stat(path)
   }
-  if (owner && (seen.uid !== owner.uid || seen.gid !== owner.gid)) {
+  if (owner && (stats.uid !== owner.uid || stats.gid !== owner.gid)) {
     await effect(`${name}: chown`)
     await chown(path, owner.uid, owner.gid)
   }
-  if ((seen.mode & 0o777) !== mode) {
+  if ((stats.mode & 0o777) !== mode) {
     await effect(`${name}: chmod`)
     await chmod(path, mode)
   }
@@ -52,8 +52,8 @@ export async function ensureFolder(effect: Effect, name: string, path: string, m
 
 /** Removes a file or a whole tree, when it is there. The folder around it is ours. */
 export async function ensureRemoved(effect: Effect, name: string, path: string): Promise<void> {
-  const seen = lstatSync(path, { throwIfNoEntry: false })
-  if (!seen) return
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (!stats) return
   await effect(`${name}: remove`)
   await removeTree(path)
 }

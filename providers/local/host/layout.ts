@@ -18,7 +18,7 @@ export const nobody: Owner = { uid: 65_534, gid: 65_534 }
 export const master_role = 'tsdbadmin'
 export const master_database = 'tsdb'
 
-export type Place = ReturnType<typeof placeOf>
+export type Node = ReturnType<typeof nodeOf>
 
 /**
  * Of a node in its service. `relayed`: the primary too, but promoted where it ran as a standby, so that it listens there still and
@@ -27,7 +27,7 @@ export type Place = ReturnType<typeof placeOf>
 export type Role = 'primary' | 'relayed' | 'standby'
 
 /** `as_root`: whether we may, and therefore do, run each service under a user of its own. */
-export function placeOf(directory: string, service_id: string, port: number, as_root: boolean) {
+export function nodeOf(directory: string, service_id: string, port: number, as_root: boolean) {
   const home = join(directory, 'services', service_id)
   const sockets = join(directory, 'run', service_id)
   const owner: Owner | undefined = as_root
@@ -39,13 +39,13 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     /** Where PostgreSQL listens; its unix socket is named after it too. */
     port,
     /** Which of the service's nodes; 0 is the one that it was made with. */
-    node: 0,
+    number: 0,
     role: 'primary' as Role, // one of three, not this one for ever
     home,
     /** What belongs to this node alone lies here. */
     node_home: home,
     /** What is being deleted, out of the way in one move. */
-    gone: `${home}.gone`,
+    home_removed: `${home}.gone`,
     data: join(home, 'data'),
     data_aside: join(home, 'data.new'),
     /** A snapshot that was handed over whole and is on its way to become the data. */
@@ -65,7 +65,7 @@ export function placeOf(directory: string, service_id: string, port: number, as_
     /** Names the process that is making this node's data. */
     making: join(home, 'making'),
     /** A node's data that is of no use any more, out of the way in one move. */
-    data_gone: join(home, 'data.gone'),
+    data_removed: join(home, 'data.gone'),
     /** Since when a standby does not stream, although its primary serves. */
     not_streaming: join(home, 'not-streaming'),
     /** For which standbys commits wait, as PostgreSQL reads it. */
@@ -89,22 +89,22 @@ export function placeOf(directory: string, service_id: string, port: number, as_
 }
 
 /** The same service listening at another port, as it does in a VPC. Its user stays. */
-export const listeningAt = (place: Place, port: number): Place => ({ ...place, port })
+export const listeningAt = (node: Node, port: number): Node => ({ ...node, port })
 
 /**
  * Another node of the same service. The primary has the service's own socket folder, so that all who want the primary (standbys, the
  * pooler) find it at one place, or it is led to from there; a standby has a folder of its own.
  */
-export function nodeOf(place: Place, node: number, role: Role): Place {
-  const home = node === 0 ? place.home : join(place.home, `node-${node}`)
+export function nodeAt(node: Node, number: number, role: Role): Node {
+  const home = number === 0 ? node.home : join(node.home, `node-${number}`)
   return {
-    ...place,
-    node,
+    ...node,
+    number,
     role,
     node_home: home,
     data: join(home, 'data'),
     data_aside: join(home, 'data.new'),
-    data_gone: join(home, 'data.gone'),
+    data_removed: join(home, 'data.gone'),
     tail: join(home, 'tail'),
     making: join(home, 'making'),
     not_streaming: join(home, 'not-streaming'),
@@ -113,7 +113,7 @@ export function nodeOf(place: Place, node: number, role: Role): Place {
     start_log: join(home, 'start.log'),
     stopping: join(home, 'stopping'),
     reloaded: join(home, 'reloaded'),
-    sockets: role === 'primary' ? place.service_sockets : `${place.service_sockets}.${node}`,
+    sockets: role === 'primary' ? node.service_sockets : `${node.service_sockets}.${number}`,
   }
 }
 
@@ -121,15 +121,15 @@ export function nodeOf(place: Place, node: number, role: Role): Place {
 const first_loopback_block = 100
 
 /** Of one of several nodes behind one endpoint. The endpoint's port, unique on this host, makes the address unique too. */
-export const nodeHostOf = (endpoint_port: number, node: number): string =>
-  `127.${first_loopback_block + node}.${endpoint_port >> 8}.${endpoint_port & 255}`
+export const nodeHostOf = (endpoint_port: number, number: number): string =>
+  `127.${first_loopback_block + number}.${endpoint_port >> 8}.${endpoint_port & 255}`
 
 /** The control group of a node. */
-export const groupOf = ({ service_id, node }: Place): string => (node === 0 ? service_id : `${service_id}-${node}`)
+export const groupOf = ({ service_id, number }: Node): string => (number === 0 ? service_id : `${service_id}-${number}`)
 
 /** A server with clients of its own: of a service only the primary has some, whichever node that is; of a set each node. */
-export const clientsKeyOf = ({ service_id, role, node }: Place): string =>
-  role === 'standby' ? `${service_id}/${node}` : service_id
+export const clientsKeyOf = ({ service_id, role, number }: Node): string =>
+  role === 'standby' ? `${service_id}/${number}` : service_id
 
 /** The port of the service whose files have this owner: the way back from `placeOf`. */
 export const portOf = (owner: { uid: number }): number => owner.uid - first_service_uid

@@ -24,7 +24,7 @@ import {
   sessionOf,
   type HostProcess,
 } from './process.ts'
-import { first_service_uid, type Owner, type Place } from './layout.ts'
+import { first_service_uid, type Owner, type Node } from './layout.ts'
 import type { Limits } from './limits.ts'
 import { system_env } from './program.ts'
 import { homeOf, isIn } from './process-home.ts'
@@ -42,29 +42,29 @@ export type Leftovers = {
 /** What a server still says when its postmaster has ended, its log collector writes within this. */
 export const last_words_ms = 1_000
 
-const look_every_ms = 3
+const poll_every_ms = 3
 const wait_ms = 8_000
 const sweep_every_ms = 200
 /** A link of /proc takes some 5 µs: so many are read before other work has a turn. */
 const at_a_stretch = 256
 
 /** To be made before anything is told to end: who started whom can only be seen while they live. */
-export async function newLeftovers(host: Host, place: Place, scope: Scope): Promise<Leftovers> {
-  const whose = `${scope === 'set' ? 'replica set' : 'service'} ${place.service_id}`
-  const started: Started = place.owner || host.limits.hierarchy ? new Map() : await listStarted(place)
-  const user = scope === 'user' ? place.owner : undefined
+export async function newLeftovers(host: Host, node: Node, scope: Scope): Promise<Leftovers> {
+  const whose = `${scope === 'set' ? 'replica set' : 'service'} ${node.service_id}`
+  const started: Started = node.owner || host.limits.hierarchy ? new Map() : await listStarted(node)
+  const user = scope === 'user' ? node.owner : undefined
   return {
     async end(grace_ms) {
       const began = performance.now()
-      await untilGone([...started.keys()], grace_ms, isThere)
+      await untilExited([...started.keys()], grace_ms, isThere)
       const left_ms = grace_ms - (performance.now() - began)
-      await endAll(host, () => list(host, place, scope, started), { user, whose, grace_ms: left_ms, isLeft: isThere })
+      await endAll(host, () => list(host, node, scope, started), { user, whose, grace_ms: left_ms, isLeft: isThere })
     },
   }
 }
 
 /** The control group goes, after whatever is in it. Nothing may be meant to run there any more. */
-export async function ensureGroupGone(host: Pick<Host, 'effect' | 'limits'>, group: string): Promise<void> {
+export async function ensureGroupRemoved(host: Pick<Host, 'effect' | 'limits'>, group: string): Promise<void> {
   await ensureGroupEmpty(host, group, last_words_ms)
   if (host.limits.hierarchy) removeInner(host.limits.hierarchy, group)
   await host.limits.remove(group)
@@ -101,23 +101,23 @@ type Found = { ours: number[]; others: number[]; groups: readonly string[] }
 /** user: the one of whom nothing may be left. isLeft: whether a process is still waited for. */
 type Ending = { user?: Owner | undefined; whose: string; grace_ms: number; isLeft: (pid: number) => boolean }
 
-async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look: () => Promise<Found>, ending: Ending) {
+async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, list: () => Promise<Found>, ending: Ending) {
   const { user, whose, grace_ms, isLeft } = ending
   let swept_at = 0
-  for (const began = performance.now(); ; await pause(look_every_ms)) {
-    const { ours, others, groups } = await look()
+  for (const began = performance.now(); ; await pause(poll_every_ms)) {
+    const { ours, others, groups } = await list()
     const tried_ms = performance.now() - began - grace_ms
     if (ours.length === 0 && (user === undefined || others.length > 0 || swept_at > 0)) return
     if (ours.length > 0) {
       if (tried_ms < 0) {
-        await untilGone(ours, -tried_ms, isLeft)
+        await untilExited(ours, -tried_ms, isLeft)
         continue
       }
       if (tried_ms > wait_ms) throw new Error(`processes ${ours.join(', ')} of ${whose} do not end`)
       await effect('leftover processes: kill')
       if (limits.hierarchy) for (const group of groups) killMembers(limits.hierarchy, group)
       for (const pid of ours) signalIfThere(pid, 'SIGKILL')
-      await untilGone(ours, sweep_every_ms, isLeft)
+      await untilExited(ours, sweep_every_ms, isLeft)
     }
     // A process that forks ahead of every look is never seen: the kernel has the last word. Where nothing is left, it changes nothing.
     if (user && others.length === 0 && performance.now() - swept_at > sweep_every_ms) {
@@ -128,9 +128,9 @@ async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, look:
 }
 
 /** A look at all processes of a host costs as much as hundreds of looks at those that are waited for. */
-async function untilGone(pids: readonly number[], ms_max: number, isLeft: Ending['isLeft']): Promise<void> {
+async function untilExited(pids: readonly number[], ms_max: number, isLeft: Ending['isLeft']): Promise<void> {
   const deadline = performance.now() + ms_max
-  while (performance.now() < deadline && pids.some(isLeft)) await pause(look_every_ms)
+  while (performance.now() < deadline && pids.some(isLeft)) await pause(poll_every_ms)
 }
 
 /** The kernel kills all processes of a user in one step, also those that are being forked, when a process of that user asks. */
@@ -142,20 +142,20 @@ export async function killAllOf(owner: Owner): Promise<void> {
   await kill.catch(() => undefined)
 }
 
-async function list(host: Host, place: Place, scope: Scope, started: Started): Promise<Found> {
+async function list(host: Host, node: Node, scope: Scope, started: Started): Promise<Found> {
   const { hierarchy } = host.limits
-  const groups = hierarchy ? groupsOf(hierarchy, place.service_id) : []
+  const groups = hierarchy ? groupsOf(hierarchy, node.service_id) : []
   const members = new Set(hierarchy ? groups.flatMap((group) => membersOf(hierarchy, group)) : [])
   // What is in no group was never started here, where there are groups; only with its last service a user must have nothing left.
   if (hierarchy && scope !== 'user') return { ours: [...members], others: [], groups }
-  const { owner } = place
-  if (!owner) return { ours: [...members, ...(await listInPlace(place, started))], others: [], groups }
+  const { owner } = node
+  if (!owner) return { ours: [...members, ...(await listInPlace(node, started))], others: [], groups }
   const own = ancestors()
   const found: Found = { ours: [...members], others: [], groups }
   for (const process of await listHostProcesses()) {
     const { pid } = process
     if (!members.has(pid) && !process.uids.includes(owner.uid)) continue
-    const is_ours = members.has(pid) || isOfUser(host, place, scope, process)
+    const is_ours = members.has(pid) || isOfUser(host, node, scope, process)
     if (!is_ours) found.others.push(pid)
     else if (!own.has(pid)) found.ours.push(pid)
   }
@@ -163,24 +163,24 @@ async function list(host: Host, place: Place, scope: Scope, started: Started): P
 }
 
 /** By their folders alone, which cost a tenth of all that is known of them: a thousand processes may be looked at for every stop. */
-async function listInPlace(place: Place, started: Started): Promise<number[]> {
+async function listInPlace(node: Node, started: Started): Promise<number[]> {
   const own = ancestors()
   const found: number[] = []
   for (const [at, pid] of listPids().entries()) {
     if (at % at_a_stretch === at_a_stretch - 1) await nextTurn()
     const was_started = started.has(pid) && started.get(pid) === identityOf(pid) && findHostProcess(pid) !== undefined
-    if ((was_started || isOfPlace(place, { pid })) && !own.has(pid)) found.push(pid)
+    if ((was_started || isOfNode(node, { pid })) && !own.has(pid)) found.push(pid)
   }
   return found
 }
 
 /** Of a process of the service's user that is in none of its groups. */
-function isOfUser(host: Host, place: Place, scope: Scope, process: HostProcess): boolean {
-  const home = homeOf(host, place, process)
+function isOfUser(host: Host, node: Node, scope: Scope, process: HostProcess): boolean {
+  const home = homeOf(host, node, process)
   if (home === 'elsewhere') return false
   if (scope === 'user') return true
-  if (scope === 'set') return home === place.service_id
-  return (home === undefined || home === place.service_id) && !isErrand(process)
+  if (scope === 'set') return home === node.service_id
+  return (home === undefined || home === node.service_id) && !isErrand(process)
 }
 
 /**
@@ -193,12 +193,12 @@ function isErrand({ pid, parent }: HostProcess): boolean {
 }
 
 /** PostgreSQL works in its data directory, and so does what it starts unless that goes elsewhere. */
-const isOfPlace = (place: Place, process: Pick<HostProcess, 'pid'>) => isIn(place, folderOf(process))
+const isOfNode = (node: Node, process: Pick<HostProcess, 'pid'>) => isIn(node, folderOf(process))
 
 /** All that came from what works in the place's folders. */
-async function listStarted(place: Place): Promise<Started> {
+async function listStarted(node: Node): Promise<Started> {
   const all = await listHostProcesses()
-  const chosen = new Set(all.filter((process) => isOfPlace(place, process)).map(({ pid }) => pid))
+  const chosen = new Set(all.filter((process) => isOfNode(node, process)).map(({ pid }) => pid))
   for (let size = 0; size < chosen.size;) {
     size = chosen.size
     for (const { pid, parent } of all) if (chosen.has(parent)) chosen.add(pid)

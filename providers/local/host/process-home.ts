@@ -4,12 +4,12 @@
 import { lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { folderOf, groupsTextOf, wordsOf, type HostProcess } from './process.ts'
-import type { Place } from './layout.ts'
+import type { Node } from './layout.ts'
 
 /** The id of a service or replica set of this installation; `elsewhere`: another installation's; undefined: nothing says. */
 export function homeOf(
   { directory, installation_id }: { directory: string; installation_id: string },
-  place: Place,
+  node: Node,
   process: HostProcess,
 ): string | undefined {
   const [, installation, group = ''] = /\/howdah-([a-z0-9-]+)\/([a-z0-9-]+)/.exec(groupsTextOf(process)) ?? []
@@ -19,15 +19,15 @@ export function homeOf(
   const own = join(realpathOf(directory) ?? directory, 'services', '/')
   for (const named of [folderOf(process), ...wordsOf(process)].flatMap(homesIn)) {
     const home = realpathOf(named)
-    if (home === undefined || !isMadeFor(home, place)) continue
+    if (home === undefined || !isMadeFor(home, node)) continue
     return home.startsWith(own) ? home.slice(own.length).replace(/\.gone$/, '') : 'elsewhere'
   }
   return undefined
 }
 
 /** Whether a process with this folder works on the data of one of the place's nodes. */
-export function isIn({ home, gone }: Place, folder: string): boolean {
-  const below = [home, gone].find((path) => folder.startsWith(`${path}/`))
+export function isIn({ home, home_removed }: Node, folder: string): boolean {
+  const below = [home, home_removed].find((path) => folder.startsWith(`${path}/`))
   return below !== undefined && /^(node-\d+\/)?data(\.gone)?([ /]|$)/.test(folder.slice(below.length + 1))
 }
 
@@ -41,9 +41,9 @@ function homesIn(word: string): string[] {
 }
 
 /** Homes are root's, with the group of their service's user. */
-function isMadeFor(home: string, { owner }: Place): boolean {
-  const seen = lstatSync(home, { throwIfNoEntry: false })
-  return seen !== undefined && seen.isDirectory() && seen.uid === 0 && seen.gid === owner?.gid
+function isMadeFor(home: string, { owner }: Node): boolean {
+  const stats = lstatSync(home, { throwIfNoEntry: false })
+  return stats !== undefined && stats.isDirectory() && stats.uid === 0 && stats.gid === owner?.gid
 }
 
 function realpathOf(path: string): string | undefined {

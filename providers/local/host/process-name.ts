@@ -2,7 +2,7 @@
 // bears one belongs to that process; it is over with it.
 import { readlinkSync, statSync } from 'node:fs'
 import { findHostProcess, identityOf } from './process.ts'
-import { bootId } from './look.ts'
+import { bootId } from './read.ts'
 
 /** A process elsewhere, which cannot be seen from here, shows by its file that it lives. */
 const silence_ms_max = 15_000
@@ -21,8 +21,8 @@ export function isAlive(name: string, path: string): boolean {
 
 /** Since its last sign of life; without end when there is no such file. */
 export function silenceMsOf(path: string): number {
-  const seen = statSync(path, { throwIfNoEntry: false })
-  return seen ? Date.now() - seen.mtimeMs : Infinity
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats ? Date.now() - stats.mtimeMs : Infinity
 }
 
 const hostName = () => `${bootId()}/${readlinkSync('/proc/self/ns/pid')}`

@@ -23,14 +23,14 @@ let next: Promise<readonly HostProcess[]> | undefined
 export function listHostProcesses(): Promise<readonly HostProcess[]> {
   next ??= under_way.then(() => {
     next = undefined
-    const looking = lookAtAll()
-    under_way = looking.catch(() => undefined)
-    return looking
+    const reading = readProcesses()
+    under_way = reading.catch(() => undefined)
+    return reading
   })
   return next
 }
 
-async function lookAtAll(): Promise<HostProcess[]> {
+async function readProcesses(): Promise<HostProcess[]> {
   const found: HostProcess[] = []
   for (const [at, pid] of listPids().entries()) {
     if (at % at_a_stretch === at_a_stretch - 1) await nextTurn()

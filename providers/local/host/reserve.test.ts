@@ -15,8 +15,8 @@ test('the reserve is a file whose blocks are taken, also for the next server, un
   expect(reserve.heldBytes()).toBe(0)
   // Of a server that was killed.
   writeFileSync(`${path}.new`, 'unfinished')
-  reserve.hold()
-  reserve.hold()
+  reserve.take()
+  reserve.take()
   await until(() => reserve.heldBytes() > 0, { what: 'it is held' })
   expect(reserve.heldBytes()).toBe(reserve_bytes)
   expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(reserve_bytes)

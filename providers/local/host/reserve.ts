@@ -11,7 +11,7 @@ export const reserve_bytes = 128 * 1024 ** 2
 export type Reserve = {
   heldBytes(): number
   /** Once at a time, and not again soon where the file system cannot hold space. */
-  hold(): void
+  take(): void
   release(): void
 }
 
@@ -30,7 +30,7 @@ export function openReserve(folder: string): Reserve {
   }
   return {
     heldBytes: () => held,
-    hold() {
+    take() {
       if (held > 0 || performance.now() < busy_until) return
       busy_until = performance.now() + again_ms
       void make().catch(() => rmSync(unfinished, { force: true }))

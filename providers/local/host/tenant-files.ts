@@ -23,7 +23,7 @@ import { open, readdir, rename, rmdir, unlink } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
 import type { Owner } from './layout.ts'
-import { errorCode, undefinedIfAbsent } from './look.ts'
+import { errorCode, undefinedIfAbsent } from './read.ts'
 import { inLanes } from './together.ts'
 import { syncOne } from './tree.ts'
 
@@ -192,10 +192,10 @@ export function newSocketTo(folder: string, name: string): Socket {
 
 function openSocket(folder: string, name: string): number {
   const handle = openSync(`${folder}/${name}`, as_entry)
-  const seen = fstatSync(handle)
-  if (seen.isSocket() && seen.uid === statSync(folder).uid) return handle
+  const stats = fstatSync(handle)
+  if (stats.isSocket() && stats.uid === statSync(folder).uid) return handle
   closeSync(handle)
-  throw new Planted(folder, name, seen.isSocket() ? 'a socket of another user' : kindOf(seen))
+  throw new Planted(folder, name, stats.isSocket() ? 'a socket of another user' : kindOf(stats))
 }
 
 /** What `work` gives for the entry, reached below the handle of its folder; undefined when there is no such folder. */
@@ -229,10 +229,10 @@ async function withFolder<Value>(
 
 function openOwned(folder: string, path: string, entry: string, uid: number | undefined): number {
   const file = openEntry(folder, path, entry)
-  const seen = fstatSync(file)
-  if (seen.isFile() && (uid === undefined || seen.uid === uid)) return file
+  const stats = fstatSync(file)
+  if (stats.isFile() && (uid === undefined || stats.uid === uid)) return file
   closeSync(file)
-  throw new Planted(folder, path, seen.isFile() ? 'a file of another user' : kindOf(seen))
+  throw new Planted(folder, path, stats.isFile() ? 'a file of another user' : kindOf(stats))
 }
 
 function openEntry(folder: string, path: string, entry: string): number {
@@ -247,9 +247,9 @@ function openEntry(folder: string, path: string, entry: string): number {
 
 /** The same of an entry whose name is ours. */
 export async function removeTree(entry: string): Promise<void> {
-  const seen = lstatSync(entry, { throwIfNoEntry: false })
-  if (seen === undefined) return
-  if (!seen.isDirectory()) return await unlink(entry).catch(undefinedIfAbsent)
+  const stats = lstatSync(entry, { throwIfNoEntry: false })
+  if (stats === undefined) return
+  if (!stats.isDirectory()) return await unlink(entry).catch(undefinedIfAbsent)
   const top = openSync(entry, as_folder)
   try {
     let rounds = 0
@@ -291,9 +291,9 @@ async function removeFiles(folder: number): Promise<string[]> {
 
 const isOtherKind = (error: unknown) => ['ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')
 
-function kindOf(seen: Stats): string {
-  if (seen.isSymbolicLink()) return 'a link'
-  if (seen.isFIFO()) return 'a pipe'
-  if (seen.isDirectory()) return 'a folder'
-  return seen.isSocket() ? 'a socket' : 'no regular file'
+function kindOf(stats: Stats): string {
+  if (stats.isSymbolicLink()) return 'a link'
+  if (stats.isFIFO()) return 'a pipe'
+  if (stats.isDirectory()) return 'a folder'
+  return stats.isSocket() ? 'a socket' : 'no regular file'
 }

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { lchown, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { errorCode } from './look.ts'
+import { errorCode } from './read.ts'
 import { system_env } from './program.ts'
 import { inLanes } from './together.ts'
 

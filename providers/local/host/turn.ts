@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive, ownName, silenceMsOf } from './process-name.ts'
 
-const look_every_ms = 5
+const poll_every_ms = 5
 const sign_of_life_ms = 2_000
 const silence_ms_max = 10_000
 
@@ -39,7 +39,7 @@ async function withTurn<T>(folder: string, key: string, work: () => Promise<T>):
   const timer = setInterval(() => Object.values(file).forEach(touchIfThere), sign_of_life_ms).unref()
   try {
     writeFileSync(file.wait, '')
-    while (!isTaken(folder, key, name, file)) await pause(look_every_ms * (1 + Math.random()))
+    while (!isTaken(folder, key, name, file)) await pause(poll_every_ms * (1 + Math.random()))
     return await work()
   } finally {
     clearInterval(timer)

@@ -40,9 +40,9 @@ type Tracked = WatchOptions & {
   stopped?: boolean
 }
 
-const look_every_ms = 500
-const look_for_stops_every_ms = 250
-const look_urgently_every_ms = 100
+const poll_every_ms = 500
+const poll_for_stops_every_ms = 250
+const poll_urgently_every_ms = 100
 const ask_every_ms = 2_000
 const answer_within_ms = 1_000
 
@@ -60,7 +60,7 @@ export function newWatch(): Watch {
     if (one?.fd !== undefined) closeSync(one.fd)
     one?.line?.destroy()
   }
-  const look = (chosen: (one: Tracked) => boolean) => {
+  const poll = (chosen: (one: Tracked) => boolean) => {
     const gone: string[] = []
     for (const [key, one] of tracked) if (chosen(one) && !isAlive(one.fd, buffer)) gone.push(key)
     for (const key of gone) forgetOne(key)
@@ -70,12 +70,12 @@ export function newWatch(): Watch {
   const ask = (key: string, one: Tracked) => {
     const isTracked = () => tracked.get(key) === one
     // A death is told once, by whoever sees it first.
-    void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : look((other) => other === one)))
+    void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : poll((other) => other === one)))
   }
   const timers = [
-    newPolling(look_every_ms, () => look(() => true)),
-    newPolling(look_for_stops_every_ms, () => newlyStopped(tracked).forEach(tell)),
-    newPolling(look_urgently_every_ms, () => look(isUrgent)),
+    newPolling(poll_every_ms, () => poll(() => true)),
+    newPolling(poll_for_stops_every_ms, () => newlyStopped(tracked).forEach(tell)),
+    newPolling(poll_urgently_every_ms, () => poll(isUrgent)),
     newPolling(ask_every_ms, () => tracked.forEach((one, key) => ask(key, one))),
   ]
   const setTimers = () => {

@@ -4,28 +4,28 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newCursor, parseCursor } from './cursor.ts'
 
-const place = { node: 0, file: 'postgresql-20261115-010203.json', offset: 123_456_789_012 }
+const position = { node: 0, file: 'postgresql-20261115-010203.json', offset: 123_456_789_012 }
 
 test('a cursor names the place it was made for', () => {
-  expect(parseCursor('abcdefghij', newCursor('abcdefghij', place))).toEqual(place)
+  expect(parseCursor('abcdefghij', newCursor('abcdefghij', position))).toEqual(position)
 })
 
 test('a cursor of another service is refused', () => {
-  expect(parseCursor('abcdefghij', newCursor('abcdefghik', place))).toBeUndefined()
+  expect(parseCursor('abcdefghij', newCursor('abcdefghik', position))).toBeUndefined()
 })
 
 test('a cursor of another version is refused, even when it is whole', () => {
   const cursorOf = (version: number) => {
-    const text = JSON.stringify([version, 'abcdefghij', place.node, place.file, place.offset])
+    const text = JSON.stringify([version, 'abcdefghij', position.node, position.file, position.offset])
     const checksum = createHash('sha256').update(`howdah log cursor ${text}`).digest().subarray(0, 8)
     return Buffer.concat([checksum, Buffer.from(text)]).toString('base64url')
   }
-  expect(parseCursor('abcdefghij', cursorOf(1))).toEqual(place)
+  expect(parseCursor('abcdefghij', cursorOf(1))).toEqual(position)
   expect(parseCursor('abcdefghij', cursorOf(2))).toBeUndefined()
 })
 
 test('a changed cursor is refused, wherever it was changed', () => {
-  const cursor = newCursor('abcdefghij', place)
+  const cursor = newCursor('abcdefghij', position)
   fc.assert(
     fc.property(
       fc.nat(cursor.length - 1),
@@ -48,5 +48,5 @@ test('random text is refused', () => {
 })
 
 test.each(['../../etc/passwd', 'postgresql-1.json', ''])('a place outside the log (%j) is refused', (file) => {
-  expect(parseCursor('abcdefghij', newCursor('abcdefghij', { ...place, file }))).toBeUndefined()
+  expect(parseCursor('abcdefghij', newCursor('abcdefghij', { ...position, file }))).toBeUndefined()
 })

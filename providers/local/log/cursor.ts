@@ -5,18 +5,18 @@ import { createHash } from 'node:crypto'
 import { isLogFile } from './files.ts'
 
 /** Entries before this byte of this file, and those of all older files, are older than the place. */
-export type Place = { node: number; file: string; offset: number }
+export type LogPosition = { node: number; file: string; offset: number }
 
 const version = 1
 const checksum_bytes = 8
 
-export function newCursor(service_id: string, { node, file, offset }: Place): string {
-  const text = JSON.stringify([version, service_id, node, file, offset])
+export function newCursor(service_id: string, { node: number, file, offset }: LogPosition): string {
+  const text = JSON.stringify([version, service_id, number, file, offset])
   return Buffer.concat([checksumOf(text), Buffer.from(text)]).toString('base64url')
 }
 
 /** Undefined for what is not a cursor of this service. */
-export function parseCursor(service_id: string, cursor: string): Place | undefined {
+export function parseCursor(service_id: string, cursor: string): LogPosition | undefined {
   const bytes = Buffer.from(cursor, 'base64url')
   // The decoder skips what is not base64url; a cursor has one spelling only.
   if (bytes.toString('base64url') !== cursor || bytes.length <= checksum_bytes) return undefined

@@ -55,9 +55,9 @@ test('a line is taken apart as JSON says', () => {
 test('a broken line is no entry, unless it is still JSON', () => {
   const piece = fc.constantFrom('', '"', '\\', ',', '}', '{', 'x', '\u0000', '"message":"m",', '"user":"u",', '7')
   fc.assert(
-    fc.property(logged, fc.nat(), fc.nat(3), piece, (members, place, gone, inserted) => {
+    fc.property(logged, fc.nat(), fc.nat(3), piece, (members, position, gone, inserted) => {
       const whole = JSON.stringify(members)
-      const at = place % whole.length
+      const at = position % whole.length
       const line = whole.slice(0, at) + inserted + whole.slice(at + gone)
       expect(parseLine(line)).toEqual(naive(line))
     }),

@@ -12,11 +12,11 @@ export type LogWatch = {
   close(): void
 }
 
-const look_every_ms_default = 10_000
+const poll_every_ms_default = 10_000
 /** Times of files are as coarse as that, with a margin. */
 const clock_tick_ms_max = 1_000
 
-export function newLogWatch(effect: Effect, retention: LogRetention, look_every_ms = look_every_ms_default): LogWatch {
+export function newLogWatch(effect: Effect, retention: LogRetention, poll_every_ms = poll_every_ms_default): LogWatch {
   const changed_ms = new Map<string, number>()
 
   const ensureKept = async (folder: string) => {
@@ -25,7 +25,7 @@ export function newLogWatch(effect: Effect, retention: LogRetention, look_every_
     changed_ms.set(folder, now_ms < Date.now() - clock_tick_ms_max ? now_ms : 0)
     await ensureLogRetention(effect, folder, retention)
   }
-  const polling = newPolling(look_every_ms, async () => {
+  const polling = newPolling(poll_every_ms, async () => {
     for (const [folder, before_ms] of changed_ms) {
       const now_ms = changedAt(folder)
       if (now_ms === undefined) changed_ms.delete(folder)

@@ -6,7 +6,7 @@
 import { closeSync } from 'node:fs'
 import type { LogEntry, LogQuery } from '../../provider.ts'
 import { blocksBackwards, line_bytes_max } from './blocks.ts'
-import type { Place } from './cursor.ts'
+import type { LogPosition } from './cursor.ts'
 import { entryOf, type ParsedEntry, parseEntry, timeAt } from './entry.ts'
 import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
 import { matchingLines } from './matching-lines.ts'
@@ -18,7 +18,7 @@ export type NodeLog = { folder: string; node: number; hidden?: string }
 
 export type PageQuery = Omit<LogQuery, 'node' | 'cursor'>
 
-export type Page = { entries: LogEntry[]; next: Place | undefined }
+export type Page = { entries: LogEntry[]; next: LogPosition | undefined }
 
 /** A page holds a few hundred kilobytes at most, so this is mostly one read. */
 const block_bytes = 256 * 1024
@@ -29,10 +29,10 @@ const head_bytes = 64 * 1024
 const disorder_ms = 1_000
 
 /** What has been found so far. `reached`: where the next page goes on, once that is known. */
-type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: Place | undefined }
-type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; place: Place }
+type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: LogPosition | undefined }
+type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; position: LogPosition }
 
-export async function readPage(log: NodeLog, query: PageQuery, after: Place | undefined): Promise<Page> {
+export async function readPage(log: NodeLog, query: PageQuery, after: LogPosition | undefined): Promise<Page> {
   const search = newSearch(query)
   const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
   let newer = ''
@@ -134,11 +134,11 @@ function collectEntry(
     return false
   }
   if (harvest.found.length === query.limit) {
-    harvest.reached = harvest.found.at(-1)?.place
+    harvest.reached = harvest.found.at(-1)?.position
     return true
   }
-  const place = { node: part.node, file: part.name, offset }
-  harvest.found.push({ parsed, entry: entryOf(parsed, line_bytes), place })
+  const position = { node: part.node, file: part.name, offset }
+  harvest.found.push({ parsed, entry: entryOf(parsed, line_bytes), position })
   return false
 }
 

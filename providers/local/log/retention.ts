@@ -29,9 +29,9 @@ export async function ensureLogRetention(effect: Effect, folder: string, retenti
   let bytes = 0
   let expired: string | undefined
   for (const name of names.toReversed()) {
-    const seen = findEntry(folder, name)
-    bytes += seen?.size ?? 0
-    const too_old = (seen?.mtimeMs ?? Infinity) < oldest_ms
+    const stats = findEntry(folder, name)
+    bytes += stats?.size ?? 0
+    const too_old = (stats?.mtimeMs ?? Infinity) < oldest_ms
     if (stemOf(name) === newest || (!too_old && bytes <= retention.mb * mib)) continue
     expired = stemOf(name)
     break

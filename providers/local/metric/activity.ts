@@ -1,6 +1,6 @@
 // What PostgreSQL counts about itself: connections, transactions, blocks found in memory or read. One short session over the
 // unix socket a look; a session held open would cost every idle service a process.
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 
 /** The last three only rise, until the server's statistics are reset. */
@@ -13,8 +13,8 @@ export type Activity = {
 
 const statement_timeout_ms = 2_000
 
-export async function activityOf(place: Place): Promise<Activity | undefined> {
-  return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
+export async function activityOf(node: Node): Promise<Activity | undefined> {
+  return await withSuperuser(node, { statement_timeout_ms }, async (client) => {
     const { rows } = await client.query<Record<keyof Activity, string>>(
       `select (select count(*) from pg_catalog.pg_stat_activity
                where backend_type = 'client backend' and usename <> 'postgres') as connections,

@@ -1,14 +1,14 @@
 // How far the standbys of a service are behind, in its primary's own words. Whoever asks every few seconds asks over one
 // session, which stays open while somebody does: a new one each time would cost the primary a process and a line in its log.
 import type pg from 'pg'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { standby_role } from '../postgres/settings.ts'
 import { endSession, newSession } from '../postgres/superuser.ts'
 import type { Lag } from './lag.ts'
 
 export type LagReader = {
   /** By the standbys' names. Throws when the primary cannot be asked. */
-  read(primary: Place): Promise<ReadonlyMap<string, Lag>>
+  read(primary: Node): Promise<ReadonlyMap<string, Lag>>
   close(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export function newLagReader(): LagReader {
     clearTimeout(session.idle)
     await endSession(session.client)
   }
-  const open = (key: string, primary: Place): Session => {
+  const open = (key: string, primary: Node): Session => {
     const client = newSession(primary, { statement_timeout_ms: answer_ms_max, connect_timeout_ms: answer_ms_max })
     const idle = setTimeout(() => void end(key, session), idle_ms_max).unref()
     const session: Session = { client, connected: client.connect(), idle }

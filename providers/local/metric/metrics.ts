@@ -9,11 +9,11 @@ import type { MeasuredService, ServiceMetrics } from '../../provider.ts'
 import { type Activity, activityOf } from './activity.ts'
 import type { LagReader } from './lag-reader.ts'
 import { replicaLagsOf } from './lag.ts'
-import { groupOf, listeningAt, type Place } from '../host/layout.ts'
+import { groupOf, listeningAt, type Node } from '../host/layout.ts'
 import { poolerGroupOf } from '../pooler/process.ts'
 import { poolerFilesOf } from '../pooler/settings.ts'
 import type { Limits } from '../host/limits.ts'
-import { findService, listPlaces } from '../postgres/nodes.ts'
+import { findService, listNodes } from '../postgres/nodes.ts'
 import { portOfPidFile } from '../postgres/port-in-force.ts'
 import { pid_file } from '../postgres/process.ts'
 import type { QuotaWatch } from '../quota/watch.ts'
@@ -41,7 +41,7 @@ type Memory = {
   activity?: { at_ms: number; cpu_ns: number; counted: Activity | undefined }
 }
 
-type Running = { memory: Memory; place: Place; has_standbys: boolean }
+type Running = { memory: Memory; node: Node; has_standbys: boolean }
 
 const pace_ms = 60_000
 /** So often also for a service that did nothing, as far as its processor time tells. */
@@ -64,12 +64,12 @@ export function newMeter(host: MeterHost) {
     for (const [at, { service_id, has_standbys = false }] of services.entries()) {
       const primary = await findService(host.directory, service_id, host.as_root)
       if (primary === undefined) continue
-      const nodes = await listPlaces(primary)
-      const [place] = nodes
+      const nodes = await listNodes(primary)
+      const [node] = nodes
       const memory = measure(host, nodes, memories.get(service_id))
       if (memory !== undefined) {
         next.set(service_id, memory)
-        running.push({ memory, place: listeningAt(place, memory.port), has_standbys })
+        running.push({ memory, node: listeningAt(node, memory.port), has_standbys })
       }
       if (at % services_per_turn === services_per_turn - 1) await others()
     }
@@ -78,19 +78,19 @@ export function newMeter(host: MeterHost) {
     await walkSome(running)
     await askSome(running)
     await readLags(host.lag_reader, running)
-    return new Map(running.map(({ memory, place }) => [place.service_id, { ...memory.metrics }]))
+    return new Map(running.map(({ memory, node }) => [node.service_id, { ...memory.metrics }]))
   }
 }
 
 /** Processor and memory now; undefined when the service does not run. */
-function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: Memory | undefined): Memory | undefined {
+function measure(host: MeterHost, nodes: readonly [Node, ...Node[]], before: Memory | undefined): Memory | undefined {
   const [primary, ...standbys] = nodes
   const postmaster = postmasterOf(primary)
   if (postmaster === undefined) return undefined
   const { pid, port = primary.port } = postmaster
   const all = [
     usageOf(host, primary, pid),
-    ...standbys.map((place) => usageOf(host, place, postmasterOf(place)?.pid)),
+    ...standbys.map((node) => usageOf(host, node, postmasterOf(node)?.pid)),
     usageOfPooler(host, primary),
   ]
   const used = all.filter((one) => one !== undefined)
@@ -107,20 +107,20 @@ function measure(host: MeterHost, nodes: readonly [Place, ...Place[]], before: M
   return { ...before, port, at_ms, usage, metrics: { ...before.metrics, ...metrics } }
 }
 
-function usageOf({ limits }: MeterHost, place: Place, pid: number | undefined): Usage | undefined {
+function usageOf({ limits }: MeterHost, node: Node, pid: number | undefined): Usage | undefined {
   if (pid === undefined) return undefined
-  return (limits.hierarchy && usageOfGroup(limits.hierarchy, groupOf(place))) ?? usageOfProcesses(pid)
+  return (limits.hierarchy && usageOfGroup(limits.hierarchy, groupOf(node))) ?? usageOfProcesses(pid)
 }
 
-function usageOfPooler({ limits }: MeterHost, place: Place): Usage | undefined {
-  if (limits.hierarchy) return usageOfGroup(limits.hierarchy, poolerGroupOf(place))
-  const { folder, pid_name } = poolerFilesOf(place)
+function usageOfPooler({ limits }: MeterHost, node: Node): Usage | undefined {
+  if (limits.hierarchy) return usageOfGroup(limits.hierarchy, poolerGroupOf(node))
+  const { folder, pid_name } = poolerFilesOf(node)
   const pid = processIn(folder, pid_name)?.pid
   return pid === undefined ? undefined : usageOfProcesses(pid)
 }
 
 /** With the port at which it listens by its own word. */
-const postmasterOf = (place: Place) => processIn(place.data, pid_file)
+const postmasterOf = (node: Node) => processIn(node.data, pid_file)
 
 /** From a daemon's own pid file, whose process must be there. As UTF-8, which Node reads three times as fast as Latin-1. */
 function processIn(folder: string, name: string): { pid: number; port: number | undefined } | undefined {
@@ -156,8 +156,8 @@ function dueAmong(running: readonly Running[], of: 'storage' | 'activity'): Runn
 }
 
 /** What its quota is measured by is newer than the last walk here, and saves the next one. */
-function noteQuota(quota_watch: MeterHost['quota_watch'], { memory, place }: Running): void {
-  const found = quota_watch.find(place.service_id)
+function noteQuota(quota_watch: MeterHost['quota_watch'], { memory, node }: Running): void {
+  const found = quota_watch.find(node.service_id)
   if (!found) return
   memory.metrics.disk_quota_bytes = found.quota_bytes
   if (!found.state) return
@@ -169,27 +169,27 @@ function noteQuota(quota_watch: MeterHost['quota_watch'], { memory, place }: Run
 
 async function walkSome(running: readonly Running[]): Promise<void> {
   const started = performance.now()
-  for (const { memory, place } of dueAmong(running, 'storage')) {
+  for (const { memory, node } of dueAmong(running, 'storage')) {
     const begun = performance.now()
     if (begun - started > walks_ms_per_call) return
     const { at_ms, usage, storage } = memory
-    const seen = { at_ms, cpu_ns: usage.cpu_ns, written_ms: lastWrittenOf(place.data) }
+    const observed = { at_ms, cpu_ns: usage.cpu_ns, written_ms: lastWrittenOf(node.data) }
     // What has neither worked nor written is as large as it was.
-    if (storage?.written_ms === seen.written_ms && !isBusy(memory, storage)) {
-      memory.storage = { ...storage, ...seen }
+    if (storage?.written_ms === observed.written_ms && !isBusy(memory, storage)) {
+      memory.storage = { ...storage, ...observed }
       continue
     }
-    memory.metrics.disk_usage_bytes = await storageOf(place.data)
-    memory.storage = { ...seen, took_ms: performance.now() - begun }
+    memory.metrics.disk_usage_bytes = await storageOf(node.data)
+    memory.storage = { ...observed, took_ms: performance.now() - begun }
   }
 }
 
 async function askSome(running: readonly Running[]): Promise<void> {
   const due = new Set(dueAmong(running, 'activity'))
   for (const one of running) if (!due.has(one)) rest(one.memory)
-  await inLanes([...due].slice(0, sessions_per_call), async ({ memory, place }) => {
+  await inLanes([...due].slice(0, sessions_per_call), async ({ memory, node }) => {
     // One that cannot be asked right now, such as while it starts, is asked again at its next turn.
-    noteActivity(memory, await activityOf(place).catch(() => undefined))
+    noteActivity(memory, await activityOf(node).catch(() => undefined))
   })
 }
 
@@ -199,8 +199,8 @@ async function readLags(lag_reader: LagReader, running: readonly Running[]): Pro
     delete memory.metrics.replica_lags
   }
   const asked = running.filter(({ has_standbys }) => has_standbys)
-  await inLanes(asked, async ({ memory, place }) => {
-    const lags = replicaLagsOf(await lag_reader.read(place).catch(() => new Map()))
+  await inLanes(asked, async ({ memory, node }) => {
+    const lags = replicaLagsOf(await lag_reader.read(node).catch(() => new Map()))
     if (lags.length === 0) return
     memory.metrics.replica_lags = lags
     memory.metrics.replication_lag_bytes = Math.max(...lags.map(({ bytes }) => bytes))

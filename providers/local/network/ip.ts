@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { isHostRoot } from '../host/privilege.ts'
 import { system_env } from '../host/program.ts'
-import { own_root, shell, unshare_words } from './holder.ts'
+import { own_root, shell, unshare_words } from './owner-process.ts'
 import type { Namespace } from './namespace.ts'
 
 /** Only a kernel in trouble takes so long. */

@@ -1,5 +1,5 @@
 // The namespace of a VPC: which file stands for it, and how programs get to it. Pure. Root's are where iproute2 keeps all of
-// them. An ordinary user has networks inside a user namespace, whose process (holder.ts) a link in our own folder leads to;
+// them. An ordinary user has networks inside a user namespace, whose process (owner_process.ts) a link in our own folder leads to;
 // the file is below that process's own /run. In an isolated installation that is the user namespace that we are in.
 import { join } from 'node:path'
 import { foldersOf } from '../host/layout.ts'
@@ -7,7 +7,7 @@ import { isHostRoot, mayGiveUsers } from '../host/privilege.ts'
 import { namespaceOf, type Named } from './name.ts'
 
 /** directory: of the local provider. */
-export type NetworkPlace = Named & { directory: string }
+export type NetworkNames = Named & { directory: string }
 
 export type Namespace = {
   name: string
@@ -20,31 +20,31 @@ export type Namespace = {
   enter: readonly string[]
 }
 
-export function namespaceAt(place: NetworkPlace, vpc_id: string): Namespace {
-  const name = namespaceOf(place, vpc_id)
-  const path = join(namespacesOf(place), name)
+export function namespaceAt(of: NetworkNames, vpc_id: string): Namespace {
+  const name = namespaceOf(of, vpc_id)
+  const path = join(namespacesOf(of), name)
   const nsenter = ['nsenter', `--net=${path}`, '--']
   if (isHostRoot()) return { name, path, manage: [], change: nsenter, enter: nsenter }
-  const holder = holderOf(place)
-  const user = mayGiveUsers() ? [] : ['--preserve-credentials', `--user=${holder}/ns/user`]
+  const owner_process = ownerProcessOf(of)
+  const user = mayGiveUsers() ? [] : ['--preserve-credentials', `--user=${owner_process}/ns/user`]
   // There the other networks have their names.
-  const names = `--mount=${holder}/ns/mnt`
+  const names = `--mount=${owner_process}/ns/mnt`
   return {
     name,
     path,
-    manage: ['nsenter', ...user, names, `--net=${holder}/ns/net`, '--'],
+    manage: ['nsenter', ...user, names, `--net=${owner_process}/ns/net`, '--'],
     change: ['nsenter', ...user, names, `--net=${path}`, '--'],
     enter: mayGiveUsers() ? nsenter : ['nsenter', ...user, `--net=${path}`, '--', ...ourselves()],
   }
 }
 
 /** Where the files of all namespaces are. */
-export function namespacesOf(place: Pick<NetworkPlace, 'directory'>): string {
-  return isHostRoot() ? '/run/netns' : join(holderOf(place), 'root/run/netns')
+export function namespacesOf(of: Pick<NetworkNames, 'directory'>): string {
+  return isHostRoot() ? '/run/netns' : join(ownerProcessOf(of), 'root/run/netns')
 }
 
 /** A link to the folder of the process that holds the networks of an ordinary user. */
-export function holderOf({ directory }: Pick<NetworkPlace, 'directory'>): string {
+export function ownerProcessOf({ directory }: Pick<NetworkNames, 'directory'>): string {
   return join(foldersOf(directory).run, 'networks')
 }
 

@@ -8,12 +8,12 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import type { WantedVpc } from '../../provider.ts'
 import { gatewayOf, prefixOf } from './cidr.ts'
 import type { Effect } from '../host/effect.ts'
-import type { NetworksHolder } from './holder.ts'
+import type { NetworksOwner } from './owner-process.ts'
 import { changeNetwork, listIn, makeNamespace, removeNamespace } from './ip.ts'
 import { bridge, peerOf, vpcOf } from './name.ts'
-import { namespaceAt, namespacesOf, type Namespace, type NetworkPlace } from './namespace.ts'
+import { namespaceAt, namespacesOf, type Namespace, type NetworkNames } from './namespace.ts'
 
-type Host = NetworkPlace & { effect: Effect; networks_holder: NetworksHolder }
+type Host = NetworkNames & { effect: Effect; networks_owner: NetworksOwner }
 
 export type Network = {
   namespace: Namespace
@@ -30,7 +30,7 @@ const closed_priority = 10
 /** Returns what is there now, and whether it had to be changed. */
 export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Promise<Network & { changed: boolean }> {
   const namespace = namespaceAt(host, vpc_id)
-  await host.networks_holder.ensure()
+  await host.networks_owner.ensure()
   const found = await findNetwork(namespace)
   if (!found) {
     // Left by somebody who died between making the file and making it a namespace.
@@ -50,7 +50,7 @@ export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Pr
 }
 
 /** Its links first: the namespace itself may live on for a while, with a program that somebody runs inside. */
-export async function ensureNetworkGone(host: Host, vpc_id: string): Promise<void> {
+export async function ensureNetworkRemoved(host: Host, vpc_id: string): Promise<void> {
   const namespace = namespaceAt(host, vpc_id)
   const network = await findNetwork(namespace)
   const links = [...(network?.links.keys() ?? [])].filter((link) => link === bridge || peerOf(link) !== undefined)
@@ -66,8 +66,8 @@ export async function ensureNetworkGone(host: Host, vpc_id: string): Promise<voi
 
 /** Undefined when there is no such namespace. */
 export async function findNetwork(namespace: Namespace): Promise<Network | undefined> {
-  const seen = await statfs(namespace.path).catch(() => undefined)
-  return seen?.type === nsfs_magic ? await getNetwork(namespace) : undefined
+  const stats = await statfs(namespace.path).catch(() => undefined)
+  return stats?.type === nsfs_magic ? await getNetwork(namespace) : undefined
 }
 
 /** Of the file that stands for it, and so which one it is. A path through a process that is gone may lead anywhere. */
@@ -78,7 +78,7 @@ export async function findInode({ path }: Namespace): Promise<number | undefined
 /** Nothing of it is missing, so that a link can be made to it. */
 export const isWhole = (network: Network, cidr: string) => missingIn(network, cidr).length === 0
 
-export async function listVpcs(host: NetworkPlace): Promise<string[]> {
+export async function listVpcs(host: NetworkNames): Promise<string[]> {
   const names = await readdir(namespacesOf(host)).catch(() => [])
   return names.map((name) => vpcOf(host, name)).filter((vpc_id) => vpc_id !== undefined)
 }

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { Duplex } from 'node:stream'
 import type { Endpoint } from '../../provider.ts'
 import { system_env } from '../host/program.ts'
-import { shell } from './holder.ts'
+import { shell } from './owner-process.ts'
 
 export type Relay = {
   connection: Duplex

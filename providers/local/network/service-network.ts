@@ -4,13 +4,13 @@ import { stat } from 'node:fs/promises'
 import type { Endpoint, WantedNetwork, WantedService } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { changeNetwork } from './ip.ts'
-import { probe, type Probe, type ProbeWish } from '../postgres/probe.ts'
+import { probe, type Probe, type ProbeSpec } from '../postgres/probe.ts'
 import { openRelay } from './relay.ts'
 import { bridge } from './name.ts'
-import { namespaceAt, type NetworkPlace } from './namespace.ts'
+import { namespaceAt, type NetworkNames } from './namespace.ts'
 import { findInode, findNetwork } from './network.ts'
 
-export type NetworkHost = NetworkPlace & { effect: Effect; networkRefusal(): Promise<string | undefined> }
+export type NetworkHost = NetworkNames & { effect: Effect; networkRefusal(): Promise<string | undefined> }
 
 const vpc_port = 5432
 
@@ -26,7 +26,7 @@ export function hostsOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 
 }
 
 /** The words before a command that is to run in the network; none when there is no network. */
-export function networkPrefix(host: NetworkPlace, network: WantedNetwork | undefined): readonly string[] {
+export function networkPrefix(host: NetworkNames, network: WantedNetwork | undefined): readonly string[] {
   return network ? namespaceAt(host, network.vpc_id).enter : []
 }
 
@@ -56,7 +56,7 @@ export async function ensureInNetwork(
 
 /** Whether the process is in the network that has this name now; it may be in one that was removed and made anew. */
 export async function isInNetwork(
-  host: NetworkPlace,
+  host: NetworkNames,
   network: WantedNetwork | undefined,
   pid: number,
 ): Promise<boolean> {
@@ -68,14 +68,14 @@ export async function isInNetwork(
 }
 
 /** As a customer comes: in a VPC from inside it. */
-export async function probeAt(host: NetworkPlace, network: WantedNetwork | undefined, wish: ProbeWish): Promise<Probe> {
-  return network ? await probeInside(host, network, wish) : await probe(wish)
+export async function probeAt(host: NetworkNames, network: WantedNetwork | undefined, spec: ProbeSpec): Promise<Probe> {
+  return network ? await probeInside(host, network, spec) : await probe(spec)
 }
 
 /** The probe from inside: an address of a VPC is never dialled from the host. */
-async function probeInside(host: NetworkPlace, network: WantedNetwork, wish: ProbeWish): Promise<Probe> {
-  const relay = openRelay(networkPrefix(host, network), wish.endpoint)
-  const seen = await probe(wish, () => relay.connection)
+async function probeInside(host: NetworkNames, network: WantedNetwork, spec: ProbeSpec): Promise<Probe> {
+  const relay = openRelay(networkPrefix(host, network), spec.endpoint)
+  const observed = await probe(spec, () => relay.connection)
   const said = await relay.close()
-  return seen.result === 'failed' && said !== '' ? { ...seen, reason: said } : seen
+  return observed.result === 'failed' && said !== '' ? { ...observed, reason: said } : observed
 }

@@ -7,9 +7,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
 import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/look.ts'
-import type { Place } from '../host/layout.ts'
-import { ensureGroupGone } from '../host/leftovers.ts'
+import { readIfThere, statIfThere } from '../host/read.ts'
+import type { Node } from '../host/layout.ts'
+import { ensureGroupRemoved } from '../host/leftovers.ts'
 import type { Machine } from '../host/machine.ts'
 import {
   endPooler,
@@ -32,11 +32,11 @@ import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
 
 type PoolerHost = Machine & NetworkHost & { authority: Authority }
 
-export type PoolerWish = {
+export type PoolerSpec = {
   /** Of the service or the replica set: its home, user and certificate. */
-  place: Place
+  node: Node
   /** The primary, where the pooler's role is made. */
-  primary: Place
+  primary: Node
   target_sockets: string
   target_port: number
   listen: Endpoint
@@ -48,7 +48,7 @@ export type PoolerWish = {
   network?: WantedNetwork | undefined
 }
 
-export type PoolerSeen = {
+export type ObservedPooler = {
   serving: boolean
   /** A sentence for people, when it does not serve. */
   waiting_for?: string
@@ -62,7 +62,7 @@ const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
 const reload_wait_ms = 3_000
 const pause_wait_ms = 3_000
-const look_every_ms = 10
+const poll_every_ms = 10
 
 /** What is missing on this host for a pooler, and how to get it. */
 export async function poolerRefusal(): Promise<string | undefined> {
@@ -71,30 +71,30 @@ export async function poolerRefusal(): Promise<string | undefined> {
 }
 
 /** The primary must be serving. */
-export async function ensurePooler(host: PoolerHost, wish: PoolerWish): Promise<PoolerSeen> {
+export async function ensurePooler(host: PoolerHost, spec: PoolerSpec): Promise<ObservedPooler> {
   const program = await findPgBouncer()
   if (program === undefined) return setback((await poolerRefusal()) ?? '', look_again_after_setback_seconds)
-  const { place } = wish
+  const { node } = spec
   const events: ObservedEvent[] = []
-  const running = await ensureRunning(host, wish, program, events)
+  const running = await ensureRunning(host, spec, program, events)
   if (typeof running === 'string') return { ...setback(running, look_again_after_setback_seconds), events }
-  host.watch.track(watchedAs(place), running)
-  await ensureResumed(host, place)
-  await ensurePoolerLogBounded(host.effect, place)
-  const waiting_for = await loginTrouble(host, wish)
+  host.watch.track(watchedAs(node), running)
+  await ensureResumed(host, node)
+  await ensurePoolerLogBounded(host.effect, node)
+  const waiting_for = await loginTrouble(host, spec)
   return {
     ...(waiting_for === undefined ? { serving: true } : setback(waiting_for, look_again_soon_seconds)),
     events,
   }
 }
 
-export async function ensurePoolerGone(host: PoolerHost, place: Place): Promise<void> {
-  host.watch.forget(watchedAs(place))
-  const files = poolerFilesOf(place)
+export async function ensurePoolerRemoved(host: PoolerHost, node: Node): Promise<void> {
+  host.watch.forget(watchedAs(node))
+  const files = poolerFilesOf(node)
   if ((await statIfThere(files.settings)) === undefined) return
-  await endPooler(host.effect, place)
+  await endPooler(host.effect, node)
   await host.effect('pooler: limits removed')
-  await ensureGroupGone(host, poolerGroupOf(place))
+  await ensureGroupRemoved(host, poolerGroupOf(node))
   for (const path of [files.paused, files.loaded, files.log, files.users, files.folder, files.settings]) {
     await ensureRemoved(host.effect, 'pooler', path)
   }
@@ -104,19 +104,19 @@ export async function ensurePoolerGone(host: PoolerHost, place: Place): Promise<
  * Makes clients wait from the end of their transactions on, until they are let go on: a planned restart of PostgreSQL is then
  * a pause for them. Those of the session database have their connection for themselves and lose it.
  */
-export async function pausePooler(host: PoolerHost, primary: Place): Promise<void> {
+export async function pausePooler(host: PoolerHost, primary: Node): Promise<void> {
   const said_before = (await statIfThere(poolerFilesOf(primary).log))?.size ?? 0
   if (!(await ensurePaused(host, primary))) return
   const deadline = performance.now() + pause_wait_ms
   while (performance.now() < deadline && !(await poolerLogSince(primary, said_before)).includes('SIGUSR1')) {
-    await pause(look_every_ms)
+    await pause(poll_every_ms)
   }
   // Whoever is in the middle of a transaction may finish it; a primary that cannot be asked has nobody to wait for.
   await untilNobodyIsAtWork(primary, deadline).catch(() => undefined)
 }
 
 /** Of a primary that is lost: nobody is at work there, and whoever comes waits for the next one. False: no pooler runs. */
-export async function ensurePaused(host: PoolerHost, primary: Place): Promise<boolean> {
+export async function ensurePaused(host: PoolerHost, primary: Node): Promise<boolean> {
   const { pid } = await findPooler(primary)
   if (pid === undefined) return false
   await ensureFile(host.effect, 'pooler pause', poolerFilesOf(primary).paused, String(pid), undefined)
@@ -125,38 +125,38 @@ export async function ensurePaused(host: PoolerHost, primary: Place): Promise<bo
 }
 
 /** As soon as the primary takes writes. Costs a glance at one file when nobody waits. */
-export async function ensureResumed(host: PoolerHost, place: Place): Promise<void> {
-  const { paused } = poolerFilesOf(place)
+export async function ensureResumed(host: PoolerHost, node: Node): Promise<void> {
+  const { paused } = poolerFilesOf(node)
   if ((await statIfThere(paused)) === undefined) return
-  const { pid } = await findPooler(place)
-  if (pid !== undefined) await signalPooler(host.effect, place, pid, 'SIGUSR2')
+  const { pid } = await findPooler(node)
+  if (pid !== undefined) await signalPooler(host.effect, node, pid, 'SIGUSR2')
   await ensureRemoved(host.effect, 'pooler pause', paused)
 }
 
 /** The id of a process that listens as wanted and has read what is wanted; a sentence when there is none. */
 async function ensureRunning(
   host: PoolerHost,
-  wish: PoolerWish,
+  spec: PoolerSpec,
   program: PoolerProgram,
   events: ObservedEvent[],
 ): Promise<number | string> {
   const { effect, limits } = host
-  const { place, listen, network } = wish
+  const { node, listen, network } = spec
   const no_network = await ensureInNetwork(host, network, listen.host)
   if (no_network !== undefined) return no_network
-  const files = poolerFilesOf(place)
-  const settings = poolerSettingsOf({ ...wish, ...program, files })
-  const users = poolerUsersOf(wish.password_verifier)
+  const files = poolerFilesOf(node)
+  const settings = poolerSettingsOf({ ...spec, ...program, files })
+  const users = poolerUsersOf(spec.password_verifier)
   // One of another version might not understand the settings.
   const start_hash = hashOf([program.version, listen.host, String(listen.port)])
-  const read_hash = hashOf([settings, users, (await readIfThere(place.certificate)) ?? ''])
-  const found = await findPooler(place)
+  const read_hash = hashOf([settings, users, (await readIfThere(node.certificate)) ?? ''])
+  const found = await findPooler(node)
   const [pid, started_with, has_read] = (await readIfThere(files.loaded))?.split(' ') ?? []
   const in_place = found.pid !== undefined && (await isInNetwork(host, network, found.pid))
   const usable = in_place && pid === String(found.pid) && started_with === start_hash ? found.pid : undefined
   await effect('pooler: limits')
-  await limits.ensure(poolerGroupOf(place), wish.size)
-  const trouble = await ensurePoolerRole(effect, wish.primary, events).then(
+  await limits.ensure(poolerGroupOf(node), spec.size)
+  const trouble = await ensurePoolerRole(effect, spec.primary, events).then(
     () => undefined,
     (error: unknown) => {
       const setback_of_tenant = tenantSetbackOf(error)
@@ -167,11 +167,11 @@ async function ensureRunning(
   )
   if (trouble !== undefined) return trouble
   if (usable !== undefined && has_read === read_hash) return usable
-  await ensureFile(effect, 'pooler users', files.users, users, place.owner)
-  await ensureFile(effect, 'pooler settings', files.settings, settings, place.owner)
-  await ensureFolder(effect, 'pooler folder', files.folder, 0o700, place.owner)
-  if (usable !== undefined) await signalPooler(effect, place, usable, 'SIGHUP')
-  const running = usable ?? (await startAnew(host, wish, program.path))
+  await ensureFile(effect, 'pooler users', files.users, users, node.owner)
+  await ensureFile(effect, 'pooler settings', files.settings, settings, node.owner)
+  await ensureFolder(effect, 'pooler folder', files.folder, 0o700, node.owner)
+  if (usable !== undefined) await signalPooler(effect, node, usable, 'SIGHUP')
+  const running = usable ?? (await startAnew(host, spec, program.path))
   if (typeof running === 'string') return running
   if (found.died) {
     events.push({ kind: 'restarted', message: 'The connection pooler had ended by itself and was started again' })
@@ -181,20 +181,20 @@ async function ensureRunning(
   return running
 }
 
-async function startAnew(host: PoolerHost, wish: PoolerWish, program: string): Promise<number | string> {
+async function startAnew(host: PoolerHost, spec: PoolerSpec, program: string): Promise<number | string> {
   const { effect, limits } = host
-  const { place, listen, network } = wish
-  await endPooler(effect, place)
-  await ensureRemoved(effect, 'pooler pause', poolerFilesOf(place).paused)
+  const { node, listen, network } = spec
+  await endPooler(effect, node)
+  await ensureRemoved(effect, 'pooler pause', poolerFilesOf(node).paused)
   if (!network && !(await portIsFree(listen.host, listen.port))) {
     return `port ${listen.port} on ${listen.host} is in use by another program; the pooler starts when the port is free`
   }
-  return await startPooler(effect, place, { program, prefix: networkPrefix(host, network), files_max, limits })
+  return await startPooler(effect, node, { program, prefix: networkPrefix(host, network), files_max, limits })
 }
 
 /** Why the master role cannot log in at the pooler's endpoint; undefined when it can. */
-async function loginTrouble(host: PoolerHost, wish: PoolerWish): Promise<string | undefined> {
-  const { listen: endpoint, password_verifier, network } = wish
+async function loginTrouble(host: PoolerHost, spec: PoolerSpec): Promise<string | undefined> {
+  const { listen: endpoint, password_verifier, network } = spec
   const authority_pem = host.authority.certificate_pem
   const tried = () => probeAt(host, network, { endpoint, password_verifier, authority_pem })
   let login = await tried()
@@ -203,7 +203,7 @@ async function loginTrouble(host: PoolerHost, wish: PoolerWish): Promise<string 
     const deadline = performance.now() + reload_wait_ms;
     login.result === 'other_password' && performance.now() < deadline;
   ) {
-    await pause(look_every_ms)
+    await pause(poll_every_ms)
     login = await tried()
   }
   if (login.result === 'ok') return undefined
@@ -214,7 +214,7 @@ async function loginTrouble(host: PoolerHost, wish: PoolerWish): Promise<string 
 }
 
 /** Whoever comes by the unix socket, and is not the control plane, comes through the pooler. */
-async function untilNobodyIsAtWork(primary: Place, deadline: number): Promise<void> {
+async function untilNobodyIsAtWork(primary: Node, deadline: number): Promise<void> {
   await withSuperuser(primary, {}, async (client) => {
     while (performance.now() < deadline) {
       const { rowCount } = await client.query(
@@ -222,13 +222,13 @@ async function untilNobodyIsAtWork(primary: Place, deadline: number): Promise<vo
          where backend_type = 'client backend' and client_addr is null and usename <> 'postgres' and state <> 'idle'`,
       )
       if (!rowCount) return
-      await pause(look_every_ms)
+      await pause(poll_every_ms)
     }
   })
 }
 
-const watchedAs = (place: Place) => `${place.service_id}/pooler`
+const watchedAs = (node: Node) => `${node.service_id}/pooler`
 
-function setback(waiting_for: string, look_again_seconds: number): PoolerSeen {
+function setback(waiting_for: string, look_again_seconds: number): ObservedPooler {
   return { serving: false, waiting_for, look_again_seconds, events: [] }
 }

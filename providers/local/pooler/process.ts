@@ -5,8 +5,8 @@ import { truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../host/daemon.ts'
 import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/look.ts'
-import type { Place } from '../host/layout.ts'
+import { readIfThere, statIfThere } from '../host/read.ts'
+import type { Node } from '../host/layout.ts'
 import type { Limits } from '../host/limits.ts'
 import { readText } from '../host/tenant-files.ts'
 import { poolerFilesOf } from './settings.ts'
@@ -22,72 +22,72 @@ export type PoolerStart = {
   limits: Limits
 }
 
-const look_every_ms = 3
+const poll_every_ms = 3
 const start_wait_ms = 5_000
 const end_wait_ms = 5_000
 const log_bytes_max = 1024 ** 2
 const sentence_chars_max = 300
 
-export const poolerGroupOf = ({ service_id }: Place): string => `${service_id}-pooler`
+export const poolerGroupOf = ({ service_id }: Node): string => `${service_id}-pooler`
 
-export async function findPooler(place: Place): Promise<FoundPooler> {
-  const { folder, pid_name } = poolerFilesOf(place)
+export async function findPooler(node: Node): Promise<FoundPooler> {
+  const { folder, pid_name } = poolerFilesOf(node)
   const text = readText(folder, pid_name)
   if (text === undefined) return { pid: undefined, died: false }
   const pid = Number(text)
-  return (await isOurs(place, pid)) ? { pid, died: false } : { pid: undefined, died: true }
+  return (await isOurs(node, pid)) ? { pid, died: false } : { pid: undefined, died: true }
 }
 
 /** Starts one where none runs and waits until it listens. A sentence when it does not. */
-export async function startPooler(effect: Effect, place: Place, start: PoolerStart): Promise<number | string> {
+export async function startPooler(effect: Effect, node: Node, start: PoolerStart): Promise<number | string> {
   // One that was spawned by somebody who died, and has written no pid file yet.
-  await endPooler(effect, place)
-  const said_before = (await statIfThere(poolerFilesOf(place).log))?.size ?? 0
+  await endPooler(effect, node)
+  const said_before = (await statIfThere(poolerFilesOf(node).log))?.size ?? 0
   await effect('pooler: spawn')
-  const child = await spawnPooler(place, start)
+  const child = await spawnPooler(node, start)
   let broken: Error | undefined
   child.on('error', (error) => {
     broken = error
   })
   child.unref()
-  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
-    const { pid } = await findPooler(place)
+  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
+    const { pid } = await findPooler(node)
     if (pid !== undefined) return pid
     if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
   }
-  return `the connection pooler did not start: ${broken?.message ?? (await lastWordsOf(place, said_before))}`
+  return `the connection pooler did not start: ${broken?.message ?? (await lastWordsOf(node, said_before))}`
 }
 
 /** Its clients lose their connections; what they had not committed is undone by PostgreSQL. */
-export async function endPooler(effect: Effect, place: Place): Promise<void> {
-  const whose = `the pooler of ${place.service_id}`
-  await endProcesses(effect, (pid) => isOurs(place, pid), { what: 'pooler: kill', whose, wait_ms: end_wait_ms })
+export async function endPooler(effect: Effect, node: Node): Promise<void> {
+  const whose = `the pooler of ${node.service_id}`
+  await endProcesses(effect, (pid) => isOurs(node, pid), { what: 'pooler: kill', whose, wait_ms: end_wait_ms })
   // PgBouncer does not start when the number in it is in use again.
-  const { folder, pid_name } = poolerFilesOf(place)
+  const { folder, pid_name } = poolerFilesOf(node)
   await ensureEntryRemoved(effect, 'pooler pid file', folder, pid_name)
 }
 
-export async function signalPooler(effect: Effect, place: Place, pid: number, signal: NodeJS.Signals): Promise<void> {
+export async function signalPooler(effect: Effect, node: Node, pid: number, signal: NodeJS.Signals): Promise<void> {
   await effect(`pooler: ${signal}`)
   // Looked at once more: between the first look and here the process may have ended and its number been given away.
-  if (await isOurs(place, pid)) signalIfThere(pid, signal)
+  if (await isOurs(node, pid)) signalIfThere(pid, signal)
 }
 
 /** What it says is of use while it is new. Refused logins are a line each, and anybody can be refused. */
-export async function ensurePoolerLogBounded(effect: Effect, place: Place): Promise<void> {
-  const { log } = poolerFilesOf(place)
+export async function ensurePoolerLogBounded(effect: Effect, node: Node): Promise<void> {
+  const { log } = poolerFilesOf(node)
   if (((await statIfThere(log))?.size ?? 0) <= log_bytes_max) return
   await effect('pooler log: empty')
   await truncate(log)
 }
 
-export async function poolerLogSince(place: Place, from: number): Promise<string> {
-  return ((await readIfThere(poolerFilesOf(place).log)) ?? '').slice(from)
+export async function poolerLogSince(node: Node, from: number): Promise<string> {
+  return ((await readIfThere(poolerFilesOf(node).log)) ?? '').slice(from)
 }
 
-async function spawnPooler(place: Place, { program, prefix, files_max, limits }: PoolerStart): Promise<ChildProcess> {
-  const files = poolerFilesOf(place)
-  const { command, uid, gid } = limits.wrap(poolerGroupOf(place), [program, files.settings], place.owner)
+async function spawnPooler(node: Node, { program, prefix, files_max, limits }: PoolerStart): Promise<ChildProcess> {
+  const files = poolerFilesOf(node)
+  const { command, uid, gid } = limits.wrap(poolerGroupOf(node), [program, files.settings], node.owner)
   // Dropped last: privileges are needed to enter a network.
   const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
   // A client is an open file: as many as it takes, or at least as many as we may have.
@@ -98,16 +98,16 @@ async function spawnPooler(place: Place, { program, prefix, files_max, limits }:
 }
 
 /** PgBouncer with our settings, or what is about to become it; under the user that it must run as, or still under ours. */
-async function isOurs(place: Place, pid: number): Promise<boolean> {
+async function isOurs(node: Node, pid: number): Promise<boolean> {
   const argv = await commandOf(pid)
   // What others do with the file, such as reading it, is their own affair.
-  if (argv.at(-2) !== poolerFilesOf(place).settings || !argv.at(-3)?.endsWith('/pgbouncer')) return false
+  if (argv.at(-2) !== poolerFilesOf(node).settings || !argv.at(-3)?.endsWith('/pgbouncer')) return false
   const uid = (await statIfThere(`/proc/${pid}`))?.uid
-  return uid === process.getuid?.() || uid === place.owner?.uid
+  return uid === process.getuid?.() || uid === node.owner?.uid
 }
 
-async function lastWordsOf(place: Place, from: number): Promise<string> {
-  const lines = (await poolerLogSince(place, from)).split('\n').filter((line) => line.trim() !== '')
+async function lastWordsOf(node: Node, from: number): Promise<string> {
+  const lines = (await poolerLogSince(node, from)).split('\n').filter((line) => line.trim() !== '')
   const line = lines.findLast((each) => /\b(FATAL|ERROR|WARNING)\b/.test(each)) ?? lines.at(-1) ?? 'it gave no reason'
   return line.replace(/^.*\b(?:FATAL|ERROR|WARNING)\s+/, '').slice(0, sentence_chars_max)
 }

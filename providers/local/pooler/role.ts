@@ -7,7 +7,7 @@
 import pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
-import { master_database, master_role, type Place } from '../host/layout.ts'
+import { master_database, master_role, type Node } from '../host/layout.ts'
 import { ensureReservedRole } from '../postgres/reserved-roles.ts'
 import { pooler_role } from '../postgres/settings.ts'
 import { withRole, withSuperuser } from '../postgres/superuser.ts'
@@ -16,7 +16,7 @@ import { TenantSetback, tenantSetbackOf } from '../postgres/tenant-setback.ts'
 import { lookup_body, lookup_function, lookup_sql, pooler_lookup } from '../postgres/pooler-lookup.ts'
 
 /** Looked at again and again: a tenant may drop the database and make another one of that name. */
-export async function ensurePoolerRole(effect: Effect, primary: Place, events: ObservedEvent[]): Promise<void> {
+export async function ensurePoolerRole(effect: Effect, primary: Node, events: ObservedEvent[]): Promise<void> {
   if ((await lookupTrouble(primary)) === undefined) return
   const major = await withCatalogChanges(primary, events, async (client) => {
     await ensureReservedRole(effect, client, pooler_role)
@@ -32,7 +32,7 @@ export async function ensurePoolerRole(effect: Effect, primary: Place, events: O
 const no_lookup = 'there is no lookup'
 
 /** Why a lookup as the pooler makes it does not succeed; undefined when it does. */
-async function lookupTrouble(primary: Place): Promise<string | undefined> {
+async function lookupTrouble(primary: Node): Promise<string | undefined> {
   try {
     return await withRole(primary, pooler_role, master_database, async (client) => {
       const { rows: found } = await client.query<{ body: string }>(

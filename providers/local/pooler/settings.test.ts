@@ -1,17 +1,17 @@
 // The pooler's settings as text: what each line promises, whatever the folders are called.
 import { expect, test } from 'vitest'
-import { placeOf } from '../host/layout.ts'
+import { nodeOf } from '../host/layout.ts'
 import { poolerFilesOf, poolerLimitsOf, poolerSettingsOf, poolerUsersOf } from './settings.ts'
 
-const place = placeOf("/it's here/local", 'abcdefghij', 20_001, true)
+const node = nodeOf("/it's here/local", 'abcdefghij', 20_001, true)
 
 function settingsFor(version: string): string {
   return poolerSettingsOf({
     listen: { host: '127.0.0.1', port: 20_002 },
-    target_sockets: place.service_sockets,
+    target_sockets: node.service_sockets,
     target_port: 20_001,
-    place,
-    files: poolerFilesOf(place),
+    node,
+    files: poolerFilesOf(node),
     max_connections: 50,
     version,
   })

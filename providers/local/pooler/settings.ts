@@ -5,17 +5,17 @@
 //    users that PgBouncer knows by itself a value that no password fits: it would let in whoever gives an empty one.
 // 3. Nothing that a customer does a thousand times a second is logged.
 import type { Endpoint } from '../../provider.ts'
-import { master_database, master_role, type Place } from '../host/layout.ts'
+import { master_database, master_role, type Node } from '../host/layout.ts'
 import { isAtLeast } from './program.ts'
 import { pooler_lookup } from '../postgres/pooler-lookup.ts'
 import { pooler_role } from '../postgres/settings.ts'
 
-export type PoolerSettingsWish = {
+export type PoolerSettingsSpec = {
   listen: Endpoint
   /** Where PostgreSQL is found: the folder of its unix socket, and the port that the socket is named after. */
   target_sockets: string
   target_port: number
-  place: Place
+  node: Node
   files: PoolerFiles
   max_connections: number
   /** Of PgBouncer. */
@@ -33,7 +33,7 @@ const transaction_clients_each = 20
 const prepared_statements_max = 200
 
 /** The folder is PgBouncer's own; all other files are ours, and it may read the two that it needs. */
-export function poolerFilesOf({ home }: Place) {
+export function poolerFilesOf({ home }: Node) {
   const folder = `${home}/pooler`
   return {
     folder,
@@ -54,19 +54,19 @@ export function poolerLimitsOf(max_connections: number) {
   return { servers, session_clients: servers, transaction_clients: servers * transaction_clients_each }
 }
 
-export function poolerSettingsOf(wish: PoolerSettingsWish): string {
-  const { servers, session_clients, transaction_clients } = poolerLimitsOf(wish.max_connections)
-  const target = `host=${quoted(wish.target_sockets)} port=${wish.target_port} dbname=${master_database}`
+export function poolerSettingsOf(spec: PoolerSettingsSpec): string {
+  const { servers, session_clients, transaction_clients } = poolerLimitsOf(spec.max_connections)
+  const target = `host=${quoted(spec.target_sockets)} port=${spec.target_port} dbname=${master_database}`
   const pool = `auth_user=${pooler_role} pool_size=${servers} max_db_connections=${servers}`
   // Older ones know only how many there may be in all.
-  const at_most = (clients: number) => (isAtLeast(wish.version, '1.24') ? ` max_db_client_connections=${clients}` : '')
+  const at_most = (clients: number) => (isAtLeast(spec.version, '1.24') ? ` max_db_client_connections=${clients}` : '')
   return [
     '; Written by Howdah; changes made here are undone at the next look.',
     '[databases]',
     `${master_database} = ${target} ${pool} pool_mode=session${at_most(session_clients)}`,
     `${transaction_database} = ${target} ${pool} pool_mode=transaction${at_most(transaction_clients)}`,
     '[pgbouncer]',
-    ...Object.entries(valuesOf(wish)).map(([name, value]) => `${name} = ${value}`),
+    ...Object.entries(valuesOf(spec)).map(([name, value]) => `${name} = ${value}`),
     '',
   ].join('\n')
 }
@@ -80,7 +80,7 @@ export function poolerUsersOf(password_verifier: string): string {
     .join('')
 }
 
-function valuesOf({ listen, place, files, max_connections, version }: PoolerSettingsWish) {
+function valuesOf({ listen, node, files, max_connections, version }: PoolerSettingsSpec) {
   const { servers, session_clients, transaction_clients } = poolerLimitsOf(max_connections)
   return {
     listen_addr: listen.host,
@@ -92,10 +92,10 @@ function valuesOf({ listen, place, files, max_connections, version }: PoolerSett
     auth_query: pooler_lookup,
     stats_users: master_role,
     client_tls_sslmode: 'require',
-    client_tls_cert_file: place.certificate,
-    client_tls_key_file: place.certificate,
+    client_tls_cert_file: node.certificate,
+    client_tls_key_file: node.certificate,
     // Certificates of clients are not asked for; but without a file of its own it wants the host's, and not every host has one.
-    client_tls_ca_file: place.certificate,
+    client_tls_ca_file: node.certificate,
     client_tls_protocols: 'secure',
     max_client_conn: session_clients + transaction_clients,
     // One role has no more than this in both databases together.

@@ -4,21 +4,21 @@ import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { certificateExpiresSoon, newServerCertificate, type Authority } from './authority.ts'
 import { ensureFile, type Effect } from '../host/effect.ts'
-import { readIfThere } from '../host/look.ts'
-import type { Place } from '../host/layout.ts'
+import { readIfThere } from '../host/read.ts'
+import type { Node } from '../host/layout.ts'
 
 /** Returns the certificate's fingerprint: a server that was started with another one must be started anew. */
 export async function ensureCertificate(
   effect: Effect,
-  place: Place,
+  node: Node,
   authority: Authority,
   hosts: readonly string[],
 ): Promise<string> {
-  const there = await readIfThere(place.certificate)
+  const there = await readIfThere(node.certificate)
   const fingerprint = there === undefined ? undefined : usableFingerprint(there, authority, hosts)
   if (fingerprint !== undefined) return fingerprint
-  const made = await newServerCertificate(authority, { common_name: place.service_id, hosts })
-  await ensureFile(effect, 'certificate', place.certificate, made.certificate_pem + made.key_pem, place.owner)
+  const made = await newServerCertificate(authority, { common_name: node.service_id, hosts })
+  await ensureFile(effect, 'certificate', node.certificate, made.certificate_pem + made.key_pem, node.owner)
   return new X509Certificate(made.certificate_pem).fingerprint256
 }
 

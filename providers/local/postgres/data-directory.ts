@@ -7,65 +7,65 @@ import { ensureArchive } from './archive-settings.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { chownTree, syncOne, syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
-import { statIfThere } from '../host/look.ts'
-import type { Place } from '../host/layout.ts'
+import { statIfThere } from '../host/read.ts'
+import type { Node } from '../host/layout.ts'
 import { readText } from '../host/tenant-files.ts'
 import type { Spares } from './spare.ts'
 import { newSystemIdentifier, saveSystemIdentifier } from './system-identifier.ts'
 
 /** The folders around the data: ours, but for what PostgreSQL itself writes. */
-export async function ensureHome(effect: Effect, place: Place): Promise<void> {
-  await ensureNodeHome(effect, place)
-  await ensureArchive(effect, place)
+export async function ensureHome(effect: Effect, node: Node): Promise<void> {
+  await ensureNodeHome(effect, node)
+  await ensureArchive(effect, node)
 }
 
 /** The same without what belongs to the whole service. */
-export async function ensureNodeHome(effect: Effect, place: Place): Promise<void> {
-  const { owner } = place
+export async function ensureNodeHome(effect: Effect, node: Node): Promise<void> {
+  const { owner } = node
   for (const [name, folder] of [
-    ['home', place.home],
-    ['node home', place.node_home],
+    ['home', node.home],
+    ['node home', node.node_home],
   ] as const) {
     await ensureFolder(effect, name, folder, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
   }
-  await ensureFolder(effect, 'log folder', place.log, 0o700, owner)
-  await ensureFolder(effect, 'socket folder', place.sockets, 0o700, owner)
+  await ensureFolder(effect, 'log folder', node.log, 0o700, owner)
+  await ensureFolder(effect, 'socket folder', node.sockets, 0o700, owner)
 }
 
 export async function ensureDataDirectory(
   { effect, spares }: { effect: Effect; spares: Spares },
-  place: Place,
+  node: Node,
   template: () => Promise<string>,
 ): Promise<void> {
-  if (await statIfThere(place.data)) return
+  if (await statIfThere(node.data)) return
   try {
-    await clone(effect, place, await template(), spares)
+    await clone(effect, node, await template(), spares)
   } catch (error) {
     // What a full disk interrupted gives its space back; any later look starts anew.
-    await ensureRemoved(effect, 'unfinished data directory', place.data_aside)
+    await ensureRemoved(effect, 'unfinished data directory', node.data_aside)
     throw error
   }
 }
 
 /** The major version that made this data directory and must run it; undefined when there is no data yet. */
-export async function majorOf(place: Place): Promise<number | undefined> {
-  const text = readText(place.data, 'PG_VERSION')
+export async function majorOf(node: Node): Promise<number | undefined> {
+  const text = readText(node.data, 'PG_VERSION')
   return text === undefined ? undefined : Number(text)
 }
 
 /** Takes everything of a service out of the way in one move, and then away. Nothing of it may be running. */
-export async function ensureDataGone(effect: Effect, place: Place): Promise<void> {
-  await ensureRemoved(effect, 'deleted service', place.gone)
-  if (await statIfThere(place.home)) {
+export async function ensureDataRemoved(effect: Effect, node: Node): Promise<void> {
+  await ensureRemoved(effect, 'deleted service', node.home_removed)
+  if (await statIfThere(node.home)) {
     await effect('home: rename away')
-    await rename(place.home, place.gone)
-    await ensureRemoved(effect, 'deleted service', place.gone)
+    await rename(node.home, node.home_removed)
+    await ensureRemoved(effect, 'deleted service', node.home_removed)
   }
-  await ensureRemoved(effect, 'socket folder', place.sockets)
+  await ensureRemoved(effect, 'socket folder', node.sockets)
 }
 
-async function clone(effect: Effect, place: Place, template: string, spares: Spares): Promise<void> {
-  const aside = place.data_aside
+async function clone(effect: Effect, node: Node, template: string, spares: Spares): Promise<void> {
+  const aside = node.data_aside
   await ensureRemoved(effect, 'unfinished data directory', aside)
   await effect('data directory: copy template')
   if (!(await spares.take(template, aside))) await copyTree(template, aside)
@@ -73,10 +73,10 @@ async function clone(effect: Effect, place: Place, template: string, spares: Spa
   const identifier = newSystemIdentifier(Math.floor(Date.now() / 1000), randomInt(2 ** 32))
   await saveSystemIdentifier(aside, identifier, randomBytes(32))
   // Not before: what is written to it would go wherever its owner leads.
-  if (place.owner) await chownTree(aside, place.owner)
+  if (node.owner) await chownTree(aside, node.owner)
   await effect('data directory: make durable')
   await syncTree(aside)
   await effect('data directory: rename into place')
-  await rename(aside, place.data)
-  await Promise.all([syncOne(place.home), syncOne(dirname(place.home))])
+  await rename(aside, node.data)
+  await Promise.all([syncOne(node.home), syncOne(dirname(node.home))])
 }

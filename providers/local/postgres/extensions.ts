@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Effect } from '../host/effect.ts'
-import { master_database, master_role, type Place } from '../host/layout.ts'
+import { master_database, master_role, type Node } from '../host/layout.ts'
 import { pooler_role } from './settings.ts'
 import { withRole, withSuperuser } from './superuser.ts'
 
@@ -20,9 +20,9 @@ export class UnmadeExtension extends Error {
 }
 
 /** No tenant has been here. Without `cascade`: an extension that needs others is none that is offered. */
-export async function makeExtensions(effect: Effect, place: Place, extensions: readonly string[], major: number) {
+export async function makeExtensions(effect: Effect, node: Node, extensions: readonly string[], major: number) {
   if (extensions.length === 0) return
-  await withSuperuser(place, { database: master_database, major }, async (client) => {
+  await withSuperuser(node, { database: master_database, major }, async (client) => {
     for (const extension of extensions) {
       await effect('master database: create extension')
       const sql = `create extension if not exists ${client.escapeIdentifier(extension)} schema ${home_schema}`
@@ -37,12 +37,12 @@ export async function makeExtensions(effect: Effect, place: Place, extensions: r
 }
 
 /** A sentence when some are still missing: the service serves without them. */
-export async function ensureExtensions(effect: Effect, place: Place, extensions: readonly string[], major: number) {
-  const lacking = await findLacking(place, extensions)
+export async function ensureExtensions(effect: Effect, node: Node, extensions: readonly string[], major: number) {
+  const lacking = await findLacking(node, extensions)
   const reasons: string[] = []
   for (const extension of lacking) {
     await effect('master database: create extension')
-    const reason = await makeAnew(place, extension, major).then(() => undefined, messageOf)
+    const reason = await makeAnew(node, extension, major).then(() => undefined, messageOf)
     if (reason !== undefined) reasons.push(`${extension} (${reason})`)
   }
   if (reasons.length === 0) return undefined
@@ -53,9 +53,9 @@ export async function ensureExtensions(effect: Effect, place: Place, extensions:
 }
 
 /** Looked at as a role that can do nothing. */
-async function findLacking(place: Place, extensions: readonly string[]): Promise<string[]> {
+async function findLacking(node: Node, extensions: readonly string[]): Promise<string[]> {
   if (extensions.length === 0) return []
-  const present = await withRole(place, pooler_role, master_database, async (client) => {
+  const present = await withRole(node, pooler_role, master_database, async (client) => {
     const { rows } = await client.query<{ extname: string }>('select extname from pg_catalog.pg_extension')
     return rows.map(({ extname }) => extname)
   }).catch(() => extensions)
@@ -66,8 +66,8 @@ async function findLacking(place: Place, extensions: readonly string[]): Promise
  * The script's search path is the new schema alone, in which only a superuser can have put anything. The move runs no code, and
  * fails when a name is taken.
  */
-async function makeAnew(place: Place, extension: string, major: number): Promise<void> {
-  await withSuperuser(place, { database: master_database, major }, async (client) => {
+async function makeAnew(node: Node, extension: string, major: number): Promise<void> {
+  await withSuperuser(node, { database: master_database, major }, async (client) => {
     const name = client.escapeIdentifier(extension)
     const schema = client.escapeIdentifier(`howdah_${randomBytes(8).toString('hex')}`)
     await client.query(

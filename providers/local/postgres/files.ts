@@ -5,20 +5,20 @@ import { X509Certificate } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { hasArchiveModule } from './archive-settings.ts'
 import { ensureFile } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/look.ts'
+import { readIfThere, statIfThere } from '../host/read.ts'
 import type { PostgresInstallation } from './installation.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { preloadsOf } from './preloads.ts'
 import type { Hashes } from './process.ts'
 import type { Access, PostgresHost } from './postgres-host.ts'
-import { hashOf, hbaOf, identOf, settingsOf, shutHbaOf, type SettingsWish } from './settings.ts'
+import { hashOf, hbaOf, identOf, settingsOf, shutHbaOf, type SettingsSpec } from './settings.ts'
 
 /** Of all that is said about writes, so that one text can be written over another. */
 const writes_chars = 72
 const nobody_waited_for = `synchronous_standby_names = ''\n`
 
 /** `extensions`: of the service. */
-type Wish = Pick<SettingsWish, 'size' | 'endpoint' | 'place' | 'following' | 'floor'> & {
+type Spec = Pick<SettingsSpec, 'size' | 'endpoint' | 'node' | 'following' | 'floor'> & {
   extensions: readonly string[]
 }
 
@@ -28,53 +28,53 @@ type FilesHost = RulesHost & Pick<PostgresHost, 'memory_mb' | 'log_rotation_mb' 
 export async function ensureServerFiles(
   host: FilesHost,
   { major, bin, ...installation }: PostgresInstallation,
-  { extensions, ...wish }: Wish,
+  { extensions, ...spec }: Spec,
 ): Promise<Hashes> {
   const { effect } = host
-  const { place } = wish
+  const { node } = spec
   const settings = settingsOf({
-    ...wish,
+    ...spec,
     major,
     preloads: preloadsOf(installation.extensions, extensions),
     of_installation: installation.settings,
     archive_module: await hasArchiveModule(bin),
     host_memory_mb: host.memory_mb,
     log_rotation_mb: host.log_rotation_mb,
-    disk_quota_bytes: host.quotaBytesOf(wish.size),
+    disk_quota_bytes: host.quotaBytesOf(spec.size),
   })
-  await ensureFile(effect, 'settings', place.settings, settings, place.owner)
-  await ensureClientRules(host, place)
-  await ensureFile(effect, 'user map', place.ident, identOf(host.control_plane_user), place.owner)
+  await ensureFile(effect, 'settings', node.settings, settings, node.owner)
+  await ensureClientRules(host, node)
+  await ensureFile(effect, 'user map', node.ident, identOf(host.control_plane_user), node.owner)
   // Without it every server would say at every look at its files that it is not there.
-  if (!(await statIfThere(place.synchronous))) {
-    await ensureFile(effect, 'synchronous replicas', place.synchronous, nobody_waited_for, place.owner)
+  if (!(await statIfThere(node.synchronous))) {
+    await ensureFile(effect, 'synchronous replicas', node.synchronous, nobody_waited_for, node.owner)
   }
-  await ensureWritesSetting(host, place)
-  return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(place) }
+  await ensureWritesSetting(host, node)
+  return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(node) }
 }
 
 /** Who may log in. */
-export async function ensureClientRules(host: RulesHost, place: Place): Promise<void> {
-  const hba = host.accessOf(place.service_id).logins ? hbaOf() : shutHbaOf()
-  await ensureFile(host.effect, 'client rules', place.hba, hba, place.owner)
+export async function ensureClientRules(host: RulesHost, node: Node): Promise<void> {
+  const hba = host.accessOf(node.service_id).logins ? hbaOf() : shutHbaOf()
+  await ensureFile(host.effect, 'client rules', node.hba, hba, node.owner)
 }
 
 /**
  * Whether there is space to write, as PostgreSQL reads it. With the time of the change, so that no two texts are the same: on a
  * full disk nobody can note that the server has read one.
  */
-export async function ensureWritesSetting(host: RulesHost, place: Place): Promise<void> {
+export async function ensureWritesSetting(host: RulesHost, node: Node): Promise<void> {
   const { effect } = host
-  const access = host.accessOf(place.service_id)
-  const before = await readIfThere(place.writes)
+  const access = host.accessOf(node.service_id)
+  const before = await readIfThere(node.writes)
   if (before !== undefined && access.writes === undefined) return
   const setting = writesText(access)
   if (before?.startsWith(setting)) return
   const text = `${setting}# since ${new Date().toISOString()}\n`
-  if (before?.length !== text.length) return await ensureFile(effect, 'writes', place.writes, text, place.owner)
+  if (before?.length !== text.length) return await ensureFile(effect, 'writes', node.writes, text, node.owner)
   // In place, with as many bytes: a disk without space has none for a second file either.
   await effect('writes: change')
-  await writeFile(place.writes, text, { flag: 'r+' })
+  await writeFile(node.writes, text, { flag: 'r+' })
 }
 
 function writesText({ writes = true, temp_file_limit }: Access): string {
@@ -84,9 +84,9 @@ function writesText({ writes = true, temp_file_limit }: Access): string {
 }
 
 /** Of what the files say right now. */
-export async function findFilesHash(place: Place): Promise<string> {
+export async function findFilesHash(node: Node): Promise<string> {
   const [hba = '', ident = '', pem = '', synchronous = '', writes = ''] = await Promise.all(
-    [place.hba, place.ident, place.certificate, place.synchronous, place.writes].map(readIfThere),
+    [node.hba, node.ident, node.certificate, node.synchronous, node.writes].map(readIfThere),
   )
   // What is remarked in the file changes nothing.
   const lines = synchronous.split('\n').filter((line) => line !== '' && !line.startsWith('#'))

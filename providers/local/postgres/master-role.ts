@@ -6,7 +6,7 @@
 import type pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
-import { master_role, type Place } from '../host/layout.ts'
+import { master_role, type Node } from '../host/layout.ts'
 import { ensureExtensions, makeExtensions } from './extensions.ts'
 import { ensureMasterDatabase } from './master-database.ts'
 import { ensureReplicationReserved, ensureReservedRole, pooler_mark, reserved_roles } from './reserved-roles.ts'
@@ -14,27 +14,27 @@ import { pooler_role } from './settings.ts'
 import { withCatalogChanges } from './tenant-locks.ts'
 import { TenantSetback } from './tenant-setback.ts'
 
-export type RoleWish = { password_verifier: string; extensions: readonly string[] }
+export type RoleSpec = { password_verifier: string; extensions: readonly string[] }
 
 /** `lacks`: a sentence about extensions that the tenant's database does not have. `postgres_version`: such as `18.4`. */
-export type RoleSeen = { events: ObservedEvent[]; lacks?: string; postgres_version?: string }
+export type ObservedRole = { events: ObservedEvent[]; lacks?: string; postgres_version?: string }
 
 /** Rights of earlier templates: with the one its holder reads all verifiers, with the other it locks all catalogs. */
 const withdrawn_rights = ['pg_read_all_data', 'pg_maintain']
 
 /** Throws a TenantSetback where the tenant has made a login impossible and must undo it. */
-export async function ensureMasterRole(effect: Effect, place: Place, wish: RoleWish): Promise<RoleSeen> {
+export async function ensureMasterRole(effect: Effect, node: Node, spec: RoleSpec): Promise<ObservedRole> {
   const events: ObservedEvent[] = []
   // One connection is a third of the cost of a create: all of it goes over one, but for extensions.
-  const { handed_over, major, postgres_version } = await withCatalogChanges(place, events, async (client) => {
+  const { handed_over, major, postgres_version } = await withCatalogChanges(node, events, async (client) => {
     const role = await readRole(client)
-    if (!role.handed_over) await makeExtensions(effect, place, wish.extensions, role.major)
+    if (!role.handed_over) await makeExtensions(effect, node, spec.extensions, role.major)
     else if (!role.up_to_date) await ensureUpToDate(effect, client, events)
-    await ensureVerifier(effect, client, role, wish.password_verifier, events)
+    await ensureVerifier(effect, client, role, spec.password_verifier, events)
     if (role.handed_over) await ensureMasterDatabase(effect, client, events)
     return role
   })
-  const lacks = handed_over ? await ensureExtensions(effect, place, wish.extensions, major) : undefined
+  const lacks = handed_over ? await ensureExtensions(effect, node, spec.extensions, major) : undefined
   return { events, postgres_version, ...(lacks !== undefined && { lacks }) }
 }
 

@@ -1,10 +1,10 @@
 // The port under which a running service is found, by its own word: attaching to a VPC and leaving one change it, and what
 // runs may still be as it was wanted before.
-import { listeningAt, type Place } from '../host/layout.ts'
+import { listeningAt, type Node } from '../host/layout.ts'
 import { readText } from '../host/tenant-files.ts'
 
-export async function inForce(place: Place): Promise<Place> {
-  return listeningAt(place, portOfPidFile(readText(place.data, 'postmaster.pid')) ?? place.port)
+export async function inForce(node: Node): Promise<Node> {
+  return listeningAt(node, portOfPidFile(readText(node.data, 'postmaster.pid')) ?? node.port)
 }
 
 /** The fourth line; undefined while it is not written. */

@@ -4,8 +4,8 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Effect } from '../host/effect.ts'
-import { readIfThere } from '../host/look.ts'
-import { nodeOf, type Place } from '../host/layout.ts'
+import { readIfThere } from '../host/read.ts'
+import { nodeAt, type Node } from '../host/layout.ts'
 import { syncOne } from '../host/tree.ts'
 
 export type Primary = {
@@ -20,20 +20,20 @@ export type Primary = {
 
 const first: Primary = { node: 0, term: 1, switchovers: 0 }
 
-export async function findPrimary(place: Place): Promise<Primary> {
-  const text = await readIfThere(pathOf(place))
+export async function findPrimary(node: Node): Promise<Primary> {
+  const text = await readIfThere(pathOf(node))
   return text === undefined ? first : (JSON.parse(text) as Primary) // written below, in one piece
 }
 
 /** The place of that node. */
-export const leaderOf = (base: Place, { node, relayed }: Primary): Place =>
-  nodeOf(base, node, relayed ? 'relayed' : 'primary')
+export const leaderOf = (base: Node, { node: number, relayed }: Primary): Node =>
+  nodeAt(base, number, relayed ? 'relayed' : 'primary')
 
-export const findLeader = async (base: Place): Promise<Place> => leaderOf(base, await findPrimary(base))
+export const findLeader = async (base: Node): Promise<Node> => leaderOf(base, await findPrimary(base))
 
 /** Throws when `before` no longer holds: somebody else has gone on while this process was not looking. */
-export async function savePrimary(effect: Effect, place: Place, before: Primary, next: Primary): Promise<void> {
-  const path = pathOf(place)
+export async function savePrimary(effect: Effect, node: Node, before: Primary, next: Primary): Promise<void> {
+  const path = pathOf(node)
   const aside = `${path}.new`
   await effect('primary: write aside')
   await rm(aside, { force: true })
@@ -45,10 +45,10 @@ export async function savePrimary(effect: Effect, place: Place, before: Primary,
     await file.close()
   }
   await effect('primary: rename into place')
-  const { term, switchovers } = await findPrimary(place)
+  const { term, switchovers } = await findPrimary(node)
   if (term !== before.term || switchovers !== before.switchovers) throw new Error('the primary was changed by another')
   await rename(aside, path)
-  await syncOne(place.home)
+  await syncOne(node.home)
 }
 
-const pathOf = ({ home }: Place) => join(home, 'primary.json')
+const pathOf = ({ home }: Node) => join(home, 'primary.json')

@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../../provider.ts'
 import { master_database, master_role } from '../host/layout.ts'
 
-export type ProbeWish = {
+export type ProbeSpec = {
   endpoint: Endpoint
   authority_pem: string
   password_verifier: string
@@ -28,18 +28,18 @@ const protocol_version = 196_608
 const answer_bytes_max = 16_384
 
 /** `dial`: how the server is reached where it cannot be reached from here. */
-export async function probe(wish: ProbeWish, dial: (endpoint: Endpoint) => Duplex = dialHere): Promise<Probe> {
+export async function probe(spec: ProbeSpec, dial: (endpoint: Endpoint) => Duplex = dialHere): Promise<Probe> {
   const sockets: Duplex[] = []
   const lateness = newLateness()
   const { late } = lateness
-  const expiry = wish.given_up ? AbortSignal.any([late, wish.given_up]) : late
+  const expiry = spec.given_up ? AbortSignal.any([late, spec.given_up]) : late
   try {
-    const tls = await reach(wish, dial, sockets, expiry)
+    const tls = await reach(spec, dial, sockets, expiry)
     lateness.pause()
-    await wish.ready
+    await spec.ready
     lateness.begin()
     const first = await exchange(tls, expiry)
-    return first === firstMessageOf(wish.password_verifier) ? { result: 'ok' } : { result: 'other_password' }
+    return first === firstMessageOf(spec.password_verifier) ? { result: 'ok' } : { result: 'other_password' }
   } catch (error) {
     return { result: 'failed', reason: late.aborted ? `no answer within ${timeout_ms / 1000} s` : messageOf(error) }
   } finally {
@@ -63,18 +63,18 @@ function newLateness() {
 }
 
 async function reach(
-  wish: ProbeWish,
+  spec: ProbeSpec,
   dial: (endpoint: Endpoint) => Duplex,
   sockets: Duplex[],
   expiry: AbortSignal,
 ): Promise<Duplex> {
-  const { host } = wish.endpoint
-  const plain = dial(wish.endpoint)
+  const { host } = spec.endpoint
+  const plain = dial(spec.endpoint)
   sockets.push(plain.on('error', ignored))
   plain.write(ssl_request)
   const [answer] = await bytesOf(plain, 1, expiry)
   if (answer !== 'S'.charCodeAt(0)) throw new Error('the server offers no TLS')
-  const tls = connectTls({ socket: plain, host, ca: wish.authority_pem, ...(isIP(host) ? {} : { servername: host }) })
+  const tls = connectTls({ socket: plain, host, ca: spec.authority_pem, ...(isIP(host) ? {} : { servername: host }) })
   sockets.push(tls.on('error', ignored))
   await happens(tls, 'secureConnect', expiry)
   return tls

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../host/daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/look.ts'
-import { groupOf, type Place } from '../host/layout.ts'
+import { readIfThere, statIfThere } from '../host/read.ts'
+import { groupOf, type Node } from '../host/layout.ts'
 import { listNames, Planted, readText } from '../host/tenant-files.ts'
 import type { Limits } from '../host/limits.ts'
 import { entering } from '../host/daemon.ts'
@@ -29,18 +29,18 @@ export const still_starting = 'PostgreSQL is starting; it may be recovering from
 export const killed_at_start = 'PostgreSQL was killed while it started'
 
 export const pid_file = 'postmaster.pid'
-const look_every_ms = 3
+const poll_every_ms = 3
 const start_wait_ms = 6_000
 const stop_wait_ms = 8_000
 const stop_patience_ms = 60_000
 const kill_wait_ms = 5_000
 
-export async function findPostmaster(place: Place): Promise<Found> {
-  const lines = readText(place.data, pid_file)?.split('\n')
+export async function findPostmaster(node: Node): Promise<Found> {
+  const lines = readText(node.data, pid_file)?.split('\n')
   if (!lines) return { postmaster: undefined, died: false }
   const pid = Number(lines[0])
   const argv = await commandOf(pid)
-  if (!(await isOurs(place, pid, argv))) return { postmaster: undefined, died: true }
+  if (!(await isOurs(node, pid, argv))) return { postmaster: undefined, died: true }
   const name = argv.find((argument) => argument.startsWith('cluster_name='))
   const [, , settings_hash, files_hash] = name?.split('/') ?? []
   return { postmaster: { pid, ready: lines[7]?.trim() === 'ready', settings_hash, files_hash }, died: false }
@@ -59,33 +59,33 @@ type Start = Hashes & {
 /** Starts a postmaster where none runs and waits until it is ready. A sentence when it is not, or not yet. */
 export async function startPostmaster(
   effect: Effect,
-  place: Place,
+  node: Node,
   { limits, died, ...start }: Start & { limits: Limits; died: boolean },
 ): Promise<Postmaster | string> {
-  if (died) await endLeftovers(effect, place)
-  await removeStaleLocks(effect, place)
-  await ensureRemoved(effect, 'stop marker', place.stopping)
-  await ensureRemoved(effect, 'reload marker', place.reloaded)
+  if (died) await endLeftovers(effect, node)
+  await removeStaleLocks(effect, node)
+  await ensureRemoved(effect, 'stop marker', node.stopping)
+  await ensureRemoved(effect, 'reload marker', node.reloaded)
   const started_at = Date.now()
   await effect('postmaster: spawn')
-  const child = await spawnPostmaster(place, start, limits)
+  const child = await spawnPostmaster(node, start, limits)
   let broken: Error | undefined
   child.on('error', (error) => {
     broken = error
   })
   child.unref()
   const ended = () => broken !== undefined || child.exitCode !== null || child.signalCode !== null
-  const postmaster = await readyPostmaster(place, ended)
+  const postmaster = await readyPostmaster(node, ended)
   if (postmaster) return postmaster
   if (!ended()) return still_starting
   if (child.signalCode === 'SIGKILL') return killed_at_start
-  return `PostgreSQL did not start: ${broken?.message ?? (await startFailure(place, started_at))}`
+  return `PostgreSQL did not start: ${broken?.message ?? (await startFailure(node, started_at))}`
 }
 
 /** The postmaster once it is ready; undefined when it ended, or is not ready within seconds. */
-export async function readyPostmaster(place: Place, ended?: () => boolean): Promise<Postmaster | undefined> {
-  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
-    const { postmaster } = await findPostmaster(place)
+export async function readyPostmaster(node: Node, ended?: () => boolean): Promise<Postmaster | undefined> {
+  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
+    const { postmaster } = await findPostmaster(node)
     if (postmaster?.ready) return postmaster
     if (ended ? ended() : !postmaster) return undefined
   }
@@ -93,67 +93,67 @@ export async function readyPostmaster(place: Place, ended?: () => boolean): Prom
 }
 
 /** Stops the postmaster cleanly, so that nothing has to be recovered. A sentence when that takes longer. */
-export async function ensureStopped(effect: Effect, place: Place): Promise<string | undefined> {
-  const { postmaster, died } = await findPostmaster(place)
+export async function ensureStopped(effect: Effect, node: Node): Promise<string | undefined> {
+  const { postmaster, died } = await findPostmaster(node)
   if (postmaster) {
-    const impatient = (await stoppingSince(effect, place, postmaster.pid)) < Date.now() - stop_patience_ms
-    await sendSignal(effect, place, postmaster.pid, impatient ? 'SIGQUIT' : 'SIGINT')
-    if (!(await isGone(place, postmaster.pid, stop_wait_ms))) return 'PostgreSQL is stopping'
+    const impatient = (await stoppingSince(effect, node, postmaster.pid)) < Date.now() - stop_patience_ms
+    await sendSignal(effect, node, postmaster.pid, impatient ? 'SIGQUIT' : 'SIGINT')
+    if (!(await hasExited(node, postmaster.pid, stop_wait_ms))) return 'PostgreSQL is stopping'
   }
-  if (died) await endLeftovers(effect, place)
-  await ensureRemoved(effect, 'stop marker', place.stopping)
+  if (died) await endLeftovers(effect, node)
+  await ensureRemoved(effect, 'stop marker', node.stopping)
   return undefined
 }
 
 /** Ends every process of the service at once, for one that is being deleted. */
-export async function ensureKilled(effect: Effect, place: Place): Promise<void> {
+export async function ensureKilled(effect: Effect, node: Node): Promise<void> {
   // What its user has put in the place of the pid file tells nothing; what runs is found without it.
-  const { postmaster } = await findPostmaster(place).catch(diedIfPlanted)
+  const { postmaster } = await findPostmaster(node).catch(diedIfPlanted)
   if (postmaster) {
-    await sendSignal(effect, place, postmaster.pid, 'SIGQUIT')
-    await isGone(place, postmaster.pid, kill_wait_ms)
+    await sendSignal(effect, node, postmaster.pid, 'SIGQUIT')
+    await hasExited(node, postmaster.pid, kill_wait_ms)
   }
-  await endLeftovers(effect, place)
+  await endLeftovers(effect, node)
 }
 
 /** Tells a running postmaster to read its files again, unless it was started with them or was told already. */
-export async function ensureReloaded(effect: Effect, place: Place, postmaster: Postmaster, files_hash: string) {
-  const [pid, hash] = (await readIfThere(place.reloaded))?.split(' ') ?? []
+export async function ensureReloaded(effect: Effect, node: Node, postmaster: Postmaster, files_hash: string) {
+  const [pid, hash] = (await readIfThere(node.reloaded))?.split(' ') ?? []
   const in_force = pid === String(postmaster.pid) ? hash : postmaster.files_hash
   if (in_force === files_hash) return
-  await sendSignal(effect, place, postmaster.pid, 'SIGHUP')
-  await ensureFile(effect, 'reload marker', place.reloaded, `${postmaster.pid} ${files_hash}`, undefined)
+  await sendSignal(effect, node, postmaster.pid, 'SIGHUP')
+  await ensureFile(effect, 'reload marker', node.reloaded, `${postmaster.pid} ${files_hash}`, undefined)
 }
 
 async function spawnPostmaster(
-  place: Place,
+  node: Node,
   { bin, network_prefix = [], closed_in_recovery = false, ...hashes }: Start,
   limits: Limits,
 ): Promise<ChildProcess> {
-  const cluster_name = ['howdah', place.service_id, hashes.settings_hash, hashes.files_hash].join('/')
-  const settings = ['-c', `config_file=${place.settings}`, '-c', `cluster_name=${cluster_name}`]
+  const cluster_name = ['howdah', node.service_id, hashes.settings_hash, hashes.files_hash].join('/')
+  const settings = ['-c', `config_file=${node.settings}`, '-c', `cluster_name=${cluster_name}`]
   if (closed_in_recovery) settings.push('-c', 'hot_standby=off')
-  const postgres = [join(bin, 'postgres'), '-D', place.data, ...settings]
-  const wrapped = entering(network_prefix, limits.wrap(groupOf(place), postgres, place.owner))
-  await rm(place.start_log, { force: true })
-  return await spawnDaemon(wrapped, { path: place.start_log, flags: 'wx' })
+  const postgres = [join(bin, 'postgres'), '-D', node.data, ...settings]
+  const wrapped = entering(network_prefix, limits.wrap(groupOf(node), postgres, node.owner))
+  await rm(node.start_log, { force: true })
+  return await spawnDaemon(wrapped, { path: node.start_log, flags: 'wx' })
 }
 
 /** When this postmaster was first told to stop: the age of a marker with its pid. */
-async function stoppingSince(effect: Effect, place: Place, pid: number): Promise<number> {
-  await ensureFile(effect, 'stop marker', place.stopping, String(pid), undefined)
-  return (await stat(place.stopping)).mtimeMs
+async function stoppingSince(effect: Effect, node: Node, pid: number): Promise<number> {
+  await ensureFile(effect, 'stop marker', node.stopping, String(pid), undefined)
+  return (await stat(node.stopping)).mtimeMs
 }
 
-async function sendSignal(effect: Effect, place: Place, pid: number, signal: NodeJS.Signals): Promise<void> {
+async function sendSignal(effect: Effect, node: Node, pid: number, signal: NodeJS.Signals): Promise<void> {
   await effect(`postmaster: ${signal}`)
   // Looked at once more: between the first look and here the process may have ended and its number been given away.
-  if (await isOurs(place, pid, await commandOf(pid))) signalIfThere(pid, signal)
+  if (await isOurs(node, pid, await commandOf(pid))) signalIfThere(pid, signal)
 }
 
-async function isGone(place: Place, pid: number, wait_ms: number): Promise<boolean> {
-  for (const deadline = performance.now() + wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
-    if (!(await isOurs(place, pid, await commandOf(pid)))) return true
+async function hasExited(node: Node, pid: number, wait_ms: number): Promise<boolean> {
+  for (const deadline = performance.now() + wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
+    if (!(await isOurs(node, pid, await commandOf(pid)))) return true
   }
   return false
 }
@@ -162,15 +162,15 @@ async function isGone(place: Place, pid: number, wait_ms: number): Promise<boole
  * Backends of a postmaster that died, or a postmaster that was spawned by somebody who died: while they live, the data
  * is not ours to start on or to remove.
  */
-async function endLeftovers(effect: Effect, place: Place): Promise<void> {
-  const belongs = (pid: number) => worksHere(place, pid)
-  const whose = `service ${place.service_id}`
-  const ending = { what: 'leftover processes: kill', whose, uid: place.owner?.uid, wait_ms: kill_wait_ms }
+async function endLeftovers(effect: Effect, node: Node): Promise<void> {
+  const belongs = (pid: number) => worksHere(node, pid)
+  const whose = `service ${node.service_id}`
+  const ending = { what: 'leftover processes: kill', whose, uid: node.owner?.uid, wait_ms: kill_wait_ms }
   await endProcesses(effect, belongs, ending)
   // PostgreSQL clears away the pid file of a dead process, but neither an empty one nor one whose number is in use again.
-  const pid = pidIn(place)
+  const pid = pidIn(node)
   if (!pid || (await statIfThere(`/proc/${pid}`))) {
-    await ensureEntryRemoved(effect, 'stale pid file', place.data, pid_file)
+    await ensureEntryRemoved(effect, 'stale pid file', node.data, pid_file)
   }
 }
 
@@ -178,7 +178,7 @@ async function endLeftovers(effect: Effect, place: Place): Promise<void> {
  * Of the socket, by a server that was killed: this one's, or another node's that served here. PostgreSQL takes it for alive
  * while its number is in use, be it by somebody else or because nobody has collected the dead process yet.
  */
-async function removeStaleLocks(effect: Effect, { sockets }: Place): Promise<void> {
+async function removeStaleLocks(effect: Effect, { sockets }: Node): Promise<void> {
   for (const name of listNames(sockets).filter((one) => /^\.s\.PGSQL\.\d+\.lock$/.test(one))) {
     const [number, data = ''] = readText(sockets, name)?.split('\n') ?? []
     const pid = Number(number)
@@ -190,21 +190,21 @@ async function removeStaleLocks(effect: Effect, { sockets }: Place): Promise<voi
   }
 }
 
-async function worksHere(place: Place, pid: number): Promise<boolean> {
+async function worksHere(node: Node, pid: number): Promise<boolean> {
   const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
-  const here = cwd === place.data || cwd === `${place.data} (deleted)` || cwd.startsWith(`${place.gone}/`)
-  return here || isOurs(place, pid, await commandOf(pid))
+  const here = cwd === node.data || cwd === `${node.data} (deleted)` || cwd.startsWith(`${node.home_removed}/`)
+  return here || isOurs(node, pid, await commandOf(pid))
 }
 
 /** A postmaster of this data directory, under the user that it must run as. The processes it forks have other titles. */
-async function isOurs(place: Place, pid: number, argv: readonly string[]): Promise<boolean> {
+async function isOurs(node: Node, pid: number, argv: readonly string[]): Promise<boolean> {
   const at = argv.indexOf('-D')
-  if (at < 0 || argv[at + 1] !== place.data) return false
-  return place.owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === place.owner.uid
+  if (at < 0 || argv[at + 1] !== node.data) return false
+  return node.owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === node.owner.uid
 }
 
 /** Undefined also where something else lies in the place of the file. */
-function pidIn({ data }: Place): number | undefined {
+function pidIn({ data }: Node): number | undefined {
   try {
     return Number(readText(data, pid_file)?.split('\n')[0]) || undefined
   } catch (error) {

@@ -45,20 +45,20 @@ export function roleSql(role: ReservedRole, major: number): string[] {
 
 /** Not from before, and not by a tenant; made here when it is missing. Throws while a tenant has a role of that name. */
 export async function ensureReservedRole(effect: Effect, client: pg.Client, role: ReservedRole): Promise<void> {
-  const seen = await readRole(client, role)
-  if (seen.kind === 'ours') {
-    if (role === pooler_role && !sameSettings(seen.settings, seen.major))
-      await ensureSettings(effect, client, seen.major)
+  const observed = await readRole(client, role)
+  if (observed.kind === 'ours') {
+    if (role === pooler_role && !sameSettings(observed.settings, observed.major))
+      await ensureSettings(effect, client, observed.major)
     return
   }
-  if (seen.kind === 'taken') {
+  if (observed.kind === 'taken') {
     throw new TenantSetback(
       `the role ${role} was not made by the control plane, which needs one of that name; rename it (alter role ${role} rename to …) or drop it`,
     )
   }
-  if (seen.kind === 'left') await removeLeft(effect, client, role, seen.oid)
+  if (observed.kind === 'left') await removeLeft(effect, client, role, observed.oid)
   await effect('reserved role: make')
-  for (const sql of roleSql(role, seen.major)) await client.query(sql)
+  for (const sql of roleSql(role, observed.major)) await client.query(sql)
 }
 
 /** REPLICATION is the standby role's alone. What an earlier server was tricked to give away is taken back. */
@@ -78,13 +78,13 @@ export async function ensureReplicationReserved(effect: Effect, client: pg.Clien
 }
 
 /** `left`: without the mark, and administered by no role. */
-type Seen = { major: number } & (
+type Observed = { major: number } & (
   | { kind: 'absent' | 'taken' }
   | { kind: 'left'; oid: number }
   | { kind: 'ours'; settings: readonly string[] }
 )
 
-async function readRole(client: pg.Client, role: ReservedRole): Promise<Seen> {
+async function readRole(client: pg.Client, role: ReservedRole): Promise<Observed> {
   const { rows } = await client.query<{
     major: number
     oid: number | null

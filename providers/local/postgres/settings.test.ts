@@ -1,16 +1,16 @@
 // Table tests of the settings that follow from a size.
 import { expect, test } from 'vitest'
 import type { Size } from '../../provider.ts'
-import { placeOf } from '../host/layout.ts'
+import { nodeOf } from '../host/layout.ts'
 import { preloadsOf } from './preloads.ts'
 import { hashOf, hbaOf, rises, settingsOf } from './settings.ts'
 
-const place = placeOf('/d', 'abc', 20_001, false)
+const node = nodeOf('/d', 'abc', 20_001, false)
 const textOf = (size: Size, host_memory_mb = 1024 * 1024, major = 18) =>
   settingsOf({
     size,
     endpoint: { host: '127.0.0.1', port: 20_001 },
-    place,
+    node,
     major,
     archive_module: true,
     host_memory_mb,
@@ -45,8 +45,8 @@ test.each([
   [['pg_stat_statements', 'timescaledb'], ['vector', 'timescaledb'], 'timescaledb, pg_stat_statements', 15],
 ] as const)('an installation with %j that runs %j starts with %s', (available, wanted, libraries, workers) => {
   const preloads = preloadsOf(new Set<string>(available), wanted)
-  const wish = { size: 'shared' as const, place, major: 18, archive_module: true, host_memory_mb: 8192 }
-  const text = settingsOf({ ...wish, log_rotation_mb: 1, preloads, of_installation: { extension_destdir: '/e' } })
+  const spec = { size: 'shared' as const, node, major: 18, archive_module: true, host_memory_mb: 8192 }
+  const text = settingsOf({ ...spec, log_rotation_mb: 1, preloads, of_installation: { extension_destdir: '/e' } })
   expect(/^shared_preload_libraries = '(.*)'$/m.exec(text)?.[1]).toBe(libraries)
   expect(text).toContain(`\nmax_worker_processes = '${workers}'\n`)
   expect(text).toContain(`\nextension_destdir = '/e'\n`)
@@ -54,11 +54,11 @@ test.each([
 })
 
 test('a quote in a path does not end its value', () => {
-  const odd = placeOf(`/it's`, 'abc', 20_001, false)
+  const odd = nodeOf(`/it's`, 'abc', 20_001, false)
   const text = settingsOf({
     size: 'shared',
     endpoint: { host: 'h', port: 1 },
-    place: odd,
+    node: odd,
     major: 18,
     archive_module: true,
     host_memory_mb: 1,
@@ -86,19 +86,19 @@ test('who needs no password comes by the unix socket only', () => {
 })
 
 test('a standby has at least what its primary had', () => {
-  const wish = {
+  const spec = {
     size: 'shared' as const,
-    place,
+    node,
     major: 18,
     archive_module: true,
     host_memory_mb: 8192,
     log_rotation_mb: 1,
   }
-  const following = { primary: place, name: 'node_1', slot: 'node_1' }
-  const text = settingsOf({ ...wish, following, floor: { max_connections: 400, max_worker_processes: 1 } })
+  const following = { primary: node, name: 'node_1', slot: 'node_1' }
+  const text = settingsOf({ ...spec, following, floor: { max_connections: 400, max_worker_processes: 1 } })
   expect(text).toContain(`\nmax_connections = '400'\n`)
   expect(text).toContain(`\nmax_worker_processes = '6'\n`)
   expect(text).toContain(`\nprimary_conninfo = 'host=''/d/run/abc'' port=''20001'' user=''howdah_standby''`)
   expect(text).toContain(`\nlisten_addresses = ''\n`)
-  expect(settingsOf(wish)).not.toContain('primary_conninfo')
+  expect(settingsOf(spec)).not.toContain('primary_conninfo')
 })

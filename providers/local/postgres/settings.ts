@@ -4,14 +4,14 @@ import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
 import { shellPath } from './archive-settings.ts'
 import { archiveSettings } from './archive-settings.ts'
-import { master_database, type Place } from '../host/layout.ts'
+import { master_database, type Node } from '../host/layout.ts'
 import { preloadSettings, preloadWorkers, type Preload } from './preloads.ts'
 
-export type SettingsWish = {
+export type SettingsSpec = {
   size: Size
   /** Absent: it is reached by its unix socket only. */
   endpoint?: Endpoint | undefined
-  place: Place
+  node: Node
   /** Whom it follows, and as whom; absent: it follows nobody. */
   following?: Following | undefined
   /** What it must have at least, to replay the WAL of a server that had so much. */
@@ -30,7 +30,7 @@ export type SettingsWish = {
 }
 
 /** `slot`: by which its primary keeps WAL for it. */
-export type Following = { primary: Place; name: string; slot?: string | undefined }
+export type Following = { primary: Node; name: string; slot?: string | undefined }
 
 /** The settings that must not be lower on a standby than they were on its primary. */
 export type Floor = Partial<Record<(typeof floored)[number], number>>
@@ -52,19 +52,19 @@ const connections_max = 1_000
 /** Of the disk quota, for the temporary files of one session: an index over most of the data can be built. */
 const temp_file_share = 0.5
 
-export function settingsOf(wish: SettingsWish): string {
-  const { size, host_memory_mb, preloads = [], of_installation } = wish
+export function settingsOf(spec: SettingsSpec): string {
+  const { size, host_memory_mb, preloads = [], of_installation } = spec
   const values: Values = {
     ...fixed,
     ...preloadSettings(preloads),
     ...of_installation,
-    ...placed(wish),
+    ...locations(spec),
     ...sized(size, host_memory_mb, preloads),
   }
-  const raised = Object.entries(wish.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
-  const lines = Object.entries({ ...values, ...followed(wish), ...Object.fromEntries(raised) })
+  const raised = Object.entries(spec.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
+  const lines = Object.entries({ ...values, ...followed(spec), ...Object.fromEntries(raised) })
   // Who is waited for, and whether there is space to write, changes while servers run.
-  lines.push(['include_if_exists', wish.place.synchronous], ['include_if_exists', wish.place.writes])
+  lines.push(['include_if_exists', spec.node.synchronous], ['include_if_exists', spec.node.writes])
   return `# Written by Howdah; changes made here are undone at the next look.\n${lines.map(lineOf).join('\n')}\n`
 }
 
@@ -167,37 +167,45 @@ const fixed = {
 
 type Values = Record<string, string | number>
 
-function placed({ endpoint, place, following, major, archive_module, log_rotation_mb, ...wish }: SettingsWish): Values {
-  const { disk_quota_bytes } = wish
+function locations({
+  endpoint,
+  node,
+  following,
+  major,
+  archive_module,
+  log_rotation_mb,
+  ...spec
+}: SettingsSpec): Values {
+  const { disk_quota_bytes } = spec
   return {
     ...(disk_quota_bytes && { temp_file_limit: `${Math.floor((disk_quota_bytes * temp_file_share) / 1024)}kB` }),
-    ...archiveSettings(place, archive_module),
+    ...archiveSettings(node, archive_module),
     log_rotation_size: `${log_rotation_mb}MB`,
     // Who came in, once; older versions cannot leave out who merely knocked, as a balancer does every few seconds.
     log_connections: major >= 18 ? 'authorization' : readsOnly(following) ? 'off' : 'on',
     // Known from PostgreSQL 18 on, where the default keeps three processes waiting in every idle service.
     ...(major >= 18 ? { io_method: 'sync' } : {}),
     listen_addresses: endpoint?.host ?? '',
-    port: endpoint?.port ?? place.port,
-    unix_socket_directories: place.sockets,
-    hba_file: place.hba,
-    ident_file: place.ident,
-    ssl_cert_file: place.certificate,
-    ssl_key_file: place.certificate,
-    log_directory: place.log,
+    port: endpoint?.port ?? node.port,
+    unix_socket_directories: node.sockets,
+    hba_file: node.hba,
+    ident_file: node.ident,
+    ssl_cert_file: node.certificate,
+    ssl_key_file: node.certificate,
+    log_directory: node.log,
   }
 }
 
 /** A node of a replica set: it never takes over, so nothing is kept for it. */
 const readsOnly = (following: Following | undefined) => following !== undefined && following.slot === undefined
 
-function followed({ following, place }: SettingsWish): Values {
+function followed({ following, node }: SettingsSpec): Values {
   if (following === undefined) return {}
   const { primary, name, slot } = following
   // Copies, not links: PostgreSQL writes into the file when it is done with it.
   const archived = `cp ${shellPath(`${primary.archive}/%f`)} "%p" 2>/dev/null`
-  const asked = `touch ${shellPath(`${place.tail}/asked`)} 2>/dev/null`
-  const from_tail = `${asked} && cp ${shellPath(`${place.tail}/%f`)} "%p" 2>/dev/null`
+  const asked = `touch ${shellPath(`${node.tail}/asked`)} 2>/dev/null`
+  const from_tail = `${asked} && cp ${shellPath(`${node.tail}/%f`)} "%p" 2>/dev/null`
   const address = { host: primary.service_sockets, port: primary.port, user: standby_role, application_name: name }
   return {
     primary_conninfo: Object.entries(address)

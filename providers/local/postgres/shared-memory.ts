@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Effect } from '../host/effect.ts'
 import { listHostProcesses } from '../host/process.ts'
-import { readIfThere } from '../host/look.ts'
+import { readIfThere } from '../host/read.ts'
 import { system_env } from '../host/program.ts'
 import type { Owner } from '../host/layout.ts'
 
@@ -25,10 +25,10 @@ const remove_timeout_ms = 5_000
 /** The kernel has them in memory, microseconds each: so many before other work has a turn. */
 const at_a_stretch = 500
 
-export async function ensureSharedMemoryGone(effect: Effect, owner: Owner): Promise<void> {
+export async function ensureSharedMemoryRemoved(effect: Effect, owner: Owner): Promise<void> {
   // Another installation of this host may run a service under the same user, for the port was free: then nothing is ours.
   if ((await listHostProcesses()).some(({ uids }) => uids.includes(owner.uid))) return
-  await ensureFilesGone(effect, owner)
+  await ensureFilesRemoved(effect, owner)
   for (const { file, option, user_column } of tables) {
     for (const id of entriesOf((await readIfThere(file)) ?? '', owner, user_column)) {
       await effect('shared memory: remove')
@@ -39,7 +39,7 @@ export async function ensureSharedMemoryGone(effect: Effect, owner: Owner): Prom
 }
 
 /** By a child that has this user: the names are a tenant's, and nothing with more rights walks them. */
-async function ensureFilesGone(effect: Effect, owner: Owner): Promise<void> {
+async function ensureFilesRemoved(effect: Effect, owner: Owner): Promise<void> {
   const found = await Promise.all(shared_folders.map((folder) => hasFilesOf(folder, owner)))
   const folders = shared_folders.filter((_, at) => found[at])
   if (folders.length === 0) return

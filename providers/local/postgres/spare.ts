@@ -6,7 +6,7 @@
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
-import { errorCode, statIfThere } from '../host/look.ts'
+import { errorCode, statIfThere } from '../host/read.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { syncTree } from '../host/tree.ts'
 import { newAside, removeUnfinished } from './template.ts'
@@ -50,7 +50,7 @@ async function make(effect: Effect, template: string, spare: string, signal: Abo
   const aside = await newAside(spare)
   try {
     await effect('spare: copy template')
-    await copyTree(template, aside, { leave_room: true, signal })
+    await copyTree(template, aside, { keep_reserve: true, signal })
     await effect('spare: make durable')
     await syncTree(aside)
     await effect('spare: rename into place')

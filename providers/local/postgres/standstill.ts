@@ -1,7 +1,7 @@
 // A server that somebody has stopped (SIGSTOP) neither answers nor refuses: whoever asks it something would wait until the
 // patience for a busy server is over, and a look that waits cannot replace it. Here is who tells them.
 import { isStopped } from '../host/daemon.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { readText } from '../host/tenant-files.ts'
 
 export class StandsStill extends Error {
@@ -10,14 +10,14 @@ export class StandsStill extends Error {
 }
 
 /** Long enough that most conversations are over before anybody looks. */
-const look_every_ms = 250
+const poll_every_ms = 250
 
 /** The work is told by the signal when the server with which it speaks stands still, and is expected to end. */
-export async function unlessStill<T>(place: Place, work: (still: AbortSignal) => Promise<T>): Promise<T> {
+export async function unlessStill<T>(node: Node, work: (still: AbortSignal) => Promise<T>): Promise<T> {
   const still = new AbortController()
   const timer = setInterval(() => {
-    if (standsStill(place)) still.abort(new StandsStill())
-  }, look_every_ms)
+    if (standsStill(node)) still.abort(new StandsStill())
+  }, poll_every_ms)
   try {
     return await work(still.signal)
   } catch (error) {
@@ -27,7 +27,7 @@ export async function unlessStill<T>(place: Place, work: (still: AbortSignal) =>
   }
 }
 
-function standsStill({ data }: Place): boolean {
+function standsStill({ data }: Node): boolean {
   try {
     return isStopped(Number.parseInt(readText(data, 'postmaster.pid') ?? ''))
   } catch {

@@ -3,19 +3,19 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { listNames, openFile } from '../host/tenant-files.ts'
 
 const tail_bytes_max = 65_536
 const sentence_chars_max = 300
 const collector_begins = 'Future log output will appear in directory'
 const collector_wait_ms = 500
-const look_every_ms = 5
+const poll_every_ms = 5
 
-export async function startFailure(place: Pick<Place, 'log' | 'start_log'>, started_at: number): Promise<string> {
-  for (const deadline = performance.now() + collector_wait_ms; ; await pause(look_every_ms)) {
-    const logged = fatalOfLog(tailOfLog(place), started_at)
-    const output = tailOf(dirname(place.start_log), basename(place.start_log))
+export async function startFailure(node: Pick<Node, 'log' | 'start_log'>, started_at: number): Promise<string> {
+  for (const deadline = performance.now() + collector_wait_ms; ; await pause(poll_every_ms)) {
+    const logged = fatalOfLog(tailOfLog(node), started_at)
+    const output = tailOf(dirname(node.start_log), basename(node.start_log))
     // The collector ends after the postmaster, and may still be writing what that one said last.
     if (logged === undefined && output.includes(collector_begins) && performance.now() < deadline) continue
     return (logged ?? fatalOfOutput(output) ?? 'it gave no reason').slice(0, sentence_chars_max)
@@ -23,8 +23,8 @@ export async function startFailure(place: Pick<Place, 'log' | 'start_log'>, star
 }
 
 /** Everything that PostgreSQL has logged since then, oldest first, as far as the tail goes. */
-export async function logSince(place: Place, started_at: number): Promise<string[]> {
-  const entries = tailOfLog(place).split('\n').map(parseEntry)
+export async function logSince(node: Node, started_at: number): Promise<string[]> {
+  const entries = tailOfLog(node).split('\n').map(parseEntry)
   return entries.flatMap((entry) => (entry !== undefined && entry.time >= started_at ? [entry.message] : []))
 }
 
@@ -56,7 +56,7 @@ function parseEntry(line: string) {
   }
 }
 
-function tailOfLog({ log }: Pick<Place, 'log'>): string {
+function tailOfLog({ log }: Pick<Node, 'log'>): string {
   const names = listNames(log).filter((name) => name.endsWith('.json'))
   return tailOf(log, names.toSorted().at(-1) ?? 'none')
 }

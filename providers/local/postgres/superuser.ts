@@ -6,7 +6,7 @@
 // 2. Its settings come with the startup packet: those win over `alter database … set` and `alter role … set`.
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { newSocketTo } from '../host/tenant-files.ts'
 import { optionsOf, superuser } from './session-settings.ts'
 import { unlessStill } from './standstill.ts'
@@ -28,13 +28,13 @@ const goodbye_ms_max = 500
 const answer_bytes_max = 256 * 1024 ** 2
 
 export async function withSuperuser<T>(
-  place: Place,
+  node: Node,
   options: SessionOptions,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = newSession(place, options)
+  const client = newSession(node, options)
   try {
-    return await unlessStill(place, async (still) => {
+    return await unlessStill(node, async (still) => {
       still.addEventListener('abort', () => client.connection.stream.destroy())
       await client.connect()
       return await work(client)
@@ -47,17 +47,17 @@ export async function withSuperuser<T>(
 
 /** A session of a role that can do less. It is no superuser's at any time. */
 export async function withRole<T>(
-  place: Place,
+  node: Node,
   user: string,
   database: string,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  return await withSuperuser(place, { user, database }, work)
+  return await withSuperuser(node, { user, database }, work)
 }
 
 /** Whoever takes it connects it and ends it. */
 export function newSession(
-  place: Place,
+  node: Node,
   {
     database = 'postgres',
     user = superuser,
@@ -67,7 +67,7 @@ export function newSession(
   }: SessionOptions,
 ): pg.Client {
   const client = new pg.Client({
-    ...socketOf(place),
+    ...socketOf(node),
     user,
     database,
     application_name: 'howdah',
@@ -81,7 +81,7 @@ export function newSession(
 }
 
 /** Where the driver connects: through a socket that no link can lead to another service's server. */
-export function socketOf({ sockets, port }: Place) {
+export function socketOf({ sockets, port }: Node) {
   const stream = () => bounded(newSocketTo(sockets, `.s.PGSQL.${port}`))
   return { host: sockets, port, stream }
 }

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { superuser } from './session-settings.ts'
 import { withSuperuser } from './superuser.ts'
 
@@ -13,13 +13,13 @@ const attempts_max = 3
 
 /** As `withSuperuser`. The work reads before it changes anything, because it may be begun anew. */
 export async function withCatalogChanges<T>(
-  place: Place,
+  node: Node,
   events: ObservedEvent[],
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  return await withSuperuser(place, {}, async (client) => {
+  return await withSuperuser(node, {}, async (client) => {
     const over = new AbortController()
-    const watching = endBlockers(place, client, over.signal, events)
+    const watching = endBlockers(node, client, over.signal, events)
     try {
       return await withAttempts(() => work(client))
     } finally {
@@ -52,13 +52,13 @@ function isMeantime(error: unknown): boolean {
 }
 
 /** Until the signal: looks now and then who keeps the session waiting, and ends those that are not the control plane's. */
-async function endBlockers(place: Place, client: pg.Client, over: AbortSignal, events: ObservedEvent[]): Promise<void> {
+async function endBlockers(node: Node, client: pg.Client, over: AbortSignal, events: ObservedEvent[]): Promise<void> {
   // Known to the driver, but not to its types.
   const { processID: pid } = client as pg.Client & { processID: number }
   for (;;) {
     const waited = await pause(patience_ms, true, { signal: over }).catch(() => false)
     if (!waited) return
-    const ended = await withSuperuser(place, {}, (other) => endBlockersOf(other, pid)).catch(() => [])
+    const ended = await withSuperuser(node, {}, (other) => endBlockersOf(other, pid)).catch(() => [])
     for (const { blocker, usename } of ended) {
       const message = `a session of ${usename} (process ${blocker}) was ended: it kept the control plane waiting for a lock`
       events.push({ kind: 'session ended', message })

@@ -1,15 +1,15 @@
 // Which of the running services take disk space right now. Asked while the disk has little left, again and again: first it
 // remembers processor times, then it walks over the files of those that used some, and from then on it knows who grew.
 // Whatever grows counts, also what no quota counts and no transaction tells of: temporary files, logs, unlogged tables.
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import type { ProcessorTime } from '../host/processor-time.ts'
 import { storageOf } from '../host/storage.ts'
 
-export type Running = { place: Place; pid: number }
+export type Running = { node: Node; pid: number }
 
 export type Growth = {
   /** Those that grew since this was last asked. */
-  growing(running: Iterable<Running>): Promise<Place[]>
+  growing(running: Iterable<Running>): Promise<Node[]>
   /** What is remembered is old. */
   reset(): void
 }
@@ -24,15 +24,15 @@ export function newGrowth(processorTime: ProcessorTime): Growth {
   return {
     async growing(running) {
       const next: typeof known = new Map()
-      const growing: Place[] = []
-      for (const { place, pid } of running) {
-        const cpu_ns = processorTime(place, pid)
+      const growing: Node[] = []
+      for (const { node, pid } of running) {
+        const cpu_ns = processorTime(node, pid)
         if (cpu_ns === undefined) continue
-        const before = known.get(place.data)
+        const before = known.get(node.data)
         const busy = before !== undefined && cpu_ns - before.cpu_ns > busy_cpu_ns
-        const bytes = busy ? await bytesOf(place) : before?.bytes
-        next.set(place.data, { cpu_ns, bytes })
-        if (busy && bytes !== undefined && bytes - (before.bytes ?? Infinity) > growth_bytes) growing.push(place)
+        const bytes = busy ? await bytesOf(node) : before?.bytes
+        next.set(node.data, { cpu_ns, bytes })
+        if (busy && bytes !== undefined && bytes - (before.bytes ?? Infinity) > growth_bytes) growing.push(node)
       }
       known = next
       return growing
@@ -41,6 +41,6 @@ export function newGrowth(processorTime: ProcessorTime): Growth {
   }
 }
 
-async function bytesOf({ data, archive, log }: Place): Promise<number> {
+async function bytesOf({ data, archive, log }: Node): Promise<number> {
   return (await storageOf(data)) + (await storageOf(archive)) + (await storageOf(log))
 }

@@ -10,8 +10,8 @@ import { closeSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Effect } from '../host/effect.ts'
-import type { Owner, Place } from '../host/layout.ts'
-import { isDiskFull } from '../host/look.ts'
+import type { Owner, Node } from '../host/layout.ts'
+import { isDiskFull } from '../host/read.ts'
 import { openFolder, pathOf, removeTree } from '../host/tenant-files.ts'
 import type { Used } from './rules.ts'
 
@@ -20,11 +20,11 @@ export type Projects = {
    * `starting`: nothing runs there, and what starts must have some space. A sentence when it fails for the first time: nothing
    * depends on it, because the service is measured then.
    */
-  ensure(place: Place, quota_bytes: number, starting: boolean): Promise<string | undefined>
+  ensure(node: Node, quota_bytes: number, starting: boolean): Promise<string | undefined>
   /** Of a standby, which must be able to follow its primary wherever that goes. */
-  lift(place: Place): Promise<void>
+  lift(node: Node): Promise<void>
   /** Undefined when the kernel does not count all of it. */
-  usedBy(place: Place): Used | undefined
+  usedBy(node: Node): Used | undefined
 }
 
 type Books = { limit_bytes: number; used_bytes: number }
@@ -65,70 +65,70 @@ export function mountOf(mountinfo: string, directory: string): string | undefine
 function newProjects(effect: Effect, mount: string): Projects {
   const failing = new Set<string>()
   return {
-    async ensure(place, quota_bytes, starting) {
-      if (!place.owner) return undefined
+    async ensure(node, quota_bytes, starting) {
+      if (!node.owner) return undefined
       try {
-        await ensureLimited(effect, mount, { place, owner: place.owner, quota_bytes, starting })
-        failing.delete(place.service_id)
+        await ensureLimited(effect, mount, { node, owner: node.owner, quota_bytes, starting })
+        failing.delete(node.service_id)
         return undefined
       } catch (error) {
-        if (failing.has(place.service_id)) return undefined
-        failing.add(place.service_id)
+        if (failing.has(node.service_id)) return undefined
+        failing.add(node.service_id)
         const reason = error instanceof Error ? error.message : String(error)
         return `the kernel does not enforce its disk quota (${reason}); it is measured instead`
       }
     },
-    async lift(place) {
-      if (!place.owner || !booksOf(mount, place)) return
+    async lift(node) {
+      if (!node.owner || !booksOf(mount, node)) return
       await effect('quota: lift')
       // What fails is tried again by the next pass; until then the limit is that of its time as a primary.
-      await setLimits(mount, foldersOf(place, place.owner).slice(0, 2), [0, 0]).catch(() => undefined)
+      await setLimits(mount, foldersOf(node, node.owner).slice(0, 2), [0, 0]).catch(() => undefined)
     },
-    usedBy(place) {
-      const [wal, tables, archive] = booksOf(mount, place) ?? []
+    usedBy(node) {
+      const [wal, tables, archive] = booksOf(mount, node) ?? []
       if (!wal || !tables || !archive) return undefined
       return { data_bytes: wal.used_bytes + tables.used_bytes, archive_bytes: archive.used_bytes }
     },
   }
 }
 
-type LimitWish = { place: Place; owner: Owner; quota_bytes: number; starting: boolean }
+type LimitSpec = { node: Node; owner: Owner; quota_bytes: number; starting: boolean }
 
-async function ensureLimited(effect: Effect, mount: string, wish: LimitWish): Promise<void> {
-  const { place, owner, quota_bytes, starting } = wish
+async function ensureLimited(effect: Effect, mount: string, spec: LimitSpec): Promise<void> {
+  const { node, owner, quota_bytes, starting } = spec
   const largest = limitMax(mount)
-  const seen = booksOf(mount, place)
-  if (!seen) await markAll(effect, mount, place, owner)
-  const books = seen ?? booksOf(mount, place)
+  const observed = booksOf(mount, node)
+  if (!observed) await markAll(effect, mount, node, owner)
+  const books = observed ?? booksOf(mount, node)
   if (!books) throw new Error('what was marked is not counted')
   const limits = books.map(({ limit_bytes, used_bytes }) => {
     const least = wholeMib(used_bytes) + start_bytes
     // While it runs its limit does not rise with what it takes.
-    const kept = starting || !seen ? least : Math.min(least, limit_bytes)
+    const kept = starting || !observed ? least : Math.min(least, limit_bytes)
     return Math.min(Math.max(limitOf(quota_bytes), kept), largest)
   })
   if (books.every(({ limit_bytes }, at) => limit_bytes === limits[at])) return
   await effect('quota: limit')
-  await setLimits(mount, foldersOf(place, owner), limits)
+  await setLimits(mount, foldersOf(node, owner), limits)
 }
 
 type Folder = { folder: string; below: string; project: number }
 
 /** WAL and all that lies beside the tables; tables; archive. */
-function foldersOf({ data, archive, node }: Place, { uid }: Owner): Folder[] {
+function foldersOf({ data, archive, number }: Node, { uid }: Owner): Folder[] {
   const first = uid * projects_per_user
   return [
-    { folder: data, below: '', project: first + 2 + 2 * node },
-    { folder: data, below: 'base', project: first + 1 + 2 * node },
+    { folder: data, below: '', project: first + 2 + 2 * number },
+    { folder: data, below: 'base', project: first + 1 + 2 * number },
     { folder: archive, below: '', project: first },
   ]
 }
 
 /** Undefined unless all three are marked and limited, each by itself. */
-function booksOf(mount: string, place: Place): Books[] | undefined {
-  if (!place.owner) return undefined
+function booksOf(mount: string, node: Node): Books[] | undefined {
+  if (!node.owner) return undefined
   const disk_blocks = statfsSync(mount).blocks
-  const books = foldersOf(place, place.owner).flatMap((one) => bookOf(one, disk_blocks) ?? [])
+  const books = foldersOf(node, node.owner).flatMap((one) => bookOf(one, disk_blocks) ?? [])
   const [wal, tables] = books
   // Both are counted as one: marking was cut off between them, or done by a former version.
   if (books.length < 3 || wal?.used_bytes === tables?.used_bytes) return undefined
@@ -156,8 +156,8 @@ function limitMax(mount: string): number {
 }
 
 /** What each has taken shows only where there is a limit, so there is one from the beginning. */
-async function markAll(effect: Effect, mount: string, place: Place, owner: Owner): Promise<void> {
-  const folders = foldersOf(place, owner)
+async function markAll(effect: Effect, mount: string, node: Node, owner: Owner): Promise<void> {
+  const folders = foldersOf(node, owner)
   await effect('quota: mark')
   await setLimits(
     mount,

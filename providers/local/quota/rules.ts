@@ -91,14 +91,18 @@ function shutOf(
   const was_full = before?.level === 'full' || before?.level === 'shut'
   if (!before || !is_full || !was_full) {
     // A service that was full before its server was restarted has had its chance.
-    const more = roomOf(before ? freeing : opening, now)
-    return { shut_until_ms: 0, shut_ms: shut_ms.first, shuts_at: Math.max(1 + roomOf(freeing, now), share + more) }
+    const more = diskSpaceOf(before ? freeing : opening, now)
+    return { shut_until_ms: 0, shut_ms: shut_ms.first, shuts_at: Math.max(1 + diskSpaceOf(freeing, now), share + more) }
   }
   const { shut_until_ms, shuts_at } = before
   if (now.ms < shut_until_ms) return { shut_until_ms, shut_ms: before.shut_ms, shuts_at }
   // It is opened now, with a little more to go on with.
   if (before.level === 'shut') {
-    return { shut_until_ms: 0, shut_ms: before.shut_ms, shuts_at: Math.max(shuts_at, share + roomOf(opening, now)) }
+    return {
+      shut_until_ms: 0,
+      shut_ms: before.shut_ms,
+      shuts_at: Math.max(shuts_at, share + diskSpaceOf(opening, now)),
+    }
   }
   if (share < shuts_at) return { shut_until_ms: 0, shut_ms: before.shut_ms, shuts_at }
   return {
@@ -108,7 +112,7 @@ function shutOf(
   }
 }
 
-const roomOf = ({ share, bytes }: typeof freeing, { quota_bytes }: { quota_bytes: number }) =>
+const diskSpaceOf = ({ share, bytes }: typeof freeing, { quota_bytes }: { quota_bytes: number }) =>
   Math.max(share, bytes / quota_bytes)
 
 function leveled({ shut_until_ms }: Shut, is_full: boolean, is_near: boolean, now: { ms: number }): Level {

@@ -2,14 +2,14 @@
 // quota, and calls back when something follows from it. A service without processor time since its last measure is left
 // alone. A call back changes nothing by itself: whoever is called finds out what is in force (service/access.ts).
 import type { ObservedEvent } from '../../provider.ts'
-import { clientsKeyOf, type Place } from '../host/layout.ts'
+import { clientsKeyOf, type Node } from '../host/layout.ts'
 import { newPolling } from '../host/polling.ts'
 import type { ProcessorTime } from '../host/processor-time.ts'
 import { eventsOf, measureAgainInMs, quotaStateOf, sentenceOf, type QuotaState, type Used } from './rules.ts'
 
 export type QuotaWatch = {
   /** A server with clients of its own: a service's primary, or a node of a replica set. */
-  track(place: Place, it: { pid: number; quota_bytes: number }): void
+  track(node: Node, it: { pid: number; quota_bytes: number }): void
   /** All of a service or of a set, or one node of it. */
   forget(key: string): void
   /** Undefined: it is not tracked. Without a state it was not measured yet. */
@@ -17,12 +17,12 @@ export type QuotaWatch = {
   /** What happened since this was last asked. */
   takeEvents(service_id: string): ObservedEvent[]
   /** `is_news`: false when it was measured for the first time, and nothing follows. */
-  onChange(callback: (place: Place, is_news: boolean) => void): void
+  onChange(callback: (node: Node, is_news: boolean) => void): void
   close(): void
 }
 
 type Tracked = {
-  place: Place
+  node: Node
   pid: number
   quota_bytes: number
   state?: QuotaState
@@ -32,35 +32,35 @@ type Tracked = {
   events: ObservedEvent[]
 }
 
-const look_every_ms = 500
+const poll_every_ms = 500
 /** Within it a backend writes some megabytes at most. */
 const idle_cpu_ns = 20_000_000
 /** More than what a server writes that nobody uses. */
 const growth_bytes = 1024 ** 2
 
-type Parts = { measure: (place: Place) => Promise<Used>; processorTime: ProcessorTime }
+type Parts = { measure: (node: Node) => Promise<Used>; processorTime: ProcessorTime }
 
 export function newQuotaWatch(parts: Parts): QuotaWatch {
   const tracked = new Map<string, Tracked>()
-  const callbacks: ((place: Place, is_news: boolean) => void)[] = []
-  const polling = newPolling(look_every_ms, async () => {
+  const callbacks: ((node: Node, is_news: boolean) => void)[] = []
+  const polling = newPolling(poll_every_ms, async () => {
     for (const one of [...tracked.values()].filter(({ due_ms }) => due_ms <= performance.now())) {
       // A folder that vanished belongs to a service that is going away.
-      const news = await lookAt(parts, one).catch(() => undefined)
-      const is_current = tracked.get(clientsKeyOf(one.place)) === one
-      if (news && is_current) for (const callback of callbacks) callback(one.place, news.is_news)
+      const news = await measureOne(parts, one).catch(() => undefined)
+      const is_current = tracked.get(clientsKeyOf(one.node)) === one
+      if (news && is_current) for (const callback of callbacks) callback(one.node, news.is_news)
     }
   })
   polling.set(true)
   const keysOf = (service_id: string) =>
     [...tracked.keys()].filter((key) => key === service_id || key.startsWith(`${service_id}/`))
   return {
-    track(place, { pid, quota_bytes }) {
-      const key = clientsKeyOf(place)
+    track(node, { pid, quota_bytes }) {
+      const key = clientsKeyOf(node)
       const before = tracked.get(key)
-      const is_same = before?.place.data === place.data && before.pid === pid && before.quota_bytes === quota_bytes
+      const is_same = before?.node.data === node.data && before.pid === pid && before.quota_bytes === quota_bytes
       if (before && is_same) return
-      tracked.set(key, { events: [], ...before, place, pid, quota_bytes, cpu_ns: undefined, due_ms: 0 })
+      tracked.set(key, { events: [], ...before, node, pid, quota_bytes, cpu_ns: undefined, due_ms: 0 })
     },
     forget(service_id) {
       for (const key of keysOf(service_id)) tracked.delete(key)
@@ -78,15 +78,15 @@ export function newQuotaWatch(parts: Parts): QuotaWatch {
 }
 
 /** Undefined: nothing has changed. */
-async function lookAt({ measure, processorTime }: Parts, one: Tracked): Promise<{ is_news: boolean } | undefined> {
-  const { place, pid, quota_bytes, state: before } = one
-  const cpu_ns = processorTime(place, pid)
+async function measureOne({ measure, processorTime }: Parts, one: Tracked): Promise<{ is_news: boolean } | undefined> {
+  const { node, pid, quota_bytes, state: before } = one
+  const cpu_ns = processorTime(node, pid)
   const begun_ms = performance.now()
   if (before && canRest(before) && cpu_ns !== undefined && cpu_ns - (one.cpu_ns ?? -Infinity) < idle_cpu_ns) {
     one.due_ms = begun_ms + measureAgainInMs(before.used, quota_bytes, 0)
     return undefined
   }
-  const used = await measure(place)
+  const used = await measure(node)
   const now_ms = performance.now()
   const state = quotaStateOf(before, used, quota_bytes, { ms: Date.now() })
   one.state = state

@@ -7,10 +7,10 @@ import { newPolling } from '../host/polling.ts'
 import type { LagReader } from '../metric/lag-reader.ts'
 import { usesByLag } from '../metric/lag.ts'
 import { findLeader } from '../postgres/primary.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 
 /** `service`: of one of its nodes, by which the one that is its primary is found. */
-export type Balanced = { set: Place; service: Place }
+export type Balanced = { set: Node; service: Node }
 
 export type BalanceWatch = {
   track(balanced: Balanced): void
@@ -21,12 +21,12 @@ export type BalanceWatch = {
 }
 
 /** A node that comes to a halt is a few seconds behind by then; one question to the primary a look is cheap. */
-const look_every_ms = 5_000
+const poll_every_ms = 5_000
 
 export function newBalanceWatch(effect: Effect, lag_reader: LagReader): BalanceWatch {
   const tracked = new Map<string, Balanced>()
   const callbacks: ((replica_set_id: string) => void)[] = []
-  const polling = newPolling(look_every_ms, async () => {
+  const polling = newPolling(poll_every_ms, async () => {
     for (const [id, balanced] of tracked) {
       // One that cannot be asked now is asked again soon enough.
       const complete = await ensureBalanced(effect, lag_reader, balanced).catch(() => true)
@@ -61,12 +61,16 @@ async function ensureBalanced(effect: Effect, lag_reader: LagReader, { set, serv
   const uses = await findUses(set.service_sockets)
   if (uses === undefined) return false
   const lags = await lag_reader.read(await findLeader(service))
-  const nodes = [...uses].map(([node, seen]) => ({ ...seen, node, lag: lags.get(nameOf(set, node)) }))
+  const nodes = [...uses].map(([number, observed]) => ({
+    ...observed,
+    node: number,
+    lag: lags.get(nameOf(set, number)),
+  }))
   // Only those: another one may be switched off at this moment, to be started anew.
-  const changes = [...usesByLag(nodes)].filter(([node, use]) => uses.get(node)?.use !== use)
+  const changes = [...usesByLag(nodes)].filter(([number, use]) => uses.get(number)?.use !== use)
   if (changes.length > 0) await ensureUses(effect, set.service_sockets, new Map(changes))
   return nodes.every(({ use, well, lag }) => use === 'off' || (well && lag !== undefined))
 }
 
 /** By which the primary knows a node of a replica set. */
-export const nameOf = ({ service_id }: Place, node: number): string => `${service_id}_${node}`
+export const nameOf = ({ service_id }: Node, number: number): string => `${service_id}_${number}`

@@ -1,8 +1,8 @@
 // The text that the balancer reads.
 import { expect, test } from 'vitest'
-import { balancerSettingsOf, type BalancerWish } from './balancer-settings.ts'
+import { balancerSettingsOf, type BalancerSpec } from './balancer-settings.ts'
 
-const wish: BalancerWish = {
+const spec: BalancerSpec = {
   listen: { host: '127.0.0.1', port: 5_501 },
   sockets: '/data/local/run/abc',
   nodes: [0, 1].map((node) => ({
@@ -15,20 +15,20 @@ const wish: BalancerWish = {
 }
 
 test('the settings carry their own hash, and another wish has another one', () => {
-  const { text, hash } = balancerSettingsOf(wish)
+  const { text, hash } = balancerSettingsOf(spec)
   expect(text).toContain(`description ${hash}\n`)
-  expect(balancerSettingsOf(wish).hash).toBe(hash)
-  const others: BalancerWish[] = [
-    { ...wish, connections_max: 300 },
-    { ...wish, nodes: wish.nodes.slice(1) },
-    { ...wish, prefix: ['nsenter', '--net=/run/netns/x', '--'] },
-    { ...wish, listen: { host: '127.0.0.1', port: 5_502 } },
+  expect(balancerSettingsOf(spec).hash).toBe(hash)
+  const others: BalancerSpec[] = [
+    { ...spec, connections_max: 300 },
+    { ...spec, nodes: spec.nodes.slice(1) },
+    { ...spec, prefix: ['nsenter', '--net=/run/netns/x', '--'] },
+    { ...spec, listen: { host: '127.0.0.1', port: 5_502 } },
   ]
   for (const other of others) expect(balancerSettingsOf(other).hash).not.toBe(hash)
 })
 
 test('customers reach the nodes by TCP, the pooler by unix sockets, and both lists know who is well', () => {
-  const { text } = balancerSettingsOf(wish)
+  const { text } = balancerSettingsOf(spec)
   expect(text).toContain('bind 127.0.0.1:5501\n')
   expect(text).toContain('bind unix@/data/local/run/abc/.s.PGSQL.5501 mode 600\n')
   expect(text).toContain('server node_1 unix@/data/local/run/abc.1/.s.PGSQL.5501 check\n')
@@ -36,6 +36,6 @@ test('customers reach the nodes by TCP, the pooler by unix sockets, and both lis
 })
 
 test('a directory with blanks and quotes in its name stays one word', () => {
-  const { text } = balancerSettingsOf({ ...wish, sockets: `/my data/it's` })
+  const { text } = balancerSettingsOf({ ...spec, sockets: `/my data/it's` })
   expect(text).toContain(String.raw`stats socket /my\ data/it\'s/balancer mode 600`)
 })

@@ -21,7 +21,7 @@ export type BalancedNode = {
   address: Endpoint
 }
 
-export type BalancerWish = {
+export type BalancerSpec = {
   listen: Endpoint
   /** The folder of its own unix sockets: one for the pooler, named like PostgreSQL's, and one for us. */
   sockets: string
@@ -31,12 +31,12 @@ export type BalancerWish = {
   prefix: readonly string[]
 }
 
-export function balancerSettingsOf(wish: BalancerWish): HaproxySettings {
-  const { sockets, connections_max, prefix: words } = wish
-  return haproxySettingsOf({ name: 'balancer', sockets, connections_max, body: bodyOf(wish), words })
+export function balancerSettingsOf(spec: BalancerSpec): HaproxySettings {
+  const { sockets, connections_max, prefix: words } = spec
+  return haproxySettingsOf({ name: 'balancer', sockets, connections_max, body: bodyOf(spec), words })
 }
 
-function bodyOf({ listen, sockets, nodes }: BalancerWish): string {
+function bodyOf({ listen, sockets, nodes }: BalancerSpec): string {
   const by_address = ({ node, address }: BalancedNode) => `server node_${node} ${address.host}:${address.port}`
   const by_socket = (one: BalancedNode) => `server node_${one.node} ${socketOf(one.sockets, one.address.port)}`
   const each = (lineOf: (node: BalancedNode) => string) => nodes.map(lineOf)

@@ -1,14 +1,14 @@
 // The balancer of a replica set of several nodes: HAProxy at the set's endpoint, told anew whenever the nodes change.
 import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
-import { ensureHaproxy, ensureHaproxyGone, findHaproxyProgram } from '../haproxy/process.ts'
-import type { Place } from '../host/layout.ts'
+import { ensureHaproxy, ensureHaproxyRemoved, findHaproxyProgram } from '../haproxy/process.ts'
+import type { Node } from '../host/layout.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
 import { networkPrefix } from '../network/service-network.ts'
 import { type BalancedNode, balancerSettingsOf } from './balancer-settings.ts'
 
 export type Balancing = {
   /** Of the replica set: its home, user and own socket folder. */
-  place: Place
+  node: Node
   listen: Endpoint
   nodes: readonly BalancedNode[]
   connections_max: number
@@ -27,16 +27,16 @@ export async function balancerRefusal(): Promise<string | undefined> {
 }
 
 /** `waiting_for`: a sentence while it does not balance as wanted. */
-export type BalancerSeen = { waiting_for?: string; events: readonly ObservedEvent[] }
+export type ObservedBalancer = { waiting_for?: string; events: readonly ObservedEvent[] }
 
-export async function ensureBalancer(host: ReplicaSetHost, wish: Balancing): Promise<BalancerSeen> {
-  const { place, network, listen, size } = wish
+export async function ensureBalancer(host: ReplicaSetHost, spec: Balancing): Promise<ObservedBalancer> {
+  const { node, network, listen, size } = spec
   const missing = await balancerRefusal()
   if (missing !== undefined) return { waiting_for: missing, events: [] }
   const prefix = networkPrefix(host, network)
-  const settings = balancerSettingsOf({ ...wish, sockets: place.service_sockets, prefix })
+  const settings = balancerSettingsOf({ ...spec, sockets: node.service_sockets, prefix })
   const seen = await ensureHaproxy(host, {
-    place,
+    node,
     name: 'balancer',
     settings,
     listen: [listen],
@@ -45,14 +45,14 @@ export async function ensureBalancer(host: ReplicaSetHost, wish: Balancing): Pro
     gracefully: true,
   })
   if (typeof seen === 'string') return { waiting_for: seen, events: [] }
-  host.watch.track(watchedAs(place), seen.pid)
+  host.watch.track(watchedAs(node), seen.pid)
   const message = 'the balancer had ended by itself and was started again'
   return { events: seen.died ? [{ kind: 'restarted', message }] : [] }
 }
 
-export async function ensureBalancerGone(host: ReplicaSetHost, place: Place): Promise<void> {
-  host.watch.forget(watchedAs(place))
-  await ensureHaproxyGone(host, place, 'balancer')
+export async function ensureBalancerRemoved(host: ReplicaSetHost, node: Node): Promise<void> {
+  host.watch.forget(watchedAs(node))
+  await ensureHaproxyRemoved(host, node, 'balancer')
 }
 
-const watchedAs = (place: Place) => `${place.service_id}/balancer`
+const watchedAs = (node: Node) => `${node.service_id}/balancer`

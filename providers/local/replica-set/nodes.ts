@@ -4,9 +4,9 @@
 import type { Endpoint, ObservedEvent, WantedReplicaSet } from '../../provider.ts'
 import { nameOf } from './balance-watch.ts'
 import { ensureUses, findUses } from '../haproxy/nodes.ts'
-import { statIfThere } from '../host/look.ts'
+import { statIfThere } from '../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { nodeHostOf, nodeOf, type Place } from '../host/layout.ts'
+import { nodeHostOf, nodeAt, type Node } from '../host/layout.ts'
 import { answers } from '../host/liveness.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
 import { inForce } from '../postgres/port-in-force.ts'
@@ -16,21 +16,21 @@ import { listNodeFolders } from '../postgres/nodes.ts'
 import { ensureKilled, findPostmaster } from '../postgres/process.ts'
 import {
   ensureStandby,
-  ensureStandbyGone,
+  ensureStandbyRemoved,
   ensureStandbyRunning,
-  type StandbySeen,
-  type StandbyWish,
+  type ObservedStandby,
+  type StandbySpec,
 } from '../ha/standby.ts'
 
 export type ReplicaSet = {
   wanted: WantedReplicaSet
-  place: Place
+  node: Node
   /** Of the node that is its service's primary now. */
-  primary: Place
+  primary: Node
   listen: Endpoint
 }
 
-export type NodesSeen = {
+export type ObservedNodes = {
   /** How many of them can be read from. */
   running: number
   waiting_for?: string
@@ -44,123 +44,124 @@ const answer_within_ms = 3_000
 const standby_share = 1.15
 
 /** Where customers reach a node, through the balancer. */
-export function nodeAddressOf({ wanted, listen }: ReplicaSet, node: number): Endpoint {
+export function nodeAddressOf({ wanted, listen }: ReplicaSet, number: number): Endpoint {
   if (wanted.nodes === 1) return listen
-  return { host: nodeHostOf(wanted.endpoint.port, node), port: listen.port }
+  return { host: nodeHostOf(wanted.endpoint.port, number), port: listen.port }
 }
 
 export async function ensureNodes(
   host: ReplicaSetHost,
   set: ReplicaSet,
   installation: PostgresInstallation,
-): Promise<NodesSeen> {
-  const seen: StandbySeen[] = []
-  for (let node = 0; node < set.wanted.nodes; node++) {
+): Promise<ObservedNodes> {
+  const observed: ObservedStandby[] = []
+  for (let number = 0; number < set.wanted.nodes; number++) {
     // One copy at a time is burden enough for the primary.
     const wait =
-      seen.some(({ state }) => state === 'copying') && !(await statIfThere(nodeOf(set.place, node, 'standby').data))
-    seen.push(wait ? { state: 'absent', events: [] } : await ensureNode(host, set, node, installation))
+      observed.some(({ state }) => state === 'copying') &&
+      !(await statIfThere(nodeAt(set.node, number, 'standby').data))
+    observed.push(wait ? { state: 'absent', events: [] } : await ensureNode(host, set, number, installation))
   }
-  const late = seen.filter(({ state }) => state !== 'streaming')
-  const running = seen.filter(({ pid }) => pid !== undefined).length
+  const late = observed.filter(({ state }) => state !== 'streaming')
+  const running = observed.filter(({ pid }) => pid !== undefined).length
   const paces = late.flatMap(({ look_again_seconds }) => look_again_seconds ?? [])
   const waiting_for = late.find((one) => one.waiting_for !== undefined)?.waiting_for
   return {
     running,
     ...(waiting_for !== undefined && { waiting_for }),
     ...(paces.length > 0 && { look_again_seconds: Math.min(...paces) }),
-    failed: seen.some(({ failed }) => failed),
-    events: seen.flatMap(({ events }) => events),
+    failed: observed.some(({ failed }) => failed),
+    events: observed.flatMap(({ events }) => events),
   }
 }
 
 /** Ends every node at once; their files go with the home of the set. A sentence while somebody else is making one. */
-export async function ensureNodesGone(host: ReplicaSetHost, place: Place): Promise<string | undefined> {
-  for (const node of await listNodeFolders(place)) {
-    if (await isBeingMade(nodeOf(place, node, 'standby'))) return 'another server is copying its data'
+export async function ensureNodesRemoved(host: ReplicaSetHost, node: Node): Promise<string | undefined> {
+  for (const number of await listNodeFolders(node)) {
+    if (await isBeingMade(nodeAt(node, number, 'standby'))) return 'another server is copying its data'
   }
-  await ensureNodesKilled(host, place, 'set')
+  await ensureNodesKilled(host, node, 'set')
   return undefined
 }
 
 /** After the balancer has forgotten them. */
-export async function ensureSurplusGone(host: ReplicaSetHost, place: Place, wanted_nodes: number): Promise<void> {
-  for (const node of (await listNodeFolders(place)).filter((one) => one >= wanted_nodes)) {
-    for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(watchedAs(place, node))
-    await ensureStandbyGone(host, nodeOf(place, node, 'standby'))
+export async function ensureSurplusRemoved(host: ReplicaSetHost, node: Node, wanted_nodes: number): Promise<void> {
+  for (const number of (await listNodeFolders(node)).filter((one) => one >= wanted_nodes)) {
+    for (const watch of [host.watch, host.disk_space_watch, host.quota_watch]) watch.forget(watchedAs(node, number))
+    await ensureStandbyRemoved(host, nodeAt(node, number, 'standby'))
   }
 }
 
 async function ensureNode(
   host: ReplicaSetHost,
   set: ReplicaSet,
-  node: number,
+  number: number,
   installation: PostgresInstallation,
-): Promise<StandbySeen> {
-  const place = nodeOf(set.place, node, 'standby')
-  const use = (how: 'in' | 'off') => ensureUses(host.effect, place.service_sockets, new Map([[node, how]]))
-  const wish: StandbyWish = {
-    place,
+): Promise<ObservedStandby> {
+  const node = nodeAt(set.node, number, 'standby')
+  const use = (how: 'in' | 'off') => ensureUses(host.effect, node.service_sockets, new Map([[number, how]]))
+  const spec: StandbySpec = {
+    node,
     primary: set.primary,
-    name: nameOf(set.place, node),
+    name: nameOf(set.node, number),
     size: set.wanted.size,
     extensions: set.wanted.service.extensions,
-    listen: nodeAddressOf(set, node),
+    listen: nodeAddressOf(set, number),
     network: set.wanted.network,
     installation,
     mayLeave: async () => {
-      const may = await canSpare(set, node)
+      const may = await canSpare(set, number)
       if (may) await use('off')
       return may
     },
   }
-  const lost = await lossOf(place)
+  const lost = await lossOf(node)
   if (lost !== undefined) await use('off')
-  if (lost === 'hangs') await ensureKilled(host.effect, place)
-  const { pid: _, ...seen } = await ensureStandby(host, wish)
+  if (lost === 'hangs') await ensureKilled(host.effect, node)
+  const { pid: _, ...observed } = await ensureStandby(host, spec)
   // While its primary is away it is not judged; but it can be read from.
-  if (seen.state === 'not_streaming' && (await statIfThere(place.data))) await ensureStandbyRunning(host, wish)
-  const pid = await findReady(place)
-  if (pid === undefined) return seen
+  if (observed.state === 'not_streaming' && (await statIfThere(node.data))) await ensureStandbyRunning(host, spec)
+  const pid = await findReady(node)
+  if (pid === undefined) return observed
   // Of several the balancer knows how they are.
-  host.watch.track(watchedAs(place, node), pid, set.wanted.nodes === 1 ? { listening: place } : {})
-  host.room_watch.track(place, pid)
+  host.watch.track(watchedAs(node, number), pid, set.wanted.nodes === 1 ? { listening: node } : {})
+  host.disk_space_watch.track(node, pid)
   const quota_bytes = quotaBytesOf(set.wanted.service.size, host.disk_quota)
-  if (quota_bytes !== undefined) host.quota_watch.track(place, { pid, quota_bytes: quota_bytes * standby_share })
-  if ((await findUses(place.service_sockets))?.get(node)?.use === 'off') await use('in')
-  return { ...seen, pid, events: [...seen.events, ...storyOf(node, lost)] }
+  if (quota_bytes !== undefined) host.quota_watch.track(node, { pid, quota_bytes: quota_bytes * standby_share })
+  if ((await findUses(node.service_sockets))?.get(number)?.use === 'off') await use('in')
+  return { ...observed, pid, events: [...observed.events, ...storyOf(number, lost)] }
 }
 
 type Loss = 'absent' | 'ended' | 'hangs'
 
 /** Why nobody can read from the node as it is found; undefined when one can. */
-async function lossOf(place: Place): Promise<Loss | undefined> {
-  const { postmaster, died } = await findPostmaster(place)
+async function lossOf(node: Node): Promise<Loss | undefined> {
+  const { postmaster, died } = await findPostmaster(node)
   if (!postmaster?.ready) return died ? 'ended' : 'absent'
   // One that is about to move into a VPC, or out of one, still listens where it was.
-  const at = await inForce(place)
+  const at = await inForce(node)
   // Twice, because the machine may be very busy.
   if (await answers(at, answer_within_ms)) return undefined
   return (await answers(at, answer_within_ms)) ? undefined : 'hangs'
 }
 
-function storyOf(node: number, lost: Loss | undefined): ObservedEvent[] {
+function storyOf(number: number, lost: Loss | undefined): ObservedEvent[] {
   const why = { absent: undefined, ended: 'had ended by itself', hangs: 'did not answer any more' }[lost ?? 'absent']
-  return why === undefined ? [] : [{ kind: 'restarted', message: `node ${node} ${why} and was started again` }]
+  return why === undefined ? [] : [{ kind: 'restarted', message: `node ${number} ${why} and was started again` }]
 }
 
 /** Whether readers have somewhere else to go. A set of one has no choice. */
-async function canSpare({ wanted, place }: ReplicaSet, node: number): Promise<boolean> {
+async function canSpare({ wanted, node }: ReplicaSet, number: number): Promise<boolean> {
   if (wanted.nodes === 1) return true
   for (let other = 0; other < wanted.nodes; other++) {
-    if (other !== node && (await findReady(nodeOf(place, other, 'standby'))) !== undefined) return true
+    if (other !== number && (await findReady(nodeAt(node, other, 'standby'))) !== undefined) return true
   }
   return false
 }
 
-async function findReady(place: Place): Promise<number | undefined> {
-  const { postmaster } = await findPostmaster(place)
+async function findReady(node: Node): Promise<number | undefined> {
+  const { postmaster } = await findPostmaster(node)
   return postmaster?.ready ? postmaster.pid : undefined
 }
 
-const watchedAs = ({ service_id }: Place, node: number) => `${service_id}/${node}`
+const watchedAs = ({ service_id }: Node, number: number) => `${service_id}/${number}`

@@ -4,22 +4,22 @@
 // 2. One node listens at the endpoint itself; several listen on loopback addresses of their own, behind a balancer.
 // 3. What serves goes on serving while its primary does not, and never do all nodes leave at once.
 import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provider.ts'
-import { balancerRefusal, ensureBalancer, ensureBalancerGone, type BalancerSeen } from './balancer.ts'
+import { balancerRefusal, ensureBalancer, ensureBalancerRemoved, type ObservedBalancer } from './balancer.ts'
 import { hasHaproxy } from '../haproxy/process.ts'
-import { ensureDataGone, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
-import { isDiskFull, statIfThere } from '../host/look.ts'
+import { ensureDataRemoved, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
+import { isDiskFull, statIfThere } from '../host/read.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
-import { listeningAt, nodeOf, noSpaceSentence, placeOf, type Place } from '../host/layout.ts'
+import { listeningAt, nodeAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
 import { ensureNodesStopped } from '../ha/nodes.ts'
-import { ensurePooler, ensurePoolerGone, type PoolerSeen } from '../pooler/pooler.ts'
+import { ensurePooler, ensurePoolerRemoved, type ObservedPooler } from '../pooler/pooler.ts'
 import { findLeader } from '../postgres/primary.ts'
-import { ensureNodes, ensureNodesGone, ensureSurplusGone, nodeAddressOf, type ReplicaSet } from './nodes.ts'
+import { ensureNodes, ensureNodesRemoved, ensureSurplusRemoved, nodeAddressOf, type ReplicaSet } from './nodes.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../network/service-network.ts'
 import { connectionsOf } from '../postgres/settings.ts'
 import { accessOf, accessTrouble } from '../quota/access.ts'
-import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
+import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { Planted } from '../host/tenant-files.ts'
 
 const port_in_a_network = 5_432
@@ -30,12 +30,12 @@ const look_again_when_well_seconds = 300
 
 export async function applyReplicaSet(host: ReplicaSetHost, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> {
   const set = await replicaSetOf(host, wanted)
-  if (wanted.deleted || wanted.service.deleted) return await ensureGone(host, set.place)
-  if (wanted.service.power === 'off') return await ensureOff(host, set.place)
+  if (wanted.deleted || wanted.service.deleted) return await ensureSetRemoved(host, set.node)
+  if (wanted.service.power === 'off') return await ensureOff(host, set.node)
   return await ensureServing(host, set).catch(async (error: unknown) => {
     if (error instanceof Planted) return { ...setback('not_serving', error.message), failed: true }
     if (!isDiskFull(error)) throw error
-    return { ...setback(await stateOf(set.place), noSpaceSentence(host.directory)), failed: true }
+    return { ...setback(await stateOf(set.node), noSpaceSentence(host.directory)), failed: true }
   })
 }
 
@@ -43,58 +43,58 @@ async function replicaSetOf(host: ReplicaSetHost, wanted: WantedReplicaSet): Pro
   const { service, replica_set_id, network } = wanted
   const listen = network ? { host: network.address, port: port_in_a_network } : wanted.endpoint
   const service_port = service.network ? port_in_a_network : service.endpoint.port
-  const own = (id: string) => placeOf(host.directory, id, service.endpoint.port, host.as_root)
+  const own = (id: string) => nodeOf(host.directory, id, service.endpoint.port, host.as_root)
   const of_service = listeningAt(own(service.service_id), service_port)
   const primary = await findLeader(of_service)
-  return { wanted, place: listeningAt(own(replica_set_id), listen.port), primary, listen }
+  return { wanted, node: listeningAt(own(replica_set_id), listen.port), primary, listen }
 }
 
-async function ensureGone(host: ReplicaSetHost, place: Place): Promise<ObservedReplicaSet> {
-  for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(place.service_id)
-  host.vpc_watch.place(place.service_id, undefined)
-  host.balance_watch.forget(place.service_id)
-  await host.jobs.end(place.service_id)
-  await ensurePoolerGone(host, place)
-  await ensureBalancerGone(host, place)
-  const waiting_for = await ensureNodesGone(host, place)
+async function ensureSetRemoved(host: ReplicaSetHost, node: Node): Promise<ObservedReplicaSet> {
+  for (const watch of [host.watch, host.disk_space_watch, host.quota_watch]) watch.forget(node.service_id)
+  host.vpc_watch.assign(node.service_id, undefined)
+  host.balance_watch.forget(node.service_id)
+  await host.jobs.end(node.service_id)
+  await ensurePoolerRemoved(host, node)
+  await ensureBalancerRemoved(host, node)
+  const waiting_for = await ensureNodesRemoved(host, node)
   if (waiting_for !== undefined) return setback('unknown', waiting_for, look_again_soon_seconds)
-  if (place.owner) await ensureSharedMemoryGone(host.effect, place.owner)
-  await ensureDataGone(host.effect, place)
+  if (node.owner) await ensureSharedMemoryRemoved(host.effect, node.owner)
+  await ensureDataRemoved(host.effect, node)
   return { state: 'absent', settled: true, events: [] }
 }
 
-async function ensureOff(host: ReplicaSetHost, place: Place): Promise<ObservedReplicaSet> {
-  for (const watch of [host.watch, host.room_watch, host.quota_watch]) watch.forget(place.service_id)
-  host.balance_watch.forget(place.service_id)
-  await ensurePoolerGone(host, place)
-  await ensureBalancerGone(host, place)
-  const waiting_for = await ensureNodesStopped(host, place, 'set')
+async function ensureOff(host: ReplicaSetHost, node: Node): Promise<ObservedReplicaSet> {
+  for (const watch of [host.watch, host.disk_space_watch, host.quota_watch]) watch.forget(node.service_id)
+  host.balance_watch.forget(node.service_id)
+  await ensurePoolerRemoved(host, node)
+  await ensureBalancerRemoved(host, node)
+  const waiting_for = await ensureNodesStopped(host, node, 'set')
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
   return { state: 'stopped', settled: true, events: [] }
 }
 
 async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<ObservedReplicaSet> {
-  const { wanted, place } = set
+  const { wanted, node } = set
   const lacking = wanted.nodes > 1 ? (everywhereSentence(set.listen) ?? (await balancerRefusal())) : undefined
-  if (lacking !== undefined) return setback(await stateOf(place), lacking)
+  if (lacking !== undefined) return setback(await stateOf(node), lacking)
   const installation = await findInstallation(host, set)
-  if (typeof installation === 'string') return setback(await stateOf(place), installation)
-  await ensureNodeHome(host.effect, place)
-  host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
+  if (typeof installation === 'string') return setback(await stateOf(node), installation)
+  await ensureNodeHome(host.effect, node)
+  host.vpc_watch.assign(node.service_id, wanted.network?.vpc_id)
   const no_network = await ensureInNetwork(host, wanted.network)
-  if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
-  await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
+  if (no_network !== undefined) return setback(await stateOf(node), no_network, look_again_soon_seconds)
+  await ensureCertificate(host.effect, node, host.authority, hostsOf(wanted))
   // One node takes the endpoint for itself.
-  if (wanted.nodes === 1) await ensureBalancerGone(host, place)
+  if (wanted.nodes === 1) await ensureBalancerRemoved(host, node)
   // A balancer that was there and is not any more keeps everybody out: before a look at every node.
-  const early = (await hasHaproxy(place, 'balancer')) ? await ensureFront(host, set) : undefined
+  const early = (await hasHaproxy(node, 'balancer')) ? await ensureFront(host, set) : undefined
   const nodes = await ensureNodes(host, set, installation)
   if (nodes.running === 0) {
     const { waiting_for = 'none of its nodes runs yet', look_again_seconds, failed, events } = nodes
-    return { ...setback(await stateOf(place), waiting_for, look_again_seconds), failed, events }
+    return { ...setback(await stateOf(node), waiting_for, look_again_seconds), failed, events }
   }
   const front = early && early.waiting_for === undefined ? early : await ensureFront(host, set)
-  if (front.waiting_for === undefined) await ensureSurplusGone(host, place, wanted.nodes)
+  if (front.waiting_for === undefined) await ensureSurplusRemoved(host, node, wanted.nodes)
   const pooling = await ensurePooling(host, set)
   const login = await loginTrouble(host, set)
   const state = login === undefined ? 'serving' : 'not_serving'
@@ -111,40 +111,40 @@ function everywhereSentence({ host }: Endpoint): string | undefined {
 }
 
 /** The balancer of several nodes, and who of them gets readers. */
-async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<BalancerSeen> {
-  const { wanted, place, listen } = set
+async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<ObservedBalancer> {
+  const { wanted, node, listen } = set
   const { network } = wanted
   if (wanted.nodes === 1) {
-    host.balance_watch.forget(place.service_id)
+    host.balance_watch.forget(node.service_id)
     return { events: [] }
   }
-  const nodes = Array.from({ length: wanted.nodes }, (_, node) => ({
-    node,
-    sockets: nodeOf(place, node, 'standby').sockets,
-    address: nodeAddressOf(set, node),
+  const nodes = Array.from({ length: wanted.nodes }, (_, number) => ({
+    node: number,
+    sockets: nodeAt(node, number, 'standby').sockets,
+    address: nodeAddressOf(set, number),
   }))
   const connections_max = wanted.nodes * connectionsOf(wanted.size)
-  const seen = await ensureBalancer(host, { place, listen, nodes, connections_max, size: wanted.size, network })
-  host.balance_watch.track({ set: place, service: set.primary })
-  return seen
+  const observed = await ensureBalancer(host, { node, listen, nodes, connections_max, size: wanted.size, network })
+  host.balance_watch.track({ set: node, service: set.primary })
+  return observed
 }
 
 /** Its role is made at the primary: without that, a pooler that is not there yet has to wait. */
 async function ensurePooling(
   host: ReplicaSetHost,
   set: ReplicaSet,
-): Promise<Pick<PoolerSeen, 'waiting_for' | 'events'>> {
-  const { wanted, place, primary } = set
+): Promise<Pick<ObservedPooler, 'waiting_for' | 'events'>> {
+  const { wanted, node, primary } = set
   const { pooler, network, size } = wanted
   if (pooler === undefined) {
-    await ensurePoolerGone(host, place)
+    await ensurePoolerRemoved(host, node)
     return { events: [] }
   }
   const address = network?.pooler_address
-  const seen = ensurePooler(host, {
-    place,
+  const observed = ensurePooler(host, {
+    node,
     primary,
-    target_sockets: wanted.nodes === 1 ? nodeOf(place, 0, 'standby').sockets : place.service_sockets,
+    target_sockets: wanted.nodes === 1 ? nodeAt(node, 0, 'standby').sockets : node.service_sockets,
     target_port: set.listen.port,
     listen: address === undefined ? pooler : { host: address, port: port_in_a_network },
     size,
@@ -153,7 +153,7 @@ async function ensurePooling(
     password_verifier: wanted.service.password_verifier,
     network,
   })
-  return await seen.catch((error: unknown) => {
+  return await observed.catch((error: unknown) => {
     if (isDiskFull(error)) throw error
     return {
       waiting_for: `its pooler could not be made: ${error instanceof Error ? error.message : String(error)}`,
@@ -164,11 +164,11 @@ async function ensurePooling(
 
 /** Why the master role cannot log in at the endpoint; undefined when it can. */
 async function loginTrouble(host: ReplicaSetHost, set: ReplicaSet): Promise<string | undefined> {
-  const { wanted, place, listen: endpoint } = set
-  if (!accessOf(host, place.service_id).logins) return accessTrouble(host, place.service_id)
+  const { wanted, node, listen: endpoint } = set
+  if (!accessOf(host, node.service_id).logins) return accessTrouble(host, node.service_id)
   const { password_verifier } = wanted.service
-  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const login = await probeAt(host, wanted.network, wish)
+  const spec = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
+  const login = await probeAt(host, wanted.network, spec)
   if (login.result === 'ok') return undefined
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
@@ -177,10 +177,10 @@ async function loginTrouble(host: ReplicaSetHost, set: ReplicaSet): Promise<stri
 /** The same that runs the primary: a standby is of the same major version. A sentence: there is none. */
 async function findInstallation(
   host: ReplicaSetHost,
-  { primary, place, wanted }: ReplicaSet,
+  { primary, node, wanted }: ReplicaSet,
 ): Promise<PostgresInstallation | string> {
   // While the primary has lost its data, the first node still has its own.
-  const major = (await majorOf(primary)) ?? (await majorOf(place))
+  const major = (await majorOf(primary)) ?? (await majorOf(node))
   if (major === undefined) return 'its service has no data yet'
   const fitting = host.installations.filter((installation) => installation.major === major)
   const { extensions } = wanted.service
@@ -188,8 +188,8 @@ async function findInstallation(
 }
 
 /** What can be said without changing anything. */
-async function stateOf(place: Place): Promise<ObservedReplicaSet['state']> {
-  return (await statIfThere(place.data)) ? 'not_serving' : 'absent'
+async function stateOf(node: Node): Promise<ObservedReplicaSet['state']> {
+  return (await statIfThere(node.data)) ? 'not_serving' : 'absent'
 }
 
 function setback(

@@ -47,9 +47,9 @@ async function isDown(host: Host, service_id: string): Promise<boolean> {
 }
 
 async function findReady(host: Host, service_id: string): Promise<number | undefined> {
-  const place = await findService(host.directory, service_id, host.as_root)
-  if (place?.role === 'relayed' && !(await isRelayUp(host, place))) return undefined
+  const node = await findService(host.directory, service_id, host.as_root)
+  if (node?.role === 'relayed' && !(await isRelayUp(host, node))) return undefined
   // What its user has put in the place of a file is told by the full look.
-  const found = place && (await findPostmaster(place).catch(() => undefined))
+  const found = node && (await findPostmaster(node).catch(() => undefined))
   return found?.postmaster?.ready ? found.postmaster.pid : undefined
 }

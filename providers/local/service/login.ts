@@ -2,13 +2,13 @@
 // password, and what the tenant has done to keep it from that. What this process has seen to hold is looked at seldom.
 import type { WantedService } from '../../provider.ts'
 import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/archive.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
-import { ensureMasterRole, type RoleSeen } from '../postgres/master-role.ts'
+import { ensureMasterRole, type ObservedRole } from '../postgres/master-role.ts'
 import { findPrimary } from '../postgres/primary.ts'
 import type { Postmaster } from '../postgres/process.ts'
 import { listenOf, probeAt } from '../network/service-network.ts'
-import { setback, type Seen } from './seen.ts'
+import { setback, type Observed } from './observed.ts'
 import { accessOf, accessTrouble } from '../quota/access.ts'
 import { unlessStill } from '../postgres/standstill.ts'
 import { together } from '../host/together.ts'
@@ -24,25 +24,25 @@ const known_ms_max = (look_again_when_well_seconds - 60) * 1000
 /** The master role can log in with the wanted password, as seen from outside. */
 export async function ensureLogin(
   host: ServiceHost,
-  place: Place,
+  node: Node,
   wanted: WantedService,
   postmaster: Postmaster,
-): Promise<Seen> {
+): Promise<Observed> {
   const { network, password_verifier } = wanted
-  const { service_id } = place
+  const { service_id } = node
   const endpoint = listenOf(wanted)
   const trouble = accessTrouble(host, service_id)
   const told = host.quota_watch.takeEvents(service_id)
   if (!accessOf(host, service_id).logins) {
     return { ...setback('not_serving', trouble ?? ''), settled: true, events: told }
   }
-  const wish = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
+  const spec = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
   const probed = (ready?: Promise<unknown>) =>
-    unlessStill(place, (given_up) => probeAt(host, network, { ...wish, given_up, ...(ready && { ready }) }))
-  let role: RoleSeen = { events: [] }
+    unlessStill(node, (given_up) => probeAt(host, network, { ...spec, given_up, ...(ready && { ready }) }))
+  let role: ObservedRole = { events: [] }
   let login = isKnown(host, wanted, postmaster, known_ms_max) ? await probed() : undefined
   if (login?.result !== 'ok') {
-    const made = ensureRole(host, place, wanted)
+    const made = ensureRole(host, node, wanted)
     ;[login, role] = await together(probed(made), made)
     const what = seenOf(wanted, postmaster)
     const { lacks, postgres_version } = role
@@ -51,15 +51,20 @@ export async function ensureLogin(
   const events = [...told, ...role.events]
   const { lacks, postgres_version } = host.roles_seen.get(service_id) ?? {}
   if (login.result === 'ok') {
-    const stalled = await archiveTrouble(host.effect, place, host.stalls_told)
+    const stalled = await archiveTrouble(host.effect, node, host.stalls_told)
     const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
-    if (host.room_watch.lowSince() || stalled !== undefined) {
+    if (host.disk_space_watch.lowSince() || stalled !== undefined) {
       return { ...setback('not_serving', waiting_for), settled: true, events }
     }
     // A full quota is its users' own affair: it serves what they may still do, and can be given another size.
-    const seen: Seen = { state: 'serving', settled: true, look_again_seconds: look_again_when_well_seconds, events }
+    const observed: Observed = {
+      state: 'serving',
+      settled: true,
+      look_again_seconds: look_again_when_well_seconds,
+      events,
+    }
     const more = { ...(postgres_version && { postgres_version }), ...(waiting_for !== '' && { waiting_for }) }
-    return { ...seen, ...more }
+    return { ...observed, ...more }
   }
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
@@ -67,12 +72,12 @@ export async function ensureLogin(
 }
 
 /** All that a customer finds with the first login. */
-async function ensureRole(host: ServiceHost, place: Place, wanted: WantedService): Promise<RoleSeen> {
-  const seen = await ensureMasterRole(host.effect, place, wanted)
-  if ((await findPrimary(place)).term <= 1) return seen
-  await ensureArchiveWhole(host.effect, place)
-  await ensureEndedPassed(host.effect, place)
-  return seen
+async function ensureRole(host: ServiceHost, node: Node, wanted: WantedService): Promise<ObservedRole> {
+  const observed = await ensureMasterRole(host.effect, node, wanted)
+  if ((await findPrimary(node)).term <= 1) return observed
+  await ensureArchiveWhole(host.effect, node)
+  await ensureEndedPassed(host.effect, node)
+  return observed
 }
 
 /** Whether this postmaster was seen to have all that this generation wants. */
@@ -82,8 +87,8 @@ export function isKnown(
   postmaster: Postmaster,
   age_ms_max = Infinity,
 ) {
-  const seen = roles_seen.get(wanted.service_id)
-  return seen?.what === seenOf(wanted, postmaster) && performance.now() - seen.at_ms < age_ms_max
+  const observed = roles_seen.get(wanted.service_id)
+  return observed?.what === seenOf(wanted, postmaster) && performance.now() - observed.at_ms < age_ms_max
 }
 
 const seenOf = ({ generation }: WantedService, { pid }: Postmaster) => `${pid}/${generation}`

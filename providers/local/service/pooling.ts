@@ -1,21 +1,26 @@
 // The pooler's part in the story of one service: there when it is wanted and the primary serves, gone when it is not
 // wanted. What does not serve is left alone: a pooler whose PostgreSQL is on its way back keeps its clients waiting.
 import type { WantedService } from '../../provider.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
-import { ensurePooler, ensurePoolerGone } from '../pooler/pooler.ts'
-import { withMore, type Seen } from './seen.ts'
+import { ensurePooler, ensurePoolerRemoved } from '../pooler/pooler.ts'
+import { withMore, type Observed } from './observed.ts'
 import { connectionsOf } from '../postgres/settings.ts'
 
 /** What was seen of the service, and of its pooler. It serves without its pooler too, but is not settled. */
-export async function withPooler(host: ServiceHost, primary: Place, wanted: WantedService, seen: Seen): Promise<Seen> {
+export async function withPooler(
+  host: ServiceHost,
+  primary: Node,
+  wanted: WantedService,
+  observed: Observed,
+): Promise<Observed> {
   const { pooler: listen, network, size, password_verifier } = wanted
-  if (listen === undefined) await ensurePoolerGone(host, primary)
+  if (listen === undefined) await ensurePoolerRemoved(host, primary)
   // One whose archive stalls does not count as serving, but logins work.
-  const can_log_in = seen.state === 'serving' || seen.settled
-  if (listen === undefined || !can_log_in) return seen
+  const can_log_in = observed.state === 'serving' || observed.settled
+  if (listen === undefined || !can_log_in) return observed
   const { serving, ...pooler } = await ensurePooler(host, {
-    place: primary,
+    node: primary,
     primary,
     target_sockets: primary.service_sockets,
     target_port: primary.port,
@@ -25,5 +30,5 @@ export async function withPooler(host: ServiceHost, primary: Place, wanted: Want
     max_connections: connectionsOf(size),
     password_verifier,
   })
-  return withMore(seen, { ...pooler, settled: serving })
+  return withMore(observed, { ...pooler, settled: serving })
 }

@@ -1,9 +1,9 @@
 // The server of a service's primary: one that runs with the settings that are wanted, started, or stopped and started again,
 // as needed. A planned restart is a pause for those who come by the pooler, and finds the replicas ready for it.
 import type { ObservedEvent, Size, WantedService } from '../../provider.ts'
-import { findHold } from '../host/hold.ts'
+import { findLock } from '../host/lock.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { groupOf, type Place } from '../host/layout.ts'
+import { groupOf, type Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { ensurePaused, pausePooler } from '../pooler/pooler.ts'
 import { portIsFree } from '../postgres/port.ts'
@@ -20,7 +20,7 @@ import {
 } from '../postgres/process.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
-import { look_again_soon_seconds, setback, type Seen } from './seen.ts'
+import { look_again_soon_seconds, setback, type Observed } from './observed.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { ensureStandbysRisen } from '../ha/standbys.ts'
 
@@ -32,61 +32,61 @@ export type Start = Hashes & { installation: PostgresInstallation }
 /** A ready postmaster that was started with these settings; else what is seen meanwhile. */
 export async function ensureRunning(
   host: ServiceHost,
-  place: Place,
+  node: Node,
   wanted: WantedService,
   start: Start,
   events: ObservedEvent[],
-): Promise<Postmaster | Seen> {
+): Promise<Postmaster | Observed> {
   const { effect } = host
-  const { postmaster, died } = await findPostmaster(place)
+  const { postmaster, died } = await findPostmaster(node)
   const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
   // A server that is not there yet needs space to start.
-  const unlimited = quota_bytes && (await host.projects?.ensure(place, quota_bytes, postmaster === undefined))
+  const unlimited = quota_bytes && (await host.projects?.ensure(node, quota_bytes, postmaster === undefined))
   if (unlimited) events.push({ kind: 'disk_quota', message: unlimited })
-  if (!postmaster) return await startHere(host, place, wanted, start, events, died)
+  if (!postmaster) return await startHere(host, node, wanted, start, events, died)
   const in_network = await isInNetwork(host, wanted.network, postmaster.pid)
   if (postmaster.settings_hash === start.settings_hash && in_network) {
-    if (!postmaster.ready) await ensureLimits(host, place, wanted.size)
-    const ready = postmaster.ready ? postmaster : await readyPostmaster(place)
+    if (!postmaster.ready) await ensureLimits(host, node, wanted.size)
+    const ready = postmaster.ready ? postmaster : await readyPostmaster(node)
     if (!ready) return setback('not_serving', still_starting, look_again_soon_seconds)
     // Not before: one that has hardly begun ends by the same signal.
-    await ensureReloaded(effect, place, ready, start.files_hash)
+    await ensureReloaded(effect, node, ready, start.files_hash)
     return ready
   }
-  host.watch.forget(place.service_id)
-  await ensureStandbysRisen(host, place, wanted, start.installation)
-  await pausePooler(host, place)
-  const waiting_for = await ensureStopped(effect, place)
+  host.watch.forget(node.service_id)
+  await ensureStandbysRisen(host, node, wanted, start.installation)
+  await pausePooler(host, node)
+  const waiting_for = await ensureStopped(effect, node)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-  return await startHere(host, place, wanted, start, events, false)
+  return await startHere(host, node, wanted, start, events, false)
 }
 
 export async function ensureLimits(
   { effect, limits }: ServiceHost,
-  place: Place,
+  node: Node,
   size: Size | 'starting',
 ): Promise<void> {
   await effect('limits: set')
-  await limits.ensure(groupOf(place), size)
+  await limits.ensure(groupOf(node), size)
 }
 
 /** Nothing runs there. */
 async function startHere(
   host: ServiceHost,
-  place: Place,
+  node: Node,
   wanted: WantedService,
   { installation, ...hashes }: Start,
   events: ObservedEvent[],
   died: boolean,
-): Promise<Postmaster | Seen> {
+): Promise<Postmaster | Observed> {
   const { effect, limits } = host
-  if (died) await ensurePaused(host, place)
+  if (died) await ensurePaused(host, node)
   // What does not serve is said not to, before the time that a start and a recovery take.
-  if (died && !host.deaths_told.has(place.service_id)) {
-    host.deaths_told.add(place.service_id)
+  if (died && !host.deaths_told.has(node.service_id)) {
+    host.deaths_told.add(node.service_id)
     return setback('not_serving', 'PostgreSQL has ended by itself and is started again', 0)
   }
-  if ((await findHold(place)) === 'copying while it stands still') {
+  if ((await findLock(node)) === 'copying while it stands still') {
     return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
   }
   const { host: address, port } = wanted.endpoint
@@ -97,12 +97,12 @@ async function startHere(
     )
   }
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
-  await ensureLimits(host, place, 'starting')
+  await ensureLimits(host, node, 'starting')
   const network_prefix = networkPrefix(host, wanted.network)
   // One that takes over would answer at the primary's endpoint with what it has replayed so far.
-  const closed_in_recovery = await isStandby(place)
+  const closed_in_recovery = await isStandby(node)
   const began = { ...hashes, bin: installation.bin, network_prefix, closed_in_recovery }
-  const started = await startPostmaster(effect, place, { ...began, limits, died })
+  const started = await startPostmaster(effect, node, { ...began, limits, died })
   const begun = typeof started !== 'string' || started === still_starting
   if (died && begun) {
     events.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })

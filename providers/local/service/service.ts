@@ -2,34 +2,34 @@
 // it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
-import { ensureDataDirectory, ensureDataGone, ensureHome, majorOf } from '../postgres/data-directory.ts'
-import { isDiskFull, statIfThere } from '../host/look.ts'
-import { ensurePrimary, type PrimarySeen } from '../ha/failover.ts'
+import { ensureDataDirectory, ensureDataRemoved, ensureHome, majorOf } from '../postgres/data-directory.ts'
+import { isDiskFull, statIfThere } from '../host/read.ts'
+import { ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
 import { ensureForked } from '../snapshot/fork.ts'
-import { findHold } from '../host/hold.ts'
+import { findLock } from '../host/lock.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
-import { listeningAt, noSpaceSentence, placeOf, type Place } from '../host/layout.ts'
+import { listeningAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade } from '../ha/nodes.ts'
-import { listPlaces } from '../postgres/nodes.ts'
+import { listNodes } from '../postgres/nodes.ts'
 import { isReplaceable } from '../postgres/nodes.ts'
-import { ensurePoolerGone, ensureResumed } from '../pooler/pooler.ts'
+import { ensurePoolerRemoved, ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findLeader } from '../postgres/primary.ts'
 import { ensurePromoted, startAsPrimary } from '../ha/promotion.ts'
-import { ensureReplayable, ensureReplayForgotten } from '../wal/replay.ts'
+import { ensureReplayable, ensureReplayRemoved } from '../wal/replay.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
 import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { ensureInNetwork, hostsOf, listenOf } from '../network/service-network.ts'
-import { look_again_soon_seconds, setback, withMore, type Seen } from './seen.ts'
+import { look_again_soon_seconds, setback, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
 import { withPooler } from './pooling.ts'
 import { ensureLimits, ensureRunning, type Start } from './server.ts'
 import { floorOf } from '../postgres/control-file.ts'
-import { ensureSharedMemoryGone } from '../postgres/shared-memory.ts'
+import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
 import { StandsStill } from '../postgres/standstill.ts'
 import { UnmadeExtension } from '../postgres/extensions.ts'
@@ -39,16 +39,16 @@ import { together } from '../host/together.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
 import { ensureHomeward, ensureInPlaceOrHome } from '../ha/in-place.ts'
-import { ensureRelay, ensureRelayGone, ensureRelayOpen } from '../ha/relay.ts'
+import { ensureRelay, ensureRelayRemoved, ensureRelayOpen } from '../ha/relay.ts'
 import { ensureStandbyFiles } from '../ha/standby.ts'
-import { standbyWishOf } from '../ha/standby-wish.ts'
+import { standbySpecOf } from '../ha/standby-spec.ts'
 import { nodeName } from '../ha/synchronous.ts'
 import { ensureLogin, isKnown } from './login.ts'
 
 const look_again_when_hopeless_seconds = 60
 
 export async function applyService(host: ServiceHost, wanted: WantedService): Promise<ObservedService> {
-  const own = placeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  const own = nodeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
   const known = await statIfThere(own.home)
   const observed = await observe(host, own, wanted).catch((error: unknown): ObservedService => {
     // Its user has put something into its folders that must not be touched; what is more cannot be known.
@@ -63,15 +63,15 @@ export async function applyService(host: ServiceHost, wanted: WantedService): Pr
   return observed
 }
 
-async function observe(host: ServiceHost, own: Place, wanted: WantedService): Promise<ObservedService> {
+async function observe(host: ServiceHost, own: Node, wanted: WantedService): Promise<ObservedService> {
   const base = listeningAt(own, listenOf(wanted).port)
-  if (wanted.deleted) return { ...(await ensureGone(host, base)), snapshots: [] }
-  const { place, events, waiting_for } = await leaderFor(host, base, wanted)
+  if (wanted.deleted) return { ...(await ensureServiceRemoved(host, base)), snapshots: [] }
+  const { node, events, waiting_for } = await leaderFor(host, base, wanted)
   // Whoever lost its primary knows already that it did not serve.
   if (events.length > 0) host.deaths_told.add(wanted.service_id)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), events, snapshots: [] }
-  await beginEarly(host, place, wanted)
-  const looked = await ensureAsWanted(host, place, wanted).catch(async (error: unknown) => {
+  await beginEarly(host, node, wanted)
+  const of_server = await ensureAsWanted(host, node, wanted).catch(async (error: unknown) => {
     // Where another node can take its place, that is for the next look, which is next.
     if (error instanceof StandsStill) {
       return setback('not_serving', error.message, isReplaceable(wanted) ? 0 : undefined)
@@ -80,135 +80,135 @@ async function observe(host: ServiceHost, own: Place, wanted: WantedService): Pr
     if (by_tenant) return setback('not_serving', by_tenant.message)
     if (error instanceof UnmadeExtension) return setback('not_serving', error.message)
     if (!isDiskFull(error)) throw error
-    return setback(await stateOf(place), noSpaceSentence(host.directory))
+    return setback(await stateOf(node), noSpaceSentence(host.directory))
   })
-  const seen = { ...looked, events: [...events, ...looked.events] }
+  const server = { ...of_server, events: [...events, ...of_server.events] }
   // What asks to be looked at again at once does not wait for copies.
-  if (seen.look_again_seconds === 0 || !(await statIfThere(place.data))) return { ...seen, snapshots: [] }
+  if (server.look_again_seconds === 0 || !(await statIfThere(node.data))) return { ...server, snapshots: [] }
   // One that waits for its VPC still runs where it was.
-  const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(place), wanted)
+  const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(node), wanted)
   const archive_presses = host.quota_watch.find(wanted.service_id)?.state?.presses === true
-  const observed = { ...withMore(seen, { ...copying, settled: true, events: [] }), snapshots }
+  const observed = { ...withMore(server, { ...copying, settled: true, events: [] }), snapshots }
   return archive_presses ? { ...observed, archive_presses } : observed
 }
 
 /** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
-async function leaderFor(host: ServiceHost, base: Place, wanted: WantedService): Promise<PrimarySeen> {
+async function leaderFor(host: ServiceHost, base: Node, wanted: WantedService): Promise<ObservedPrimary> {
   if (wanted.power === 'on') return await ensurePrimary(host, base, wanted)
-  return { place: await findLeader(base), events: [] }
+  return { node: await findLeader(base), events: [] }
 }
 
 /** Of a service that is as it was when it was last looked at, a snapshot need not wait for the rest of the look. */
-async function beginEarly(host: ServiceHost, place: Place, wanted: WantedService): Promise<void> {
-  const { postmaster } = await findPostmaster(place)
-  if (postmaster?.ready && isKnown(host, wanted, postmaster)) await beginSnapshot(host, place, wanted)
+async function beginEarly(host: ServiceHost, node: Node, wanted: WantedService): Promise<void> {
+  const { postmaster } = await findPostmaster(node)
+  if (postmaster?.ready && isKnown(host, wanted, postmaster)) await beginSnapshot(host, node, wanted)
 }
 
-async function ensureAsWanted(host: ServiceHost, found: Place, wanted: WantedService): Promise<Seen> {
-  let place = found
+async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedService): Promise<Observed> {
+  let node = found
   const written: Start[] = []
-  if (wanted.source && !(await statIfThere(place.data))) {
-    await ensureHome(host.effect, place)
+  if (wanted.source && !(await statIfThere(node.data))) {
+    await ensureHome(host.effect, node)
     // There is time for it while the data is copied. Should that need another version, it is written once more.
-    const waiting = await ensureForked(host, place, wanted.source, async () => {
-      const likely = await findInstallation(host, place, wanted)
+    const waiting = await ensureForked(host, node, wanted.source, async () => {
+      const likely = await findInstallation(host, node, wanted)
       if (typeof likely === 'string') return
-      written.push({ ...(await ensureFiles(host, place, wanted, likely)), installation: likely })
+      written.push({ ...(await ensureFiles(host, node, wanted, likely)), installation: likely })
     })
     if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }
-  const installation = await findInstallation(host, place, wanted)
-  if (typeof installation === 'string') return setback(await stateOf(place), installation)
-  if (place.role === 'relayed' && wanted.power === 'on') {
-    const leader = await ensureInPlaceOrHome(host, place, wanted, installation)
+  const installation = await findInstallation(host, node, wanted)
+  if (typeof installation === 'string') return setback(await stateOf(node), installation)
+  if (node.role === 'relayed' && wanted.power === 'on') {
+    const leader = await ensureInPlaceOrHome(host, node, wanted, installation)
     if (typeof leader === 'string') return setback('not_serving', leader, look_again_soon_seconds)
-    place = leader
+    node = leader
   }
-  await ensureHome(host.effect, place)
-  await host.log_watch.ensureKept(place.log)
+  await ensureHome(host.effect, node)
+  await host.log_watch.ensureKept(node.log)
   const [start] = await together(
-    startWith(host, place, wanted, installation, written),
-    ensureDataDirectory(host, place, () => host.template(installation)),
+    startWith(host, node, wanted, installation, written),
+    ensureDataDirectory(host, node, () => host.template(installation)),
   )
-  if (wanted.power === 'off') return await ensureOff(host, place)
-  const seen = await ensureServing(host, place, wanted, start)
-  return await withPooler(host, place, wanted, seen)
+  if (wanted.power === 'off') return await ensureOff(host, node)
+  const observed = await ensureServing(host, node, wanted, start)
+  return await withPooler(host, node, wanted, observed)
 }
 
-async function ensureGone(host: ServiceHost, base: Place): Promise<Seen> {
+async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Observed> {
   const { service_id } = base
   host.watch.forget(service_id)
   host.archive_watch.forget(service_id)
-  host.room_watch.forget(service_id)
+  host.disk_space_watch.forget(service_id)
   host.quota_watch.forget(service_id)
   host.roles_seen.delete(service_id)
   host.deaths_told.delete(service_id)
   host.stalls_told.delete(service_id)
   host.pruned_seen.delete(service_id)
-  host.vpc_watch.place(service_id, undefined)
+  host.vpc_watch.assign(service_id, undefined)
   await host.jobs.end(service_id)
-  const making = await Promise.all((await listPlaces(base)).map(isBeingMade))
-  if (making.includes(true) || (await findHold(base))) {
+  const making = await Promise.all((await listNodes(base)).map(isBeingMade))
+  if (making.includes(true) || (await findLock(base))) {
     return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
   }
-  await ensurePoolerGone(host, base)
-  await ensureRelayGone(host, base)
+  await ensurePoolerRemoved(host, base)
+  await ensureRelayRemoved(host, base)
   await ensureNodesKilled(host, base, 'user')
-  if (base.owner) await ensureSharedMemoryGone(host.effect, base.owner)
-  await ensureDataGone(host.effect, base)
+  if (base.owner) await ensureSharedMemoryRemoved(host.effect, base.owner)
+  await ensureDataRemoved(host.effect, base)
   return { state: 'absent', settled: true, events: [] }
 }
 
-async function ensureOff(host: ServiceHost, place: Place): Promise<Seen> {
-  host.watch.forget(place.service_id)
-  host.archive_watch.forget(place.service_id)
-  host.room_watch.forget(place.service_id)
-  host.quota_watch.forget(place.service_id)
-  await ensurePoolerGone(host, place)
-  const waiting_for = await ensureNodesStopped(host, place, 'service')
+async function ensureOff(host: ServiceHost, node: Node): Promise<Observed> {
+  host.watch.forget(node.service_id)
+  host.archive_watch.forget(node.service_id)
+  host.disk_space_watch.forget(node.service_id)
+  host.quota_watch.forget(node.service_id)
+  await ensurePoolerRemoved(host, node)
+  const waiting_for = await ensureNodesStopped(host, node, 'service')
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-  await ensureHomeward(host, place)
+  await ensureHomeward(host, node)
   return { state: 'stopped', settled: true, events: [] }
 }
 
-async function ensureServing(host: ServiceHost, place: Place, wanted: WantedService, start: Start): Promise<Seen> {
+async function ensureServing(host: ServiceHost, node: Node, wanted: WantedService, start: Start): Promise<Observed> {
   const events: ObservedEvent[] = []
-  const hopeless = await ensureReplayable(host.effect, place)
+  const hopeless = await ensureReplayable(host.effect, node)
   if (hopeless !== undefined) {
     const look_again_seconds = look_again_when_hopeless_seconds
     return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, events }
   }
-  host.vpc_watch.place(place.service_id, wanted.network?.vpc_id)
+  host.vpc_watch.assign(node.service_id, wanted.network?.vpc_id)
   const no_network = await ensureInNetwork(host, wanted.network)
-  if (no_network !== undefined) return setback(await stateOf(place), no_network, look_again_soon_seconds)
+  if (no_network !== undefined) return setback(await stateOf(node), no_network, look_again_soon_seconds)
   const [leading, relay] = await together(
-    ensureLeads(host, place, wanted, start, events),
-    place.role === 'relayed' ? ensureRelay(host, place, wanted) : none,
+    ensureLeads(host, node, wanted, start, events),
+    node.role === 'relayed' ? ensureRelay(host, node, wanted) : none,
   )
   if ('state' in leading) return { ...leading, events }
   const { postmaster, promoted } = leading
   if (relay) {
     events.push(...relay.events)
     if (relay.waiting_for !== undefined) return { ...setback('not_serving', relay.waiting_for), events }
-    await ensureRelayOpen(host, place)
+    await ensureRelayOpen(host, node)
   }
-  await ensureResumed(host, place)
-  host.deaths_told.delete(place.service_id)
+  await ensureResumed(host, node)
+  host.deaths_told.delete(node.service_id)
   try {
-    watch(host, place, wanted, postmaster)
-    await ensureWritersStopped(host, place)
-    await ensureReplayForgotten(host.effect, place)
+    watch(host, node, wanted, postmaster)
+    await ensureWritersStopped(host, node)
+    await ensureReplayRemoved(host.effect, node)
     // After a failover commits may be waiting for replicas, and those come first.
-    if (!promoted) await beginSnapshot(host, place, wanted)
-    const leader = { place, postmaster, installation: start.installation }
+    if (!promoted) await beginSnapshot(host, node, wanted)
+    const leader = { node, postmaster, installation: start.installation }
     const [login, standbys] = await together(
-      ensureLogin(host, place, wanted, postmaster),
+      ensureLogin(host, node, wanted, postmaster),
       ensureStandbys(host, leader, wanted),
     )
-    const seen = withMore(login, standbys)
-    return { ...seen, events: [...events, ...seen.events] }
+    const observed = withMore(login, standbys)
+    return { ...observed, events: [...events, ...observed.events] }
   } finally {
-    await ensureLimits(host, place, wanted.size)
+    await ensureLimits(host, node, wanted.size)
   }
 }
 
@@ -217,64 +217,64 @@ const none = Promise.resolve(undefined)
 /** Its server runs and takes writes; else what is seen meanwhile. `promoted`: it does so since this look. */
 async function ensureLeads(
   host: ServiceHost,
-  place: Place,
+  node: Node,
   wanted: WantedService,
   start: Start,
   events: ObservedEvent[],
-): Promise<{ postmaster: Postmaster; promoted: boolean } | Seen> {
-  const was_replica = await isStandby(place)
-  const run = () => ensureRunning(host, place, wanted, start, events)
-  const postmaster = await (was_replica ? startAsPrimary(host.effect, place, run) : run())
+): Promise<{ postmaster: Postmaster; promoted: boolean } | Observed> {
+  const was_replica = await isStandby(node)
+  const run = () => ensureRunning(host, node, wanted, start, events)
+  const postmaster = await (was_replica ? startAsPrimary(host.effect, node, run) : run())
   if ('state' in postmaster) return postmaster
-  const { promoted, waiting_for } = await ensurePromoted(host, place, was_replica)
+  const { promoted, waiting_for } = await ensurePromoted(host, node, was_replica)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-  if (promoted) events.push({ kind: 'promoted', message: `node ${place.node} is the primary and takes writes` })
+  if (promoted) events.push({ kind: 'promoted', message: `node ${node.number} is the primary and takes writes` })
   return { postmaster, promoted }
 }
 
 /** Where others can take its place, its death and its silence are noticed at once. */
-function watch(host: ServiceHost, place: Place, wanted: WantedService, { pid }: Postmaster): void {
-  const urgent = { urgent: true, listening: place, data: place.data }
-  host.watch.track(place.service_id, pid, isReplaceable(wanted) ? urgent : {})
-  host.watch.forget(`${place.service_id}/${nodeName(place.node)}`)
-  host.archive_watch.track(place)
-  host.room_watch.track(place, pid)
+function watch(host: ServiceHost, node: Node, wanted: WantedService, { pid }: Postmaster): void {
+  const urgent = { urgent: true, listening: node, data: node.data }
+  host.watch.track(node.service_id, pid, isReplaceable(wanted) ? urgent : {})
+  host.watch.forget(`${node.service_id}/${nodeName(node.number)}`)
+  host.archive_watch.track(node)
+  host.disk_space_watch.track(node, pid)
   const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
-  if (quota_bytes !== undefined) host.quota_watch.track(place, { pid, quota_bytes })
+  if (quota_bytes !== undefined) host.quota_watch.track(node, { pid, quota_bytes })
 }
 
 async function ensureFiles(
   host: ServiceHost,
-  place: Place,
+  node: Node,
   wanted: WantedService,
   installation: PostgresInstallation,
 ): Promise<Hashes> {
   const { size, extensions } = wanted
   const endpoint = listenOf(wanted)
-  await ensureCertificate(host.effect, place, host.authority, hostsOf(wanted))
-  if (place.role === 'relayed') {
-    return await ensureStandbyFiles(host, standbyWishOf(place, place.node, wanted, installation))
+  await ensureCertificate(host.effect, node, host.authority, hostsOf(wanted))
+  if (node.role === 'relayed') {
+    return await ensureStandbyFiles(host, standbySpecOf(node, node.number, wanted, installation))
   }
   // One that takes over begins as the standby that it was.
-  const floor = (await isStandby(place)) ? await floorOf(place.data) : undefined
-  return await ensureServerFiles(host, installation, { size, extensions, endpoint, place, floor })
+  const floor = (await isStandby(node)) ? await floorOf(node.data) : undefined
+  return await ensureServerFiles(host, installation, { size, extensions, endpoint, node, floor })
 }
 
 /** `written`: what this look has written already. */
 async function startWith(
   host: ServiceHost,
-  place: Place,
+  node: Node,
   wanted: WantedService,
   installation: PostgresInstallation,
   written: readonly Start[],
 ): Promise<Start> {
   const known = written.find((start) => start.installation === installation)
-  return known ?? { ...(await ensureFiles(host, place, wanted, installation)), installation }
+  return known ?? { ...(await ensureFiles(host, node, wanted, installation)), installation }
 }
 
 /** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
-async function findInstallation(host: ServiceHost, place: Place, { extensions }: WantedService) {
-  const major = await majorOf(place)
+async function findInstallation(host: ServiceHost, node: Node, { extensions }: WantedService) {
+  const major = await majorOf(node)
   const fitting = host.installations.filter((installation) => major === undefined || installation.major === major)
   if (major !== undefined && fitting.length === 0) {
     return `its data needs PostgreSQL ${major}, which this host no longer has; install it, or name its directory`
@@ -283,7 +283,7 @@ async function findInstallation(host: ServiceHost, place: Place, { extensions }:
 }
 
 /** What can be said without changing anything, when a step before the last one did not succeed. */
-async function stateOf(place: Place): Promise<ObservedService['state']> {
-  if (!(await statIfThere(place.data))) return 'absent'
-  return (await findPostmaster(place)).postmaster ? 'unknown' : 'not_serving'
+async function stateOf(node: Node): Promise<ObservedService['state']> {
+  if (!(await statIfThere(node.data))) return 'absent'
+  return (await findPostmaster(node)).postmaster ? 'unknown' : 'not_serving'
 }

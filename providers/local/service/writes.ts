@@ -1,7 +1,7 @@
 // Where too little space is left, of the disk or of its quota, a service refuses writes: a transaction finds itself read-only,
 // by a setting, and statements that are writing are interrupted. A transaction that asks to write by itself, to free space, is
 // let. A service that goes on to grow is shut: its clients are disconnected, and cannot come back until it is opened again.
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { ensureClientRules, ensureWritesSetting, findFilesHash } from '../postgres/files.ts'
 import { ensureReloaded, findPostmaster } from '../postgres/process.ts'
@@ -9,21 +9,21 @@ import { withSuperuser } from '../postgres/superuser.ts'
 import { accessOf } from '../quota/access.ts'
 
 /** At once for one that runs, whatever else is being done to it. */
-export async function ensureWrites(host: ServiceHost, place: Place): Promise<void> {
-  await ensureWritesSetting(host, place)
-  await ensureClientRules(host, place)
-  const { postmaster } = await findPostmaster(place)
+export async function ensureWrites(host: ServiceHost, node: Node): Promise<void> {
+  await ensureWritesSetting(host, node)
+  await ensureClientRules(host, node)
+  const { postmaster } = await findPostmaster(node)
   if (!postmaster?.ready) return
-  await ensureReloaded(host.effect, place, postmaster, await findFilesHash(place))
-  await ensureWritersStopped(host, place)
+  await ensureReloaded(host.effect, node, postmaster, await findFilesHash(node))
+  await ensureWritersStopped(host, node)
 }
 
 /** One statement can fill a disk. */
-export async function ensureWritersStopped(host: ServiceHost, place: Place): Promise<void> {
-  const { logins, since } = accessOf(host, place.service_id)
+export async function ensureWritersStopped(host: ServiceHost, node: Node): Promise<void> {
+  const { logins, since } = accessOf(host, node.service_id)
   if (!logins) {
     await host.effect('clients: disconnect')
-    await withSuperuser(place, {}, (client) =>
+    await withSuperuser(node, {}, (client) =>
       client.query(
         `select count(pg_catalog.pg_terminate_backend(pid)) from pg_catalog.pg_stat_activity
          where backend_type = 'client backend' and usename <> 'postgres'`,
@@ -31,7 +31,7 @@ export async function ensureWritersStopped(host: ServiceHost, place: Place): Pro
     )
   } else if (since) {
     await host.effect('writers: interrupt')
-    await withSuperuser(place, {}, (client) =>
+    await withSuperuser(node, {}, (client) =>
       client.query(
         `select count(pg_catalog.pg_cancel_backend(pid)) from pg_catalog.pg_stat_activity
          where backend_type = 'client backend' and usename <> 'postgres' and state = 'active'

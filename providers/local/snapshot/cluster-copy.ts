@@ -11,7 +11,7 @@ import { copyControl, readControl } from '../postgres/control-file.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { chownTree } from '../host/tree.ts'
 import type { Effect } from '../host/effect.ts'
-import type { Owner, Place } from '../host/layout.ts'
+import type { Owner, Node } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, copyWalFile, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
@@ -31,7 +31,7 @@ export type ClusterCopy = {
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
 
-type CopyWish = {
+type CopySpec = {
   /** There is to be a commit near its end, by which replays know that an earlier moment has passed. */
   passable?: boolean
   /** To whom all of the copy but its root is given; absent: it stays ours. */
@@ -40,31 +40,31 @@ type CopyWish = {
 
 export async function copyRunning(
   effect: Effect,
-  place: Place,
+  node: Node,
   to: string,
   signal: AbortSignal,
-  { passable = false, owner }: CopyWish = {},
+  { passable = false, owner }: CopySpec = {},
 ): Promise<ClusterCopy> {
   // A server whose control file is not a file waits for ever at its next checkpoint.
-  await readControl(place.data)
-  return await withSuperuser(place, { statement_timeout_ms }, async (client) => {
+  await readControl(node.data)
+  return await withSuperuser(node, { statement_timeout_ms }, async (client) => {
     const cut_off = new AbortController()
     client.once('end', () => cut_off.abort(new Error('the server ended during the copy')))
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
-    const wary = { of_tenant: 'in its reach', tolerate_missing: true, leave_room: true, signal: either } as const
+    const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal: either } as const
     await effect('copy: begin backup')
     await client.query(`select pg_catalog.pg_backup_start('howdah', true)`)
     await effect('copy: files')
-    const bytes = await copyTree(place.data, to, { ...wary, skip, ...(owner && { owner }) })
-    await copyControl(place.data, to)
+    const bytes = await copyTree(node.data, to, { ...wary, skip, ...(owner && { owner }) })
+    await copyControl(node.data, to)
     const commit = passable ? await commitNow(effect, client) : undefined
     await effect('copy: end backup')
     const stopping = client.query<{ label: string; last: string; position: number; ms: number }>(
       `select labelfile as label, pg_catalog.pg_walfile_name(lsn) as last, (lsn - '0/0')::float8 as position, ${clock_ms} as ms
        from pg_catalog.pg_backup_stop(false)`,
     )
-    const [from, { rows }] = await Promise.all([findWal(place), stopping])
+    const [from, { rows }] = await Promise.all([findWal(node), stopping])
     const [stop] = rows
     const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
@@ -88,17 +88,17 @@ async function giveAdded(to: string, owner: Owner): Promise<void> {
 }
 
 /** Nobody may start it meanwhile. After a crash the copy recovers as the service itself would. */
-export async function copyStopped(effect: Effect, place: Place, to: string, signal: AbortSignal): Promise<ClusterCopy> {
-  const control = await readControl(place.data)
-  const segments = await listSegments(pgWalOf(place.data))
+export async function copyStopped(effect: Effect, node: Node, to: string, signal: AbortSignal): Promise<ClusterCopy> {
+  const control = await readControl(node.data)
+  const segments = await listSegments(pgWalOf(node.data))
   const segment_bytes = segments[0]?.bytes
-  if (segment_bytes === undefined) throw new Error(`there is no WAL in ${place.data}`)
+  if (segment_bytes === undefined) throw new Error(`there is no WAL in ${node.data}`)
   const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
   await effect('copy: files')
   // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
-  const wary = { of_tenant: 'in its reach', tolerate_missing: true, leave_room: true, signal } as const
-  const bytes = await copyTree(place.data, to, { ...wary, skip: isLeftOut })
-  const wal_bytes = await copyWal(effect, await findWal(place), to, start_wal_file, undefined)
+  const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal } as const
+  const bytes = await copyTree(node.data, to, { ...wary, skip: isLeftOut })
+  const wal_bytes = await copyWal(effect, await findWal(node), to, start_wal_file, undefined)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
 }
 
@@ -119,7 +119,7 @@ async function copyWal(effect: Effect, from: Wal, to: string, first: string, las
   const gap = firstGap(needed, first, from.path)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
   await effect('copy: WAL')
-  const options = { sharing: { possible: true }, leave_room: true } as const
+  const options = { sharing: { possible: true }, keep_reserve: true } as const
   for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), options)
   for (const name of walNames(from.pg_wal).filter(isHistory)) {
     await copyWalFile(from.pg_wal, name, join(pg_wal, name), options)

@@ -8,45 +8,49 @@ import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
 import { syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved } from '../host/effect.ts'
-import { isDiskFull, readIfThere, statIfThere } from '../host/look.ts'
-import { findHold, withHold } from '../host/hold.ts'
-import { noSpaceSentence, type Place } from '../host/layout.ts'
+import { isDiskFull, readIfThere, statIfThere } from '../host/read.ts'
+import { findLock, withLock } from '../host/lock.ts'
+import { noSpaceSentence, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
 import { isReplaceable } from '../postgres/nodes.ts'
-import { requireRoom } from '../host/room.ts'
+import { requireDiskSpace } from '../host/disk-space.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { fileIsOnPath, findPath, isOnPath, type Path } from '../wal/timeline.ts'
-import { archiveAt, pgWalOf, placeInWal, segmentNumberOf, timelineOf } from '../wal/wal.ts'
+import { archiveAt, pgWalOf, walPositionOf, segmentNumberOf, timelineOf } from '../wal/wal.ts'
 
 /** `pruned_seen`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
 type SnapshotHost = Machine & { pruned_seen: Map<string, string> }
 
-export type SnapshotsSeen = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
+export type ObservedSnapshots = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
 
 const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 10
 /** By then the WAL of a snapshot is in the archive, and whoever waited for the snapshot has it. */
 const fresh_seconds = 5
 /** A look answers within seconds, however many snapshots are wanted. */
-const look_ms_max = 4_000
+const poll_ms_max = 4_000
 
-export async function ensureSnapshots(host: SnapshotHost, place: Place, wanted: WantedService): Promise<SnapshotsSeen> {
-  await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
+export async function ensureSnapshots(
+  host: SnapshotHost,
+  node: Node,
+  wanted: WantedService,
+): Promise<ObservedSnapshots> {
+  await ensureFolder(host.effect, 'snapshots', node.snapshots, 0o700)
   const lasting = wanted.snapshots.filter((snapshot) => !snapshot.deleted)
   const kept = lasting.map(({ snapshot_id }) => snapshot_id)
-  await removeOthers(host, place, kept)
-  const isLost = newLost(place, wanted)
-  const outcome = await takeMissing(host, place, lasting, isLost)
+  await removeOthers(host, node, kept)
+  const isLost = newLost(node, wanted)
+  const outcome = await takeMissing(host, node, lasting, isLost)
   const facts = new Map<string, ClusterCopy>()
   for (const id of kept) {
-    const found = await findSnapshot(place, id)
+    const found = await findSnapshot(node, id)
     if (found) facts.set(id, found)
   }
   const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
-  if (!(await isLost())) await prune(host, place, [...facts.values()])
-  const isLeft = await newLeft(place).catch((error: unknown) => {
+  if (!(await isLost())) await prune(host, node, [...facts.values()])
+  const isLeft = await newLeft(node).catch((error: unknown) => {
     if (error instanceof Planted) throw error
     return () => false
   })
@@ -62,45 +66,45 @@ export async function ensureSnapshots(host: SnapshotHost, place: Place, wanted: 
 }
 
 /** Where another node can take over from one that died meanwhile, that comes first; what has time is done by its look. */
-function newLost(place: Place, wanted: WantedService): () => Promise<boolean> {
-  return async () => isReplaceable(wanted) && (await findPostmaster(place)).died
+function newLost(node: Node, wanted: WantedService): () => Promise<boolean> {
+  return async () => isReplaceable(wanted) && (await findPostmaster(node)).died
 }
 
 /** Tells of a snapshot whether a failover has left it behind, for which the data must be readable. */
-async function newLeft(place: Place): Promise<(facts: ClusterCopy) => boolean> {
-  const path = await findPath(place.data, [pgWalOf(place.data), archiveAt(place.archive)])
-  const { segment_bytes } = await readControl(place.data)
+async function newLeft(node: Node): Promise<(facts: ClusterCopy) => boolean> {
+  const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
+  const { segment_bytes } = await readControl(node.data)
   return (facts) => !leadsOn(facts, path, segment_bytes)
 }
 
 /** Begins what the rest of the look need not wait for: somebody may be waiting for a fork. The server must be ready. */
-export async function beginSnapshot(host: SnapshotHost, place: Place, wanted: WantedService): Promise<void> {
+export async function beginSnapshot(host: SnapshotHost, node: Node, wanted: WantedService): Promise<void> {
   for (const { snapshot_id, deleted, private: for_fork } of wanted.snapshots) {
-    if (deleted || for_fork || (await findSnapshot(place, snapshot_id))) continue
-    await ensureFolder(host.effect, 'snapshots', place.snapshots, 0o700)
-    const isLost = newLost(place, wanted)
-    host.jobs.begin(snapshotJob(place, snapshot_id), (signal) => take(host, place, snapshot_id, signal, isLost))
+    if (deleted || for_fork || (await findSnapshot(node, snapshot_id))) continue
+    await ensureFolder(host.effect, 'snapshots', node.snapshots, 0o700)
+    const isLost = newLost(node, wanted)
+    host.jobs.begin(snapshotJob(node, snapshot_id), (signal) => take(host, node, snapshot_id, signal, isLost))
     return
   }
 }
 
 /** Under which a snapshot is taken. */
-export const snapshotJob = ({ service_id }: Place, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
+export const snapshotJob = ({ service_id }: Node, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
 
-export const snapshotData = (place: Place, snapshot_id: string) => join(place.snapshots, snapshot_id, 'data')
+export const snapshotData = (node: Node, snapshot_id: string) => join(node.snapshots, snapshot_id, 'data')
 
 /** The facts of a complete snapshot; undefined when it is not there. */
-export async function findSnapshot(place: Place, snapshot_id: string): Promise<ClusterCopy | undefined> {
-  const text = await readIfThere(join(place.snapshots, snapshot_id, facts_name))
+export async function findSnapshot(node: Node, snapshot_id: string): Promise<ClusterCopy | undefined> {
+  const text = await readIfThere(join(node.snapshots, snapshot_id, facts_name))
   if (text === undefined) return undefined
   const facts = JSON.parse(text) as Omit<ClusterCopy, 'taken_at'> & { taken_at: string } // written below, in one piece
   return { ...facts, taken_at: new Date(facts.taken_at) }
 }
 
 /** The complete snapshots, in the order of their moments. */
-async function listComplete(place: Place): Promise<(ClusterCopy & { snapshot_id: string })[]> {
-  const ids = (await readdir(place.snapshots)).filter((name) => !name.includes('.'))
-  const found = await Promise.all(ids.map((id) => findSnapshot(place, id)))
+async function listComplete(node: Node): Promise<(ClusterCopy & { snapshot_id: string })[]> {
+  const ids = (await readdir(node.snapshots)).filter((name) => !name.includes('.'))
+  const found = await Promise.all(ids.map((id) => findSnapshot(node, id)))
   return found
     .flatMap((facts, at) => (facts ? [{ ...facts, snapshot_id: ids[at] ?? '' }] : []))
     .toSorted((a, b) => a.taken_at.getTime() - b.taken_at.getTime())
@@ -110,13 +114,13 @@ async function listComplete(place: Place): Promise<(ClusterCopy & { snapshot_id:
  * The snapshot from which this path leads to the moment: the given one, or an earlier one when a failover has left
  * the WAL that it was taken from. Undefined when there is none.
  */
-export async function findStart(place: Place, path: Path, snapshot_id: string): Promise<string | undefined> {
-  const { segment_bytes } = await readControl(place.data)
-  const complete = await listComplete(place)
+export async function findStart(node: Node, path: Path, snapshot_id: string): Promise<string | undefined> {
+  const { segment_bytes } = await readControl(node.data)
+  const complete = await listComplete(node)
   const upTo = complete.slice(0, 1 + complete.findIndex((snapshot) => snapshot.snapshot_id === snapshot_id))
   for (const one of upTo.toReversed()) {
     // Of one that became a fork only the facts are left.
-    const whole = await statIfThere(snapshotData(place, one.snapshot_id))
+    const whole = await statIfThere(snapshotData(node, one.snapshot_id))
     if (whole && leadsOn(one, path, segment_bytes)) return one.snapshot_id
   }
   return undefined
@@ -129,9 +133,9 @@ function leadsOn({ start_wal_file, end_position }: ClusterCopy, path: Path, segm
 }
 
 /** The WAL file up to which a replay to this moment needs the service's WAL; undefined when no snapshot can tell. */
-export async function lastWalFileFor(place: Place, path: Path, target_time: string): Promise<string | undefined> {
-  const { segment_bytes } = await readControl(place.data)
-  const commits = (await listComplete(place)).flatMap(({ commit }) => commit ?? [])
+export async function lastWalFileFor(node: Node, path: Path, target_time: string): Promise<string | undefined> {
+  const { segment_bytes } = await readControl(node.data)
+  const commits = (await listComplete(node)).flatMap(({ commit }) => commit ?? [])
   const later = commits.filter(({ ms }) => Date.parse(target_time) < ms)
   // One that a failover has left behind tells nothing of the way that the service went.
   const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, segment_bytes))
@@ -140,41 +144,41 @@ export async function lastWalFileFor(place: Place, path: Path, target_time: stri
 
 const facts_name = 'snapshot.json'
 
-async function removeOthers({ effect }: SnapshotHost, place: Place, kept: readonly string[]): Promise<void> {
-  const names = await readdir(place.snapshots)
+async function removeOthers({ effect }: SnapshotHost, node: Node, kept: readonly string[]): Promise<void> {
+  const names = await readdir(node.snapshots)
   const unfinished = names.filter((name) => name.endsWith('.new'))
-  if (unfinished.length > 0 && (await findHold(place)) === undefined) {
-    for (const name of unfinished) await ensureRemoved(effect, 'unfinished snapshot', join(place.snapshots, name))
+  if (unfinished.length > 0 && (await findLock(node)) === undefined) {
+    for (const name of unfinished) await ensureRemoved(effect, 'unfinished snapshot', join(node.snapshots, name))
   }
   for (const name of names.filter((name) => !name.includes('.') && !kept.includes(name))) {
     await effect('snapshot: rename away')
-    await rename(join(place.snapshots, name), join(place.snapshots, `${name}.gone`))
+    await rename(join(node.snapshots, name), join(node.snapshots, `${name}.gone`))
   }
-  for (const name of (await readdir(place.snapshots)).filter((name) => name.endsWith('.gone'))) {
-    await ensureRemoved(effect, 'deleted snapshot', join(place.snapshots, name))
+  for (const name of (await readdir(node.snapshots)).filter((name) => name.endsWith('.gone'))) {
+    await ensureRemoved(effect, 'deleted snapshot', join(node.snapshots, name))
   }
 }
 
 /** One after the other: several copies of one database at once would only get into each other's way. */
 async function takeMissing(
   host: SnapshotHost,
-  place: Place,
+  node: Node,
   lasting: readonly WantedSnapshot[],
   isLost: () => Promise<boolean>,
-): Promise<Omit<SnapshotsSeen, 'snapshots'>> {
-  const deadline = performance.now() + look_ms_max
+): Promise<Omit<ObservedSnapshots, 'snapshots'>> {
+  const deadline = performance.now() + poll_ms_max
   for (const { snapshot_id: id, private: for_fork } of lasting) {
-    if (await findSnapshot(place, id)) continue
-    if (for_fork && (await findPostmaster(place)).postmaster) continue
+    if (await findSnapshot(node, id)) continue
+    if (for_fork && (await findPostmaster(node)).postmaster) continue
     if (await isLost()) return {}
     if (performance.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {
-      const end = await host.jobs.ensure(snapshotJob(place, id), (signal) => take(host, place, id, signal, isLost))
+      const end = await host.jobs.ensure(snapshotJob(node, id), (signal) => take(host, node, id, signal, isLost))
       if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }
     } catch (error) {
       return { waiting_for: sentenceOf(host, error), look_again_seconds: look_again_after_setback_seconds }
     }
-    if (!(await findSnapshot(place, id))) return { look_again_seconds: look_again_soon_seconds }
+    if (!(await findSnapshot(node, id))) return { look_again_seconds: look_again_soon_seconds }
   }
   return {}
 }
@@ -187,47 +191,47 @@ function sentenceOf(host: SnapshotHost, error: unknown): string {
 /** Does nothing when somebody else is copying here, or PostgreSQL is just starting or lost: the next look finds out. */
 async function take(
   host: SnapshotHost,
-  place: Place,
+  node: Node,
   id: string,
   signal: AbortSignal,
   isLost: () => Promise<boolean>,
 ): Promise<void> {
   const { effect } = host
-  const { postmaster } = await findPostmaster(place)
+  const { postmaster } = await findPostmaster(node)
   if (postmaster ? !postmaster.ready : await isLost()) return
-  requireRoom(place.home)
-  await withHold(effect, place, postmaster ? 'copying while it runs' : 'copying while it stands still', async () => {
-    const aside = join(place.snapshots, `${id}.new`)
+  requireDiskSpace(node.home)
+  await withLock(effect, node, postmaster ? 'copying while it runs' : 'copying while it stands still', async () => {
+    const aside = join(node.snapshots, `${id}.new`)
     try {
       await ensureRemoved(effect, 'unfinished snapshot', aside)
       await effect('snapshot: make folder')
       await mkdir(aside, { mode: 0o700 })
       // Of a server that crashed, single processes may still be writing.
-      if (!postmaster && (await ensureStopped(effect, place)) !== undefined) return
+      if (!postmaster && (await ensureStopped(effect, node)) !== undefined) return
       const to = join(aside, 'data')
       const facts = postmaster
-        ? await copyRunning(effect, place, to, signal, { passable: true })
-        : await copyStopped(effect, place, to, signal)
+        ? await copyRunning(effect, node, to, signal, { passable: true })
+        : await copyStopped(effect, node, to, signal)
       await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
       await effect('snapshot: make durable')
       await syncTree(aside)
       await effect('snapshot: rename into place')
-      await rename(aside, join(place.snapshots, id))
+      await rename(aside, join(node.snapshots, id))
     } finally {
       // A copy that a full disk cut off gives its space back at once; of one that was broken off, or whose server died, the
       // next look removes what is left: somebody may be waiting for another primary.
-      const hurried = signal.aborted || (await findPostmaster(place)).died
+      const hurried = signal.aborted || (await findPostmaster(node)).died
       if (!hurried) await ensureRemoved(effect, 'unfinished snapshot', aside)
     }
   })
 }
 
-async function prune({ effect, pruned_seen }: SnapshotHost, place: Place, complete: readonly ClusterCopy[]) {
+async function prune({ effect, pruned_seen }: SnapshotHost, node: Node, complete: readonly ClusterCopy[]) {
   const starts = complete.map((facts) => facts.start_wal_file)
-  const oldest = starts.toSorted((a, b) => (placeInWal(a) < placeInWal(b) ? -1 : 1))[0]
-  if (oldest === undefined || pruned_seen.get(place.service_id) === oldest) return
+  const oldest = starts.toSorted((a, b) => (walPositionOf(a) < walPositionOf(b) ? -1 : 1))[0]
+  if (oldest === undefined || pruned_seen.get(node.service_id) === oldest) return
   // What is wrong with an archive is for the look at the archive to say.
-  if (!(await statIfThere(place.archive))?.isDirectory()) return
-  await pruneArchive(effect, place, oldest)
-  pruned_seen.set(place.service_id, oldest)
+  if (!(await statIfThere(node.archive))?.isDirectory()) return
+  await pruneArchive(effect, node, oldest)
+  pruned_seen.set(node.service_id, oldest)
 }

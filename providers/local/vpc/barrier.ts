@@ -20,7 +20,7 @@ export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Pr
   if (!isHostRoot()) return undefined
   const refusal = vpcRefusal(host.vpc_ranges, await readHostUse(), cidr)
   if (refusal !== undefined) {
-    await ensureBarrierGone(host, vpc_id)
+    await ensureBarrierRemoved(host, vpc_id)
     return withoutSentence(host.vpc_ranges, cidr, refusal)
   }
   const metric = metricOf(host, vpc_id)
@@ -31,7 +31,7 @@ export async function ensureBarrier(host: Host, { vpc_id, cidr }: WantedVpc): Pr
   return undefined
 }
 
-export async function ensureBarrierGone(host: Host, vpc_id: string): Promise<void> {
+export async function ensureBarrierRemoved(host: Host, vpc_id: string): Promise<void> {
   if (!isHostRoot()) return
   const metric = metricOf(host, vpc_id)
   const found = (await listUnreachable(protocol)).filter((route) => route.metric === metric)

@@ -4,14 +4,14 @@ import type { Machine } from '../host/machine.ts'
 import { overlap } from '../network/cidr.ts'
 import type { VpcRanges } from './ranges.ts'
 import type { VpcWatch } from './watch.ts'
-import { ensureBarrier, ensureBarrierGone } from './barrier.ts'
+import { ensureBarrier, ensureBarrierRemoved } from './barrier.ts'
 import { cutLink, ensureLink } from './link.ts'
-import type { NetworksHolder } from '../network/holder.ts'
+import type { NetworksOwner } from '../network/owner-process.ts'
 import { linkTo, peerOf } from '../network/name.ts'
 import { namespaceAt } from '../network/namespace.ts'
 import {
   ensureNetwork,
-  ensureNetworkGone,
+  ensureNetworkRemoved,
   findInode,
   findNetwork,
   isWhole,
@@ -26,7 +26,7 @@ const look_again_when_refused_seconds = 300
 
 export type VpcHost = Pick<Machine, 'directory' | 'installation_id' | 'effect'> & {
   vpc_watch: VpcWatch
-  networks_holder: NetworksHolder
+  networks_owner: NetworksOwner
   /** Which ranges they may have. */
   vpc_ranges: VpcRanges
   /** Why there are no networks here. */
@@ -35,7 +35,7 @@ export type VpcHost = Pick<Machine, 'directory' | 'installation_id' | 'effect'> 
 
 export async function applyVpc(host: VpcHost, wanted: WantedVpc): Promise<ObservedVpc> {
   const refusal = await host.networkRefusal()
-  if (wanted.deleted) return await ensureGone(host, wanted.vpc_id, refusal)
+  if (wanted.deleted) return await ensureVpcRemoved(host, wanted.vpc_id, refusal)
   if (refusal !== undefined) return setback(refusal, look_again_when_refused_seconds)
   const unbarred = await ensureBarrier(host, wanted)
   const network = await ensureNetwork(host, wanted)
@@ -49,11 +49,11 @@ export async function applyVpc(host: VpcHost, wanted: WantedVpc): Promise<Observ
 
 /** So that nothing of ours is left on a host whose databases are all stopped. The next look makes it again. */
 export async function removeAllVpcs(host: VpcHost): Promise<void> {
-  for (const vpc_id of await listVpcs(host)) await ensureGone(host, vpc_id, undefined)
-  await host.networks_holder.end()
+  for (const vpc_id of await listVpcs(host)) await ensureVpcRemoved(host, vpc_id, undefined)
+  await host.networks_owner.end()
 }
 
-async function ensureGone(host: VpcHost, vpc_id: string, refusal: string | undefined): Promise<ObservedVpc> {
+async function ensureVpcRemoved(host: VpcHost, vpc_id: string, refusal: string | undefined): Promise<ObservedVpc> {
   host.vpc_watch.forget(vpc_id)
   if (refusal !== undefined) {
     // What could not be made need not be removed.
@@ -62,8 +62,8 @@ async function ensureGone(host: VpcHost, vpc_id: string, refusal: string | undef
   }
   const network = await findNetwork(namespaceAt(host, vpc_id))
   if (network) await cutOthers(host, network, [])
-  await ensureNetworkGone(host, vpc_id)
-  await ensureBarrierGone(host, vpc_id)
+  await ensureNetworkRemoved(host, vpc_id)
+  await ensureBarrierRemoved(host, vpc_id)
   return { settled: true, peers: [] }
 }
 

@@ -7,18 +7,18 @@ export type VpcWatch = {
   track(vpc_id: string, path: string): void
   forget(vpc_id: string): void
   /** The service is in this VPC; undefined: in none. */
-  place(service_id: string, vpc_id: string | undefined): void
+  assign(service_id: string, vpc_id: string | undefined): void
   tellServices(vpc_id: string): void
   onChange(callback: (vpc_id: string) => void): void
   onServiceChange(callback: (service_id: string) => void): void
   close(): void
 }
 
-const look_every_ms = 1_000
+const poll_every_ms = 1_000
 
 export function newVpcWatch(): VpcWatch {
   const tracked = new Map<string, { path: string; inode: number | undefined }>()
-  const places = new Map<string, string>()
+  const vpc_ids = new Map<string, string>()
   const callbacks: ((vpc_id: string) => void)[] = []
   const service_callbacks: ((service_id: string) => void)[] = []
   const forget = (vpc_id: string) => {
@@ -26,7 +26,7 @@ export function newVpcWatch(): VpcWatch {
     polling.set(tracked.size > 0)
   }
 
-  const polling = newPolling(look_every_ms, () => {
+  const polling = newPolling(poll_every_ms, () => {
     const changed = [...tracked].filter(([, { path, inode }]) => inodeOf(path) !== inode).map(([vpc_id]) => vpc_id)
     for (const vpc_id of changed) forget(vpc_id)
     for (const vpc_id of changed) for (const callback of callbacks) callback(vpc_id)
@@ -38,12 +38,12 @@ export function newVpcWatch(): VpcWatch {
       polling.set(true)
     },
     forget,
-    place(service_id, vpc_id) {
-      if (vpc_id === undefined) places.delete(service_id)
-      else places.set(service_id, vpc_id)
+    assign(service_id, vpc_id) {
+      if (vpc_id === undefined) vpc_ids.delete(service_id)
+      else vpc_ids.set(service_id, vpc_id)
     },
     tellServices(vpc_id) {
-      const inside = [...places].filter(([, at]) => at === vpc_id)
+      const inside = [...vpc_ids].filter(([, at]) => at === vpc_id)
       for (const [service_id] of inside) for (const callback of service_callbacks) callback(service_id)
     },
     onChange: (callback) => void callbacks.push(callback),

@@ -1,26 +1,26 @@
 // Notices when the archive of a running service has stopped taking WAL, without a connection: by a finished segment that
 // waits for too long. It calls back once for each stall; what it means is for the next look to find out.
 import { somethingWaits } from './archive.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { newPolling } from '../host/polling.ts'
 
 export type ArchiveWatch = {
-  track(place: Place): void
+  track(node: Node): void
   forget(service_id: string): void
   onStall(callback: (service_id: string) => void): void
   close(): void
 }
 
-const look_every_ms = 10_000
+const poll_every_ms = 10_000
 
 export function newArchiveWatch(): ArchiveWatch {
-  const tracked = new Map<string, { place: Place; stalled: boolean }>()
+  const tracked = new Map<string, { node: Node; stalled: boolean }>()
   const callbacks: ((service_id: string) => void)[] = []
 
-  const polling = newPolling(look_every_ms, async () => {
+  const polling = newPolling(poll_every_ms, async () => {
     for (const [service_id, it] of tracked) {
       // A folder that vanished belongs to a service that is going away.
-      const stalled = await somethingWaits(it.place).catch(() => false)
+      const stalled = await somethingWaits(it.node).catch(() => false)
       if (stalled && !it.stalled) for (const callback of callbacks) callback(service_id)
       it.stalled = stalled
     }
@@ -28,9 +28,9 @@ export function newArchiveWatch(): ArchiveWatch {
   polling.set(true)
 
   return {
-    track(place) {
-      const before = tracked.get(place.service_id)
-      if (before?.place.data !== place.data) tracked.set(place.service_id, { place, stalled: false })
+    track(node) {
+      const before = tracked.get(node.service_id)
+      if (before?.node.data !== node.data) tracked.set(node.service_id, { node, stalled: false })
     },
     forget: (service_id) => void tracked.delete(service_id),
     onStall: (callback) => void callbacks.push(callback),

@@ -3,54 +3,54 @@
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
 // 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
 import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findEntry, listNames, renameEntry, replaceFile } from '../host/tenant-files.ts'
-import { placeInWal } from './wal.ts'
+import { walPositionOf } from './wal.ts'
 
 /** A segment that has waited for so long has had every chance; one that waits behind others may yet have it. */
 const patience_ms = 20_000
-const looked_at_max = 10
+const checked_max = 10
 const archive_status = 'pg_wal/archive_status'
 
 /**
  * Why finished WAL does not reach the archive, as a sentence; undefined when all is well. Asks it to try again.
  * `stalled`: the services of which the caller was told so the last time.
  */
-export async function archiveTrouble(effect: Effect, place: Place, stalled: Set<string>): Promise<string | undefined> {
+export async function archiveTrouble(effect: Effect, node: Node, stalled: Set<string>): Promise<string | undefined> {
   // The files tell for nothing what a connection would cost something to ask, and nearly always all is well.
-  if (!(await somethingWaits(place))) {
-    if (stalled.delete(place.service_id)) await removeHalves(effect, place)
+  if (!(await somethingWaits(node))) {
+    if (stalled.delete(node.service_id)) await removeHalves(effect, node)
     return undefined
   }
-  return await withSuperuser(place, {}, async (client) => {
+  return await withSuperuser(node, {}, async (client) => {
     const { rows } = await client.query<{ failing: boolean; failed: string | null }>(
       `select last_failed_wal as failed,
          last_failed_time is not null and last_failed_time > coalesce(last_archived_time, '-infinity') as failing
        from pg_catalog.pg_stat_archiver`,
     )
     if (!rows[0]?.failing) return undefined
-    stalled.add(place.service_id)
-    await removeHalves(effect, place)
+    stalled.add(node.service_id)
+    await removeHalves(effect, node)
     // By itself it would try again within a minute; woken, it tries now.
     await effect('archive: try again')
-    const passed = await ensureEndedPassed(effect, place)
+    const passed = await ensureEndedPassed(effect, node)
     await client.query('select pg_catalog.pg_reload_conf()')
     if (passed) return undefined
     return (
       `its WAL cannot be archived (${rows[0].failed} is waiting), so moments from now on cannot be restored; ` +
-      `check that ${place.archive} can be written and that its disk has space`
+      `check that ${node.archive} can be written and that its disk has space`
     )
   })
 }
 
 /** Whether a finished segment has been waiting for longer than it should. Costs one listing of a nearly empty folder. */
-export async function somethingWaits(place: Place): Promise<boolean> {
-  const names = listNames(place.data, archive_status).filter((name) => name.endsWith('.ready'))
+export async function somethingWaits(node: Node): Promise<boolean> {
+  const names = listNames(node.data, archive_status).filter((name) => name.endsWith('.ready'))
   // The first ones have waited longest; behind a stalled archive there may be thousands.
-  for (const name of names.toSorted().slice(0, looked_at_max)) {
-    const seen = findEntry(place.data, `${archive_status}/${name}`)
-    if (seen && Date.now() - seen.mtimeMs > patience_ms) return true
+  for (const name of names.toSorted().slice(0, checked_max)) {
+    const stats = findEntry(node.data, `${archive_status}/${name}`)
+    if (stats && Date.now() - stats.mtimeMs > patience_ms) return true
   }
   return false
 }
@@ -59,16 +59,16 @@ export async function somethingWaits(place: Place): Promise<boolean> {
  * What a primary finished and did not come to archive is archived by the one that took over: it has it too, but takes it
  * for archived. Nothing before the first file of the archive is missed there.
  */
-export async function ensureArchiveWhole(effect: Effect, place: Place): Promise<void> {
-  const archived = listNames(place.archive).filter((name) => /^[0-9A-F]{24}$/.test(name))
-  const first = archived.map(placeInWal).toSorted()[0] ?? ''
-  const there = new Set(listNames(place.data, 'pg_wal'))
-  for (const name of listNames(place.data, archive_status)) {
+export async function ensureArchiveWhole(effect: Effect, node: Node): Promise<void> {
+  const archived = listNames(node.archive).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const first = archived.map(walPositionOf).toSorted()[0] ?? ''
+  const there = new Set(listNames(node.data, 'pg_wal'))
+  for (const name of listNames(node.data, archive_status)) {
     const segment = /^([0-9A-F]{24})\.done$/.exec(name)?.[1]
     if (segment === undefined || !there.has(segment) || archived.includes(segment)) continue
-    if (placeInWal(segment) < first) continue
+    if (walPositionOf(segment) < first) continue
     await effect('archive: hand in')
-    await renameEntry(place.data, archive_status, `${segment}.done`, `${segment}.ready`)
+    await renameEntry(node.data, archive_status, `${segment}.done`, `${segment}.ready`)
   }
 }
 
@@ -77,38 +77,38 @@ export async function ensureArchiveWhole(effect: Effect, place: Place): Promise<
  * stop at the next for ever, and a shutdown would wait for seconds. What it holds is in the first file of the timeline that
  * followed. True when there were such that it has tried, or was about to.
  */
-export async function ensureEndedPassed(effect: Effect, place: Place): Promise<boolean> {
-  const segments = listNames(place.data, 'pg_wal').filter((name) => /^[0-9A-F]{24}$/.test(name))
+export async function ensureEndedPassed(effect: Effect, node: Node): Promise<boolean> {
+  const segments = listNames(node.data, 'pg_wal').filter((name) => /^[0-9A-F]{24}$/.test(name))
   const timeline =
     segments
       .map((name) => name.slice(0, 8))
       .toSorted()
       .at(-1) ?? ''
-  const known = new Set(listNames(place.data, archive_status))
+  const known = new Set(listNames(node.data, archive_status))
   // An archive that cannot be read has nothing that could be in the way.
-  const archived = new Set(namesIfReadable(place.archive))
+  const archived = new Set(namesIfReadable(node.archive))
   let passed = false
   for (const name of segments) {
     if (name.slice(0, 8) === timeline || !archived.has(name) || known.has(`${name}.done`)) continue
     await effect('archive: pass over')
     if (known.has(`${name}.ready`)) {
-      await renameEntry(place.data, archive_status, `${name}.ready`, `${name}.done`)
+      await renameEntry(node.data, archive_status, `${name}.ready`, `${name}.done`)
       passed = true
     } else {
       // Its next checkpoint would find that nobody knows of it, and hand it in.
-      await replaceFile(place.data, `${archive_status}/${name}.done`, '', place)
+      await replaceFile(node.data, `${archive_status}/${name}.done`, '', node)
     }
   }
   return passed
 }
 
 /** Removes what lies before this WAL file. */
-export async function pruneArchive(effect: Effect, place: Place, start_wal_file: string): Promise<void> {
+export async function pruneArchive(effect: Effect, node: Node, start_wal_file: string): Promise<void> {
   // Also the labels of backups, whose names begin with those of segments; the histories of timelines are kept.
-  const names = listNames(place.archive).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
+  const names = listNames(node.archive).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
   for (const name of names) {
-    if (placeInWal(name) >= placeInWal(start_wal_file)) continue
-    await ensureEntryRemoved(effect, 'archived WAL', place.archive, name)
+    if (walPositionOf(name) >= walPositionOf(start_wal_file)) continue
+    await ensureEntryRemoved(effect, 'archived WAL', node.archive, name)
   }
 }
 
@@ -116,7 +116,7 @@ export async function pruneArchive(effect: Effect, place: Place, start_wal_file:
  * What PostgreSQL's module leaves behind of every attempt that failed: on a full disk they take the last space. Should it be
  * writing one right now, it tries once more.
  */
-async function removeHalves(effect: Effect, { archive }: Place): Promise<void> {
+async function removeHalves(effect: Effect, { archive }: Node): Promise<void> {
   for (const name of namesIfReadable(archive).filter((name) => name.startsWith('archtemp.'))) {
     await ensureEntryRemoved(effect, 'cut-off archived WAL', archive, name)
   }

@@ -3,15 +3,15 @@
 // What is known about it is one file beside the data. A replay that can never succeed is not tried twice.
 import { shellPath } from '../postgres/archive-settings.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/look.ts'
-import type { Place } from '../host/layout.ts'
+import { readIfThere, statIfThere } from '../host/read.ts'
+import type { Node } from '../host/layout.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { logSince } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findEntry, replaceFile } from '../host/tenant-files.ts'
 import { fileAt, type Path } from './timeline.ts'
-import { placeInWal } from './wal.ts'
+import { walPositionOf } from './wal.ts'
 
 export type Plan = {
   target_time: string
@@ -35,17 +35,17 @@ export class SourceDamaged extends Error {
 /** Ends that have nothing to do with the WAL, such as a reboot, are tried again; but not for ever. */
 const attempts_max = 5
 
-export async function failureOf(place: Place): Promise<string | undefined> {
-  return (await readPlan(place))?.failure
+export async function failureOf(node: Node): Promise<string | undefined> {
+  return (await readPlan(node))?.failure
 }
 
-export async function saveFailure(effect: Effect, place: Place, failure: string): Promise<void> {
-  await ensureFile(effect, 'replay', place.replay, JSON.stringify({ failure }), undefined)
-  await ensureRemoved(effect, 'gathered WAL', place.restore)
+export async function saveFailure(effect: Effect, node: Node, failure: string): Promise<void> {
+  await ensureFile(effect, 'replay', node.replay, JSON.stringify({ failure }), undefined)
+  await ensureRemoved(effect, 'gathered WAL', node.restore)
 }
 
-export async function savePlan(effect: Effect, place: Place, plan: Plan): Promise<void> {
-  await ensureFile(effect, 'replay', place.replay, JSON.stringify(plan), undefined)
+export async function savePlan(effect: Effect, node: Node, plan: Plan): Promise<void> {
+  await ensureFile(effect, 'replay', node.replay, JSON.stringify(plan), undefined)
 }
 
 /**
@@ -53,10 +53,10 @@ export async function savePlan(effect: Effect, place: Place, plan: Plan): Promis
  * and after. hot_standby is off so that "ready" means: the target was reached and it takes writes.
  * The timeline is the one that the parent is on: its WAL may tell of others, which were left.
  */
-export function replaySettings(place: Place, path: Path, target_time: string | undefined): string {
+export function replaySettings(node: Node, path: Path, target_time: string | undefined): string {
   const values = {
     // A link costs nothing; PostgreSQL renames it and, when it is done with it, reuses or removes it.
-    restore_command: `ln ${shellPath(`${place.restore}/%f`)} "%p" 2>/dev/null`,
+    restore_command: `ln ${shellPath(`${node.restore}/%f`)} "%p" 2>/dev/null`,
     recovery_target_timeline: String(path.at(-1)?.timeline ?? 'latest'),
     recovery_target_action: 'promote',
     hot_standby: 'off',
@@ -68,46 +68,46 @@ export function replaySettings(place: Place, path: Path, target_time: string | u
 }
 
 /** Before a start: whether the replay may be started. A sentence when it has failed for good. */
-export async function ensureReplayable(effect: Effect, place: Place): Promise<string | undefined> {
-  const plan = await readPlan(place)
+export async function ensureReplayable(effect: Effect, node: Node): Promise<string | undefined> {
+  const plan = await readPlan(node)
   if (plan === undefined) return undefined
   if (plan.failure !== undefined) return plan.failure
-  if ((await findPostmaster(place)).postmaster) return undefined
-  if (findEntry(place.data, 'recovery.signal') === undefined) return undefined
-  const failure = plan.started_at === undefined ? undefined : await judge(effect, place, plan, plan.started_at)
+  if ((await findPostmaster(node)).postmaster) return undefined
+  if (findEntry(node.data, 'recovery.signal') === undefined) return undefined
+  const failure = plan.started_at === undefined ? undefined : await judge(effect, node, plan, plan.started_at)
   if (failure !== undefined) {
-    await saveFailure(effect, place, failure)
+    await saveFailure(effect, node, failure)
     return failure
   }
   const attempts = (plan.attempts ?? 0) + 1
-  await savePlan(effect, place, { ...plan, started_at: Date.now(), attempts })
+  await savePlan(effect, node, { ...plan, started_at: Date.now(), attempts })
   return undefined
 }
 
 /** After it has become a server of its own: nothing of the way there stays. */
-export async function ensureReplayForgotten(effect: Effect, place: Place): Promise<void> {
-  if (!(await statIfThere(place.replay))) return
+export async function ensureReplayRemoved(effect: Effect, node: Node): Promise<void> {
+  if (!(await statIfThere(node.replay))) return
   await effect('replay: forget settings')
-  await withSuperuser(place, {}, (client) => client.query('alter system reset all'))
-  await ensureRemoved(effect, 'gathered WAL', place.restore)
-  await ensureRemoved(effect, 'replay', place.replay)
+  await withSuperuser(node, {}, (client) => client.query('alter system reset all'))
+  await ensureRemoved(effect, 'gathered WAL', node.restore)
+  await ensureRemoved(effect, 'replay', node.replay)
 }
 
 /**
  * Why a replay that was started is not running any more. Undefined: it can be started again. Only what PostgreSQL itself
  * says counts: a start that came to nothing and a reboot leave no word, and clients that are turned away leave many.
  */
-async function judge(effect: Effect, place: Place, plan: Plan, started_at: number): Promise<string | undefined> {
-  const messages = await logSince(place, started_at)
+async function judge(effect: Effect, node: Node, plan: Plan, started_at: number): Promise<string | undefined> {
+  const messages = await logSince(node, started_at)
   const said = (pattern: RegExp) => messages.findLast((message) => pattern.test(message))
   if (said(/No space left on device/)) return undefined
   const reach = plan.reach.replace('{until}', lastCommitOf(messages))
   if (said(/^recovery ended before configured recovery target was reached/)) {
-    const end = endOf(messages, plan, (await readControl(place.data)).segment_bytes)
+    const end = endOf(messages, plan, (await readControl(node.data)).segment_bytes)
     // The parent did nothing more before it stopped: the end of its WAL is the state at the target.
-    if (!plan.source_ran && placeInWal(end) >= placeInWal(plan.last_wal_file)) {
+    if (!plan.source_ran && walPositionOf(end) >= walPositionOf(plan.last_wal_file)) {
       await effect('replay: to the end')
-      await replaceFile(place.data, 'postgresql.auto.conf', replaySettings(place, plan.path, undefined), place)
+      await replaceFile(node.data, 'postgresql.auto.conf', replaySettings(node, plan.path, undefined), node)
       return undefined
     }
     return `the WAL file ${end} of its parent is damaged; ${reach}`
@@ -135,7 +135,7 @@ function lastCommitOf(messages: readonly string[]): string {
   return found.findLast(Boolean) ?? 'shortly after'
 }
 
-async function readPlan(place: Place): Promise<Plan | undefined> {
-  const text = await readIfThere(place.replay)
+async function readPlan(node: Node): Promise<Plan | undefined> {
+  const text = await readIfThere(node.replay)
   return text === undefined ? undefined : (JSON.parse(text) as Plan) // written by savePlan and saveFailure only
 }

@@ -3,7 +3,7 @@
 import { lchownSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
-import type { Place } from '../host/layout.ts'
+import type { Node } from '../host/layout.ts'
 import { copyWalFile } from './wal-copy.ts'
 import { findEntry, listNames } from '../host/tenant-files.ts'
 import { SourceDamaged, type Plan } from './replay.ts'
@@ -11,7 +11,7 @@ import { inForce } from '../postgres/port-in-force.ts'
 import { findPostmaster, readyPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findPath, firstGap, onPath, type Path } from './timeline.ts'
-import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, placeInWal, walNames, type WalFolder } from './wal.ts'
+import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, walPositionOf, walNames, type WalFolder } from './wal.ts'
 
 type Gathered = Pick<Plan, 'source_ran' | 'reach' | 'last_wal_file' | 'path'>
 
@@ -25,29 +25,29 @@ type Wanted = {
 
 export async function gatherWal(
   effect: Effect,
-  place: Place,
-  parent: Place,
+  node: Node,
+  parent: Node,
   { snapshot, path, last_wal_file, signal }: Wanted,
 ): Promise<Gathered> {
-  const { owner } = place
-  await ensureRemoved(effect, 'gathered WAL', place.restore)
-  await ensureFolder(effect, 'gathered WAL', place.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
+  const { owner } = node
+  await ensureRemoved(effect, 'gathered WAL', node.restore)
+  await ensureFolder(effect, 'gathered WAL', node.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
   const source_ran = last_wal_file !== undefined || (await passTarget(effect, parent))
   const timelines = [path, await findPath(parent.data, [])].map((one) => one.at(-1)?.timeline)
   if (timelines[0] !== timelines[1])
     throw new Error('the parent has gone over to a new timeline; the next look follows')
   await effect('gathered WAL: copy')
-  await copyAll(place, parent, { first: snapshot.start_wal_file, last: last_wal_file, path, signal })
-  const segments = await listSegments({ folder: place.restore, below: '' })
+  await copyAll(node, parent, { first: snapshot.start_wal_file, last: last_wal_file, path, signal })
+  const segments = await listSegments({ folder: node.restore, below: '' })
   const gap = firstGap(segments, snapshot.start_wal_file, path)
-  const before = segments.findLast(({ name }) => gap !== undefined && placeInWal(name) < placeInWal(gap))
+  const before = segments.findLast(({ name }) => gap !== undefined && walPositionOf(name) < walPositionOf(gap))
   if (gap !== undefined) {
     const until = before && findEntry(parent.archive, before.name)?.mtime
     const reach = reachSentence(snapshot.taken_at, until ?? snapshot.taken_at)
     throw new SourceDamaged(`the WAL file ${gap} of its parent ${parent.service_id} is missing; ${reach}`)
   }
   // PostgreSQL makes links to them, which the system lets none but their owner do.
-  if (owner) for (const name of listNames(place.restore)) lchownSync(join(place.restore, name), owner.uid, owner.gid)
+  if (owner) for (const name of listNames(node.restore)) lchownSync(join(node.restore, name), owner.uid, owner.gid)
   return {
     source_ran,
     path,
@@ -66,7 +66,7 @@ function reachSentence(from: Date, until: Date | undefined): string {
  * Only the next commit tells the replay that the target has passed: a running parent makes one. It is flushed with all
  * before it, so that it is in the files. False when the parent does not run: then its WAL ends where it ends.
  */
-async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
+async function passTarget(effect: Effect, parent: Node): Promise<boolean> {
   const { postmaster } = await findPostmaster(parent)
   if (!postmaster || !(await readyPostmaster(parent))) return false
   await effect('parent: commit after the target')
@@ -83,17 +83,17 @@ async function passTarget(effect: Effect, parent: Place): Promise<boolean> {
 
 type Row = { first: string; last: string | undefined; path: Path; signal: AbortSignal }
 
-async function copyAll(place: Place, parent: Place, { first, last, path, signal }: Row): Promise<void> {
+async function copyAll(node: Node, parent: Node, { first, last, path, signal }: Row): Promise<void> {
   const [archive, pg_wal] = [archiveAt(parent.archive), pgWalOf(parent.data)]
   // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
   const recent = onPath(await listSegments(pg_wal, first, last), path)
   const archived = onPath(await listSegments(archive, first, last), path)
   const histories = [...walNames(pg_wal), ...walNames(archive)].filter(isHistory)
-  const options = { sharing: { possible: true }, leave_room: true } as const
+  const options = { sharing: { possible: true }, keep_reserve: true } as const
   const isIn = (folder: WalFolder, name: string) => findEntry(folder.folder, pathIn(folder, name)) !== undefined
   const take = async (folder: WalFolder, name: string) => {
     signal.throwIfAborted()
-    await copyWalFile(folder, name, join(place.restore, name), options)
+    await copyWalFile(folder, name, join(node.restore, name), options)
   }
   const safe = new Set(archived.map(({ name }) => name))
   for (const { name } of archived) await take(archive, name)

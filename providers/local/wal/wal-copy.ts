@@ -1,7 +1,7 @@
 // The WAL of a server that may be running, copied file by file: from its WAL folder, and from its archive what is no longer
 // there. PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
-import { errorCode } from '../host/look.ts'
-import type { Place } from '../host/layout.ts'
+import { errorCode } from '../host/read.ts'
+import type { Node } from '../host/layout.ts'
 import { copyFileIn, type Sharing } from '../host/copy-tree.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { findPath, type Path } from './timeline.ts'
@@ -10,7 +10,7 @@ import { archiveAt, listSegments, pathIn, pgWalOf, type Segment, type WalFolder 
 /** `path`: which of what lies there counts. */
 export type Wal = { pg_wal: WalFolder; archive: WalFolder; path: Path }
 
-export async function findWal({ data, archive }: Place): Promise<Wal> {
+export async function findWal({ data, archive }: Node): Promise<Wal> {
   const folders = { pg_wal: pgWalOf(data), archive: archiveAt(archive) }
   return { ...folders, path: await findPath(data, Object.values(folders)) }
 }
@@ -24,7 +24,7 @@ export async function listWal({ pg_wal, archive }: Wal, first: string, last: str
   return [...recent, ...archived.filter(({ name }) => !known.has(name))].toSorted((a, b) => a.number - b.number)
 }
 
-type FileOptions = { sharing: Sharing; leave_room: true }
+type FileOptions = { sharing: Sharing; keep_reserve: true }
 
 /** The archive's stays as it is; the other may be reused under our hands, but then it has been archived meanwhile. */
 export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, options: FileOptions) {

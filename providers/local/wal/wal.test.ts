@@ -1,6 +1,6 @@
 // The names of WAL files as tables.
 import { expect, test } from 'vitest'
-import { placeInWal, segmentNameOf, segmentNumberOf, timelineOf } from './wal.ts'
+import { walPositionOf, segmentNameOf, segmentNumberOf, timelineOf } from './wal.ts'
 
 const bytes = 16 * 1024 * 1024
 
@@ -16,6 +16,6 @@ test.each([
 })
 
 test('the place does not depend on the timeline, and orders the files', () => {
-  expect(placeInWal('000000010000000000000002')).toBe(placeInWal('000000090000000000000002'))
-  expect(placeInWal('0000000100000000000000FF') < placeInWal('000000010000000100000000')).toBe(true)
+  expect(walPositionOf('000000010000000000000002')).toBe(walPositionOf('000000090000000000000002'))
+  expect(walPositionOf('0000000100000000000000FF') < walPositionOf('000000010000000100000000')).toBe(true)
 })

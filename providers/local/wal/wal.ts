@@ -17,7 +17,7 @@ const segment_name = /^[0-9A-F]{24}$/
 export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
 
 /** The same for one place on any timeline, and in the order of the WAL. */
-export const placeInWal = (name: string) => name.slice(8, 24)
+export const walPositionOf = (name: string) => name.slice(8, 24)
 
 /** Of a segment or a history. */
 export const timelineOf = (name: string) => Number.parseInt(name.slice(0, 8), 16)
@@ -39,9 +39,9 @@ const header_bytes = 40
  * that place when one is given.
  */
 export async function listSegments(wal: WalFolder, first_name?: string, last_name?: string): Promise<Segment[]> {
-  const from = first_name === undefined ? '' : placeInWal(first_name)
+  const from = first_name === undefined ? '' : walPositionOf(first_name)
   const isAsked = (name: string) =>
-    placeInWal(name) >= from && (last_name === undefined || placeInWal(name) <= placeInWal(last_name))
+    walPositionOf(name) >= from && (last_name === undefined || walPositionOf(name) <= walPositionOf(last_name))
   const names = walNames(wal).filter((name) => segment_name.test(name) && isAsked(name))
   const found: Segment[] = []
   for (const [at, name] of names.entries()) {

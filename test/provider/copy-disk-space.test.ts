@@ -21,8 +21,8 @@ afterAll(() => {
 
 describe.skipIf(why)(`a small disk${why}`, () => {
   test.each([
-    ['a tree at rest', { leave_room: true }],
-    ['a tree that is alive', { leave_room: true, tolerate_missing: true }],
+    ['a tree at rest', { keep_reserve: true }],
+    ['a tree that is alive', { keep_reserve: true, tolerate_missing: true }],
   ])('a copy of %s leaves its last space alone', async (_, options) => {
     const [one, other] = [join(disk, 'one'), join(disk, 'other')]
     const seen = [freeBytes()]

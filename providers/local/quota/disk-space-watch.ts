@@ -5,9 +5,9 @@
 // 3. A service that was faster comes to the reserve, which is held (reserve.ts): it is refused space there, is shut, and then the
 //    reserve is given free, for whatever the databases need to go on.
 import type { Growth, Running } from './growth.ts'
-import { clientsKeyOf, type Place } from '../host/layout.ts'
+import { clientsKeyOf, type Node } from '../host/layout.ts'
 import { type Reserve, reserve_bytes } from '../host/reserve.ts'
-import { freeBytes } from '../host/room.ts'
+import { freeBytes } from '../host/disk-space.ts'
 
 const mib = 1024 ** 2
 /** Services refuse writes: what is left above the reserve is for writers that are not stopped at once. */
@@ -33,38 +33,38 @@ const searching_ms = 2_000
 const search_every_bytes = mib
 /** Where so much is left, no writer fills the disk before the next look. */
 const plenty_bytes = 2048 * mib
-const look_every_ms = { plenty: 1_000, scarce: 100 }
+const poll_every_ms = { plenty: 1_000, scarce: 100 }
 
 export const low_sentence = `the disk has less than ${low_bytes / mib} MB left: it serves reads only until there is more space`
 export const shut_sentence =
   'the disk has hardly any space left, and the service went on to grow: logins are refused until there is more space'
 
-export type RoomWatch = {
+export type DiskSpaceWatch = {
   /** Since when too little space is left to write. */
   lowSince(): Date | undefined
   /** A service that goes on taking the last space is shut until there is more. */
   isShut(service_id: string): boolean
   /** A server with clients of its own: changes are told of it. */
-  track(place: Place, pid: number): void
+  track(node: Node, pid: number): void
   /** All of a service or of a set, or one node of it. */
   forget(key: string): void
   /** The reserve is held until the callback is done with what it does about a service that is shut. */
-  onChange(callback: (place: Place) => unknown): void
+  onChange(callback: (node: Node) => unknown): void
   close(): void
 }
 
-export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): RoomWatch {
+export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reserve): DiskSpaceWatch {
   const tracked = new Map<string, Running>()
-  const places = () => [...tracked.values()].map(({ place }) => place)
+  const nodes = () => [...tracked.values()].map(({ node }) => node)
   const { tell, toldAtMs, onChange } = newListeners()
   const shut = newShut()
-  let state: RoomState | undefined
+  let state: DiskSpaceState | undefined
   let timer: NodeJS.Timeout | undefined
   let searching = false
   /** Those that grew although writes were refused. */
-  let defiant: readonly Place[] = []
+  let defiant: readonly Node[] = []
 
-  const search = async ({ are_defiant, may_shut }: Pick<RoomLook, 'are_defiant' | 'may_shut'>) => {
+  const search = async ({ are_defiant, may_shut }: Pick<DiskSpaceReading, 'are_defiant' | 'may_shut'>) => {
     searching = true
     const growing = await growth.growing(tracked.values()).finally(() => {
       searching = false
@@ -73,8 +73,8 @@ export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): 
     if (are_defiant && growing.length > 0) defiant = growing
     tell(shut.add(may_shut ? growing : growing.filter(shut.isSuspect)))
   }
-  const guardReserve = ({ free, at_ms, wall_since_ms }: RoomState) => {
-    if (free < plenty_bytes && free > enough_bytes) reserve.hold()
+  const guardReserve = ({ free, at_ms, wall_since_ms }: DiskSpaceState) => {
+    if (free < plenty_bytes && free > enough_bytes) reserve.take()
     if (wall_since_ms === undefined) return
     tell(shut.add(defiant))
     if (isOver(wall_since_ms, searching ? at_ms : toldAtMs(at_ms), at_ms)) reserve.release()
@@ -82,22 +82,22 @@ export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): 
   const look = () => {
     const free = freeIfThere(folder) + reserve.heldBytes()
     const was_low = state?.low_since_ms !== undefined
-    const next = roomStateOf(state, { free, at_ms: performance.now() }, searching)
+    const next = diskSpaceStateOf(state, { free, at_ms: performance.now() }, searching)
     state = next
-    timer = setTimeout(look, free < plenty_bytes ? look_every_ms.scarce : look_every_ms.plenty).unref()
+    timer = setTimeout(look, free < plenty_bytes ? poll_every_ms.scarce : poll_every_ms.plenty).unref()
     guardReserve(next)
     if (next.search) void search(next)
     const is_low = next.low_since_ms !== undefined
     if (is_low !== was_low) {
       shut.clear()
-      if (is_low) shut.add(places().filter(shut.isSuspect))
+      if (is_low) shut.add(nodes().filter(shut.isSuspect))
       else {
         growth.reset()
         defiant = []
       }
-      tell(places())
+      tell(nodes())
     } else if (next.may_open) {
-      const opened = places().filter(({ service_id }) => shut.has(service_id))
+      const opened = nodes().filter(({ service_id }) => shut.has(service_id))
       shut.clear()
       tell(opened)
     }
@@ -106,7 +106,7 @@ export function newRoomWatch(folder: string, growth: Growth, reserve: Reserve): 
   return {
     lowSince: () => dateOf(state?.low_since_ms),
     isShut: shut.has,
-    track: (place, pid) => void tracked.set(clientsKeyOf(place), { place, pid }),
+    track: (node, pid) => void tracked.set(clientsKeyOf(node), { node, pid }),
     forget(key) {
       for (const one of tracked.keys()) if (one === key || one.startsWith(`${key}/`)) tracked.delete(one)
       shut.forget(key)
@@ -125,15 +125,15 @@ const dateOf = (at_ms: number | undefined) =>
   at_ms === undefined ? undefined : new Date(Date.now() - (performance.now() - at_ms))
 
 function newListeners() {
-  const callbacks: ((place: Place) => unknown)[] = []
+  const callbacks: ((node: Node) => unknown)[] = []
   const under_way = new Set<Promise<unknown>>()
   let told_at_ms = -Infinity
   return {
-    onChange: (callback: (place: Place) => unknown) => void callbacks.push(callback),
+    onChange: (callback: (node: Node) => unknown) => void callbacks.push(callback),
     /** When the last one was done with what it was told; now, while one is not. */
     toldAtMs: (now_ms: number) => (under_way.size > 0 ? now_ms : told_at_ms),
-    tell: (places: readonly Place[]) => {
-      const told = places.flatMap((place) => callbacks.map((callback) => callback(place)))
+    tell: (nodes: readonly Node[]) => {
+      const told = nodes.flatMap((node) => callbacks.map((callback) => callback(node)))
       if (told.length === 0) return
       const work: Promise<unknown> = Promise.allSettled(told).then(() => {
         told_at_ms = performance.now()
@@ -150,9 +150,9 @@ function newShut() {
   const suspect_until_ms = new Map<string, number>()
   return {
     has: (service_id: string) => shut.has(service_id),
-    isSuspect: ({ service_id }: Place) => (suspect_until_ms.get(service_id) ?? 0) > performance.now(),
+    isSuspect: ({ service_id }: Node) => (suspect_until_ms.get(service_id) ?? 0) > performance.now(),
     /** Those of them that were open. */
-    add(growing: readonly Place[]): Place[] {
+    add(growing: readonly Node[]): Node[] {
       const more = growing.filter(({ service_id }) => !shut.has(service_id))
       for (const { service_id } of more) {
         shut.add(service_id)
@@ -167,7 +167,7 @@ function newShut() {
 
 type FreeAt = { free: number; at_ms: number }
 
-export type RoomState = FreeAt & {
+export type DiskSpaceState = FreeAt & {
   /** Since the look before, in bytes per millisecond. */
   falling: number
   low_since_ms: number | undefined
@@ -178,10 +178,19 @@ export type RoomState = FreeAt & {
 }
 
 /** What follows: to find out who grows, whether those do it although writes are refused, to shut those, to open all that are shut. */
-export type RoomLook = RoomState & { search: boolean; are_defiant: boolean; may_shut: boolean; may_open: boolean }
+export type DiskSpaceReading = DiskSpaceState & {
+  search: boolean
+  are_defiant: boolean
+  may_shut: boolean
+  may_open: boolean
+}
 
 /** Pure. `searching`: the last search is still under way. */
-export function roomStateOf(before: RoomState | undefined, now: FreeAt, searching: boolean): RoomLook {
+export function diskSpaceStateOf(
+  before: DiskSpaceState | undefined,
+  now: FreeAt,
+  searching: boolean,
+): DiskSpaceReading {
   const { free, at_ms } = now
   const since_ms = before?.low_since_ms
   const low_ms = since_ms === undefined ? 0 : at_ms - since_ms
@@ -209,7 +218,7 @@ export function roomStateOf(before: RoomState | undefined, now: FreeAt, searchin
   }
 }
 
-function fallingOf(before: RoomState | undefined, { free, at_ms }: FreeAt): number {
+function fallingOf(before: DiskSpaceState | undefined, { free, at_ms }: FreeAt): number {
   const fallen = before ? before.free - free : 0
   if (!before || !(fallen > 0 && fallen < Infinity)) return 0
   return fallen / Math.max(at_ms - before.at_ms, 1)

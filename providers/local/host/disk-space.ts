@@ -1,5 +1,5 @@
 // The last space of a disk belongs to the databases that run on it: PostgreSQL ends at once when it cannot begin its next WAL
-// file. So copies stop first, as if the disk were full (and then services refuse writes: quota/room-watch.ts).
+// file. So copies stop first, as if the disk were full (and then services refuse writes: quota/disk-space-watch.ts).
 import { statfsSync } from 'node:fs'
 
 const mib = 1024 ** 2
@@ -7,7 +7,7 @@ const mib = 1024 ** 2
 const kept_bytes = 256 * mib
 
 /** Asked again and again during a copy, which costs microseconds. Fails as a write to a full disk would. */
-export function requireRoom(folder: string): void {
+export function requireDiskSpace(folder: string): void {
   if (freeBytes(folder) >= kept_bytes) return
   throw Object.assign(new Error(`too little space is left on the disk of ${folder}`), { code: 'ENOSPC' })
 }

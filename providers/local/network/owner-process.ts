@@ -8,16 +8,16 @@ import { readlink, rename, rm, symlink } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, endProcesses } from '../host/daemon.ts'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
-import { statIfThere } from '../host/look.ts'
+import { statIfThere } from '../host/read.ts'
 import { isHostRoot, mayGiveUsers } from '../host/privilege.ts'
 import { system_env } from '../host/program.ts'
-import { holderOf } from './namespace.ts'
+import { ownerProcessOf } from './namespace.ts'
 
-export type NetworksHolder = { ensure(): Promise<void>; end(): Promise<void> }
+export type NetworksOwner = { ensure(): Promise<void>; end(): Promise<void> }
 
-type Place = { directory: string; effect: Effect }
+type OwnerHost = { directory: string; effect: Effect }
 
-const look_every_ms = 3
+const poll_every_ms = 3
 const start_wait_ms = 5_000
 const end_wait_ms = 5_000
 
@@ -35,56 +35,56 @@ export const own_root = [
   'pivot_root . old && umount -l old && cd /',
 ].join(' && ')
 
-export function newNetworksHolder(place: Place): NetworksHolder {
+export function newNetworksOwner(host: OwnerHost): NetworksOwner {
   let under_way: Promise<void> | undefined
   if (isHostRoot()) return { ensure: async () => {}, end: async () => {} }
   return {
     // VPCs are looked at side by side, and all need the same one.
-    ensure: () => (under_way ??= ensureHolder(place).finally(() => (under_way = undefined))),
-    end: () => endHolders(place),
+    ensure: () => (under_way ??= ensureOwnerProcess(host).finally(() => (under_way = undefined))),
+    end: () => endOwnerProcesses(host),
   }
 }
 
-async function ensureHolder(place: Place): Promise<void> {
-  const link = holderOf(place)
+async function ensureOwnerProcess(host: OwnerHost): Promise<void> {
+  const link = ownerProcessOf(host)
   const linked = Number((await readlink(link).catch(() => '')).replace('/proc/', ''))
-  if (linked && (await isHolder(place, linked))) return
+  if (linked && (await isOwnerProcess(host, linked))) return
   // One that was spawned by somebody who died before saying which it is.
-  await endHolders(place)
-  await place.effect('networks holder: spawn')
-  const pid = await spawnHolder(place)
-  await place.effect('networks holder: link')
+  await endOwnerProcesses(host)
+  await host.effect('networks owner: spawn')
+  const pid = await spawnOwnerProcess(host)
+  await host.effect('networks owner: link')
   await rm(`${link}.new`, { force: true })
   await symlink(`/proc/${pid}`, `${link}.new`)
   await rename(`${link}.new`, link)
 }
 
-async function spawnHolder(place: Place): Promise<number> {
+async function spawnOwnerProcess(host: OwnerHost): Promise<number> {
   const script = `${own_root} && exec -a "$0" sleep infinity`
-  const [program, ...args] = [...unshare_words, ...shell, script, titleOf(place)]
+  const [program, ...args] = [...unshare_words, ...shell, script, titleOf(host)]
   const child = spawn(program, args, { cwd: '/', env: system_env, detached: true, stdio: 'ignore' })
   let broken: Error | undefined
   child.on('error', (error) => {
     broken = error
   })
   child.unref()
-  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(look_every_ms)) {
-    if (child.pid !== undefined && (await isHolder(place, child.pid))) return child.pid
+  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
+    if (child.pid !== undefined && (await isOwnerProcess(host, child.pid))) return child.pid
     if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
   }
   throw new Error('the process that holds the networks of the VPCs did not start', { cause: broken })
 }
 
-async function endHolders(place: Place): Promise<void> {
-  const belongs = async (pid: number) => (await commandOf(pid)).includes(titleOf(place)) && (await isOfOurUser(pid))
-  const end = { what: 'networks holder: kill', whose: 'the networks', wait_ms: end_wait_ms }
-  await endProcesses(place.effect, belongs, end)
-  await ensureRemoved(place.effect, 'networks holder link', holderOf(place))
+async function endOwnerProcesses(host: OwnerHost): Promise<void> {
+  const belongs = async (pid: number) => (await commandOf(pid)).includes(titleOf(host)) && (await isOfOurUser(pid))
+  const end = { what: 'networks owner: kill', whose: 'the networks', wait_ms: end_wait_ms }
+  await endProcesses(host.effect, belongs, end)
+  await ensureRemoved(host.effect, 'networks owner link', ownerProcessOf(host))
 }
 
 /** It takes this name when all is done. */
-async function isHolder(place: Place, pid: number): Promise<boolean> {
-  return (await commandOf(pid))[0] === titleOf(place) && (await isOfOurUser(pid))
+async function isOwnerProcess(host: OwnerHost, pid: number): Promise<boolean> {
+  return (await commandOf(pid))[0] === titleOf(host) && (await isOfOurUser(pid))
 }
 
 /** Anybody can call a process what they like. */
@@ -92,4 +92,4 @@ async function isOfOurUser(pid: number): Promise<boolean> {
   return (await statIfThere(`/proc/${pid}`))?.uid === process.getuid?.()
 }
 
-const titleOf = ({ directory }: Pick<Place, 'directory'>) => `howdah-networks-of:${directory}`
+const titleOf = ({ directory }: Pick<OwnerHost, 'directory'>) => `howdah-networks-of:${directory}`

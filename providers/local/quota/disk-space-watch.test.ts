@@ -1,14 +1,14 @@
 // When services refuse writes for lack of space, as a table of what is free at each look.
 import { expect, test } from 'vitest'
-import { type RoomLook, roomStateOf } from './room-watch.ts'
+import { type DiskSpaceReading, diskSpaceStateOf } from './disk-space-watch.ts'
 
 const mib = 1024 ** 2
 
 /** Looks a tenth of a second apart, in MB that are free. */
-function after(...free_mb: number[]): RoomLook {
-  let state: RoomLook | undefined
+function after(...free_mb: number[]): DiskSpaceReading {
+  let state: DiskSpaceReading | undefined
   for (const [at, free] of free_mb.entries()) {
-    state = roomStateOf(state, { free: free * mib, at_ms: 1_000_000 + at * 100 }, false)
+    state = diskSpaceStateOf(state, { free: free * mib, at_ms: 1_000_000 + at * 100 }, false)
   }
   if (!state) throw new Error('there was no look')
   return state
@@ -40,8 +40,8 @@ test('whoever grows is shut when it does so after writes were refused, and close
 
 test('it is opened with enough space above the reserve, although writes are still refused', () => {
   expect(after(150, ...long(191)).may_open).toBe(false)
-  const look = after(150, ...long(200))
-  expect([look.may_open, look.low_since_ms !== undefined]).toEqual([true, true])
+  const reading = after(150, ...long(200))
+  expect([reading.may_open, reading.low_since_ms !== undefined]).toEqual([true, true])
 })
 
 test('the reserve alone is left', () => {

@@ -11,7 +11,7 @@ import { until } from '#test/until.ts'
 
 const can_mount = as_root && spawnSync('losetup', ['--find']).status === 0
 const why = can_mount ? '' : ' (skipped: it takes root and a loop device)'
-const main = join(import.meta.dirname, 'networks-holder-main.ts')
+const main = join(import.meta.dirname, 'networks-owner-main.ts')
 
 test.skipIf(why)(`a file system that is unmounted after an ordinary user has VPCs is free at once${why}`, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'howdah-test-holder-'))
