@@ -105,6 +105,14 @@ describe('direction of imports', () => {
     expect([...folders_there].filter((folder) => floorOf(folder) < 0)).toEqual([])
   })
 
+  test('what every region shares knows no provider', () => {
+    const wrong = production
+      .filter(({ path }) => path.startsWith('providers/postgres/'))
+      .flatMap((source) => importsOf(source).map((target) => `${source.path} imports ${target}`))
+      .filter((arrow) => /imports \.\.\/(?!provider\.ts)/.test(arrow))
+    expect(wrong).toEqual([])
+  })
+
   test('nothing that ships imports a test or a bench', () => {
     const wrong = production.filter((source) => /from '#(test|bench)\//.test(source.text)).map((source) => source.path)
     expect(wrong).toEqual([])

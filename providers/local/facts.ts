@@ -3,13 +3,13 @@
 // each pass looks for itself before it acts, so an old fact delays a message and protects nothing.
 import { availableParallelism, totalmem } from 'node:os'
 import type { Offered, Refusal, RegionFacts, ReplicaSetParts, ServiceParts, Size } from '../provider.ts'
-import type { Authority } from './postgres/authority.ts'
 import type { Limits } from './host/limits.ts'
 import { copyOnWriteFact } from './host-facts.ts'
 import { poolerRefusal } from './pooler/pooler.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './postgres/installation.ts'
 import { balancerRefusal } from './replica-set/balancer.ts'
 import { type HostUse, readHostUse, vpcRefusal, type VpcRanges } from './vpc/ranges.ts'
+import type { Authority } from '../postgres/certificate.ts'
 
 export type Facts = {
   now: () => RegionFacts

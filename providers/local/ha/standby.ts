@@ -17,7 +17,6 @@ import { ensureTimelineRemoved } from './promotion.ts'
 import { ensureSlot, ensureSlotRemoved, listSenders, type Sender } from './replication.ts'
 import { ensureReservedRole } from '../postgres/reserved-roles.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
-import { standby_role } from '../postgres/settings.ts'
 import {
   ensureKilled,
   ensureReloaded,
@@ -34,6 +33,7 @@ import { ensureTailTaken } from './wal-tail.ts'
 import { ensureDataMovedAside, ensureFollowing, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
+import { standby_role } from '../../postgres/names.ts'
 
 export type StandbySpec = {
   /** The node's own, in the role of a standby. */

@@ -11,7 +11,7 @@ import { nodesOf } from '../postgres/nodes.ts'
 import { listNodeFolders } from '../postgres/nodes.ts'
 import type { SyncList } from './quorum.ts'
 import type { Postmaster } from '../postgres/process.ts'
-import { preloadsOf } from '../postgres/preloads.ts'
+import { preloadsOf } from '../../postgres/preloads.ts'
 import { rises } from '../postgres/settings.ts'
 import {
   ensureStandby,

@@ -15,9 +15,6 @@ export const first_service_uid = 70_000
 /** initdb needs a user that exists; `nobody` does everywhere. */
 export const nobody: Owner = { uid: 65_534, gid: 65_534 }
 
-export const master_role = 'tsdbadmin'
-export const master_database = 'tsdb'
-
 export type Node = ReturnType<typeof nodeOf>
 
 /**

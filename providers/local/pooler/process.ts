@@ -9,7 +9,7 @@ import { readIfThere, statIfThere } from '../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import type { Limits } from '../host/limits.ts'
 import { readText } from '../host/tenant-files.ts'
-import { poolerFilesOf } from './settings.ts'
+import { poolerFilesOf } from './files.ts'
 
 /** `died`: a pid file of a process that is no more, so it ended without being told to. */
 export type FoundPooler = { pid: number | undefined; died: boolean }

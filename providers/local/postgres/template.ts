@@ -10,11 +10,11 @@ import { listNames, removeEntry } from '../host/tenant-files.ts'
 import { syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import { errorCode, readIfThere, statIfThere } from '../host/read.ts'
-import { lookup_sql } from './pooler-lookup.ts'
+import { lookup_sql } from '../../postgres/pooler-lookup.ts'
 import type { PostgresInstallation } from './installation.ts'
-import { foldersOf, master_database, master_role, nobody } from '../host/layout.ts'
+import { foldersOf, nobody } from '../host/layout.ts'
 import { reserved_roles, roleSql } from './reserved-roles.ts'
-import { pooler_role } from './settings.ts'
+import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
 /** Raised when what the template holds changes, so that new services get it. */
 const template_format = 4

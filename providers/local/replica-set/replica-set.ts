@@ -17,10 +17,10 @@ import { findLeader } from '../postgres/primary.ts'
 import { ensureNodes, ensureNodesRemoved, ensureSurplusRemoved, nodeAddressOf, type ReplicaSet } from './nodes.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../network/service-network.ts'
-import { connectionsOf } from '../postgres/settings.ts'
 import { accessOf, accessTrouble } from '../quota/access.ts'
 import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { Planted } from '../host/tenant-files.ts'
+import { connectionsOf } from '../../postgres/size.ts'
 
 const port_in_a_network = 5_432
 const look_again_soon_seconds = 1

@@ -1,9 +1,9 @@
 // One line of PostgreSQL's JSON log as an entry of the API. Pure. What is not a whole entry (garbage, a torn line) and what is
 // the control plane's own doing is no entry. Passwords and the host's paths are taken out here, before anybody can see or
 // search the text.
-import type { LogEntry } from '../../provider.ts'
-import { type LoggedLine, parseHead, parseLine } from './line.ts'
-import { masked, withoutPasswords } from './mask.ts'
+import type { LogEntry } from '../provider.ts'
+import { type LoggedLine, parseHead, parseLine } from './log-line.ts'
+import { masked, withoutPasswords } from './log-mask.ts'
 
 /** An entry with its text whole: searched like this, shown within its bounds. */
 export type ParsedEntry = { time_ms: number; timestamp: string; severity: string; text: string }
