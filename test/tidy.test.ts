@@ -18,16 +18,39 @@ const may_import: Record<Folder, readonly Folder[]> = {
   bench: folders,
 }
 
-const local = 'providers/local/'
-/** Of the local provider, from the top: files that wire, then folders; each imports what lies below it. */
-const local_floors = [
-  [''],
-  ['service', 'replica-set', 'vpc'],
-  ['ha', 'pooler', 'snapshot', 'wal', 'log', 'metric', 'quota', 'haproxy'],
-  ['network'],
-  ['postgres'],
-  ['host'],
-] as const
+type Tree = { root: string; floors: readonly (readonly string[])[] }
+
+/** From the top; each part imports what lies below it. */
+const trees: readonly Tree[] = [
+  {
+    // '' is for the files that lie beside the folders: they wire.
+    root: 'providers/local/',
+    floors: [
+      [''],
+      ['service', 'replica-set', 'vpc'],
+      ['ha', 'pooler', 'snapshot', 'wal', 'log', 'metric', 'quota', 'haproxy'],
+      ['network'],
+      ['postgres'],
+      ['host'],
+    ],
+  },
+  {
+    // Here a file that lies beside the folders has a floor of its own: some wire, some are shared.
+    root: 'server/',
+    floors: [
+      ['main'],
+      ['capabilities', 'checks', 'registration', 'warnings', 'watch-over'],
+      ['metric', 'peering', 'replica-set', 'service-log'],
+      ['oauth', 'project', 'service'],
+      ['audit', 'member', 'snapshot', 'vpc'],
+      ['identity'],
+      ['address', 'adoption', 'event', 'healing', 'reconciler', 'regions', 'settled', 'work'],
+      ['http'],
+      ['store'],
+      ['config', 'id', 'installation', 'lease-owner', 'log', 'region-file', 'secret', 'setting-value', 'version'],
+    ],
+  },
+]
 
 const lines_max = 300
 const head_lines_min = 1
@@ -84,25 +107,25 @@ describe('direction of imports', () => {
     expect(wrong).toEqual([])
   })
 
-  test('in the local provider no import runs up a floor, and no two folders of one floor import each other both ways', () => {
-    const arrows = production.flatMap((source) =>
+  test.each(trees)('in $root no import runs up a floor, and no two parts of one floor import each other', (tree) => {
+    const parts = production.filter(({ path }) => path.startsWith(tree.root))
+    const arrows = parts.flatMap((source) =>
       importsOf(source)
         .filter((target) => target.startsWith('.'))
         .map((target) => posix.normalize(posix.join(posix.dirname(source.path), target)))
-        .filter((path) => source.path.startsWith(local) && path.startsWith(local))
-        .map((path) => ({ source: source.path, path, from: localFolderOf(source.path), to: localFolderOf(path) }))
+        .filter((path) => path.startsWith(tree.root))
+        .map((path) => ({ source: source.path, path, from: partOf(tree, source.path), to: partOf(tree, path) }))
         .filter(({ from, to }) => from !== to),
     )
     const isBack = (one: string, other: string) => arrows.some(({ from, to }) => from === one && to === other)
+    const floorOf = (part: string) => tree.floors.findIndex((floor) => floor.includes(part))
     const wrong = arrows.filter(
       ({ from, to }) => floorOf(from) >= floorOf(to) && (floorOf(from) > floorOf(to) || isBack(to, from)),
     )
     expect(wrong.map(({ source, path }) => `${source} imports ${path}`)).toEqual([])
-    // A new folder is given its floor.
-    const folders_there = new Set(
-      production.filter(({ path }) => path.startsWith(local)).map(({ path }) => localFolderOf(path)),
-    )
-    expect([...folders_there].filter((folder) => floorOf(folder) < 0)).toEqual([])
+    // A new part is given its floor.
+    const unplaced = parts.map(({ path }) => partOf(tree, path)).filter((part) => floorOf(part) < 0)
+    expect(unplaced).toEqual([])
   })
 
   test('what every region shares knows no provider', () => {
@@ -247,14 +270,11 @@ function folderOf(source: Source, target: string): Folder | undefined {
   return folders.find((folder) => path?.startsWith(`${folder}/`))
 }
 
-/** '' for the files that lie beside the folders. */
-function localFolderOf(path: string): string {
-  const [folder = '', ...below] = path.slice(local.length).split('/')
-  return below.length > 0 ? folder : ''
-}
-
-function floorOf(folder: string): number {
-  return local_floors.findIndex((floor) => floor.some((name) => name === folder))
+/** Its folder; of a file beside the folders the name, where the tree's floors name such files. */
+function partOf({ root, floors }: Tree, path: string): string {
+  const [first = '', ...below] = path.slice(root.length).split('/')
+  if (below.length > 0) return first
+  return floors[0]?.includes('') ? '' : basename(first, '.ts')
 }
 
 /** How many lines of comment stand at the very top. */

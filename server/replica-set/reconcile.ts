@@ -5,13 +5,19 @@ import type { Sql } from '../store/db.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
 import { getProvider } from '../regions.ts'
 import type { ServiceContext } from '../service/context.ts'
-import { insertEvent } from '../service/events.ts'
+import { insertEvent } from '../event.ts'
 import { wantedOf } from '../service/rules.ts'
 import { findService, type ServiceRow } from '../service/store.ts'
 import { announceSettled } from '../settled.ts'
 import { releaseAddresses } from '../address.ts'
 import { wantedSetOf } from './rules.ts'
-import { findReplicaSet, lockServiceOfSet, removeReplicaSet, type ReplicaSetRow, saveObservedSet } from './store.ts'
+import {
+  findReplicaSet,
+  lockServiceOfSet,
+  removeReplicaSet,
+  type ReplicaSetRow,
+  saveObservedSet,
+} from '../service/replica-sets.ts'
 
 /** Nobody asked and all is well: look again this often, in case something changed unseen. */
 const routine_seconds = 300

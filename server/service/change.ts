@@ -3,10 +3,10 @@
 import { Fault, notFound, unknown_service } from '#contract/fault.ts'
 import type { Acceptable } from '#contract/service-status.ts'
 import type { Sql } from '../store/db.ts'
-import { findServiceIdOfSet } from '../replica-set/store.ts'
+import { findServiceIdOfSet } from './replica-sets.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import type { ServiceContext } from './context.ts'
-import { insertEvent } from './events.ts'
+import { insertEvent } from '../event.ts'
 import { requireStatus } from './rules.ts'
 import { findServiceOfProject, lockServiceOfProject, saveWanted, type ServiceRow, type WantedChange } from './store.ts'
 

@@ -2,7 +2,7 @@
 // parent's row is locked, so the snapshot it stands on cannot go meanwhile.
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Sql } from '../store/db.ts'
@@ -13,10 +13,10 @@ import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { nudge } from '../work.ts'
 import { type At, getService, lockService } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { insertEvent } from './events.ts'
+import { insertEvent } from '../event.ts'
 import { makeService } from './make.ts'
 import { parseMoment } from './moment.ts'
-import { parseName, parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
+import { parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
 import type { ServiceRow, Source } from './store.ts'
 
 type Input = Static<typeof ForkServiceInput>

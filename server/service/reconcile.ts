@@ -11,7 +11,7 @@ import { releaseAddresses } from '../address.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import { setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { insertEvent } from './events.ts'
+import { insertEvent } from '../event.ts'
 import { wantedOf } from './rules.ts'
 import {
   findService,

@@ -1,20 +1,9 @@
-// The ranges of VPCs as the operator set them: which addresses outside this machine the server itself needs, so that no VPC gets
-// them, and which VPCs of a former version or another setting lie outside. Neither resolves a name: the list is the wall.
-import { isIPv4 } from 'node:net'
+// The ranges of VPCs as the operator set them: which VPCs of a former version or another setting lie outside.
 import { contains, parseCidr } from '#contract/cidr.ts'
 import { isHostRoot } from '#providers/local/host/privilege.ts'
 import type { Config } from '../config.ts'
 import type { Sql } from '../store/db.ts'
 import { listVpcsOfRegion, type VpcRow } from './store.ts'
-
-/** The literal addresses among what the settings name. Pure. */
-export function neededAddressesOf(
-  config: Pick<Config, 'database_url' | 'oidc_issuer' | 'trusted_proxies'>,
-): readonly string[] {
-  const urls = [config.database_url, config.oidc_issuer].flatMap((text) => URL.parse(text ?? '') ?? [])
-  const hosts = urls.flatMap((url) => [url.hostname, url.searchParams.get('host') ?? ''])
-  return [...hosts, ...config.trusted_proxies].filter((host) => isIPv4(host))
-}
 
 /** A sentence for the operator; undefined when all VPCs lie inside. */
 export async function outsideWarning(

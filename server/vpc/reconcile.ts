@@ -1,11 +1,11 @@
 // One look at one VPC: hand the provider what is wanted, write down which links it saw. A VPC that was deleted keeps its
 // network until the last service has been seen outside; a network that no row wants is a leftover, and goes.
 import type { ObservedVpc, Pass, Provider } from '#providers/provider.ts'
-import type { Sql } from '../store/db.ts'
-import { type LinkRow, listLinks, saveProvisioned } from '../peering/store.ts'
+import type { Db, Sql } from '../store/db.ts'
+import { type LinkRow, listLinks, saveProvisioned } from './peerings.ts'
 import type { Reconcile, Reconciled } from '../reconciler.ts'
-import { getProvider } from '../regions.ts'
-import type { ServiceContext } from '../service/context.ts'
+import { getProvider, type Regions } from '../regions.ts'
+import type { Log } from '../log.ts'
 import { announceSettled } from '../settled.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import { wantedVpcOf } from './rules.ts'
@@ -24,7 +24,7 @@ import {
 const routine_seconds = 300
 const unsettled_seconds = 2
 
-type Context = Pick<ServiceContext, 'db' | 'log' | 'providers'>
+type Context = { db: Db; log: Log; providers: Regions }
 
 export function newVpcReconcile({ db, log, providers }: Context): Reconcile {
   return async (key, pass) => {
