@@ -26,7 +26,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
       settled: { wait: async () => undefined, see: async (_, look) => await look(), close: () => undefined },
       secret: newSecret(randomBytes(32)),
       sampler: { latest: () => undefined },
-      healing: { looked: () => undefined, takeEvents: () => [] },
+      healing: { passBegins: () => undefined, takeEvents: () => [] },
     }) as Handlers,
     ...identity,
     recordOutcome: async () => undefined,

@@ -44,7 +44,7 @@ const trees: readonly Tree[] = [
       ['oauth', 'project', 'service'],
       ['audit', 'member', 'snapshot', 'vpc'],
       ['identity'],
-      ['address', 'adoption', 'event', 'healing', 'reconciler', 'regions', 'settled', 'work'],
+      ['address', 'adoption', 'event', 'healing', 'reconcile', 'reconciler', 'regions', 'settled', 'work'],
       ['http'],
       ['store'],
       ['config', 'id', 'installation', 'lease-owner', 'log', 'region-file', 'secret', 'setting-value', 'version'],
@@ -126,6 +126,11 @@ describe('direction of imports', () => {
     // A new part is given its floor.
     const unplaced = parts.map(({ path }) => partOf(tree, path)).filter((part) => floorOf(part) < 0)
     expect(unplaced).toEqual([])
+  })
+
+  test('only the way of all changes writes what is wanted of a service', () => {
+    const writers = production.filter(({ text }) => /\bsaveWanted\(/.test(text)).map(({ path }) => path)
+    expect(writers).toEqual(['server/service/change.ts', 'server/service/store.ts'])
   })
 
   test('what every region shares knows no provider', () => {

@@ -14,7 +14,7 @@ export type ServiceContext = {
   providers: Regions
   /** Knows what services used last. */
   sampler: { latest(service_id: string): Sampled | undefined }
-  healing: Pick<Healing, 'looked' | 'takeEvents'>
+  healing: Pick<Healing, 'passBegins' | 'takeEvents'>
   secret: Secret
   settled: Settled
   snapshot_policy: SnapshotPolicy
