@@ -21,14 +21,14 @@ type Parts<Subject, Seen extends Observed> = {
   apply(subject: Subject, pass: Pass): Promise<Seen>
   isDeleted(subject: Subject): boolean
   /** Its own idea of when the next pass is due, from the usual one. */
-  paceOf?(subject: Subject, seen: Seen, seconds: number): number
+  paceOf?: (subject: Subject, seen: Seen, seconds: number) => number
   save(tx: Sql, subject: Subject, seen: Seen): Promise<void>
   /** After a provider that threw: nothing was observed. */
   saveSetback(tx: Sql, subject: Subject, waiting_for: string): Promise<void>
   /** It is deleted, and nothing of it is left. */
   saveRemoved(tx: Sql, subject: Subject): Promise<void>
   /** For a key that no row wants; without it there is nothing to do. */
-  applyUnwanted?(key: string, pass: Pass): Promise<Observed>
+  applyUnwanted?: (key: string, pass: Pass) => Promise<Observed>
 }
 
 const nothing_left: Observed = { settled: true }

@@ -1,12 +1,8 @@
 // The structure of the tree as a test: who may import whom, how long a file is, how it opens, and what the style bans.
 // It reads text, not types: cheap, and its rules can be read here.
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, extname, join, posix, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
-
-const root = join(import.meta.dirname, '..')
-const folders = ['contract', 'providers', 'server', 'cli', 'test', 'bench'] as const
-type Folder = (typeof folders)[number]
+import { type Folder, folders, importsOf, production, root, type Source, sources } from './sources.ts'
 
 /** What production code of each folder may import of ours, besides itself. */
 const may_import: Record<Folder, readonly Folder[]> = {
@@ -18,55 +14,9 @@ const may_import: Record<Folder, readonly Folder[]> = {
   bench: folders,
 }
 
-type Tree = { root: string; floors: readonly (readonly string[])[] }
-
-/** From the top; each part imports what lies below it. */
-const trees: readonly Tree[] = [
-  {
-    // '' is for the files that lie beside the folders: they wire.
-    root: 'providers/local/',
-    floors: [
-      [''],
-      ['service', 'replica-set', 'vpc'],
-      ['ha', 'pooler', 'snapshot', 'wal', 'log', 'metric', 'quota', 'haproxy'],
-      ['network'],
-      ['postgres'],
-      ['host'],
-    ],
-  },
-  {
-    // Here a file that lies beside the folders has a floor of its own: some wire, some are shared.
-    root: 'server/',
-    floors: [
-      ['main'],
-      ['capabilities', 'checks', 'registration', 'warnings', 'watch-over'],
-      ['metric', 'peering', 'replica-set', 'service-log'],
-      ['oauth', 'project', 'service'],
-      ['audit', 'member', 'snapshot', 'vpc'],
-      ['identity'],
-      ['address', 'adoption', 'event', 'healing', 'reconcile', 'reconciler', 'regions', 'settled', 'work'],
-      ['http'],
-      ['store'],
-      ['config', 'id', 'installation', 'lease-owner', 'log', 'region-file', 'secret', 'setting-value', 'version'],
-    ],
-  },
-]
-
 const lines_max = 300
 const head_lines_min = 1
 const banned_file_names = ['utils', 'util', 'common', 'helpers', 'helper', 'manager', 'base', 'types', 'index']
-
-type Source = { path: string; folder: Folder; text: string; is_test: boolean }
-
-const sources = folders.flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => extname(file) === '.ts')
-    .map((file): Source => {
-      const path = posix.join(folder, file)
-      return { path, folder, text: readFileSync(join(root, path), 'utf8'), is_test: isTest(path) }
-    }),
-)
-const production = sources.filter((source) => !source.is_test && source.folder !== 'bench')
 
 test('there is something to look at', () => {
   expect(sources.length).toBeGreaterThan(20)
@@ -104,40 +54,6 @@ describe('direction of imports', () => {
         })
         .map((target) => `${source.path} imports ${target}`),
     )
-    expect(wrong).toEqual([])
-  })
-
-  test.each(trees)('in $root no import runs up a floor, and no two parts of one floor import each other', (tree) => {
-    const parts = production.filter(({ path }) => path.startsWith(tree.root))
-    const arrows = parts.flatMap((source) =>
-      importsOf(source)
-        .filter((target) => target.startsWith('.'))
-        .map((target) => posix.normalize(posix.join(posix.dirname(source.path), target)))
-        .filter((path) => path.startsWith(tree.root))
-        .map((path) => ({ source: source.path, path, from: partOf(tree, source.path), to: partOf(tree, path) }))
-        .filter(({ from, to }) => from !== to),
-    )
-    const isBack = (one: string, other: string) => arrows.some(({ from, to }) => from === one && to === other)
-    const floorOf = (part: string) => tree.floors.findIndex((floor) => floor.includes(part))
-    const wrong = arrows.filter(
-      ({ from, to }) => floorOf(from) >= floorOf(to) && (floorOf(from) > floorOf(to) || isBack(to, from)),
-    )
-    expect(wrong.map(({ source, path }) => `${source} imports ${path}`)).toEqual([])
-    // A new part is given its floor.
-    const unplaced = parts.map(({ path }) => partOf(tree, path)).filter((part) => floorOf(part) < 0)
-    expect(unplaced).toEqual([])
-  })
-
-  test('only the way of all changes writes what is wanted of a service', () => {
-    const writers = production.filter(({ text }) => /\bsaveWanted\(/.test(text)).map(({ path }) => path)
-    expect(writers).toEqual(['server/service/change.ts', 'server/service/store.ts'])
-  })
-
-  test('what every region shares knows no provider', () => {
-    const wrong = production
-      .filter(({ path }) => path.startsWith('providers/postgres/'))
-      .flatMap((source) => importsOf(source).map((target) => `${source.path} imports ${target}`))
-      .filter((arrow) => /imports \.\.\/(?!provider\.ts)/.test(arrow))
     expect(wrong).toEqual([])
   })
 
@@ -255,16 +171,6 @@ function everywhere(): boolean {
   return true
 }
 
-function isTest(path: string): boolean {
-  return path.startsWith('test/') || path.endsWith('.test.ts')
-}
-
-function importsOf(source: Source): string[] {
-  return [...source.text.matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'/gm)].map(
-    ([, from, bare]) => from ?? bare ?? '',
-  )
-}
-
 /** The folder of ours that an import reaches; undefined for packages. */
 function folderOf(source: Source, target: string): Folder | undefined {
   const path = target.startsWith('#')
@@ -273,13 +179,6 @@ function folderOf(source: Source, target: string): Folder | undefined {
       ? relative(root, join(root, dirname(source.path), target))
       : undefined
   return folders.find((folder) => path?.startsWith(`${folder}/`))
-}
-
-/** Its folder; of a file beside the folders the name, where the tree's floors name such files. */
-function partOf({ root, floors }: Tree, path: string): string {
-  const [first = '', ...below] = path.slice(root.length).split('/')
-  if (below.length > 0) return first
-  return floors[0]?.includes('') ? '' : basename(first, '.ts')
 }
 
 /** How many lines of comment stand at the very top. */
