@@ -7,7 +7,7 @@ import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provide
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved } from '../host/effect.ts'
-import { isDiskFull, readIfThere } from '../host/read.ts'
+import { isDiskFull, readIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, listeningAt, noSpaceSentence, type Node } from '../host/layout.ts'
 import { ensureGroupRemoved } from '../host/leftovers.ts'

@@ -2,7 +2,7 @@
 // many of them as they should. What is too much goes, but only when no commit may depend on it any more.
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
-import { isDiskFull, statIfThere } from '../host/read.ts'
+import { isDiskFull, statIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeAt, noSpaceSentence, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'

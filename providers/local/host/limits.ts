@@ -11,8 +11,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Size } from '../../provider.ts'
-import { mayGiveUsers } from './privilege.ts'
-import { system_env } from './program.ts'
+import { mayGiveUsers } from '../../host/privilege.ts'
+import { system_env } from '../../host/program.ts'
 
 export type RunAs = { uid: number; gid: number }
 

@@ -4,7 +4,7 @@
 // It only looks; what a death means is for the caller to find out.
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { isStopped } from './daemon.ts'
+import { isStopped } from '../../host/daemon.ts'
 import { findLine, type Listening } from './liveness.ts'
 import { newPolling } from './polling.ts'
 import { findEntry } from './tenant-files.ts'

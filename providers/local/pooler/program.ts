@@ -2,7 +2,7 @@
 // start the server anew. Debian 12 has 1.18; newer ones keep two promises more.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { findProgram } from '../host/program.ts'
+import { findProgram } from '../../host/program.ts'
 
 export type PoolerProgram = { path: string; version: string }
 

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { newAuthority, parseAuthority, type Authority } from '../../postgres/certificate.ts'
-import { readIfThere } from '../host/read.ts'
+import { readIfThere } from '../../host/read.ts'
 import { removeTree } from '../host/tenant-files.ts'
 import { syncOne } from '../host/tree.ts'
 

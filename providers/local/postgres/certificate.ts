@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { newServerCertificate, usableFingerprint, type Authority } from '../../postgres/certificate.ts'
 import { ensureFile, type Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
-import { readIfThere } from '../host/read.ts'
+import { readIfThere } from '../../host/read.ts'
 
 /** Returns the certificate's fingerprint: a server that was started with another one must be started anew. */
 export async function ensureCertificate(

@@ -1,6 +1,6 @@
 // A server that somebody has stopped (SIGSTOP) neither answers nor refuses: whoever asks it something would wait until the
 // patience for a busy server is over, and a look that waits cannot replace it. Here is who tells them.
-import { isStopped } from '../host/daemon.ts'
+import { isStopped } from '../../host/daemon.ts'
 import type { Node } from '../host/layout.ts'
 import { readText } from '../host/tenant-files.ts'
 

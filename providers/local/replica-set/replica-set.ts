@@ -7,7 +7,7 @@ import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provi
 import { balancerRefusal, ensureBalancer, ensureBalancerRemoved, type ObservedBalancer } from './balancer.ts'
 import { hasHaproxy } from '../haproxy/process.ts'
 import { ensureDataRemoved, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
-import { isDiskFull, statIfThere } from '../host/read.ts'
+import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
