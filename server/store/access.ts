@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { findInstallations } from '#providers/local/postgres/installation.ts'
 import { mayGiveUsers } from '#providers/local/host/privilege.ts'
-import { foldersOf, nobody } from '#providers/local/host/layout.ts'
+import { foldersOf, unprivileged } from '#providers/local/host/layout.ts'
 import type { Config } from '../config.ts'
 import { type Db, openDb, storeIsAway } from './db.ts'
 import type { Installation } from '../installation.ts'
@@ -53,7 +53,7 @@ export async function openStore(config: Config, installation: Installation, log:
 
 /** The bundled PostgreSQL, or else the newest of this machine that can make a store. */
 export async function getStoreBin({ local_directory }: Installation): Promise<string> {
-  const uid = mayGiveUsers() ? nobody.uid : undefined
+  const uid = mayGiveUsers() ? unprivileged.uid : undefined
   const found = await findInstallations([], { copies_directory: foldersOf(local_directory).copies, uid })
   const chosen = found.find(({ origin }) => origin === 'bundled') ?? found.find(({ major }) => major >= oldest_major)
   if (chosen !== undefined) return chosen.bin

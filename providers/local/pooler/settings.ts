@@ -1,9 +1,9 @@
-// The settings of a service's connection pooler, which is PgBouncer. Pure: the same wish gives the same text.
+// The settings of a service's connection pooler, which is PgBouncer. Pure: the same spec gives the same text.
 //
 // 1. Every role that can log in directly can log in here: PgBouncer asks PostgreSQL for the verifier at each login.
 // 2. No password is stored. The file of users holds the master role's verifier, which its statistics need, and for the two
-//    users that PgBouncer knows by itself a value that no password fits: it would let in whoever gives an empty one.
-// 3. Nothing that a customer does a thousand times a second is logged.
+//    users that PgBouncer knows by itself a value that no password fits: otherwise an empty password would log in.
+// 3. Nothing that a client does a thousand times a second is logged.
 import type { Endpoint } from '../../provider.ts'
 import { master_database, master_role, type Node } from '../host/layout.ts'
 import { isAtLeast } from './program.ts'
@@ -12,7 +12,7 @@ import { pooler_role } from '../postgres/settings.ts'
 
 export type PoolerSettingsSpec = {
   listen: Endpoint
-  /** Where PostgreSQL is found: the folder of its unix socket, and the port that the socket is named after. */
+  /** The folder of PostgreSQL's unix socket, and the port that the socket is named after. */
   target_sockets: string
   target_port: number
   node: Node
@@ -43,12 +43,12 @@ export function poolerFilesOf({ home }: Node) {
     log: `${home}/pooler.log`,
     /** Names the process, how it was started and what it has read since. */
     loaded: `${home}/pooler.loaded`,
-    /** There while clients are made to wait. */
+    /** Exists while clients are made to wait. */
     paused: `${home}/pooler.paused`,
   }
 }
 
-/** How many may be served at once, and how many clients there may be by session and by transaction. */
+/** How many connections there may be at once, and how many clients by session and by transaction. */
 export function poolerLimitsOf(max_connections: number) {
   const servers = Math.max(1, max_connections - direct_connections)
   return { servers, session_clients: servers, transaction_clients: servers * transaction_clients_each }
@@ -58,10 +58,10 @@ export function poolerSettingsOf(spec: PoolerSettingsSpec): string {
   const { servers, session_clients, transaction_clients } = poolerLimitsOf(spec.max_connections)
   const target = `host=${quoted(spec.target_sockets)} port=${spec.target_port} dbname=${master_database}`
   const pool = `auth_user=${pooler_role} pool_size=${servers} max_db_connections=${servers}`
-  // Older ones know only how many there may be in all.
+  // Older versions limit only all clients together.
   const at_most = (clients: number) => (isAtLeast(spec.version, '1.24') ? ` max_db_client_connections=${clients}` : '')
   return [
-    '; Written by Howdah; changes made here are undone at the next look.',
+    '; Written by Howdah; changes made here are undone by the next pass.',
     '[databases]',
     `${master_database} = ${target} ${pool} pool_mode=session${at_most(session_clients)}`,
     `${transaction_database} = ${target} ${pool} pool_mode=transaction${at_most(transaction_clients)}`,
@@ -94,16 +94,16 @@ function valuesOf({ listen, node, files, max_connections, version }: PoolerSetti
     client_tls_sslmode: 'require',
     client_tls_cert_file: node.certificate,
     client_tls_key_file: node.certificate,
-    // Certificates of clients are not asked for; but without a file of its own it wants the host's, and not every host has one.
+    // Certificates of clients are not requested; but without a file of its own it loads the host's, and not every host has one.
     client_tls_ca_file: node.certificate,
     client_tls_protocols: 'secure',
     max_client_conn: session_clients + transaction_clients,
     // One role has no more than this in both databases together.
     max_user_connections: servers,
-    // Soon after PostgreSQL is back, or another node has taken over, clients go on. Each try that fails may be a line in
-    // the customer's log.
+    // Soon after PostgreSQL is back, or another node has taken over, clients go on. Each failed try may be a line in
+    // the tenant's log.
     server_login_retry: 0.25,
-    // Whoever waits longer learns it, instead of waiting for ever for others to let go.
+    // A client that waits longer gets an error, instead of waiting for ever for other clients to release a connection.
     query_wait_timeout: 60,
     client_login_timeout: 15,
     server_idle_timeout: 300,
@@ -111,7 +111,7 @@ function valuesOf({ listen, node, files, max_connections, version }: PoolerSetti
     tcp_keepidle: 60,
     tcp_keepintvl: 15,
     tcp_keepcnt: 4,
-    // What a client prepared is there in each of its transactions; older ones cannot keep it.
+    // Prepared statements of a client exist in each of its transactions; older versions cannot keep them.
     ...(isAtLeast(version, '1.21') && { max_prepared_statements: prepared_statements_max }),
     // What drivers send by themselves and what changes no result.
     ignore_startup_parameters: 'extra_float_digits, geqo',

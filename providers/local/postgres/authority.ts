@@ -13,7 +13,7 @@ import { syncOne } from '../host/tree.ts'
 
 export type Authority = { certificate_pem: string; certificate: x509.X509Certificate; signing_key: CryptoKey }
 
-/** Looks for the authority in this directory and makes it if there is none. */
+/** Reads the authority in this directory and makes it if there is none. */
 export async function ensureAuthority(directory: string): Promise<Authority> {
   const found = await findAuthority(directory)
   if (found) {
@@ -64,7 +64,7 @@ export async function newServerCertificate(
   return { certificate_pem: `${certificate.toString('pem')}\n`, key_pem: await keyPem(keys.privateKey) }
 }
 
-/** Within 30 days: time enough to renew it at any look, also on a host that is switched on once a week. */
+/** Within 30 days: time enough to renew it in any pass, also on a host that is switched on once a week. */
 export function certificateExpiresSoon(certificate_pem: string, now: Date): boolean {
   const expires = new NodeCertificate(certificate_pem).validToDate
   return expires.getTime() - now.getTime() < 30 * day_ms
@@ -84,8 +84,8 @@ async function findAuthority(directory: string): Promise<Authority | undefined> 
   if (certificate_pem === undefined && key_pem === undefined) return undefined
   if (certificate_pem === undefined || key_pem === undefined || !belongTogether(certificate_pem, key_pem)) {
     throw new Error(
-      `The certificate authority in ${directory} is damaged: ca.pem and ca.key must both be there and belong together. ` +
-        'Restore them from a backup; or remove the directory to get a new authority, which every client must then trust anew.',
+      `the certificate authority in ${directory} is damaged: ca.pem and ca.key must both exist and belong together; ` +
+        'restore them from a backup, or remove the directory to get a new authority, which every client must then trust anew',
     )
   }
   const key = createPrivateKey(key_pem).export({ type: 'pkcs8', format: 'der' })
@@ -101,7 +101,7 @@ function belongTogether(certificate_pem: string, key_pem: string): boolean {
   }
 }
 
-/** What a killed process left behind. One that is still at it removes its own, and finds the finished authority instead. */
+/** Of killed processes. A process that is still making one removes its own, and finds the finished authority instead. */
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of await readdir(dirname(directory))) {
     if (name.startsWith(`${basename(directory)}.new-`))
@@ -137,7 +137,7 @@ async function keyPem(key: CryptoKey): Promise<string> {
   return `${x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
 }
 
-/** Starts a day ago, for clocks that are late, this host's too when it is set back. */
+/** Starts a day ago, for late clocks, this host's too when it is set back. */
 function newValidity(days: number): { notBefore: Date; notAfter: Date } {
   const start = Date.now() - day_ms
   return { notBefore: new Date(start), notAfter: new Date(start + days * day_ms) }
