@@ -208,6 +208,24 @@ test('a test that can be skipped says why in its name, so that the end of a run 
   expect(wrong).toEqual([])
 })
 
+/** Subjects without a name in the code: whose reader has to guess which process or person is meant. */
+const nameless = /\b(nobody|somebody|whoever|everybody|anybody|someone|anyone|everyone|one that|what was|it is so)\b/i
+const not_yet_renamed = ['server/', 'cli/', 'contract/']
+
+test('the subject of a sentence is a noun of the code', () => {
+  const pages = ['README.md', 'SECURITY.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  const texts = [
+    ...production.map(({ path, text }) => ({ path, text })),
+    ...pages.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
+  ]
+  const wrong = texts
+    .filter(({ path }) => !not_yet_renamed.some((folder) => path.startsWith(folder)))
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => (nameless.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+    )
+  expect(wrong).toEqual([])
+})
+
 test('no comment announces undone work or silences the type checker', () => {
   const wrong = sources.filter((source) =>
     /\bTO[D]O\b|\bFIX[M]E\b|@ts[-](ignore|nocheck|expect[-]error)/.test(source.text),
