@@ -1,6 +1,6 @@
-// Which of the running services take disk space right now. Asked while the disk has little left, again and again: first it
-// remembers processor times, then it walks over the files of those that used some, and from then on it knows who grew.
-// Whatever grows counts, also what no quota counts and no transaction tells of: temporary files, logs, unlogged tables.
+// Which of the running services take disk space right now. Called again and again while the disk has little left: the first call
+// records processor times, the next walks the files of services that used some, and from then on it knows which grew.
+// Everything that grows counts, also what no quota counts: temporary files, logs, unlogged tables.
 import type { Node } from '../host/layout.ts'
 import type { ProcessorTime } from '../host/processor-time.ts'
 import { storageOf } from '../host/storage.ts'
@@ -8,13 +8,13 @@ import { storageOf } from '../host/storage.ts'
 export type Running = { node: Node; pid: number }
 
 export type Growth = {
-  /** Those that grew since this was last asked. */
+  /** The services that grew since the last call. */
   growing(running: Iterable<Running>): Promise<Node[]>
-  /** What is remembered is old. */
+  /** Drops the records, which are old. */
   reset(): void
 }
 
-/** Less is no writer that could not be waited for. */
+/** A writer that uses less can be waited for. */
 const busy_cpu_ns = 2_000_000
 /** Background writers and statistics write less. */
 const growth_bytes = 1024 ** 2
