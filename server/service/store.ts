@@ -204,7 +204,7 @@ export async function saveObserved(tx: Sql, service_id: string, seen: Observatio
 }
 
 /** The first look at a new service has begun: it is no longer merely queued. */
-export async function saveFirstLook(sql: Sql, service_id: string): Promise<void> {
+export async function saveFirstPass(sql: Sql, service_id: string): Promise<void> {
   await sql.query(
     `update services set state = 'absent', observed_at = now() where service_id = $1 and state = 'unknown'`,
     [service_id],

@@ -54,7 +54,7 @@ export function openDb(url: string): Db {
 }
 
 /** True for what a caller may simply repeat: the store is away, starting, or was restarted in the middle. */
-export function storeIsAway(error: unknown): boolean {
+export function storeIsUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   // Classes 08 and 57P0: the connection or the server went; 53: it has no room; 25006: it is a standby just now.
