@@ -1,6 +1,6 @@
 // One sampler for all services: every ten seconds it asks the providers of this server what their services use, keeps the
-// answer for whoever asks next, and writes it down. Services of other regions are measured by their own servers and read
-// from the store. A round that fails is told and forgotten; the next one comes anyway.
+// answer for requests, and writes it down. Services of other regions are measured by their own servers and read
+// from the store. A round that fails is logged; the next one comes anyway.
 import { setTimeout as pause } from 'node:timers/promises'
 import { metric_names } from '#contract/metric.ts'
 import type { Provider, ServiceMetrics } from '#providers/provider.ts'
