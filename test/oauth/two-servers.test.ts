@@ -161,7 +161,7 @@ describe('the command line', () => {
     expect(await info(one.server, after.access_token)).toBe(401)
     const nobody = await howdah(['whoami'], env)
     expect(nobody.code).toBe(1)
-    expect(nobody.stderr).toContain('nobody is logged in here')
+    expect(nobody.stderr).toContain('there is no login on this machine')
   })
 
   test('logs in by a code that is typed elsewhere', async () => {
