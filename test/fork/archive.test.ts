@@ -112,13 +112,13 @@ test('retention keeps as many snapshots as it should, prunes older WAL, and the 
     return archived.every((name) => name >= (starts[0] ?? ''))
   })
   expect(oldest).toBeDefined()
-  const target_time = (
-    await installation.call<{ restorable_from: string }>(
-      'GET',
-      `${installation.services}/${service.service_id}/restorable`,
-    )
-  ).body.restorable_from
-  const child = await family.fork(service, { fork_strategy: 'PITR', target_time })
+  const restorable = `${installation.services}/${service.service_id}/restorable`
+  // The window of such a schedule may move on between the two requests.
+  const child = await until(async () => {
+    const { body } = await installation.call<{ restorable_from: string }>('GET', restorable)
+    return await family.requestFork(service, { fork_strategy: 'PITR', target_time: body.restorable_from })
+  })
+  await installation.untilStatus(child.service_id, 'READY')
   expect(Number(await family.rows(child, 'select count(*) from t'))).toBeGreaterThan(0)
 })
 

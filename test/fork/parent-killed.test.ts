@@ -53,7 +53,7 @@ async function forkOnce(watch: (name: string) => void | Promise<void>): Promise<
   await family.rows(parent, `insert into t values (${rows})`)
   atEffect = watch
   const child = await family.fork(parent, { fork_strategy: 'NOW' })
-  await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
+  await until(async () => (await family.snapshots(parent)).every(({ status }) => status === 'complete'))
   atEffect = undefined
   const sums = [String(rows * (rows + 1)), String(rows * (rows + 1))]
   const sumOf = (service: ReadyService) => family.rows(service, 'select 2 * sum(n) from t')

@@ -23,6 +23,7 @@ import { ensureServerFiles } from '../postgres/files.ts'
 import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { ensureInNetwork, hostsOf, listenOf } from '../network/service-network.ts'
+import { findLastWantedService } from './last-wanted.ts'
 import { look_again_soon_seconds, setback, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
@@ -82,14 +83,18 @@ async function observe(host: ServiceHost, own: Node, wanted: WantedService): Pro
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(node), noSpaceSentence(host.directory))
   })
-  const server = { ...of_server, events: [...events, ...of_server.events] }
+  const observed = { ...of_server, events: [...events, ...of_server.events] }
   // A pass that is followed by the next at once does not wait for copies.
-  if (server.look_again_seconds === 0 || !(await statIfThere(node.data))) return { ...server, snapshots: [] }
+  if (observed.look_again_seconds === 0 || !(await statIfThere(node.data))) return { ...observed, snapshots: [] }
   // A service that waits for its VPC still runs where it was.
-  const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(node), wanted)
+  const { snapshots, restorable, ...copying } = await ensureSnapshots(host, await inForce(node), wanted)
   const archive_presses = host.quota_watch.find(wanted.service_id)?.state?.presses === true
-  const observed = { ...withMore(server, { ...copying, settled: true, events: [] }), snapshots }
-  return archive_presses ? { ...observed, archive_presses } : observed
+  return {
+    ...withMore(observed, { ...copying, settled: true, events: [] }),
+    snapshots,
+    ...(restorable && { restorable }),
+    ...(archive_presses && { archive_presses }),
+  }
 }
 
 /** Replaces a lost primary; a service that should not run has none to lose. */
@@ -109,12 +114,14 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
   const written: Start[] = []
   if (wanted.source && !(await statIfThere(node.data))) {
     await ensureHome(host.effect, node)
-    // There is time for it while the data is copied. Should the data need another version, it is written once more.
-    const waiting = await ensureForked(host, node, wanted.source, async () => {
+    // There is time for it while the data is copied. Should that need another version, it is written once more.
+    const meanwhile = async () => {
       const likely = await findInstallation(host, node, wanted)
       if (typeof likely === 'string') return
       written.push({ ...(await ensureFiles(host, node, wanted, likely)), installation: likely })
-    })
+    }
+    const parent = await findLastWantedService(host.directory, wanted.source.service_id)
+    const waiting = await ensureForked(host, node, wanted.source, { parent, meanwhile })
     if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }
   const installation = await findInstallation(host, node, wanted)
