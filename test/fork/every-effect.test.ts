@@ -18,7 +18,7 @@ const forks = 3
 const timeout = 600_000
 
 /** What every new service goes through is the test of create, and what only one to come has need of is nobody's here. */
-const chosen = /^(hold|snapshots?|copy|fork|gathered WAL|parent|replay|postmaster|deleted snapshot|archived WAL)\b/
+const chosen = /^(lock|snapshots?|copy|fork|gathered WAL|parent|replay|postmaster|deleted snapshot|archived WAL)\b/
 
 test('forks of this moment that die anywhere have the data, and leave nothing', { timeout }, async () => {
   const world = await newWorld()

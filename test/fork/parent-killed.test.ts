@@ -8,7 +8,7 @@ import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
 /** The others are those of every new service, which have no parent. */
-const chosen = /^(hold|snapshots?|copy|fork|postmaster|deleted snapshot)\b/
+const chosen = /^(lock|snapshots?|copy|fork|postmaster|deleted snapshot)\b/
 
 let installation: TestInstallation
 let family: Family

@@ -44,7 +44,7 @@ balancedTest(
 
 /** The rest every new service goes through too, in the test of its own. */
 const chosen =
-  /^(hold|copy|standby|settings|postmaster|limits|node home|balancer|home: rename|deleted|socket folder: remove)/
+  /^(lock|copy|standby|settings|postmaster|limits|node home|balancer|home: rename|deleted|socket folder: remove)/
 
 /** What is done only when processes end late; another run may not meet it. */
 const by_chance = ['leftover processes: kill', 'stale pid file: remove', 'stale socket lock: remove']
