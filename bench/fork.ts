@@ -44,7 +44,7 @@ await inPlace(5, async ({ folder, description, runs, gb }) => {
   printFigures(`fork, ${runs} runs (${runs * idle_runs_per_run} of idle parents) on ${description}`, figures)
 })
 
-/** It takes minutes, and whoever waits wants to see what for. */
+/** It takes minutes: it prints what it is waiting for. */
 function say(what: string): void {
   console.log(`${new Date().toISOString().slice(11, 19)} ${what}`)
 }

@@ -63,7 +63,7 @@ await inPlace(5, async ({ folder, description, runs }) => {
 async function takeTurns(asked: Record<keyof Turns, Asked>, clients: number, runs: number): Promise<Turns> {
   const turns: Turns = { floor: [], ours: [], few: [], many: [] }
   for (let run = -1; run < runs; run += 1) {
-    // Every other run the other way round, so that a machine that warms up or tires favours nobody.
+    // Every other run the other way round, so that a machine that warms up or tires favours none.
     for (const name of run % 2 === 0 ? names : names.toReversed()) {
       const { url, token, paths } = asked[name]
       const per_second = await load(url, paths, token, clients)

@@ -86,7 +86,7 @@ export function listProcesses(folder: string, { by_environment = false } = {}): 
     const pid = Number(name)
     if (!Number.isInteger(pid) || pid === process.pid) continue
     const command = unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
-    // One that ends loses its command line first, and its folder a moment later.
+    // An exiting process loses its command line first, and its folder a moment later.
     if (command === '') continue
     const cwd = unlessGone(() => readlinkSync(`/proc/${pid}/cwd`))
     const environment = by_environment ? unlessGone(() => readFileSync(`/proc/${pid}/environ`, 'utf8')) : ''

@@ -72,7 +72,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     expect(orphansOf(data_dir, [other.service_id, service.service_id])).toEqual([])
   })
 
-  test('whoever fills the disk is interrupted before it is full: it serves on, reads only, until there is space', async () => {
+  test('a service that fills the disk is interrupted before it is full: it serves on, reads only, until there is space', async () => {
     const service = await howdah.createService({ name: 'greedy', cpu_millis: 'shared' })
     const query = (sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
     const lives_since = () => query('select pg_postmaster_start_time()')
@@ -126,7 +126,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
 
     await rm(ballast)
     await raise('after', 10)
-    // The first of them may be on the torn line of the last one that found space.
+    // The first of them may be on the torn line of the last entry that found space.
     await until(async () => (await logs('search=after')).length >= 9)
     expect(await logs('search=before')).toHaveLength(10)
     await howdah.call('DELETE', at(service))

@@ -187,7 +187,7 @@ async function killAtEffect({ request, check }: Verb, doom: Doom | undefined): P
   await Promise.allSettled([request()])
   if (doom && (await isKilled(doom.effect))) {
     await revive()
-    // Also what nobody waits for is finished then.
+    // Background work is finished then, too.
     await untilQuiet()
   }
   await check().catch((error: unknown) => {
@@ -234,7 +234,7 @@ async function revive(): Promise<void> {
   server = await startServerProcess({ data_dir, service_ports })
 }
 
-/** Nobody is at work, and nothing is due: what is counted from here on belongs to the next request. */
+/** No pass is under way, and none is due: what is counted from here on belongs to the next request. */
 async function untilQuiet(): Promise<void> {
   const store = new pg.Client(storeUrlOf(data_dir))
   await store.connect()

@@ -102,7 +102,7 @@ async function operate(slot: Slot, choice: number): Promise<void> {
   if (answer?.status === 202) slot.powers = [power]
 }
 
-/** Undefined when the server was killed before it had answered: nobody knows whether it heard. */
+/** Undefined when the server was killed before it had answered: it may have handled the request or not. */
 async function send(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
   const answer = await server
     .callWith(token)(method, services + path, body, headers)
@@ -158,7 +158,7 @@ async function query({ service }: Slot, sql: string): Promise<string[]> {
 }
 
 function killPostmaster(service_id: string): void {
-  // By what runs on the data, not by the pid file: its number may belong to somebody else by now.
+  // By what runs on the data, not by the pid file: its number may belong to another process by now.
   for (const pid of listPostmasters(data_dir, service_id)) {
     try {
       process.kill(pid, 'SIGKILL')

@@ -70,7 +70,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     await asSuperuser('checkpoint')
     // The reserve is gone already.
     await rm(join(disk, 'reserve'))
-    // Half of what a segment takes: one would fit as soon as anybody gives back a little.
+    // Half of what a segment takes: one would fit as soon as any process frees a little.
     fill(ballast, (wal_segment_mb / 2) * mib)
     await session.query('begin read write; insert into t values (2); commit')
     await switchWal()

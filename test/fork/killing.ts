@@ -135,7 +135,7 @@ export async function startKilling() {
   return { made, query, untilQuiet, killAtEvery, stop: () => removeDataDir(data_dir) }
 }
 
-/** Nobody is at work, and nothing is due: what is counted from here on belongs to the next request. */
+/** No pass is under way, and none is due: what is counted from here on belongs to the next request. */
 async function isQuiet(data_dir: string): Promise<boolean> {
   const store = new pg.Client(storeUrlOf(data_dir))
   await store.connect()

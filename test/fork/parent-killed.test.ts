@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => installation.stop())
 
-test('a fork NOW has what was committed, and the parent serves again, wherever the parent is killed', async () => {
+test('a fork NOW has every commit, and the parent serves again, wherever the parent is killed', async () => {
   const effects = new Set<string>()
   await forkOnce((name) => void (chosen.test(name) && effects.add(name)))
   expect([...effects]).toEqual(expect.arrayContaining(['copy: files', 'copy: WAL', 'fork: rename into place']))

@@ -114,7 +114,7 @@ async function losePower(world: World): Promise<void> {
     return left.length === 0
   })
   await world.close()
-  await until(() => execFileSync('umount', [disk], { stdio: 'pipe' }), { what: `nobody uses ${disk}` })
+  await until(() => execFileSync('umount', [disk], { stdio: 'pipe' }), { what: `no process uses ${disk}` })
   mountDisk()
 }
 

@@ -23,7 +23,7 @@ afterAll(() => installation.stop())
 
 const at = ({ service_id }: ReadyService, verb = '') => `${installation.services}/${service_id}${verb}`
 
-/** What nobody looks at any more goes while the next test runs. */
+/** Services that no later test reads are removed while the next test runs. */
 const letGo = (service: ReadyService) => installation.call('DELETE', at(service))
 
 const remove = async (service: ReadyService) => {
@@ -46,7 +46,7 @@ test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next o
   }
 })
 
-test('NOW has what was committed before the request; parent and fork go their own ways', async () => {
+test('NOW has every commit from before the request; parent and fork go their own ways', async () => {
   const child = await family.fork(parent, { fork_strategy: 'NOW' })
   expect(await family.rows(child, 'select n from t')).toEqual(['1'])
   await family.rows(child, 'insert into t values (100)')

@@ -60,7 +60,7 @@ test.each(sizes)(`${what}: WAL $wal`, async ({ mb, openIn }) => {
     return await rowsOfFork(provider, { service_id: wanted.service_id, snapshot_id, ...moment })
   }
   expect(await Promise.all([rows('before', after_1), rows('lost', after_2)])).toEqual(['1', '1,2'])
-  // As a snapshot itself: the service as it was at that moment, without what was lost.
+  // As a snapshot itself: the service as it was at that moment, without the lost commits.
   expect(await rows('lost')).toBe('1')
 
   await takeSnapshot('after')

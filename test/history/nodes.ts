@@ -58,7 +58,7 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
     },
     /** How many that could take over stream from the primary right now, and have replayed all but so many bytes. */
     streaming: async (behind_bytes_max = Infinity): Promise<number> => {
-      // A server that stands still answers nobody.
+      // A stopped server answers no client.
       const timeouts = { connectionTimeoutMillis: answer_ms_max, query_timeout: answer_ms_max }
       const client = new pg.Client({ host: sockets, port, user: 'postgres', database: 'postgres', ...timeouts })
       client.on('error', () => undefined)

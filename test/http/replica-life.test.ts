@@ -136,7 +136,7 @@ test('a killed primary is replaced: nothing that was committed is lost, and all 
 })
 
 test('a planned switchover changes the primary and loses nothing', async () => {
-  // The one that was killed is on its way back.
+  // The killed node is starting again.
   await until(async () => (await query(`select from pg_stat_replication where sync_state = 'quorum'`)).length === 1)
   const before = primary()
   const words = await query('select word from kept')

@@ -106,7 +106,7 @@ test('a resize is answered as CONFIGURING, changes the settings of PostgreSQL an
   expect(await query('select word from kept')).toEqual(['from the start'])
 })
 
-test('a stop ends the service without losing what was committed, and a start brings it back at its endpoint', async () => {
+test('a stop ends the service without losing a commit, and a start brings it back at its endpoint', async () => {
   const session = await loginTo(howdah.server.api_url, service, password)
   try {
     await session.query(`insert into kept values ('right before the stop')`)

@@ -81,7 +81,7 @@ test('what is not there, or not in this project, is not awaited', async () => {
   expect((await howdah.call('GET', elsewhere, undefined, { prefer: 'wait=50' })).status).toBe(404)
 })
 
-test('a server that is stopped does not keep anybody waiting', async () => {
+test('a server that is stopped keeps no caller waiting', async () => {
   const goOn = holdUp()
   const service_id = await requestService()
   const answer = see(service_id, 'wait=50')

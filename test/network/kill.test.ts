@@ -1,11 +1,11 @@
 // A death right before every effect of making, peering, attaching, detaching, cutting and deleting, a sample by kill -9. Each verb is
 // carried out by a row of providers, of which each dies one effect further than the one before; the last one is let live. Then
-// everything is as if nobody had died.
+// everything is as without a kill.
 import { execFileSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { listPids } from '#test/data-dir.ts'
-import { as_ordinary_user, nobody } from '#test/privileges.ts'
+import { as_ordinary_user, unprivileged } from '#test/privileges.ts'
 import { apply, applyElsewhere, type Doom, type Spec } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { sampleOf } from '#test/sample.ts'
@@ -65,7 +65,7 @@ test.skipIf(why)(`a service that is attached and detached by providers that die 
 
 test.skipIf(why)(`networks of an ordinary user that are made by processes that die everywhere${why}`, async () => {
   const world = await newWorld()
-  execFileSync('chown', ['-R', `${nobody}:${nobody}`, world.directory])
+  execFileSync('chown', ['-R', `${unprivileged}:${unprivileged}`, world.directory])
   const holders = () => listPids(world.directory)
   const endHolders = () => holders().forEach((pid) => process.kill(pid, 'SIGKILL'))
   onTestFinished(endHolders)

@@ -71,7 +71,7 @@ export async function applyElsewhere(
   })
   const ended = once(child, 'close')
   const task: Task = { options: { directory, installation_id }, spec, ...(doom && { doom }) }
-  // One that dies before it has read everything says so by its end.
+  // A child that dies before it has read everything reports it by its exit.
   child.stdin.on('error', () => undefined)
   child.stdin.end(JSON.stringify(task))
   const effects = (await text(child.stdout)).split('\n').filter((name) => name !== '' && isOfSpec(name))

@@ -1,4 +1,4 @@
-// The log reader against a naive one that reads everything: generated files with rotation, garbage, torn and very long
+// The log reader against a naive reader of everything: generated files with rotation, garbage, torn and very long
 // lines, equal and disordered times; any filters, any page size, followed by cursors to the end.
 import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -138,7 +138,7 @@ test('an extension that cannot be made is told in the words of PostgreSQL, and t
   expect(await settle(provider, { ...wanted, generation: 2, extensions: [] })).toMatchObject({ state: 'serving' })
 })
 
-test('a password that the customer changed in SQL is set back to the one that is wanted', async () => {
+test('a password that the tenant changed in SQL is set back to the wanted one', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const wanted = await newWanted(provider)
@@ -208,7 +208,7 @@ test('after several creates at once as many copies lie ready, and the next ones 
   expect(new Set(taken)).toEqual(new Set(inodes))
 })
 
-test('whoever opens the provider removes templates that nobody uses any more, and unfinished ones of the dead', async () => {
+test('opening the provider removes unused templates, and unfinished ones of dead processes', async () => {
   const world = await newWorld()
   const templates = join(world.directory, 'templates')
   const [template = ''] = await readdir(templates)

@@ -59,7 +59,7 @@ test('commits wait while the replica that they need is away, and only the promis
   await until(async () => (await count(waits)) === 1, { what: 'the commit waits' })
   expect(committed).toBe(false)
   await watcher.end()
-  // Less is wanted now: whoever waits is set free, though the replica may not be back yet.
+  // Less is wanted now: waiting commits return, though the replica may not be back yet.
   await provider.service.apply(withReplicas(wanted, 2, 1, 0))
   await commit
   await waiting.end()

@@ -35,7 +35,7 @@ test('a session whose server stands still is left, not waited for', async () => 
   }
 }, 30_000)
 
-test('whoever speaks with a server that was stopped is told so, also by a look, and it serves again when it goes on', async () => {
+test('a session with a stopped server fails, a pass reports it, and it serves again when it is continued', async () => {
   const { provider, wanted, node } = await newServing()
   const postmaster = Number.parseInt(readFileSync(join(node.data, 'postmaster.pid'), 'utf8'))
   const backends: number[] = []

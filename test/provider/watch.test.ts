@@ -126,7 +126,7 @@ test('a process that was stopped is called back once for each time, where others
   expect(changed).toEqual(['urgent', 'urgent'])
 })
 
-test('a process that lives and does not answer at its socket is called back, one that answers is not', async () => {
+test('a process that lives and does not answer at its socket is reported, a process that answers is not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'howdah-watch-'))
   const lines: Socket[] = []
   const [silent, speaking] = [

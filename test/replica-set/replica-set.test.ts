@@ -8,7 +8,7 @@ import { balancedTest, homeOf, newFamily, newSet, readFrom, settleSet, tracesOf,
 
 const { newWorld } = useWorlds()
 
-test('a set of one node reads what its service writes, by the same login, and nobody writes there', async () => {
+test('a set of one node reads what its service writes, by the same login, and refuses writes', async () => {
   const family = await newFamily(await newWorld())
   const { provider, service } = family
   const set = await newSet(family)

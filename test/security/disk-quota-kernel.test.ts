@@ -45,7 +45,7 @@ const isLimited = (folder: string) => statfsSync(folder).blocks !== statfsSync(d
 const dataOf = (service: ReadyService) => join(family().home(service), 'data')
 
 describe.skipIf(why)(`project quotas${why}`, () => {
-  test('whoever writes while no server watches is refused by the kernel, and can be read all the time', async () => {
+  test('a service that writes while no server watches is refused by the kernel, and can be read all the time', async () => {
     const service = await howdah.createService({ name: 'greedy', cpu_millis: 'shared' })
     await family().untilSnapshot(service)
     expect(

@@ -75,7 +75,7 @@ test('the master role reads all data of the roles that it made, as a dump does',
   await session.end()
 })
 
-test('a new password of the master role is seen by nobody in the list of sessions', async () => {
+test('a new password of the master role is visible to no role in the list of sessions', async () => {
   const tenant = await newTenant(await newWorld())
   const watching = await tenantSession(tenant)
   const seen: string[] = []

@@ -130,7 +130,7 @@ test('what is urgent waits neither for the looks that are under way nor for all 
   await until(() => looked_at.length === 51)
 })
 
-test('an alarm for a key that nobody knows leaves nothing behind', async () => {
+test('an alarm for an unknown key leaves no row', async () => {
   await alarm(db, kind, ['unknown'])
   expect(await db.query(`select from work where key = 'unknown'`)).toEqual([])
 })
