@@ -2,7 +2,8 @@
 // every request has the same known caller, at no cost; at the other every request is verified, limited and admitted as always.
 // Prints both addresses and serves until killed.
 import { openDb } from '#server/store/db.ts'
-import { type Callers, newCallers } from '#server/identity/callers.ts'
+import type { Callers } from '#server/http/handler.ts'
+import { newCallers } from '#server/identity/callers.ts'
 import { newTokenVerifier } from '#server/identity/token.ts'
 import { newKeys } from '#server/oauth/keys.ts'
 import { newJwtVerifier } from '#server/oauth/verifier.ts'

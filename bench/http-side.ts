@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Db } from '#server/store/db.ts'
 import type { Handlers } from '#server/http/handler.ts'
 import { newHttp } from '#server/http/http.ts'
-import type { Callers } from '#server/identity/callers.ts'
+import type { Callers } from '#server/http/handler.ts'
 import { newLog } from '#server/log.ts'
 import type { RateLimits } from '#server/http/rate-limit.ts'
 import { newSecret } from '#server/secret.ts'
@@ -26,7 +26,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
       settled: { wait: async () => undefined, see: async (_, look) => await look(), close: () => undefined },
       secret: newSecret(randomBytes(32)),
       sampler: { latest: () => undefined },
-      healing: { looked: () => undefined, takeEvents: () => [] },
+      healing: { passBegins: () => undefined, takeEvents: () => [] },
     }) as Handlers,
     ...identity,
     recordOutcome: async () => undefined,

@@ -6,7 +6,7 @@ import { foldersOf } from '#providers/local/host/layout.ts'
 import { listNodes } from '#providers/local/postgres/nodes.ts'
 import { findService } from '#providers/local/postgres/nodes.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
-import { mayGiveUsers } from '#providers/local/host/privilege.ts'
+import { mayGiveUsers } from '#providers/host/privilege.ts'
 
 export async function countDatabases(data_dir: string): Promise<number> {
   const directory = join(data_dir, 'local')

@@ -2,7 +2,7 @@
 // which are chosen when the data directory is made; from then on it is isolated, and every start of it is.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { isHostRoot } from '#providers/local/host/privilege.ts'
+import { isHostRoot } from '#providers/host/privilege.ts'
 import { enterUserNamespace } from '#providers/local/host/user-namespace.ts'
 import type { Config } from '#server/config.ts'
 import { ensureIsolatedInstallation, findIsolation } from '#server/installation.ts'

@@ -39,6 +39,13 @@ export function nameProblem(name: string): string | undefined {
   return `must be 1 to ${name_characters_max} characters long after trimming`
 }
 
+/** The trimmed name, or the problem among the others. */
+export function parseName(name: string, problems: Problem[]): string {
+  const problem = nameProblem(name)
+  if (problem !== undefined) problems.push({ path: '/name', message: problem })
+  return name.trim()
+}
+
 /** One problem a member, in the order of the errors. `where` stands before each path: empty for a body. */
 export function problemsOf(errors: readonly SchemaError[], where = ''): Problem[] {
   const by_path = new Map<string, SchemaError[]>()

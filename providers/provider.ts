@@ -225,6 +225,10 @@ export type RegionFacts = {
   ca_pem?: string
   /** What a service may take of the disk with data, WAL and archive; 0: as much as there is. */
   disk_gbs_per_memory_gb: number
+  /** What the operator should know when a server starts, a sentence each that says what to do; absent: nothing. */
+  warnings?: readonly string[]
+  /** A VPC outside these ranges gets no route on the host; absent: no VPC needs one. */
+  vpc_ranges?: readonly string[]
   pooler: Offered
   /** Of several nodes behind one address. */
   replica_sets: Offered

@@ -1,8 +1,9 @@
 // Addresses: every place at which something is reached, outside of VPCs and in them, comes out of one table with one constraint, so that
 // no two things ever share one. The provider names candidates, the first free one is taken in the transaction that wants it. What is
 // taken outside of VPCs stays its owner's until that is removed; what is taken in a VPC, until its owner has been seen outside.
+import assert from 'node:assert/strict'
 import { Fault } from '#contract/fault.ts'
-import { type Endpoint, NoAddress, type Provider } from '#providers/provider.ts'
+import { type Endpoint, NoAddress, type Provider, type WantedNetwork } from '#providers/provider.ts'
 import type { Sql } from './store/db.ts'
 import { nudge } from './work.ts'
 
@@ -87,4 +88,27 @@ export async function findLeaving(tx: Sql, owner_ids: readonly string[]): Promis
     [owner_ids],
   )
   return row?.vpc_id
+}
+
+/** What has addresses: a service or a replica set. */
+type Owner = { addresses: readonly AddressRow[] }
+
+/** Where it is outside of VPCs, for ever. */
+export function homeOf(owner: Owner, role: AddressRole = 'service'): Endpoint {
+  return endpointOf(owner, null, role)
+}
+
+/** Where it is reached now: in the VPC that its service is in, or at home. */
+export function endpointOf({ addresses }: Owner, vpc_id: number | null, role: AddressRole = 'service'): Endpoint {
+  const found = addresses.find((one) => one.vpc_id === vpc_id && one.role === role)
+  assert(found !== undefined, 'what is wanted somewhere has an address there')
+  return { host: found.host, port: found.port }
+}
+
+/** Where it is in the network of that VPC; undefined when its service is in none. */
+export function networkOf(owner: Owner, vpc_id: number | null): WantedNetwork | undefined {
+  if (vpc_id === null) return undefined
+  const pooler = owner.addresses.find((one) => one.vpc_id === vpc_id && one.role === 'pooler')
+  const network = { vpc_id: String(vpc_id), address: endpointOf(owner, vpc_id).host }
+  return pooler === undefined ? network : { ...network, pooler_address: pooler.host }
 }

@@ -9,8 +9,8 @@ import { alarm } from './work.ts'
 export type Healing = {
   /** A provider says that this may be down. */
   heard(news: News): void
-  /** A look by the queue begins. */
-  looked(id: string): void
+  /** A pass by the queue begins. */
+  passBegins(id: string): void
   /** What happened without the store, and is not told yet. */
   takeEvents(id: string): readonly ObservedEvent[]
   close(): Promise<void>
@@ -30,7 +30,7 @@ export function newHealing(db: Db, log: Log): Healing {
   const { signal } = closing
   const rest = (ms: number) => pause(ms, false, { signal }).catch(() => false)
   const untold = new Map<string, ObservedEvent[]>()
-  const looked_at = new Map<string, number>()
+  const passed_at = new Map<string, number>()
   /** Ids that are being healed, each with whether it was called out once more meanwhile. */
   const healing = new Map<string, { called_again: boolean }>()
   const under_way = new Set<Promise<void>>()
@@ -59,7 +59,7 @@ export function newHealing(db: Db, log: Log): Healing {
     const called_at = performance.now()
     const known = healing.get(id)
     if (known) known.called_again = true
-    const isOver = () => signal.aborted || (looked_at.get(id) ?? 0) >= called_at
+    const isOver = () => signal.aborted || (passed_at.get(id) ?? 0) >= called_at
     if (await isTaken(news)) {
       // Where very many fell at once their looks wait for each other; only a store that has gone since then is no longer waited for.
       do await rest(look_patience_ms)
@@ -73,7 +73,7 @@ export function newHealing(db: Db, log: Log): Healing {
       const work = bring(news).finally(() => under_way.delete(work))
       under_way.add(work)
     },
-    looked: (id) => void looked_at.set(id, performance.now()),
+    passBegins: (id) => void passed_at.set(id, performance.now()),
     takeEvents(id) {
       const events = untold.get(id) ?? []
       untold.delete(id)

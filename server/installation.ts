@@ -5,9 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, link, mkdir, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { mayGiveUsers } from '#providers/local/host/privilege.ts'
-import type { UserMap } from '#providers/local/host/user-map.ts'
-import { isInside } from '#providers/local/host/user-namespace.ts'
+import { isInside, mayGiveUsers } from '#providers/host/privilege.ts'
+import type { UserMap } from '#providers/host/user-map.ts'
 import { id_form, newId } from './id.ts'
 
 export type Installation = {

@@ -41,7 +41,7 @@ import { serviceHandlers } from './service/routes.ts'
 import { serviceLogHandlers } from './service-log/routes.ts'
 import { openMetricsToken, openSecret } from './secret.ts'
 import { newSettled } from './settled.ts'
-import { snapshotHandlers } from './snapshot/routes.ts'
+import { snapshotHandlers } from './service/snapshots.ts'
 import { openStore, type StoreAccess } from './store/access.ts'
 import { version } from './version.ts'
 import { newVpcReconcile, nudgeEveryVpc } from './vpc/reconcile.ts'
@@ -134,7 +134,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
   const registration = await ensureRegistration(db)
 
-  const warnings = await listWarnings(db, config, log)
+  const warnings = await listWarnings(db, providers, log)
   log.info({ url, version, data_dir: config.data_dir, store: store.kind }, 'server started')
   return {
     ...registration,

@@ -1,9 +1,9 @@
 // The loop: claims what is due, lets its kind's reconcile narrow the difference, settles. It knows no resource.
 // A failure is recorded and tried again later; the loop itself never ends by one. Wake-ups come from the store's
 // notifications, the due times are the safety net.
+import { hasEnded, ownName } from '#providers/host/process-name.ts'
 import type { Pass } from '#providers/provider.ts'
 import { type Db, type Sql, storeIsAway } from './store/db.ts'
-import { leaseOwner, ownerIsDead } from './lease-owner.ts'
 import type { Log } from './log.ts'
 import {
   type Again,
@@ -43,7 +43,7 @@ const store_retry_seconds = 0.5
 
 export function startReconciler({ db, log, reconcile, regions, onLook = () => undefined }: Parts): Reconciler {
   const scope = { kinds: Object.keys(reconcile), regions }
-  const owner = leaseOwner()
+  const owner = ownName()
   const running = new Map<string, Promise<void>>()
   let stopped = false
   let pumping: Promise<void> | undefined
@@ -147,6 +147,6 @@ async function reconciledOf(one: Claim, reconcile: Reconcile | undefined, pass: 
 /** Of servers of this host that are no more: what they were at is for others to end, and need not wait for the leases to lapse. */
 export async function releaseDeadLeases(db: Db): Promise<void> {
   for (const owner of await listLeaseOwners(db)) {
-    if (ownerIsDead(owner)) await releaseLeases(db, owner)
+    if (hasEnded(owner)) await releaseLeases(db, owner)
   }
 }

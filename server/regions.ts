@@ -1,5 +1,6 @@
 // The regions that this server serves: each a name for one provider with its settings. "Not served here" has one answer everywhere, and
 // so has what a region refuses.
+import { isIPv4 } from 'node:net'
 import { Fault } from '#contract/fault.ts'
 import type { Problem } from '#contract/problem.ts'
 import type { Provider, Refusal } from '#providers/provider.ts'
@@ -8,7 +9,6 @@ import type { Config } from './config.ts'
 import type { Installation } from './installation.ts'
 import type { Log } from './log.ts'
 import type { RegionRow } from './region-file.ts'
-import { neededAddressesOf } from './vpc/ranges.ts'
 
 /** Region code → provider; the first one is the default region. */
 export type Regions = ReadonlyMap<string, Provider>
@@ -60,12 +60,31 @@ function optionsOf({ config, installation, log, effect }: Parts, { delay_seconds
   }
 }
 
+/** The literal addresses among what the settings name: the server needs these itself, so no VPC gets them. Pure. */
+export function neededAddressesOf(
+  config: Pick<Config, 'database_url' | 'oidc_issuer' | 'trusted_proxies'>,
+): readonly string[] {
+  const urls = [config.database_url, config.oidc_issuer].flatMap((text) => URL.parse(text ?? '') ?? [])
+  const hosts = urls.flatMap((url) => [url.hostname, url.searchParams.get('host') ?? ''])
+  return [...hosts, ...config.trusted_proxies].filter((host) => isIPv4(host))
+}
+
 export function getProvider(regions: Regions, region_code: string): Provider {
   const provider = regions.get(region_code)
   if (provider === undefined) {
     throw new Fault('UNAVAILABLE', `region ${region_code} is not served by this server; ask one that serves it`)
   }
   return provider
+}
+
+/** The region that a request names, or the default one; an unknown one is among the problems. */
+export function parseRegion(region_code: string | undefined, regions: Regions, problems: Problem[]): string {
+  const region = region_code ?? [...regions.keys()][0] ?? ''
+  if (!regions.has(region)) {
+    const message = `there is no region ${JSON.stringify(region)}; the regions are ${[...regions.keys()].join(', ')}`
+    problems.push({ path: '/region_code', message })
+  }
+  return region
 }
 
 /** As problems of a request: none when the region refuses nothing. */

@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { rangeProblem } from '#contract/cidr.ts'
 import { type Role, roles } from '#contract/endpoint.ts'
-import { isHostRoot } from '#providers/local/host/privilege.ts'
+import { isHostRoot } from '#providers/host/privilege.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -7,7 +7,7 @@ import type { Db } from './store/db.ts'
 import type { Healing } from './healing.ts'
 import type { Log } from './log.ts'
 import { releaseDeadLeases } from './reconciler.ts'
-import { insertEvent } from './service/events.ts'
+import { insertEvent } from './event.ts'
 import { nudgeVpc } from './vpc/reconcile.ts'
 import { alarm } from './work.ts'
 

@@ -1,12 +1,9 @@
 // The structure of the tree as a test: who may import whom, how long a file is, how it opens, and what the style bans.
 // It reads text, not types: cheap, and its rules can be read here.
 import { readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, extname, join, posix, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
-
-const root = join(import.meta.dirname, '..')
-const folders = ['contract', 'providers', 'server', 'cli', 'test', 'bench'] as const
-type Folder = (typeof folders)[number]
+import { type Folder, folders, importsOf, production, root, type Source, sources } from './sources.ts'
 
 /** What production code of each folder may import of ours, besides itself. */
 const may_import: Record<Folder, readonly Folder[]> = {
@@ -18,32 +15,9 @@ const may_import: Record<Folder, readonly Folder[]> = {
   bench: folders,
 }
 
-const local = 'providers/local/'
-/** Of the local provider, from the top: files that wire, then folders; each imports what lies below it. */
-const local_floors = [
-  [''],
-  ['service', 'replica-set', 'vpc'],
-  ['ha', 'pooler', 'snapshot', 'wal', 'log', 'metric', 'quota', 'haproxy'],
-  ['network'],
-  ['postgres'],
-  ['host'],
-] as const
-
 const lines_max = 300
 const head_lines_min = 1
 const banned_file_names = ['utils', 'util', 'common', 'helpers', 'helper', 'manager', 'base', 'types', 'index']
-
-type Source = { path: string; folder: Folder; text: string; is_test: boolean }
-
-const sources = folders.flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => extname(file) === '.ts')
-    .map((file): Source => {
-      const path = posix.join(folder, file)
-      return { path, folder, text: readFileSync(join(root, path), 'utf8'), is_test: isTest(path) }
-    }),
-)
-const production = sources.filter((source) => !source.is_test && source.folder !== 'bench')
 
 test('there is something to look at', () => {
   expect(sources.length).toBeGreaterThan(20)
@@ -82,27 +56,6 @@ describe('direction of imports', () => {
         .map((target) => `${source.path} imports ${target}`),
     )
     expect(wrong).toEqual([])
-  })
-
-  test('in the local provider no import runs up a floor, and no two folders of one floor import each other both ways', () => {
-    const arrows = production.flatMap((source) =>
-      importsOf(source)
-        .filter((target) => target.startsWith('.'))
-        .map((target) => posix.normalize(posix.join(posix.dirname(source.path), target)))
-        .filter((path) => source.path.startsWith(local) && path.startsWith(local))
-        .map((path) => ({ source: source.path, path, from: localFolderOf(source.path), to: localFolderOf(path) }))
-        .filter(({ from, to }) => from !== to),
-    )
-    const isBack = (one: string, other: string) => arrows.some(({ from, to }) => from === one && to === other)
-    const wrong = arrows.filter(
-      ({ from, to }) => floorOf(from) >= floorOf(to) && (floorOf(from) > floorOf(to) || isBack(to, from)),
-    )
-    expect(wrong.map(({ source, path }) => `${source} imports ${path}`)).toEqual([])
-    // A new folder is given its floor.
-    const folders_there = new Set(
-      production.filter(({ path }) => path.startsWith(local)).map(({ path }) => localFolderOf(path)),
-    )
-    expect([...folders_there].filter((folder) => floorOf(folder) < 0)).toEqual([])
   })
 
   test('nothing that ships imports a test or a bench', () => {
@@ -237,16 +190,6 @@ function everywhere(): boolean {
   return true
 }
 
-function isTest(path: string): boolean {
-  return path.startsWith('test/') || path.endsWith('.test.ts')
-}
-
-function importsOf(source: Source): string[] {
-  return [...source.text.matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'/gm)].map(
-    ([, from, bare]) => from ?? bare ?? '',
-  )
-}
-
 /** The folder of ours that an import reaches; undefined for packages. */
 function folderOf(source: Source, target: string): Folder | undefined {
   const path = target.startsWith('#')
@@ -255,16 +198,6 @@ function folderOf(source: Source, target: string): Folder | undefined {
       ? relative(root, join(root, dirname(source.path), target))
       : undefined
   return folders.find((folder) => path?.startsWith(`${folder}/`))
-}
-
-/** '' for the files that lie beside the folders. */
-function localFolderOf(path: string): string {
-  const [folder = '', ...below] = path.slice(local.length).split('/')
-  return below.length > 0 ? folder : ''
-}
-
-function floorOf(folder: string): number {
-  return local_floors.findIndex((floor) => floor.some((name) => name === folder))
 }
 
 /** How many lines of comment stand at the very top. */

@@ -2,14 +2,16 @@
 // the host. Facts that may change while the server runs (an installed program, a route of the host) are read again by a poll;
 // each pass reads the host before it acts, so an old fact delays a message and protects nothing.
 import { availableParallelism, totalmem } from 'node:os'
+import { isHostRoot } from '../host/privilege.ts'
 import type { Offered, Refusal, RegionFacts, ReplicaSetParts, ServiceParts, Size } from '../provider.ts'
-import type { Authority } from './postgres/authority.ts'
 import type { Limits } from './host/limits.ts'
 import { copyOnWriteFact } from './host-facts.ts'
+import { sharedUserWarnings } from './isolation.ts'
 import { poolerRefusal } from './pooler/pooler.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './postgres/installation.ts'
 import { balancerRefusal } from './replica-set/balancer.ts'
 import { type HostUse, readHostUse, vpcRefusal, type VpcRanges } from './vpc/ranges.ts'
+import type { Authority } from '../postgres/certificate.ts'
 
 export type Facts = {
   now: () => RegionFacts
@@ -84,7 +86,7 @@ export async function openFacts(host: Host, host_use: Promise<HostUse>): Promise
 }
 
 function factsOf(
-  { installations, limits, disk_quota, authority }: Host,
+  { installations, limits, disk_quota, authority, vpc_ranges: { vpc_ranges } }: Host,
   { pooler, balancer, network, shares_blocks }: Observed,
 ): RegionFacts {
   return {
@@ -94,6 +96,8 @@ function factsOf(
     copy_on_write: shares_blocks,
     ca_pem: authority.certificate_pem,
     disk_gbs_per_memory_gb: disk_quota,
+    warnings: sharedUserWarnings(),
+    ...(isHostRoot() && { vpc_ranges }),
     pooler: offeredUnless(pooler),
     replica_sets: offeredUnless(balancer),
     vpcs: offeredUnless(network),

@@ -12,11 +12,11 @@ import { removeTree } from './host/tenant-files.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
 import { newIsolation, sharedUserFinding } from './isolation.ts'
 import { openLimits } from './host/limits.ts'
-import { isHostRoot } from './host/privilege.ts'
+import { isHostRoot } from '../host/privilege.ts'
 import { openProjects } from './quota/project.ts'
 import { canCloseConnections } from './network/ip.ts'
 import { networkLack } from './vpc/refusal.ts'
-import { findProgram } from './host/program.ts'
+import { findProgram } from '../host/program.ts'
 
 export type HostFact = { name: string; supported: boolean; finding: string; remedy?: string }
 

@@ -3,10 +3,10 @@
 // (/etc/subuid): then an installation can be isolated. What the host lacks for that is found by trying.
 import { randomInt } from 'node:crypto'
 import { userInfo } from 'node:os'
-import { readIfThere } from './host/read.ts'
-import { mayGiveUsers } from './host/privilege.ts'
-import { findProgram } from './host/program.ts'
-import { first_port, lastPortOf, marks, newUserMap, type SubIds, subIdsFor, type UserMap } from './host/user-map.ts'
+import { readIfThere } from '../host/read.ts'
+import { mayGiveUsers } from '../host/privilege.ts'
+import { findProgram } from '../host/program.ts'
+import { first_port, lastPortOf, marks, newUserMap, type SubIds, subIdsFor, type UserMap } from '../host/user-map.ts'
 import { tryUserNamespace } from './host/user-namespace.ts'
 import { permit_user_namespaces } from './vpc/refusal.ts'
 
@@ -15,11 +15,13 @@ const shared =
 
 export const sharedUserFinding = (): string => `running as user ${process.getuid?.()}: ${shared}`
 
-/** For a server that runs; undefined when each database has a user of its own. */
-export function sharedUserWarning(): string | undefined {
+/** For a server that runs; none when each database has a user of its own. */
+export function sharedUserWarnings(): string[] {
   return mayGiveUsers()
-    ? undefined
-    : `${shared}; run the server as root, or start a new data directory with --isolate, to give each database a user of its own`
+    ? []
+    : [
+        `${shared}; run the server as root, or start a new data directory with --isolate, to give each database a user of its own`,
+      ]
 }
 
 /** What this host lacks, and how to get it. */

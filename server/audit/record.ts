@@ -4,31 +4,12 @@
 //    the log. Where the store cannot take it, the entry goes to the server's log instead; the answer stands.
 // 2. Ids and outcomes only. What was sent in place of an id is not repeated: it may be a secret pasted by mistake.
 // 3. Callers who are nobody (401) or too many (429) leave a line in the server's log only: else they could fill the store.
-import type { EndpointName } from '#contract/api.ts'
-import { type Endpoint, isRole, type Role } from '#contract/endpoint.ts'
-import type { FaultCode } from '#contract/fault.ts'
+import { isRole } from '#contract/endpoint.ts'
 import type { Db } from '../store/db.ts'
-import type { Caller } from '../http/handler.ts'
+import type { Caller, Outcome, RecordOutcome } from '../http/handler.ts'
 import type { Log } from '../log.ts'
 import { isPathId } from '../http/path-id.ts'
 import { insertAudit, type NewAudit } from './store.ts'
-
-export type Outcome = {
-  name: EndpointName
-  endpoint: Endpoint
-  caller: Caller | undefined
-  /** In the project of the path; undefined: the caller does not belong to it, or the path names none. */
-  role: Role | undefined
-  params: Readonly<Record<string, string>>
-  /** What the handler answered; undefined for a refusal. */
-  output: unknown
-  status: number
-  code: FaultCode | undefined
-  address: string
-  request_id: string
-}
-
-export type RecordOutcome = (outcome: Outcome) => Promise<void>
 
 export function newAuditRecord(db: Db, log: Log): RecordOutcome {
   return async (outcome) => {

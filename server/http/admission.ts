@@ -3,11 +3,9 @@
 // A project that is not the caller's does not exist for them.
 import type { FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
-import { type Endpoint, isRole, type Role } from '#contract/endpoint.ts'
-import { Fault, notFound } from '#contract/fault.ts'
-import type { Caller } from './handler.ts'
-import type { Callers } from '../identity/callers.ts'
-import { requireRole, unauthorized } from '../identity/permission.ts'
+import { type Endpoint, isRole, type Role, roleAllows } from '#contract/endpoint.ts'
+import { Fault, notFound, unknown_project } from '#contract/fault.ts'
+import type { Caller, Callers } from './handler.ts'
 import { isPathId, unknownPathId } from './path-id.ts'
 import { addressKey, type RateLimit, type RateLimits } from './rate-limit.ts'
 
@@ -58,6 +56,16 @@ export function newAdmission(callers: Callers, limits: RateLimits | undefined): 
     },
   }
 }
+
+/** Refuses unless the role permits what is needed. No role: the project does not exist for the caller. */
+export function requireRole(role: Role | undefined, needed: Role): Role {
+  if (role === undefined) throw notFound(unknown_project)
+  if (roleAllows(role, needed)) return role
+  throw new Fault('FORBIDDEN', `your role in this project is ${role}; this needs at least ${needed}`)
+}
+
+export const unauthorized = (): Fault =>
+  new Fault('UNAUTHORIZED', 'send a valid token in the header Authorization: Bearer <public_key>.<secret_key>')
 
 /** Where the request comes from, through trusted proxies; what a proxy passes on may be no address at all. */
 export function addressOf(request: FastifyRequest): string {

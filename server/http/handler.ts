@@ -1,6 +1,7 @@
 // What a handler gets and gives: typed by its row of the contract's table. A missing handler is a compile error.
 import type { Api, EndpointName } from '#contract/api.ts'
-import type { Access, BodyOf, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
+import type { Access, BodyOf, Endpoint, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
+import type { FaultCode } from '#contract/fault.ts'
 import type { Problem } from '#contract/problem.ts'
 
 export type User = { id: string; email: string; name: string }
@@ -28,6 +29,14 @@ export type UserCaller = {
   user: User
   /** The login that the token came from, where there is one that can end. */
   grant_id?: string
+}
+
+export type Callers = {
+  /** Who the `Authorization` header speaks for; undefined for nobody. */
+  identify(authorization: string | undefined): Promise<Caller | undefined>
+  /** Undefined where the caller does not belong to the project. */
+  roleIn(caller: Caller, project_id: string): Promise<Role | undefined>
+  forget(): void
 }
 
 /** What is public has none. */
@@ -68,3 +77,21 @@ type Checked<Name extends EndpointName> = Pick<HandlerRequest<Name>, 'params' | 
 export type Checks = { [Name in EndpointName]?: Check<Name> }
 
 export type Handlers = { [Name in EndpointName]: Handler<Name> }
+
+/** How a request ended, for the audit log. */
+export type Outcome = {
+  name: EndpointName
+  endpoint: Endpoint
+  caller: Caller | undefined
+  /** In the project of the path; undefined: the caller does not belong to it, or the path names none. */
+  role: Role | undefined
+  params: Readonly<Record<string, string>>
+  /** What the handler answered; undefined for a refusal. */
+  output: unknown
+  status: number
+  code: FaultCode | undefined
+  address: string
+  request_id: string
+}
+
+export type RecordOutcome = (outcome: Outcome) => Promise<void>

@@ -4,21 +4,13 @@
 import { hash } from 'node:crypto'
 import type { Role } from '#contract/endpoint.ts'
 import type { Db } from '../store/db.ts'
-import type { Caller } from '../http/handler.ts'
+import type { Caller, Callers } from '../http/handler.ts'
 import { id_form } from '../id.ts'
-import { findRole } from '../member/store.ts'
+import { findRole } from './store.ts'
 import { type Found, newTrust } from './trust.ts'
 
 /** Undefined for what is not a valid credential of its kind; what is wrong with it is never said. */
 export type Verifier = (authorization: string) => Promise<Found<Caller> | undefined>
-
-export type Callers = {
-  /** Who the `Authorization` header speaks for; undefined for nobody. */
-  identify(authorization: string | undefined): Promise<Caller | undefined>
-  /** Undefined where the caller does not belong to the project. */
-  roleIn(caller: Caller, project_id: string): Promise<Role | undefined>
-  forget(): void
-}
 
 export function newCallers(db: Db, verifiers: readonly Verifier[]): Callers {
   const credentials = newTrust<Caller>()

@@ -1,4 +1,4 @@
-// Users and personal access tokens in the metadata store: one statement a function. Secrets come in as hashes.
+// Users, their roles and personal access tokens in the metadata store: one statement a function. Secrets come in as hashes.
 import type { Role } from '#contract/endpoint.ts'
 import type { Sql } from '../store/db.ts'
 
@@ -37,6 +37,20 @@ export async function listUsers(sql: Sql): Promise<UserRow[]> {
 /** Holds others who count what the user has until this transaction ends. */
 export async function lockUser(tx: Sql, user_id: number): Promise<void> {
   await tx.query('select from users where id = $1 for no key update', [user_id])
+}
+
+/** One change of a project's members and tokens at a time; what only refers to the project goes on meanwhile. False: there is none. */
+export async function lockProject(tx: Sql, project_id: string): Promise<boolean> {
+  const rows = await tx.query('select from projects where id = $1 for no key update', [project_id])
+  return rows.length === 1
+}
+
+export async function findRole(sql: Sql, project_id: string, user_id: number): Promise<Role | undefined> {
+  const [row] = await sql.query<{ role: Role }>('select role from members where project_id = $1 and user_id = $2', [
+    project_id,
+    user_id,
+  ])
+  return row?.role
 }
 
 export type TokenRow = {

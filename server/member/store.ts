@@ -38,14 +38,6 @@ export async function findMember(sql: Sql, project_id: string, user_id: number):
   return row
 }
 
-export async function findRole(sql: Sql, project_id: string, user_id: number): Promise<Role | undefined> {
-  const [row] = await sql.query<{ role: Role }>('select role from members where project_id = $1 and user_id = $2', [
-    project_id,
-    user_id,
-  ])
-  return row?.role
-}
-
 export async function countMembers(sql: Sql, project_id: string): Promise<number> {
   const [row] = await sql.query<{ count: number }>('select count(*) as count from members where project_id = $1', [
     project_id,

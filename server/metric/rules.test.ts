@@ -1,7 +1,7 @@
 // Buckets of a series, from whatever was stored.
 import { describe, expect, test } from 'vitest'
 import type { Problem } from '#contract/problem.ts'
-import { bucketsOf, metricsView, parseSeriesInput } from './rules.ts'
+import { bucketsOf, parseSeriesInput } from './rules.ts'
 import { tierFor, tiers } from './tier.ts'
 
 const now_ms = Date.UTC(2026, 10, 15, 12)
@@ -71,17 +71,4 @@ describe('one value a bucket', () => {
 test('too many buckets are refused with a way out', () => {
   expect(planOf(86_400, 0, { bucket_seconds: 10 }).problems[0]?.message).toContain('choose larger ones')
   expect(planOf(0, 60).problems).toEqual([{ path: '/to', message: 'must be later than /from' }])
-})
-
-test('a service shows whole numbers, while it runs and the sample is young', () => {
-  const metrics = { cpu_usage_millicores: 12.6, memory_usage_bytes: 41.4 * 1024 ** 2, disk_usage_bytes: 2 ** 30 }
-  const sample = { sampled_ms: now_ms - 15_000, metrics }
-  const now = new Date(now_ms)
-  expect(metricsView(sample, 'serving', now)).toEqual({
-    metrics: { milli_cpu: 13, memory_mb: 41, storage_mb: 1024 },
-  })
-  expect(metricsView(sample, 'stopped', now)).toEqual({})
-  expect(metricsView({ ...sample, sampled_ms: now_ms - 15_001 }, 'serving', now)).toEqual({})
-  expect(metricsView({ ...sample, metrics: { memory_usage_bytes: 1 } }, 'serving', now)).toEqual({})
-  expect(metricsView(undefined, 'serving', now)).toEqual({})
 })

@@ -7,9 +7,6 @@ import {
   type SeriesInput,
 } from '#contract/metric.ts'
 import type { Problem } from '#contract/problem.ts'
-import type { ServiceState } from '#contract/service-status.ts'
-import type { Service } from '#contract/service.ts'
-import type { ServiceMetrics } from '#providers/provider.ts'
 import { type Tier, tierFor } from './tier.ts'
 
 /** Whose a series is. What a service uses is measured of all its nodes together, and told of the primary. */
@@ -21,9 +18,6 @@ export type SeriesPlan = { from_ms: number; to_ms: number; bucket_ms: number; fn
 
 const points_wanted = 400
 const nice_bucket_seconds = [10, 60, 300, 900, 3600, 6 * 3600, 24 * 3600] as const
-const mib = 1024 ** 2
-/** A sample that is older is not shown as the present. */
-const sample_age_ms_max = 15_000
 
 export function parseSeriesInput(input: Partial<SeriesInput>, now_ms: number, problems: Problem[]): SeriesPlan {
   const [from_ms, to_ms] = [Date.parse(input.from ?? ''), Date.parse(input.to ?? '')]
@@ -73,24 +67,4 @@ const valueBy: Record<MetricFunction, (values: readonly number[]) => number> = {
   min: (values) => Math.min(...values),
   max: (values) => Math.max(...values),
   last: (values) => values.at(-1) ?? 0,
-}
-
-/** As a service shows them: while it runs, when all three are known, and not from long ago. */
-export function metricsView(
-  sample: { sampled_ms: number; metrics: ServiceMetrics } | undefined,
-  state: ServiceState,
-  now: Date,
-): Pick<Service, 'metrics'> {
-  const runs = state === 'serving' || state === 'not_serving'
-  if (sample === undefined || !runs || now.getTime() - sample.sampled_ms > sample_age_ms_max) return {}
-  const { cpu_usage_millicores, memory_usage_bytes, disk_usage_bytes } = sample.metrics
-  if (cpu_usage_millicores === undefined || memory_usage_bytes === undefined || disk_usage_bytes === undefined)
-    return {}
-  return {
-    metrics: {
-      memory_mb: Math.round(memory_usage_bytes / mib),
-      milli_cpu: Math.round(cpu_usage_millicores),
-      storage_mb: Math.round(disk_usage_bytes / mib),
-    },
-  }
 }

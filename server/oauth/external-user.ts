@@ -4,9 +4,8 @@ import { lowerRole, type Role } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
-import { findUserByEmail, insertUser } from '../identity/store.ts'
-import { countOwners, findRole, insertMember, removeMember, saveRole } from '../member/store.ts'
-import { lockProject } from '../project/store.ts'
+import { findRole, findUserByEmail, insertUser, lockProject } from '../identity/store.ts'
+import { countOwners, insertMember, removeMember, saveRole } from '../member/store.ts'
 import type { Claims } from './external-issuer.ts'
 
 export type GroupRole = { group: string; project_id: string; role: Role }
@@ -62,7 +61,7 @@ async function linkIdentity(tx: Sql, issuer: string, claims: Claims): Promise<nu
 
 /** Leaves alone who is a member for another reason than a group. */
 async function followGroups(tx: Sql, user_id: number, project_id: string, role: Role | undefined): Promise<void> {
-  if ((await lockProject(tx, project_id)) === undefined) return
+  if (!(await lockProject(tx, project_id))) return
   const known = await findRole(tx, project_id, user_id)
   const by_group = await isByGroup(tx, project_id, user_id)
   if (known !== undefined && !by_group) return

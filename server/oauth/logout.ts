@@ -1,8 +1,7 @@
 // Logging out: the login that the caller's token came from ends, and with a refresh token the one that it belongs to.
 // A refresh token that is not the caller's, or not one any more, changes nothing and says nothing.
 import type { Db } from '../store/db.ts'
-import type { Handlers } from '../http/handler.ts'
-import type { Callers } from '../identity/callers.ts'
+import type { Callers, Handlers } from '../http/handler.ts'
 import { recordIdOf } from './adapter.ts'
 import { console_client_id } from './clients.ts'
 import { findRecord, removeGrant, removeSession } from './records.ts'

@@ -5,7 +5,7 @@ import { Fault, notFound, unknown_vpc } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
 import type { Caller } from '../http/handler.ts'
-import { findRole } from '../member/store.ts'
+import { findRole } from '../identity/store.ts'
 import { number_form } from '../http/path-id.ts'
 import { findProject } from '../project/store.ts'
 import { lockVpcs, raiseGenerations, type VpcRow } from '../vpc/store.ts'
@@ -29,7 +29,7 @@ import {
   type PeeringRow,
   saveFailure,
   saveMadeWith,
-} from './store.ts'
+} from '../vpc/peerings.ts'
 
 type Input = Omit<NewPeering, 'vpc_id'>
 type Request = { at: { project_id: string; vpc_id: string }; input: Input; caller: Caller; role: Role }

@@ -10,7 +10,14 @@ import { findVpc, findVpcOfProject, lockVpcs, raiseGenerations } from '../vpc/st
 import { nudge } from '../work.ts'
 import { createPeering } from './create.ts'
 import { peeringView } from './rules.ts'
-import { findMirror, findPeering, listPeerings, type PeeringRow, removePeering, saveProvisioned } from './store.ts'
+import {
+  findMirror,
+  findPeering,
+  listPeerings,
+  type PeeringRow,
+  removePeering,
+  saveProvisioned,
+} from '../vpc/peerings.ts'
 
 type At = { project_id: string; vpc_id: string }
 

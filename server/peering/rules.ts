@@ -9,7 +9,7 @@ import { overlaps, parseCidr } from '#contract/cidr.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Problem } from '#contract/problem.ts'
 import type { VpcRow } from '../vpc/store.ts'
-import type { LinkRow, PeeringRow } from './store.ts'
+import type { LinkRow, PeeringRow } from '../vpc/peerings.ts'
 
 export const peerings_per_vpc_max = 100
 

@@ -37,14 +37,6 @@ export async function countOwnedProjects(sql: Sql, user_id: number): Promise<num
   return row?.count ?? 0
 }
 
-/** One change of a project's members and tokens at a time; what only refers to the project goes on meanwhile. */
-export async function lockProject(tx: Sql, project_id: string): Promise<ProjectRow | undefined> {
-  const [row] = await tx.query<ProjectRow>('select id, name, created from projects where id = $1 for no key update', [
-    project_id,
-  ])
-  return row
-}
-
 /** Nothing can be put into the project until this transaction ends. */
 export async function lockProjectAgainstUse(tx: Sql, project_id: string): Promise<void> {
   await tx.query('select from projects where id = $1 for update', [project_id])

@@ -5,11 +5,11 @@ import type { ReplicaSetStatus } from '#contract/replica-set-status.ts'
 import type { Sql } from '../store/db.ts'
 import { type At, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
-import { insertEvent } from '../service/events.ts'
+import { insertEvent } from '../event.ts'
 import type { ServiceRow } from '../service/store.ts'
 import { nudge } from '../work.ts'
 import { requireSetStatus } from './rules.ts'
-import { lockReplicaSet, type ReplicaSetChange, type ReplicaSetRow, saveWantedSet } from './store.ts'
+import { lockReplicaSet, type ReplicaSetChange, type ReplicaSetRow, saveWantedSet } from '../service/replica-sets.ts'
 
 export type SetAt = At & { replica_set_id: string }
 

@@ -12,8 +12,9 @@ import type { ServiceContext } from '../service/context.ts'
 import { requireStatus } from '../service/rules.ts'
 import { changeReplicaSet, type SetAt } from './change.ts'
 import { createReplicaSet } from './create.ts'
-import { deletedSet, parseSetSize, replicaSetView, resizedSet } from './rules.ts'
-import { findReplicaSet } from './store.ts'
+import { replicaSetView } from '../service/replica-set-view.ts'
+import { deletedSet, parseSetSize, resizedSet } from './rules.ts'
+import { findReplicaSet } from '../service/replica-sets.ts'
 
 export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyof typeof replica_set_endpoints> {
   const { db, providers } = context

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import type { Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { parseNodes, parseSetSize, replicaSetView, setAsService, wantedSetOf } from './rules.ts'
-import type { ReplicaSetRow } from './store.ts'
+import { replicaSetView, setAsService } from '../service/replica-set-view.ts'
+import { parseNodes, parseSetSize, wantedSetOf } from './rules.ts'
+import type { ReplicaSetRow } from '../service/replica-sets.ts'
 
 const row: ReplicaSetRow = {
   replica_set_id: 'set0000000',

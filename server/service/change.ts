@@ -1,12 +1,14 @@
 // The one way in which a request changes a service: lock its row, check the status, write, tell, nudge; all or nothing.
-// The statuses that accept a request come with the place of the service (see handler.ts), so every lock checks them.
+// 1. The statuses that accept a request come with the place of the service (see handler.ts), so every lock checks them.
+// 2. Only saveChange writes what is wanted of a service, whatever the request is: a resize, an attachment, a snapshot, a fork.
+// 3. All take the rows of the queue in one order, so that no two wait for each other: replica sets, service, VPC.
 import { Fault, notFound, unknown_service } from '#contract/fault.ts'
 import type { Acceptable } from '#contract/service-status.ts'
 import type { Sql } from '../store/db.ts'
-import { findServiceIdOfSet } from '../replica-set/store.ts'
+import { findServiceIdOfSet, raiseSetGenerations } from './replica-sets.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import type { ServiceContext } from './context.ts'
-import { insertEvent } from './events.ts'
+import { type EventKind, insertEvent } from '../event.ts'
 import { requireStatus } from './rules.ts'
 import { findServiceOfProject, lockServiceOfProject, saveWanted, type ServiceRow, type WantedChange } from './store.ts'
 
@@ -26,7 +28,13 @@ export async function lockService(tx: Sql, { project_id, service_id, accepts }: 
   return row
 }
 
-type Change = WantedChange & { event: string }
+type Change = WantedChange & {
+  event: string
+  /** Unless it is what a request wants of the service itself. */
+  event_kind?: EventKind
+  /** There is work although no column changes, such as a snapshot to take. */
+  needs_pass?: boolean
+}
 
 export async function changeService(
   { db }: ServiceContext,
@@ -35,23 +43,29 @@ export async function changeService(
 ): Promise<ServiceRow> {
   return db.transaction(async (tx) => {
     const row = await lockService(tx, at)
-    const { event, ...wanted } = await changeOf(row, tx)
-    await saveWanted(tx, row.service_id, wanted)
-    await insertEvent(tx, row.service_id, 'requested', event)
-    if (wanted.generation !== undefined) {
-      // They stop, start and go with it. Before it, as in a look that settles: all take these rows in one order.
-      await nudgeAll(tx, 'replica set', setIdsOf(row))
-      await nudge(tx, 'service', row.service_id)
-    }
-    return { ...row, ...wanted }
+    return saveChange(tx, row, await changeOf(row, tx))
   })
+}
+
+/** Of a row that this transaction has locked. */
+export async function saveChange(tx: Sql, row: ServiceRow, change: Change): Promise<ServiceRow> {
+  const { event, event_kind = 'requested', needs_pass = false, ...wanted } = change
+  const { service_id } = row
+  if (Object.keys(wanted).length > 0) await saveWanted(tx, service_id, wanted)
+  // Its replica sets move with it, and stop, start and are removed with it.
+  if (wanted.vpc_id !== undefined) await raiseSetGenerations(tx, service_id)
+  await insertEvent(tx, service_id, event_kind, event)
+  if (wanted.generation !== undefined) await nudgeAll(tx, 'replica set', setIdsOf(row))
+  if (wanted.generation !== undefined || needs_pass) await nudge(tx, 'service', service_id)
+  if (typeof wanted.vpc_id === 'number') await nudge(tx, 'vpc', String(wanted.vpc_id))
+  return { ...row, ...wanted }
 }
 
 export function setIdsOf({ replica_sets }: ServiceRow): string[] {
   return replica_sets.map(({ replica_set_id }) => replica_set_id)
 }
 
-/** A replica set can be read as a service, but it is none: whoever wants more of it hears where that is. */
+/** A replica set can be read as a service, but it is none: a request for more is told its path. */
 async function unknown(sql: Sql, { project_id, service_id: id }: At): Promise<Fault> {
   const service_id = await findServiceIdOfSet(sql, project_id, id)
   if (service_id === undefined) return notFound(unknown_service)

@@ -2,18 +2,19 @@
 import type { Db } from '../store/db.ts'
 import type { Healing } from '../healing.ts'
 import type { Log } from '../log.ts'
-import type { Sampler } from '../metric/sampler.ts'
 import type { Regions } from '../regions.ts'
 import type { Secret } from '../secret.ts'
 import type { Settled } from '../settled.ts'
 import type { SnapshotPolicy } from '../snapshot/rules.ts'
+import type { Sampled } from './view.ts'
 
 export type ServiceContext = {
   db: Db
   log: Log
   providers: Regions
-  sampler: Pick<Sampler, 'latest'>
-  healing: Pick<Healing, 'looked' | 'takeEvents'>
+  /** Knows what services used last. */
+  sampler: { latest(service_id: string): Sampled | undefined }
+  healing: Pick<Healing, 'passBegins' | 'takeEvents'>
   secret: Secret
   settled: Settled
   snapshot_policy: SnapshotPolicy

@@ -1,20 +1,12 @@
 // Create a service: check everything that can be wrong at once, then make it.
 import type { Static } from 'typebox'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { CreateServiceInput } from '#contract/service-input.ts'
-import { problemsOf } from '../regions.ts'
+import { parseRegion, problemsOf } from '../regions.ts'
 import type { ServiceContext } from './context.ts'
 import { makeService } from './make.ts'
-import {
-  extensionsOf,
-  parseName,
-  parseRegion,
-  parseSizeInput,
-  replicaProblem,
-  serviceTypeOf,
-  sizeColumnsOf,
-} from './rules.ts'
+import { extensionsOf, parseSizeInput, replicaProblem, serviceTypeOf, sizeColumnsOf } from './rules.ts'
 
 type Input = Static<typeof CreateServiceInput>
 type Request = { project_id: string; input: Input; idempotency_key: string | undefined }
@@ -52,7 +44,7 @@ function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
   const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
   const size = parseSizeInput(input, { shared: true }, problems)
-  const region_code = parseRegion(input.region_code, [...providers.keys()], problems)
+  const region_code = parseRegion(input.region_code, providers, problems)
   const { replica_count = 0, sync_replica_count = 0 } = input
   const replicas = { replica_count, sync_replica_count }
   const replica_problem = replicaProblem(replicas)

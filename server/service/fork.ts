@@ -2,7 +2,7 @@
 // parent's row is locked, so the snapshot it stands on cannot go meanwhile.
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Sql } from '../store/db.ts'
@@ -10,13 +10,11 @@ import { newId } from '../id.ts'
 import { getProvider, problemsOf } from '../regions.ts'
 import { restorableOf, sourceSnapshot } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
-import { nudge } from '../work.ts'
-import { type At, getService, lockService } from './change.ts'
+import { type At, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { insertEvent } from './events.ts'
 import { makeService } from './make.ts'
 import { parseMoment } from './moment.ts'
-import { parseName, parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
+import { parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
 import type { ServiceRow, Source } from './store.ts'
 
 type Input = Static<typeof ForkServiceInput>
@@ -99,11 +97,10 @@ async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: strin
     source_project_id: parent.project_id,
     source_strategy: input.fork_strategy,
   }
-  await insertEvent(tx, service_id, 'forked', `a fork was requested (${input.fork_strategy})`)
+  const event = `a fork was requested (${input.fork_strategy})`
   // The parent may have something to do: take a snapshot, or finish one. One that serves is copied by the fork itself.
-  if (!(input.fork_strategy === 'NOW' && parent.power === 'on' && parent.state === 'serving')) {
-    await nudge(tx, 'service', service_id)
-  }
+  const is_copied = input.fork_strategy === 'NOW' && parent.power === 'on' && parent.state === 'serving'
+  await saveChange(tx, parent, { event, event_kind: 'forked', needs_pass: !is_copied })
   if (input.fork_strategy === 'NOW') {
     const { snapshot_id } = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'fork' })
     await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'now' })

@@ -1,8 +1,9 @@
-// One look at one service: hand the provider what is wanted, write down what it saw, add its events. The row is the
-// only truth; nothing is remembered between two looks.
+// One pass over one service: what is wanted of it comes from its row and its snapshots, what the provider observed goes there, with
+// its events.
 import type { ObservedService } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
-import type { Reconcile, Reconciled } from '../reconciler.ts'
+import { changesOf, newReconcile, settlesNow, unsettled_seconds } from '../reconcile.ts'
+import type { Reconcile } from '../reconciler.ts'
 import { getProvider } from '../regions.ts'
 import { announceSettled } from '../settled.ts'
 import { saveSnapshots } from '../snapshot/reconcile.ts'
@@ -11,7 +12,7 @@ import { releaseAddresses } from '../address.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import { setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { insertEvent } from './events.ts'
+import { insertEvent } from '../event.ts'
 import { wantedOf } from './rules.ts'
 import {
   findService,
@@ -23,15 +24,10 @@ import {
   type ServiceRow,
 } from './store.ts'
 
-/** Nobody asked and all is well: look again this often, in case something changed unseen. */
-const routine_seconds = 300
-/** The first time that it serves, its first snapshot is next; whoever waits for the service learns of it before. */
+/** After the first pass in which it serves, its first snapshot is next; callers that wait for the service learn of it before. */
 const after_first_seconds = 0.1
-/** A snapshot that is due waits at most this long for a look. */
+/** A snapshot that is due waits at most this long for a pass. */
 const schedule_seconds = 60
-/** Not there yet, and the provider did not say when it may be. */
-const unsettled_seconds = 2
-
 /** What a deleted service waits for: it lives on for those, takes the snapshot that they stand on, and then goes. */
 const needed_by_forks = {
   settled: false,
@@ -43,30 +39,34 @@ const needed_by_sets = { settled: false, waiting_for: 'its replica sets go first
 type Subject = { row: ServiceRow; snapshots: SnapshotRow[] }
 
 export function newServiceReconcile(context: ServiceContext): Reconcile {
-  const { db, log, providers, healing } = context
-  return async (service_id, pass) => {
-    healing.looked(service_id)
-    const [row, snapshots] = await Promise.all([findService(db, service_id), listSnapshots(db, service_id)])
-    if (row === undefined) return { again: 'never', save: async () => {} }
-    const subject = { row, snapshots }
-    const provider = getProvider(providers, row.region_code)
-    try {
-      const wanted = wantedOf(row, subject.snapshots)
+  const { db, log, providers, healing, snapshot_policy } = context
+  const pace_seconds = Math.max(schedule_seconds, snapshot_policy.interval_seconds)
+  return newReconcile<Subject, ObservedService>({
+    log,
+    find: async (service_id) => {
+      healing.passBegins(service_id)
+      const [row, snapshots] = await Promise.all([findService(db, service_id), listSnapshots(db, service_id)])
+      return row && { row, snapshots }
+    },
+    apply: async ({ row, snapshots }, pass) => {
+      const { service_id, region_code } = row
+      const wanted = wantedOf(row, snapshots)
       const needed = wanted.deleted ? await needOf(db, row) : undefined
-      // Nobody waits for it but those who watch. What fails here fails again when the look is written down.
+      // For callers that watch. What fails here fails again when the pass is written down.
       const first = row.state === 'unknown' && !wanted.deleted
       const noted = first ? saveFirstLook(db, service_id).catch(() => undefined) : undefined
-      const seen = await provider.service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)
+      const { service } = getProvider(providers, region_code)
+      const seen = await service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)
       await noted
-      const events = [...healing.takeEvents(service_id), ...seen.events]
-      return reconciledOf(context, subject, { ...seen, ...needed, events })
-    } catch (error) {
-      log.error({ err: error, service_id, generation: row.generation }, 'a provider failed')
-      const seen = setback(row, 'an unexpected error; the server log has the details, and it is tried again')
-      const message = error instanceof Error ? error.message : String(error)
-      return { ...reconciledOf(context, subject, seen), again: 'backoff', error: message }
-    }
-  }
+      return { ...seen, ...needed, events: [...healing.takeEvents(service_id), ...seen.events] }
+    },
+    isDeleted: ({ row }) => row.deleted_at !== null,
+    paceOf: ({ row }, seen, seconds) =>
+      seen.settled && row.settled_generation === 0 ? after_first_seconds : Math.min(pace_seconds, seconds),
+    save: (tx, subject, seen) => saveSeen(tx, context, subject, seen),
+    saveSetback: (tx, subject, waiting_for) => saveSeen(tx, context, subject, setback(subject.row, waiting_for)),
+    saveRemoved: (tx, { row }) => saveRemoved(tx, row),
+  })
 }
 
 async function needOf(sql: Sql, row: ServiceRow) {
@@ -79,20 +79,7 @@ function setback(row: ServiceRow, waiting_for: string): ObservedService {
   return { state, settled: false, waiting_for, events: [], snapshots: [] }
 }
 
-function reconciledOf(context: ServiceContext, subject: Subject, seen: ObservedService): Reconciled {
-  const { row } = subject
-  if (row.deleted_at !== null && seen.settled) return { again: 'never', save: (tx) => saveGone(tx, row) }
-  const pace = Math.max(schedule_seconds, context.snapshot_policy.interval_seconds)
-  const seconds = Math.min(pace, seen.look_again_seconds ?? (seen.settled ? routine_seconds : unsettled_seconds))
-  const first_time = seen.settled && row.settled_generation === 0
-  return {
-    again: { in_seconds: first_time ? after_first_seconds : seconds },
-    error: seen.waiting_for,
-    save: (tx) => saveSeen(tx, context, subject, seen),
-  }
-}
-
-async function saveGone(tx: Sql, row: ServiceRow): Promise<void> {
+async function saveRemoved(tx: Sql, row: ServiceRow): Promise<void> {
   await releaseAddresses(tx, row.service_id)
   await removeService(tx, row.service_id)
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
@@ -110,7 +97,7 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     await insertEvent(tx, row.service_id, kind, message)
   }
   if (seen.settled) await announceSettled(tx, row.service_id)
-  const settled_now = seen.settled && row.settled_generation < row.generation
+  const settled_now = settlesNow(row, seen)
   const changed = settled_now || seen.state !== row.state || seen.events.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   // Its sets leave by themselves, and give back their own.
@@ -124,21 +111,17 @@ async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   if (progress) for (const fork of await listForksBeingMade(tx, row.service_id)) await nudge(tx, 'service', fork)
 }
 
-/** What changed between the last look and this one, in words. Pure. */
-export function newEventsOf(row: ServiceRow, seen: ObservedService): { kind: string; message: string }[] {
-  const events: { kind: string; message: string }[] = []
-  if (seen.waiting_for !== undefined && seen.waiting_for !== row.waiting_for) {
-    events.push({ kind: 'setback', message: seen.waiting_for })
-  }
-  const settled_now = seen.settled && row.settled_generation < row.generation
-  if (settled_now) events.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
+/** Pure. */
+function newEventsOf(row: ServiceRow, seen: ObservedService): { kind: string; message: string }[] {
+  const events = changesOf(row, seen)
   const should_serve = row.settled_generation > 0 && row.power === 'on' && row.deleted_at === null
-  // Also after a look that failed: whatever recovers was unstable before.
+  if (!should_serve || settlesNow(row, seen)) return events
+  // Also after a pass that failed: a service that recovers was unstable before.
   const served = row.state === 'serving' || row.state === 'unknown'
-  if (should_serve && served && seen.state === 'not_serving' && !settled_now) {
+  if (served && seen.state === 'not_serving') {
     events.push({ kind: 'unstable', message: 'the service does not answer' })
   }
-  if (should_serve && row.state === 'not_serving' && seen.state === 'serving' && !settled_now) {
+  if (row.state === 'not_serving' && seen.state === 'serving') {
     events.push({ kind: 'recovered', message: 'the service answers again' })
   }
   return events

@@ -1,6 +1,6 @@
 // The handlers of services. Each writes what is wanted, nudges, and answers; nothing here touches a database server.
 import { notFound, unknown_service } from '#contract/fault.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
 import { isUnderWay } from '#contract/service-status.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
@@ -8,21 +8,27 @@ import type { Service, service_endpoints } from '#contract/service.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { getProvider, problemsOf } from '../regions.ts'
-import { setAsService } from '../replica-set/rules.ts'
-import { findReplicaSet } from '../replica-set/store.ts'
+import { setAsService } from './replica-set-view.ts'
+import { findReplicaSet } from './replica-sets.ts'
+import { attachmentHandlers } from './attachment.ts'
 import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { createService } from './create.ts'
 import { forkService } from './fork.ts'
-import { listEvents } from './events.ts'
+import { listEvents } from '../event.ts'
 import { haHandlers } from './ha.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
-import { deleted, parseName, parseSizeInput, powered, resized, withVerifier } from './rules.ts'
+import { deleted, parseSizeInput, powered, resized, withVerifier } from './rules.ts'
 import { findService, findServiceOfProject, listServices } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
-type ServiceEndpointName = keyof typeof service_endpoints | keyof typeof ha_endpoints | keyof typeof pooler_endpoints
+type ServiceEndpointName =
+  | keyof typeof service_endpoints
+  | keyof typeof ha_endpoints
+  | keyof typeof pooler_endpoints
+  | 'attachToVpc'
+  | 'detachFromVpc'
 
 export function serviceHandlers(context: ServiceContext): Pick<Handlers, ServiceEndpointName> {
   const { db, settled } = context
@@ -63,6 +69,7 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
     ...powerAndSizeHandlers(context, viewOf),
     ...haHandlers(context, viewOf),
     ...poolerHandlers(context),
+    ...attachmentHandlers(context),
     updatePassword: passwordHandler(context),
   }
 }

@@ -1,26 +1,19 @@
 // The rules of services, pure: what a request may ask, which change it makes to the row, how a row looks to callers and
 // to a provider. No await, no clock, no randomness: they come in as arguments.
 import { Fault } from '#contract/fault.ts'
-import { nameProblem, type Problem } from '#contract/problem.ts'
+import type { Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { Addon } from '#contract/service-input.ts'
 import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { poolerView, replicaSetView } from '../replica-set/rules.ts'
+import { poolerView, replicaSetView } from './replica-set-view.ts'
 import { waitsForFork } from '../snapshot/rules.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
-import { endpointOf, homeOf, networkOf } from '../vpc/rules.ts'
+import { endpointOf, homeOf, networkOf } from '../address.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
-
-/** The trimmed name, or the problem among the others. */
-export function parseName(name: string, problems: Problem[]): string {
-  const problem = nameProblem(name)
-  if (problem !== undefined) problems.push({ path: '/name', message: problem })
-  return name.trim()
-}
 
 export function parseSizeInput(
   input: SizeInput,
@@ -30,15 +23,6 @@ export function parseSizeInput(
   const size = parseSize(input, allowed.otherwise ?? default_size, allowed.shared)
   if (size === undefined) problems.push(sizeProblem(input, allowed.shared))
   return size ?? default_size
-}
-
-export function parseRegion(region_code: string | undefined, regions: readonly string[], problems: Problem[]): string {
-  const region = region_code ?? regions[0] ?? ''
-  if (!regions.includes(region)) {
-    const message = `there is no region ${JSON.stringify(region)}; the regions are ${regions.join(', ')}`
-    problems.push({ path: '/region_code', message })
-  }
-  return region
 }
 
 export type Replicas = Pick<ServiceRow, 'replica_count' | 'sync_replica_count'>

@@ -1,7 +1,7 @@
 // The services table. One statement a function; a row keeps its column names everywhere.
 import { type AddressRow, addressesColumn } from '../address.ts'
 import type { Sql } from '../store/db.ts'
-import { listReplicaSets, type ReplicaSetRow } from '../replica-set/store.ts'
+import { listReplicaSets, type ReplicaSetRow } from './replica-sets.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 

@@ -1,12 +1,19 @@
 // A service as a caller sees it, with what it uses right now.
 import type { Service } from '#contract/service.ts'
+import type { ServiceState } from '#contract/service-status.ts'
 import type { Size } from '#contract/size.ts'
 import { diskGbsOf } from '#providers/postgres/size.ts'
-import type { Provider } from '#providers/provider.ts'
-import { metricsView } from '../metric/rules.ts'
+import type { Provider, ServiceMetrics } from '#providers/provider.ts'
 import type { ServiceContext } from './context.ts'
 import { serviceView, sizeOf, type Volume } from './rules.ts'
 import type { ServiceRow } from './store.ts'
+
+const mib = 1024 ** 2
+/** A sample that is older is not shown as the present. */
+const sample_age_ms_max = 15_000
+
+/** What a service used at a moment. */
+export type Sampled = { sampled_ms: number; metrics: ServiceMetrics }
 
 export function volumeOf(provider: Provider | undefined, size: Size): Volume {
   if (provider === undefined) return { volume_type: 'unknown' }
@@ -21,5 +28,21 @@ export function newServiceView({ providers, sampler }: Pick<ServiceContext, 'pro
     const now = new Date()
     const volume = volumeOf(providers.get(row.region_code), sizeOf(row))
     return { ...serviceView(row, { now, ...volume }), ...metricsView(sampler.latest(row.service_id), row.state, now) }
+  }
+}
+
+/** As a service shows them: while it runs, when all three are known, and not from long ago. */
+export function metricsView(sample: Sampled | undefined, state: ServiceState, now: Date): Pick<Service, 'metrics'> {
+  const runs = state === 'serving' || state === 'not_serving'
+  if (sample === undefined || !runs || now.getTime() - sample.sampled_ms > sample_age_ms_max) return {}
+  const { cpu_usage_millicores, memory_usage_bytes, disk_usage_bytes } = sample.metrics
+  if (cpu_usage_millicores === undefined || memory_usage_bytes === undefined || disk_usage_bytes === undefined)
+    return {}
+  return {
+    metrics: {
+      memory_mb: Math.round(memory_usage_bytes / mib),
+      milli_cpu: Math.round(cpu_usage_millicores),
+      storage_mb: Math.round(disk_usage_bytes / mib),
+    },
   }
 }

@@ -3,8 +3,7 @@
 import type { ObservedService } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
-import { insertEvent } from '../service/events.ts'
-import type { ServiceRow } from '../service/store.ts'
+import { insertEvent } from '../event.ts'
 import { nudge } from '../work.ts'
 import { expiredSnapshots, pressedPolicy, snapshotIsDue, type SnapshotPolicy } from './rules.ts'
 import {
@@ -18,8 +17,11 @@ import {
   type SnapshotRow,
 } from './store.ts'
 
+/** What of its service decides about snapshots. */
+type Owner = { service_id: string; power: 'on' | 'off'; deleted_at: Date | null; settled_generation: number }
+
 type Look = {
-  row: ServiceRow
+  row: Owner
   snapshots: readonly SnapshotRow[]
   seen: ObservedService
   policy: SnapshotPolicy
@@ -50,7 +52,7 @@ export async function saveSnapshots(tx: Sql, { row, snapshots, seen, policy, now
 
 type Schedule = { policy: SnapshotPolicy; now: Date }
 
-async function saveSchedule(tx: Sql, { service_id, power, deleted_at }: ServiceRow, schedule: Schedule) {
+async function saveSchedule(tx: Sql, { service_id, power, deleted_at }: Owner, schedule: Schedule) {
   const rows = await listSnapshots(tx, service_id)
   // A stopped service does not change: its last snapshot stays as good as it is. One that lives on for its forks needs no more.
   const due = power === 'on' && deleted_at === null && snapshotIsDue(rows, schedule)

@@ -2,9 +2,7 @@
 // embedded one is started when it is not there, any one is waited for (bounded) and brought to the current schema.
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { findInstallations } from '#providers/local/postgres/installation.ts'
-import { mayGiveUsers } from '#providers/local/host/privilege.ts'
-import { foldersOf, unprivileged } from '#providers/local/host/layout.ts'
+import { findStoreBin } from '#providers/store-program.ts'
 import type { Config } from '../config.ts'
 import { type Db, openDb, storeIsAway } from './db.ts'
 import type { Installation } from '../installation.ts'
@@ -19,8 +17,6 @@ export type StoreAccess = {
   close(): Promise<void>
 }
 
-/** The first that has all settings of the embedded store. */
-const oldest_major = 18
 const patience_seconds = 60
 const retry_ms = 250
 const tell_every_ms = 5_000
@@ -51,12 +47,9 @@ export async function openStore(config: Config, installation: Installation, log:
   }
 }
 
-/** The bundled PostgreSQL, or else the newest of this machine that can make a store. */
 export async function getStoreBin({ local_directory }: Installation): Promise<string> {
-  const uid = mayGiveUsers() ? unprivileged.uid : undefined
-  const found = await findInstallations([], { copies_directory: foldersOf(local_directory).copies, uid })
-  const chosen = found.find(({ origin }) => origin === 'bundled') ?? found.find(({ major }) => major >= oldest_major)
-  if (chosen !== undefined) return chosen.bin
+  const bin = await findStoreBin(local_directory)
+  if (bin !== undefined) return bin
   throw new Error(
     `there is no PostgreSQL for the embedded metadata store: the bundled one is missing or cannot be run from ${join(local_directory, '..')}; repeat the installation, or name a PostgreSQL in DATABASE_URL`,
   )

@@ -2,16 +2,15 @@
 // A kill at any moment leaves either no data directory or a whole one; what was left aside is removed by the next start.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { identityOf } from '#providers/host/process.ts'
+import { unprivileged, type Owner } from '#providers/host/user-map.ts'
 
-type Owner = { uid: number; gid: number }
 type Parts = { directory: string; data: string; bin: string; owner: Owner | undefined }
 
-/** initdb wants a user with a name; this one has it everywhere. */
-const nobody: Owner = { uid: 65_534, gid: 65_534 }
 const aside_prefix = 'new-'
 
 export async function ensureStoreData(parts: Parts): Promise<void> {
@@ -22,20 +21,20 @@ export async function ensureStoreData(parts: Parts): Promise<void> {
 }
 
 async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<void> {
-  const aside = join(directory, `${aside_prefix}${process.pid}-${randomUUID()}`)
+  const aside = join(directory, `${aside_prefix}${makerOf(process.pid)}-${randomUUID()}`)
   const fresh = join(aside, 'data')
   await mkdir(aside, { mode: 0o700 })
   await mkdir(fresh, { mode: 0o700 })
   if (owner) {
     await chmod(aside, 0o711)
-    await chown(fresh, nobody.uid, nobody.gid)
+    await chown(fresh, unprivileged.uid, unprivileged.gid)
   }
   await promisify(execFile)(
     join(bin, 'initdb'),
     ['-D', fresh, '-U', 'postgres', '-A', 'peer', '-E', 'UTF8', '--locale-provider=builtin', '--locale=C.UTF-8'],
-    { ...(owner && nobody), env: {}, cwd: '/' },
+    { ...(owner && unprivileged), env: {}, cwd: '/' },
   )
-  // Ours from here on, so that nobody can plant a link where we write.
+  // The server's own from here on, so that no other user can plant a link where it writes.
   if (owner) await chown(fresh, 0, 0)
   await writeFile(join(fresh, 'pg_hba.conf'), 'local all postgres peer map=howdah\n', { flush: true })
   await writeFile(join(fresh, 'pg_ident.conf'), `howdah ${quoted(userInfo().username)} postgres\n`, { flush: true })
@@ -74,25 +73,14 @@ async function refuseOtherVersion({ data, bin }: Parts, made_by: string): Promis
   )
 }
 
-/** What killed servers left. A folder whose maker may still be at it is left alone. */
+/** What killed servers left. A folder whose maker still runs is spared. */
 async function removeLeftAside(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
-    const maker = new RegExp(`^${aside_prefix}(\\d+)-`).exec(name)?.[1]
-    if (maker === undefined || (await isAtWork(Number(maker), join(directory, name)))) continue
+    const [maker, pid] = new RegExp(`^${aside_prefix}((\\d+)-\\w+)-`).exec(name)?.slice(1) ?? []
+    if (maker === undefined || maker === makerOf(Number(pid))) continue
     await rm(join(directory, name), { recursive: true, force: true })
   }
 }
 
-async function isAtWork(pid: number, aside: string): Promise<boolean> {
-  if (pid === process.pid) {
-    // In a container that was started again, an earlier server may have had our process id.
-    const made = await stat(aside).catch(() => undefined)
-    return made !== undefined && made.birthtimeMs >= performance.timeOrigin
-  }
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
-}
+/** Differs from that of every other process that ever had its number. */
+const makerOf = (pid: number) => identityOf(pid).replace('/', '-')

@@ -4,12 +4,21 @@
 // 2. It has no network address: one unix socket in a folder that only its own user and the server can enter.
 // 3. Several servers may ensure it at once: PostgreSQL's own lock lets one start win, and the others find it running.
 // 4. Killed, it is started again within two seconds by any server that watches it.
-import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { chmod, chown, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { chmod, chown, mkdir, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { mayGiveUsers } from '#providers/local/host/privilege.ts'
+import { spawnDaemon } from '#providers/host/daemon.ts'
+import { readIfThere, statIfThere, undefinedIfAbsent } from '#providers/host/read.ts'
+import {
+  type Cluster,
+  findRunning,
+  hasEnded,
+  isPostmaster,
+  pid_file,
+  signalPostmaster,
+} from '#providers/host/postmaster.ts'
+import { mayGiveUsers } from '#providers/host/privilege.ts'
+import { first_service_uid } from '#providers/host/user-map.ts'
 import type { Log } from '../log.ts'
 import { ensureStoreData } from './embedded-data.ts'
 
@@ -22,14 +31,14 @@ export type MetadataStore = {
 /** directory: the store's own folder. bin: where initdb and postgres are, readable for everybody. */
 export type StorePlace = { directory: string; bin: string; log: Log }
 
-/** Above every service's user (70000 + port) none is at 70000 itself. Needs no entry in /etc/passwd. */
-const store_owner = { uid: 70_000, gid: 70_000 }
+/** No service has port 0, so none has this user. It needs no entry in /etc/passwd. */
+const store_owner = { uid: first_service_uid, gid: first_service_uid }
 
 /** The kernel's limit, without the closing zero. */
 const socket_path_bytes_max = 107
 const start_seconds_max = 60
-const stop_seconds_max = 30
-const look_every_ms = 500
+const stop_ms_max = 30_000
+const watch_every_ms = 500
 const retry_ms_max = 2_000
 const poll_ms = 10
 const empty_lock_ms = 30_000
@@ -38,41 +47,38 @@ const log_bytes_max = 1_000_000
 export async function ensureMetadataStore(place: StorePlace): Promise<MetadataStore> {
   const excess = Buffer.byteLength(join(socketsOf(place), '.s.PGSQL.5432')) - socket_path_bytes_max
   if (excess > 0) throw new Error(`the path of ${socketsOf(place)} is ${excess} bytes too long for a unix socket`)
-  const owner = mayGiveUsers() ? store_owner : undefined
+  const cluster = clusterOf(place)
+  const { owner } = cluster
   await mkdir(place.directory, { recursive: true, mode: 0o700 })
   // Not by mkdir: a strict umask would keep the store's own user out.
   if (owner) await chmod(place.directory, 0o711)
-  await mkdir(socketsOf(place), { mode: 0o700 }).catch(unlessCode('EEXIST'))
+  await mkdir(socketsOf(place), { recursive: true, mode: 0o700 })
   if (owner) await chown(socketsOf(place), owner.uid, owner.gid)
-  await ensureStoreData({ ...place, data: dataOf(place), owner })
+  await ensureStoreData({ ...place, ...cluster })
   await ensureServing(place)
   return { url: urlOf(place), close: watch(place) }
 }
 
-/** Ends the store without losing anything. A server that still watches it would start it again. */
+/** Stops the store without losing anything. A server that still watches it would start it again. */
 export async function stopMetadataStore(place: Pick<StorePlace, 'directory'>): Promise<void> {
-  const signals: [NodeJS.Signals, number][] = [
-    ['SIGINT', stop_seconds_max],
-    ['SIGQUIT', stop_seconds_max],
-  ]
-  for (const [signal, seconds] of signals) {
-    const running = findPostmaster(dataOf(place))
+  const cluster = clusterOf(place)
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    const running = await findPostmaster(place)
     if (running === undefined) return
-    signalProcess(running.pid, signal)
-    const deadline = performance.now() + seconds * 1000
-    while (performance.now() < deadline) {
-      if (!isPostmaster(running.pid, dataOf(place))) return
-      await pause(poll_ms)
-    }
+    await signalPostmaster(cluster, running.pid, signal)
+    if (await hasEnded(cluster, running.pid, stop_ms_max)) return
   }
   throw new Error('the embedded metadata store does not stop')
 }
 
 export async function metadataStoreIsRunning(place: Pick<StorePlace, 'directory'>): Promise<boolean> {
-  return findPostmaster(dataOf(place)) !== undefined
+  return (await findPostmaster(place)) !== undefined
 }
 
-const dataOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'data')
+const clusterOf = ({ directory }: Pick<StorePlace, 'directory'>): Cluster => ({
+  data: join(directory, 'data'),
+  owner: mayGiveUsers() ? store_owner : undefined,
+})
 const socketsOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'run')
 const logOf = ({ directory }: Pick<StorePlace, 'directory'>) => join(directory, 'postgres.log')
 
@@ -84,28 +90,28 @@ async function ensureServing(place: StorePlace): Promise<void> {
   const deadline = performance.now() + start_seconds_max * 1000
   let retry_ms = poll_ms * 2
   for (;;) {
-    const running = findPostmaster(dataOf(place))
+    const running = await findPostmaster(place)
     if (running?.ready) return
-    // Another one may just be starting, or a killed one's last backends still hold its memory: then a start fails.
+    // Another server may be starting it, or the last backends of a killed one may still have its memory: then a start fails.
     if (running === undefined && !(await start(place))) await pause((retry_ms = Math.min(retry_ms * 2, retry_ms_max)))
     if (performance.now() > deadline) {
-      const tail = (await readFile(logOf(place), 'utf8').catch(() => '')).slice(-2_000)
+      const tail = (await readIfThere(logOf(place)))?.slice(-2_000)
       throw new Error(`the embedded metadata store does not start; the end of ${logOf(place)}:\n${tail}`)
     }
     await pause(poll_ms)
   }
 }
 
-/** Looks twice a second and starts the store when it is gone. Returns how to end it. */
+/** Polls twice a second and starts the store when it does not run. Returns how to end that. */
 function watch(place: StorePlace): () => Promise<void> {
   const end = new AbortController()
   const watching = (async () => {
     while (!end.signal.aborted) {
-      await pause(look_every_ms, undefined, { signal: end.signal, ref: false }).catch(() => undefined)
+      await pause(watch_every_ms, undefined, { signal: end.signal, ref: false }).catch(() => undefined)
       if (end.signal.aborted) return
       try {
-        if (findPostmaster(dataOf(place))) continue
-        place.log.warn({}, 'the metadata store is gone; starting it again')
+        if (await findPostmaster(place)) continue
+        place.log.warn({}, 'the metadata store does not run; starting it again')
         await ensureServing(place)
         place.log.info({}, 'the metadata store serves again')
       } catch (error) {
@@ -121,24 +127,17 @@ function watch(place: StorePlace): () => Promise<void> {
 
 /** False when the new process ended before it was ready. */
 async function start(place: StorePlace): Promise<boolean> {
-  const data = dataOf(place)
-  const locks = [join(data, 'postmaster.pid'), join(socketsOf(place), '.s.PGSQL.5432.lock')]
-  for (const lock of locks) await removeUsurpedLock(lock, data)
-  const output = await openLog(logOf(place))
-  const owner = mayGiveUsers() ? store_owner : {}
-  const child = spawn(join(place.bin, 'postgres'), ['-D', data, ...settingsOf(place)], {
-    ...owner,
-    env: {},
-    cwd: '/',
-    detached: true,
-    stdio: ['ignore', output.fd, output.fd],
-  })
+  const cluster = clusterOf(place)
+  const locks = [join(cluster.data, pid_file), join(socketsOf(place), '.s.PGSQL.5432.lock')]
+  for (const lock of locks) await removeUsurpedLock(lock, cluster)
+  await rotateLog(logOf(place))
+  const command = [join(place.bin, 'postgres'), '-D', cluster.data, ...settingsOf(place)]
+  const child = await spawnDaemon({ command, ...cluster.owner }, { path: logOf(place), flags: 'a' })
   child.once('error', (error) => place.log.error({ err: error }, 'the metadata store cannot be started'))
   child.unref()
-  await output.close()
   const deadline = performance.now() + start_seconds_max * 1000
   while (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-    if (findPostmaster(data)?.ready) return true
+    if ((await findPostmaster(place))?.ready) return true
     if (performance.now() > deadline) return false
     await pause(poll_ms)
   }
@@ -176,78 +175,35 @@ function settingsOf(place: StorePlace): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-// Read synchronously: two tiny files twice a second, at a quarter of what the thread pool costs.
-function findPostmaster(data: string): { pid: number; ready: boolean } | undefined {
-  const lines = textOf(join(data, 'postmaster.pid')).split('\n')
-  const pid = Number(lines[0])
-  if (!Number.isInteger(pid) || pid <= 0 || !isPostmaster(pid, data)) return undefined
-  return { pid, ready: lines[7]?.trim() === 'ready' }
-}
-
-/** By its command line, which is the one thing that root may read everywhere and that a zombie does not have. */
-function isPostmaster(pid: number, data: string): boolean {
-  const words = textOf(`/proc/${pid}/cmdline`).split('\0')
-  return words[words.indexOf('-D') + 1] === data && words[0]?.endsWith('/postgres') === true
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    // ESRCH is how /proc says that the process went away while it was being read.
-    if (code === 'ENOENT' || code === 'ESRCH') return ''
-    throw error
-  }
+async function findPostmaster(place: Pick<StorePlace, 'directory'>) {
+  const cluster = clusterOf(place)
+  return findRunning(cluster, (await readIfThere(join(cluster.data, pid_file))) ?? '')
 }
 
 /**
- * After a reboot the process id in a stale lock file may be a stranger's, and a crash of the machine may leave the file
- * empty: PostgreSQL would refuse to start for ever. Moves such a file away; should it be another one by then, back.
+ * After a reboot the process id in a stale lock file may be another program's, and a crash of the machine may leave the file empty:
+ * PostgreSQL would refuse to start for ever. Such a file is moved aside; a file that another server has made meanwhile is moved back.
  */
-async function removeUsurpedLock(lock: string, data: string): Promise<void> {
-  const seen = textOf(lock)
-  const pid = Number(seen.split('\n')[0])
-  // A dead owner is PostgreSQL's own business, and a file that has just become empty belongs to one that starts.
-  const usurped = pid > 0 ? processExists(pid) && !isPostmaster(pid, data) : await isOlderThan(lock, empty_lock_ms)
-  if (!usurped) return
+async function removeUsurpedLock(lock: string, cluster: Cluster): Promise<void> {
+  const text = await readIfThere(lock)
+  if (text === undefined) return
+  const pid = Number(text.split('\n')[0])
+  // PostgreSQL itself removes the lock of a dead process, and an empty file that is young belongs to a process that starts.
+  const is_usurped =
+    pid > 0 ? (await statIfThere(`/proc/${pid}`)) && !(await isPostmaster(cluster, pid)) : await isOld(lock)
+  if (!is_usurped) return
   const aside = `${lock}.${process.pid}`
-  await rename(lock, aside).catch(unlessCode('ENOENT'))
-  if (textOf(aside) === seen) await unlink(aside).catch(unlessCode('ENOENT'))
-  else await rename(aside, lock)
+  await rename(lock, aside).catch(undefinedIfAbsent)
+  if ((await readIfThere(aside)) === text) await unlink(aside).catch(undefinedIfAbsent)
+  else await rename(aside, lock).catch(undefinedIfAbsent)
 }
 
-function processExists(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
+async function isOld(path: string): Promise<boolean> {
+  const found = await statIfThere(path)
+  return found !== undefined && Date.now() - found.mtimeMs > empty_lock_ms
 }
 
-async function isOlderThan(path: string, age_ms: number): Promise<boolean> {
-  const seen = await stat(path).catch(unlessCode('ENOENT'))
-  return seen !== undefined && Date.now() - seen.mtimeMs > age_ms
-}
-
-async function openLog(path: string) {
-  const bytes = await stat(path).then(({ size }) => size, unlessCode('ENOENT'))
-  if (bytes !== undefined && bytes > log_bytes_max) await rename(path, `${path}.old`)
-  return open(path, 'a', 0o600)
-}
-
-function signalProcess(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    unlessCode('ESRCH')(error)
-  }
-}
-
-function unlessCode(code: string) {
-  return (error: unknown): undefined => {
-    if (error instanceof Error && 'code' in error && error.code === code) return undefined
-    throw error
-  }
+async function rotateLog(path: string): Promise<void> {
+  const bytes = (await statIfThere(path))?.size ?? 0
+  if (bytes > log_bytes_max) await rename(path, `${path}.old`)
 }

@@ -1,36 +1,15 @@
-// The ranges of VPCs as the operator set them: which addresses outside this machine the server itself needs, so that no VPC gets
-// them, and which VPCs of a former version or another setting lie outside. Neither resolves a name: the list is the wall.
-import { isIPv4 } from 'node:net'
+// The ranges of VPCs as the operator set them: which VPCs of a former version or another setting lie outside. Pure.
 import { contains, parseCidr } from '#contract/cidr.ts'
-import { isHostRoot } from '#providers/local/host/privilege.ts'
-import type { Config } from '../config.ts'
-import type { Sql } from '../store/db.ts'
-import { listVpcsOfRegion, type VpcRow } from './store.ts'
+import type { VpcRow } from './store.ts'
 
-/** The literal addresses among what the settings name. Pure. */
-export function neededAddressesOf(
-  config: Pick<Config, 'database_url' | 'oidc_issuer' | 'trusted_proxies'>,
-): readonly string[] {
-  const urls = [config.database_url, config.oidc_issuer].flatMap((text) => URL.parse(text ?? '') ?? [])
-  const hosts = urls.flatMap((url) => [url.hostname, url.searchParams.get('host') ?? ''])
-  return [...hosts, ...config.trusted_proxies].filter((host) => isIPv4(host))
-}
-
-/** A sentence for the operator; undefined when all VPCs lie inside. */
-export async function outsideWarning(
-  sql: Sql,
-  { region, vpc_ranges }: Pick<Config, 'region' | 'vpc_ranges'>,
-): Promise<string | undefined> {
-  // For an ordinary user no VPC ever has a route on the host.
-  return isHostRoot() ? outsideSentence(await listVpcsOfRegion(sql, region), vpc_ranges) : undefined
-}
-
-/** Pure. */
-export function outsideSentence(vpcs: readonly Pick<VpcRow, 'id' | 'cidr'>[], ranges: readonly string[]) {
+/** A sentence for the operator; none when all VPCs lie inside. */
+export function outsideSentence(vpcs: readonly Pick<VpcRow, 'id' | 'cidr'>[], ranges: readonly string[]): string[] {
   const blocks = ranges.map((range) => parseCidr(range))
   const outside = vpcs.filter(({ cidr }) => !blocks.some((block) => contains(block, parseCidr(cidr))))
-  if (outside.length === 0) return undefined
+  if (outside.length === 0) return []
   const named = outside.map(({ id, cidr }) => `${id} (${cidr})`).join(', ')
   const wider = [...new Set([...ranges, ...outside.map(({ cidr }) => cidr)])].join(',')
-  return `outside the ranges for VPCs (${ranges.join(', ')}) lie ${named}: their networks are kept, but this host adds no route for them; if neither the host nor its clients need these addresses, start with --vpc-ranges ${wider}`
+  return [
+    `outside the ranges for VPCs (${ranges.join(', ')}) lie ${named}: their networks are kept, but this host adds no route for them; if neither the host nor its clients need these addresses, start with --vpc-ranges ${wider}`,
+  ]
 }

@@ -1,17 +1,14 @@
-// The handlers of VPCs themselves. A deleted one is gone for every caller at once, and its network goes after that.
+// The handlers of VPCs themselves; those that move services are the services' own. A deleted one is gone for every caller at once, and its network goes after that.
 import type { Static } from 'typebox'
 import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
 import { cidrProblem } from '#contract/cidr.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
 import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
-import { listPeerings } from '../peering/store.ts'
-import { problemsOf } from '../regions.ts'
-import type { ServiceContext } from '../service/context.ts'
-import { parseName, parseRegion } from '../service/rules.ts'
+import { listPeerings } from './peerings.ts'
+import { parseRegion, problemsOf, type Regions } from '../regions.ts'
 import { nudge } from '../work.ts'
-import { attachmentHandlers } from './attachment.ts'
 import { vpcs_per_project_max, vpcView } from './rules.ts'
 import {
   findOverlapping,
@@ -25,13 +22,16 @@ import {
   type VpcRow,
 } from './store.ts'
 
+type Context = { db: Db; providers: Regions }
 type At = { project_id: string; vpc_id: string }
 type Input = Static<typeof CreateVpcInput>
 type Described = Pick<VpcRow, 'project_id' | 'region_code' | 'name' | 'cidr'>
 
 const named_max = 10
 
-export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeof vpc_endpoints> {
+export function vpcHandlers(
+  context: Context,
+): Pick<Handlers, Exclude<keyof typeof vpc_endpoints, 'attachToVpc' | 'detachFromVpc'>> {
   const { db } = context
   return {
     listVpcs: async ({ params }) => (await listVpcs(db, params.project_id)).map(vpcView),
@@ -41,7 +41,7 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
     createVpc: async ({ params: { project_id }, body }) => {
       const problems = vpcProblems(context, body)
       if (problems.length > 0) throw invalidRequest(problems)
-      const region_code = parseRegion(body.region_code, [...context.providers.keys()], [])
+      const region_code = parseRegion(body.region_code, context.providers, [])
       return vpcView(await createVpc(db, { cidr: body.cidr, region_code, project_id, name: body.name.trim() }))
     },
 
@@ -59,16 +59,14 @@ export function vpcHandlers(context: ServiceContext): Pick<Handlers, keyof typeo
         await saveVpcDeleted(tx, id)
         await nudge(tx, 'vpc', String(id))
       }),
-
-    ...attachmentHandlers(context),
   }
 }
 
 /** What is wrong with the members that are there, beyond their schema. */
-export function vpcProblems({ providers }: ServiceContext, input: Partial<Input>): Problem[] {
+export function vpcProblems({ providers }: Pick<Context, 'providers'>, input: Partial<Input>): Problem[] {
   const problems: Problem[] = []
   if (input.name !== undefined) parseName(input.name, problems)
-  const region_code = parseRegion(input.region_code, [...providers.keys()], problems)
+  const region_code = parseRegion(input.region_code, providers, problems)
   if (input.cidr === undefined) return problems
   const message = cidrProblem(input.cidr)
   if (message !== undefined) return [...problems, { path: '/cidr', message }]

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import type { Primary } from '#providers/local/postgres/primary.ts'
 import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { listHostProcesses, wordsOf } from '#providers/local/host/process.ts'
+import { listHostProcesses, wordsOf } from '#providers/host/process.ts'
 import {
   ask,
   loginTo,

@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { findPgBouncer, isAtLeast } from '#providers/local/pooler/program.ts'
+import { findPgBouncer } from '#providers/local/pooler/program.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { as_root, ask, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
 import { loginWithoutPassword } from './empty-password.ts'
 import { askThrough, loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
+import { isAtLeast } from '#providers/postgres/pooler-settings.ts'
 
 const { newWorld } = useWorlds()
 

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { certificateExpiresSoon, ensureAuthority, newServerCertificate } from '#providers/local/postgres/authority.ts'
+import { ensureAuthority } from '#providers/local/postgres/authority.ts'
+import { certificateExpiresSoon, newServerCertificate } from '#providers/postgres/certificate.ts'
 
 let directory: string
 let home: string

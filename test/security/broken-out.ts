@@ -1,6 +1,6 @@
 // A tenant that broke PostgreSQL: programs that run as the service's own user, started by its own server, and what they do to
 // outlive it. All of them end by themselves within minutes, should a test fail to see them ended.
-import { findHostProcess, listHostProcesses, wordsOf } from '#providers/local/host/process.ts'
+import { findHostProcess, listHostProcesses, wordsOf } from '#providers/host/process.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'

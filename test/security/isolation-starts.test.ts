@@ -1,8 +1,8 @@
 // Starts with --isolate: which share what, and which are refused, each with what is missing and nothing changed.
 import { readdirSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { listHostProcesses } from '#providers/local/host/process.ts'
-import { idsOf } from '#providers/local/host/privilege.ts'
+import { listHostProcesses } from '#providers/host/process.ts'
+import { idsOf } from '#providers/host/privilege.ts'
 import { howdah, startHowdah } from '#test/e2e/howdah.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
 import { newPlace, newSubIdUser, type SubIdUser, why_no_sub_ids as why } from '#test/sub-ids.ts'

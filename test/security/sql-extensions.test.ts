@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { extensionDirectoryOf } from '#providers/local/postgres/installation.ts'
-import { refused_extensions, tenant_extensions } from '#providers/local/postgres/tenant-extensions.ts'
+import { refused_extensions, tenant_extensions } from '#providers/postgres/tenant-extensions.ts'
 import { useWorlds } from '#test/provider/service-fixture.ts'
 import { asTenant, changePassword, expectGoesOn, newTenant, type Tenant, tenantSession } from './tenant.ts'
 

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { optionsOf } from '#providers/local/postgres/session-settings.ts'
+import { optionsOf } from '#providers/postgres/session-settings.ts'
 
 const root = join(import.meta.dirname, '..', '..', 'providers')
 const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })

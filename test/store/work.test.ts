@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Db, openDb, type Sql } from '#server/store/db.ts'
-import { leaseOwner, ownerIsDead } from '#server/lease-owner.ts'
+import { hasEnded, ownName } from '#providers/host/process-name.ts'
 import { type Claim, claim, nudge, releaseLeases, renew, secondsUntilDue, settle } from '#server/work.ts'
 import { storeUrlOf } from '#test/database.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
@@ -179,13 +179,13 @@ test('leases of a dead server are released at once, and those of others are not'
 })
 
 test('an exited process is known to be dead; a running one, or one of another host, is not', async () => {
-  const module = join(import.meta.dirname, '../../server/lease-owner.ts')
-  const script = `import { leaseOwner } from ${JSON.stringify(module)}; process.stdout.write(leaseOwner())`
+  const module = join(import.meta.dirname, '../../providers/host/process-name.ts')
+  const script = `import { ownName } from ${JSON.stringify(module)}; process.stdout.write(ownName())`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
   expect(stdout.split('/')).toHaveLength(4)
-  expect(ownerIsDead(stdout)).toBe(true)
-  expect(ownerIsDead(leaseOwner())).toBe(false)
-  expect(ownerIsDead(`another-boot${stdout.slice(stdout.indexOf('/'))}`)).toBe(false)
+  expect(hasEnded(stdout)).toBe(true)
+  expect(hasEnded(ownName())).toBe(false)
+  expect(hasEnded(`another-boot${stdout.slice(stdout.indexOf('/'))}`)).toBe(false)
 })
 
 test('a request that nudges and a look that settles on the same subject do not lock each other out', async () => {

@@ -5,9 +5,9 @@
 import { statSync } from 'node:fs'
 import { readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { commandOf, killProcesses } from '../host/daemon.ts'
+import { commandOf, killProcesses } from '../../host/daemon.ts'
 import type { Effect } from '../host/effect.ts'
-import { isAtWork } from '../host/process.ts'
+import { isAtWork } from '../../host/process.ts'
 import type { Node } from '../host/layout.ts'
 
 const patience_ms = 8_000

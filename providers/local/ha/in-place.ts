@@ -4,7 +4,7 @@
 // 2. Only where no history lies beyond its own: a running server would follow an abandoned timeline.
 import { stat } from 'node:fs/promises'
 import type { WantedService } from '../../provider.ts'
-import { readIfThere } from '../host/read.ts'
+import { readIfThere } from '../../host/read.ts'
 import { findHaproxyProgram } from '../haproxy/process.ts'
 import { nodeAt, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'

@@ -6,9 +6,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Node } from '../host/layout.ts'
-import { optionsOf, superuser } from '../postgres/session-settings.ts'
+import { optionsOf } from '../../postgres/session-settings.ts'
 import { endSession, socketOf } from '../postgres/superuser.ts'
 import { parseLsn, type Position } from './quorum.ts'
+import { superuser } from '../../postgres/names.ts'
 
 /** replayed: the end of the last record that it has read whole. */
 export type Asked = Position & { replayed: bigint }

@@ -21,11 +21,11 @@ import {
 } from '../haproxy/settings.ts'
 import type { Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
-import { connectionsOf } from '../postgres/settings.ts'
 import { openFolder, pathOf, removeEntry, renameEntry } from '../host/tenant-files.ts'
 import { listenOf, networkPrefix } from '../network/service-network.ts'
 import { findPrimary } from '../postgres/primary.ts'
 import { ownAddressOf } from './standby-spec.ts'
+import { connectionsOf } from '../../postgres/size.ts'
 
 export type RelaySpec = {
   /** The folder of its control socket. */

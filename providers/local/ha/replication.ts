@@ -2,7 +2,7 @@
 // session; a missing slot is made.
 import type pg from 'pg'
 import type { Effect } from '../host/effect.ts'
-import { standby_role } from '../postgres/settings.ts'
+import { standby_role } from '../../postgres/names.ts'
 
 /** `flushed`: up to where it has the WAL on its disk, as bytes from the beginning of all WAL. */
 export type Sender = { name: string; state: string; flushed: bigint }

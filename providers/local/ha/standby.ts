@@ -7,7 +7,7 @@ import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provide
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved } from '../host/effect.ts'
-import { isDiskFull, readIfThere } from '../host/read.ts'
+import { isDiskFull, readIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, listeningAt, noSpaceSentence, type Node } from '../host/layout.ts'
 import { ensureGroupRemoved } from '../host/leftovers.ts'
@@ -17,7 +17,6 @@ import { ensureTimelineRemoved } from './promotion.ts'
 import { ensureSlot, ensureSlotRemoved, listSenders, type Sender } from './replication.ts'
 import { ensureReservedRole } from '../postgres/reserved-roles.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
-import { standby_role } from '../postgres/settings.ts'
 import {
   ensureKilled,
   ensureReloaded,
@@ -34,6 +33,7 @@ import { ensureTailTaken } from './wal-tail.ts'
 import { ensureDataMovedAside, ensureStandbySignal, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
+import { standby_role } from '../../postgres/names.ts'
 
 export type StandbySpec = {
   /** The node's own, in the role of a standby. */

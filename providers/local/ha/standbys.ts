@@ -2,7 +2,7 @@
 // many of them as wanted. Surplus replicas are removed, but only when no commit may depend on them any more.
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
-import { isDiskFull, statIfThere } from '../host/read.ts'
+import { isDiskFull, statIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeAt, noSpaceSentence, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
@@ -11,7 +11,7 @@ import { nodesOf } from '../postgres/nodes.ts'
 import { listNodeFolders } from '../postgres/nodes.ts'
 import type { SyncList } from './quorum.ts'
 import type { Postmaster } from '../postgres/process.ts'
-import { preloadsOf } from '../postgres/preloads.ts'
+import { preloadsOf } from '../../postgres/preloads.ts'
 import { rises } from '../postgres/settings.ts'
 import {
   ensureStandby,

@@ -5,7 +5,7 @@
 //    comments: an election goes by all of them.
 import { open } from 'node:fs/promises'
 import { ensureFile } from '../host/effect.ts'
-import { readIfThere } from '../host/read.ts'
+import { readIfThere } from '../../host/read.ts'
 import { nodeAt, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import type { SyncList } from './quorum.ts'

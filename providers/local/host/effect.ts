@@ -3,9 +3,9 @@
 // both read first, and both can be killed at any moment and repeated.
 import { lstatSync } from 'node:fs'
 import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { errorCode, readIfThere, statIfThere } from './read.ts'
+import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
 import { findEntry, removeEntry, removeTree } from './tenant-files.ts'
-import type { Owner } from './layout.ts'
+import type { Owner } from '../../host/user-map.ts'
 
 /** Awaited before a change, with its name, such as `data directory: rename into place`. */
 export type Effect = (name: string) => Promise<void>

@@ -4,19 +4,11 @@
 // What PostgreSQL writes (data, log, sockets) belongs to the service's own user. What we write (settings, key) belongs
 // to us in a folder of ours that this user may only read, so a broken-out backend cannot plant links for root to follow.
 import { join } from 'node:path'
-
-export type Owner = { uid: number; gid: number }
+import { first_service_uid, type Owner } from '../../host/user-map.ts'
 
 /** The kernel's limit for the path of a unix socket, without the closing zero. */
 const socket_path_bytes_max = 107
 const service_id_bytes_max = 16
-export const first_service_uid = 70_000
-
-/** initdb needs a user that exists; this one, with the last 16-bit id, does everywhere. */
-export const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
-
-export const master_role = 'tsdbadmin'
-export const master_database = 'tsdb'
 
 export type Node = ReturnType<typeof nodeOf>
 

@@ -11,7 +11,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { signalIfThere } from './daemon.ts'
+import { signalIfThere } from '../../host/daemon.ts'
 import type { Effect } from './effect.ts'
 import { groupsOf, killMembers, membersOf, removeInner } from './group-members.ts'
 import {
@@ -23,10 +23,11 @@ import {
   listPids,
   sessionOf,
   type HostProcess,
-} from './process.ts'
-import { first_service_uid, type Owner, type Node } from './layout.ts'
+} from '../../host/process.ts'
+import { first_service_uid, type Owner } from '../../host/user-map.ts'
+import type { Node } from './layout.ts'
 import type { Limits } from './limits.ts'
-import { system_env } from './program.ts'
+import { system_env } from '../../host/program.ts'
 import { homeOf, isIn } from './process-home.ts'
 
 type Host = { directory: string; installation_id: string; effect: Effect; limits: Limits }

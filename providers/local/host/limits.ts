@@ -11,9 +11,9 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Size } from '../../provider.ts'
-import { type Owner, unprivileged } from './layout.ts'
-import { mayGiveUsers } from './privilege.ts'
-import { system_env } from './program.ts'
+import { mayGiveUsers } from '../../host/privilege.ts'
+import { type Owner, unprivileged } from '../../host/user-map.ts'
+import { system_env } from '../../host/program.ts'
 
 export type Limits = {
   /** For people: what is enforced, or why nothing is and how to permit it. */

@@ -3,9 +3,9 @@
 // A lock ends with its work or with its process: by pid and start time where /proc shows it, else by the age of the file.
 import { utimes } from 'node:fs/promises'
 import { ensureFile, ensureRemoved, type Effect } from './effect.ts'
-import { readIfThere } from './read.ts'
+import { readIfThere } from '../../host/read.ts'
 import type { Node } from './layout.ts'
-import { isAlive, ownName } from './process-name.ts'
+import { isAlive, ownName } from '../../host/process-name.ts'
 
 /** `standing still`: PostgreSQL must not start meanwhile. */
 export type LockKind = 'copying while it runs' | 'copying while it stands still' | 'making its data'

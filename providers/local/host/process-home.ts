@@ -3,7 +3,7 @@
 // home that they name for that user, so a process cannot pass for one of another installation by a folder of its own making.
 import { lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { folderOf, groupsTextOf, wordsOf, type HostProcess } from './process.ts'
+import { folderOf, groupsTextOf, wordsOf, type HostProcess } from '../../host/process.ts'
 import type { Node } from './layout.ts'
 
 /** The id of a service or replica set of this installation; `elsewhere`: another installation's; undefined: unknown. */

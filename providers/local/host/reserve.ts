@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { system_env } from './program.ts'
+import { system_env } from '../../host/program.ts'
 
 export const reserve_bytes = 128 * 1024 ** 2
 

@@ -8,14 +8,17 @@ import { listStats } from './tenant-files.ts'
 const entries_per_turn = 400
 const block_bytes = 512
 
-export async function storageOf(data: string): Promise<number> {
+/** `from`: of this folder below it alone. `without`: not of this one. */
+export async function storageOf(data: string, { from = '', without = '' } = {}): Promise<number> {
   let bytes = 0
   let visited = 0
-  const folders = ['']
+  const folders = [from]
   for (let below = folders.pop(); below !== undefined; below = folders.pop()) {
     for (const [name, stats] of statsIn(data, below)) {
       // No entry below is a link: table spaces are not offered.
-      if (stats.isDirectory()) folders.push(below === '' ? name : `${below}/${name}`)
+      const path = below === '' ? name : `${below}/${name}`
+      if (path === without) continue
+      if (stats.isDirectory()) folders.push(path)
       else if (stats.isFile()) bytes += stats.blocks * block_bytes
       visited += 1
       if (visited % entries_per_turn === 0) await others()

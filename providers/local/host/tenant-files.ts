@@ -22,8 +22,8 @@ import {
 import { open, readdir, rename, rmdir, unlink } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
-import type { Owner } from './layout.ts'
-import { errorCode, undefinedIfAbsent } from './read.ts'
+import type { Owner } from '../../host/user-map.ts'
+import { errorCode, undefinedIfAbsent } from '../../host/read.ts'
 import { inLanes } from './together.ts'
 import { syncOne } from './tree.ts'
 

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process'
 import { lchown, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { errorCode } from './read.ts'
-import { system_env } from './program.ts'
+import { errorCode } from '../../host/read.ts'
+import { system_env } from '../../host/program.ts'
 import { inLanes } from './together.ts'
 
 /** Hands a whole tree to a user, the root last: until then no other user can enter it. */

@@ -8,20 +8,17 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { signalIfThere } from './daemon.ts'
-import { type HostProcess, identityOf, listHostProcesses } from './process.ts'
-import { unprivileged } from './layout.ts'
-import { idsOf } from './privilege.ts'
-import { findProgram, system_env } from './program.ts'
+import { signalIfThere } from '../../host/daemon.ts'
+import { type HostProcess, identityOf, listHostProcesses } from '../../host/process.ts'
+import { unprivileged } from '../../host/user-map.ts'
+import { isInside } from '../../host/privilege.ts'
+import { findProgram, system_env } from '../../host/program.ts'
 import { inTurn } from './turn.ts'
-import type { UserMap } from './user-map.ts'
+import type { UserMap } from '../../host/user-map.ts'
 
 /** How long a new namespace waits for the process that it is made for. */
 const first_process_seconds = 60
 const timeout_ms = 10_000
-
-export const isInside = (map: UserMap, pid: number | 'self' = 'self'): boolean =>
-  idsOf(pid, 'uid') === map.uids && idsOf(pid, 'gid') === map.gids
 
 /** Returns inside only: until then this process executes its own command line again, in the namespace. */
 export async function enterUserNamespace(data_dir: string, map: UserMap): Promise<void> {

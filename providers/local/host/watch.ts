@@ -4,7 +4,7 @@
 // It only reads; the caller finds out what a death means.
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { isStopped } from './daemon.ts'
+import { isStopped } from '../../host/daemon.ts'
 import { findConnection, type Listening } from './liveness.ts'
 import { newPolling } from './polling.ts'
 import { findEntry } from './tenant-files.ts'

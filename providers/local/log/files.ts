@@ -3,7 +3,7 @@
 // Listing and opening are synchronous: they take microseconds, and a thread takes longer.
 import { fstatSync, read } from 'node:fs'
 import { promisify } from 'node:util'
-import { errorCode } from '../host/read.ts'
+import { errorCode } from '../../host/read.ts'
 import { listNames, openFile, Planted } from '../host/tenant-files.ts'
 
 /** As `log_filename` of the settings makes them. */

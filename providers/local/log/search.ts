@@ -4,8 +4,8 @@
 // A caller chooses the terms and a tenant the lines: the pattern takes time in proportion to the bytes, whatever both are.
 import { isAscii } from 'node:buffer'
 import type { LogQuery } from '../../provider.ts'
-import { type ParsedEntry, text_labels } from './entry.ts'
-import { masked } from './mask.ts'
+import { type ParsedEntry, text_labels } from '../../postgres/log-entry.ts'
+import { masked } from '../../postgres/log-mask.ts'
 
 export type Search = {
   /** Whether these bytes have the term, or every letter of it: three times as fast as the pattern. */

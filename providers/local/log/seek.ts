@@ -1,7 +1,7 @@
 // Finds the position of a moment in a log file by bisection: entries lie in the order of their times, or nearly so. It reads
 // a few kilobytes at some twenty positions, whatever the size of the file; and where a line is very long, none of it twice.
 import { readSync } from 'node:fs'
-import { timeAt } from './entry.ts'
+import { timeAt } from '../../postgres/log-entry.ts'
 
 const probe_bytes = 8 * 1024
 /** Enough to read the time at a line's start. */

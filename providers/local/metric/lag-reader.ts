@@ -2,9 +2,9 @@
 // session, which stays open meanwhile: a new one each time would cost the primary a process and a line in its log.
 import type pg from 'pg'
 import type { Node } from '../host/layout.ts'
-import { standby_role } from '../postgres/settings.ts'
 import { endSession, newSession } from '../postgres/superuser.ts'
 import type { Lag } from './lag.ts'
+import { standby_role } from '../../postgres/names.ts'
 
 export type LagReader = {
   /** By the standbys' names. Throws when the primary cannot be asked. */

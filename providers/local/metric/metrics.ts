@@ -11,15 +11,15 @@ import type { LagReader } from './lag-reader.ts'
 import { replicaLagsOf } from './lag.ts'
 import { groupOf, listeningAt, type Node } from '../host/layout.ts'
 import { poolerGroupOf } from '../pooler/process.ts'
-import { poolerFilesOf } from '../pooler/settings.ts'
 import type { Limits } from '../host/limits.ts'
 import { findService, listNodes } from '../postgres/nodes.ts'
 import { portOfPidFile } from '../postgres/port-in-force.ts'
-import { pid_file } from '../postgres/process.ts'
+import { pid_file } from '../../host/postmaster.ts'
 import type { QuotaWatch } from '../quota/watch.ts'
 import { readText } from '../host/tenant-files.ts'
 import { lastWrittenOf, storageOf } from '../host/storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from '../host/usage.ts'
+import { poolerFilesOf } from '../pooler/files.ts'
 
 export type MeterHost = {
   directory: string

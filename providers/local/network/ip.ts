@@ -2,8 +2,8 @@
 // processes are dear. It knows the form of the answers, not their meaning.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { isHostRoot } from '../host/privilege.ts'
-import { system_env } from '../host/program.ts'
+import { isHostRoot } from '../../host/privilege.ts'
+import { system_env } from '../../host/program.ts'
 import { own_root, shell, unshare_words } from './owner-process.ts'
 import type { Namespace } from './namespace.ts'
 

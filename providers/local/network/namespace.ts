@@ -3,7 +3,7 @@
 // the file is below that process's own /run. In an isolated installation that is the user namespace that we are in.
 import { join } from 'node:path'
 import { foldersOf } from '../host/layout.ts'
-import { isHostRoot, mayGiveUsers } from '../host/privilege.ts'
+import { isHostRoot, mayGiveUsers } from '../../host/privilege.ts'
 import { namespaceOf, type Named } from './name.ts'
 
 /** directory: of the local provider. */

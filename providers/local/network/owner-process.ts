@@ -6,11 +6,11 @@
 import { spawn } from 'node:child_process'
 import { readlink, rename, rm, symlink } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, killProcesses } from '../host/daemon.ts'
+import { commandOf, killProcesses } from '../../host/daemon.ts'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
-import { statIfThere } from '../host/read.ts'
-import { isHostRoot, mayGiveUsers } from '../host/privilege.ts'
-import { system_env } from '../host/program.ts'
+import { statIfThere } from '../../host/read.ts'
+import { isHostRoot, mayGiveUsers } from '../../host/privilege.ts'
+import { system_env } from '../../host/program.ts'
 import { ownerProcessOf } from './namespace.ts'
 
 export type NetworksOwner = { ensure(): Promise<void>; end(): Promise<void> }

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { Duplex } from 'node:stream'
 import type { Endpoint } from '../../provider.ts'
-import { system_env } from '../host/program.ts'
+import { system_env } from '../../host/program.ts'
 import { shell } from './owner-process.ts'
 
 export type Relay = {

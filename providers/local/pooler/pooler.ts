@@ -4,10 +4,11 @@
 // 1. No settings file, no process: the file is written before the first start and removed after the last stop.
 // 2. It finds the primary in one socket folder, whichever node that is, so a failover does not concern it.
 // 3. A pass that makes its clients wait writes a file first; any later pass lets them go on.
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
 import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/read.ts'
+import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { ensureGroupRemoved } from '../host/leftovers.ts'
 import type { Machine } from '../host/machine.ts'
@@ -22,13 +23,14 @@ import {
 } from './process.ts'
 import { findPgBouncer, type PoolerProgram } from './program.ts'
 import { ensurePoolerRole } from './role.ts'
-import { poolerFilesOf, poolerSettingsOf, poolerUsersOf } from './settings.ts'
-import type { Authority } from '../postgres/authority.ts'
+import { poolerSettingsOf, poolerUsersOf } from '../../postgres/pooler-settings.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { ensureInNetwork, isInNetwork, type NetworkHost, networkPrefix, probeAt } from '../network/service-network.ts'
 import { hashOf } from '../postgres/settings.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
+import { poolerFilesOf } from './files.ts'
+import type { Authority } from '../../postgres/certificate.ts'
 
 type PoolerHost = Machine & NetworkHost & { authority: Authority }
 
@@ -145,7 +147,8 @@ async function ensureRunning(
   const no_network = await ensureInNetwork(host, network, listen.host)
   if (no_network !== undefined) return no_network
   const files = poolerFilesOf(node)
-  const settings = poolerSettingsOf({ ...spec, ...program, files })
+  const paths = { certificate: node.certificate, pid_file: join(files.folder, files.pid_name), users_file: files.users }
+  const settings = poolerSettingsOf({ ...spec, ...program, ...paths })
   const users = poolerUsersOf(spec.password_verifier)
   // One of another version might not understand the settings.
   const start_hash = hashOf([program.version, listen.host, String(listen.port)])

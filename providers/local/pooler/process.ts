@@ -3,13 +3,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, killProcesses, signalIfThere, spawnDaemon } from '../host/daemon.ts'
+import { commandOf, killProcesses, signalIfThere, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/read.ts'
+import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import type { Limits } from '../host/limits.ts'
 import { readText } from '../host/tenant-files.ts'
-import { poolerFilesOf } from './settings.ts'
+import { poolerFilesOf } from './files.ts'
 
 /** `died`: the process of the pid file does not run, so it died by itself. */
 export type FoundPooler = { pid: number | undefined; died: boolean }

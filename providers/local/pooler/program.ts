@@ -2,7 +2,7 @@
 // start the server anew. Debian 12 has 1.18; newer ones keep two promises more.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { findProgram } from '../host/program.ts'
+import { findProgram } from '../../host/program.ts'
 
 export type PoolerProgram = { path: string; version: string }
 
@@ -15,10 +15,3 @@ export async function findPgBouncer(): Promise<PoolerProgram | undefined> {
   const said = await promisify(execFile)(path, ['--version'], { timeout: version_timeout_ms }).catch(() => undefined)
   return { path, version: /^PgBouncer (\d+\.\d+)/.exec(said?.stdout ?? '')?.[1] ?? '0.0' }
 }
-
-export function isAtLeast(version: string, wanted: '1.21' | '1.24'): boolean {
-  const [[major = 0, minor = 0], [wanted_major = 0, wanted_minor = 0]] = [parts(version), parts(wanted)]
-  return major > wanted_major || (major === wanted_major && minor >= wanted_minor)
-}
-
-const parts = (version: string) => version.split('.').map(Number)

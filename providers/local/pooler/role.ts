@@ -7,13 +7,13 @@
 import pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
-import { master_database, master_role, type Node } from '../host/layout.ts'
+import { type Node } from '../host/layout.ts'
 import { ensureReservedRole } from '../postgres/reserved-roles.ts'
-import { pooler_role } from '../postgres/settings.ts'
 import { withRole, withSuperuser } from '../postgres/superuser.ts'
 import { withCatalogChanges } from '../postgres/tenant-locks.ts'
 import { TenantSetback, tenantSetbackOf } from '../postgres/tenant-setback.ts'
-import { lookup_body, lookup_function, lookup_sql, pooler_lookup } from '../postgres/pooler-lookup.ts'
+import { lookup_body, lookup_function, lookup_sql, pooler_lookup } from '../../postgres/pooler-lookup.ts'
+import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
 /** Checked in every pass: a tenant may drop the database and make another one of that name. */
 export async function ensurePoolerRole(effect: Effect, primary: Node, events: ObservedEvent[]): Promise<void> {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { ensureFolder, type Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
-import { statIfThere } from '../host/read.ts'
+import { statIfThere } from '../../host/read.ts'
 
 export async function ensureArchive(effect: Effect, node: Node): Promise<void> {
   await ensureFolder(effect, 'archive', node.archive, 0o700, node.owner)

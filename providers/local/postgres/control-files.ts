@@ -11,10 +11,10 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import { foldersOf } from '../host/layout.ts'
-import { errorCode, isDiskFull, readIfThere } from '../host/read.ts'
+import { errorCode, isDiskFull, readIfThere } from '../../host/read.ts'
 import { extensionDirectoryOf, type PostgresInstallation } from './installation.ts'
 import { newAside, removeUnfinished } from './template.ts'
-import { refused_extensions, tenant_extensions } from './tenant-extensions.ts'
+import { refused_extensions, tenant_extensions } from '../../postgres/tenant-extensions.ts'
 
 /** From this version on a setting names folders of control files. */
 const first_major_with_path = 18

@@ -7,9 +7,9 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Effect } from '../host/effect.ts'
-import { master_database, master_role, type Node } from '../host/layout.ts'
-import { pooler_role } from './settings.ts'
+import { type Node } from '../host/layout.ts'
 import { withRole, withSuperuser } from './superuser.ts'
+import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
 /** Fixed: no search path decides. */
 const home_schema = 'public'

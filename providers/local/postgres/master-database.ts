@@ -4,9 +4,8 @@
 import type pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
-import { master_database, master_role } from '../host/layout.ts'
-import { pooler_role } from './settings.ts'
 import { TenantSetback } from './tenant-setback.ts'
+import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
 /** PostgreSQL's value after an interrupted DROP DATABASE. */
 const invalid_limit = -2

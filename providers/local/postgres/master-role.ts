@@ -6,13 +6,13 @@
 import type pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
-import { master_role, type Node } from '../host/layout.ts'
+import { type Node } from '../host/layout.ts'
 import { ensureExtensions, makeExtensions } from './extensions.ts'
 import { ensureMasterDatabase } from './master-database.ts'
 import { ensureReplicationReserved, ensureReservedRole, pooler_mark, reserved_roles } from './reserved-roles.ts'
-import { pooler_role } from './settings.ts'
 import { withCatalogChanges } from './tenant-locks.ts'
 import { TenantSetback } from './tenant-setback.ts'
+import { master_role, pooler_role } from '../../postgres/names.ts'
 
 export type RoleSpec = { password_verifier: string; extensions: readonly string[] }
 

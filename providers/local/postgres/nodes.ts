@@ -1,7 +1,7 @@
 // The nodes of one service: which exist, by their folders on the disk, and which of them is the primary.
 import { readdir } from 'node:fs/promises'
 import type { WantedService } from '../../provider.ts'
-import { statIfThere } from '../host/read.ts'
+import { statIfThere } from '../../host/read.ts'
 import { nodeAt, nodeOf, portOf, type Node } from '../host/layout.ts'
 import { findLeader } from './primary.ts'
 

@@ -1,9 +1,9 @@
 // What PostgreSQL needs of this host: the machine, the installations, and the parts of a server's settings that depend on the host.
 import type { Size } from '../../provider.ts'
 import type { Machine } from '../host/machine.ts'
-import type { Authority } from './authority.ts'
 import type { PostgresInstallation } from './installation.ts'
 import type { Spares } from './spare.ts'
+import type { Authority } from '../../postgres/certificate.ts'
 
 /** Whether a service takes writes and logins right now. */
 export type Access = {

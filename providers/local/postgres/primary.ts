@@ -4,7 +4,7 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Effect } from '../host/effect.ts'
-import { readIfThere } from '../host/read.ts'
+import { readIfThere } from '../../host/read.ts'
 import { nodeAt, type Node } from '../host/layout.ts'
 import { syncOne } from '../host/tree.ts'
 

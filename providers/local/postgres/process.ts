@@ -1,17 +1,15 @@
-// The postmaster of a service: found, started, stopped. It is a daemon that outlives the server, so no state about it is
-// kept: its own pid file and /proc are read every time, and compared with what is wanted.
-// Readiness is read from the pid file too; trying to log in would fill the tenant's log with refusals.
+// The postmaster of a service: found, started, stopped. It is a daemon that outlives the server, so no state about it is kept.
 import type { ChildProcess } from 'node:child_process'
 import { readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, killProcesses, signalIfThere, spawnDaemon } from '../host/daemon.ts'
+import { commandOf, killProcesses, entering, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/read.ts'
+import { readIfThere, statIfThere } from '../../host/read.ts'
 import { groupOf, type Node } from '../host/layout.ts'
 import { listNames, Planted, readText } from '../host/tenant-files.ts'
 import type { Limits } from '../host/limits.ts'
-import { entering } from '../host/daemon.ts'
+import { findRunning, hasEnded, isPostmaster, pid_file, signalPostmaster } from '../../host/postmaster.ts'
 import { startFailure } from './start-log.ts'
 
 /** The hashes are of what it was started with: settings that need a restart, and files that it can read again. */
@@ -28,7 +26,6 @@ export type Found = { postmaster: Postmaster | undefined; died: boolean }
 export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
 export const killed_at_start = 'PostgreSQL was killed while it started'
 
-export const pid_file = 'postmaster.pid'
 const poll_every_ms = 3
 const start_wait_ms = 6_000
 const stop_wait_ms = 8_000
@@ -36,14 +33,13 @@ const stop_patience_ms = 60_000
 const kill_wait_ms = 5_000
 
 export async function findPostmaster(node: Node): Promise<Found> {
-  const lines = readText(node.data, pid_file)?.split('\n')
-  if (!lines) return { postmaster: undefined, died: false }
-  const pid = Number(lines[0])
-  const argv = await commandOf(pid)
-  if (!(await isOurs(node, pid, argv))) return { postmaster: undefined, died: true }
-  const name = argv.find((argument) => argument.startsWith('cluster_name='))
+  const pid_text = readText(node.data, pid_file)
+  const found = pid_text === undefined ? undefined : await findRunning(node, pid_text)
+  if (!found) return { postmaster: undefined, died: pid_text !== undefined }
+  const { pid, ready, words } = found
+  const name = words.find((word) => word.startsWith('cluster_name='))
   const [, , settings_hash, files_hash] = name?.split('/') ?? []
-  return { postmaster: { pid, ready: lines[7]?.trim() === 'ready', settings_hash, files_hash }, died: false }
+  return { postmaster: { pid, ready, settings_hash, files_hash }, died: false }
 }
 
 export type Hashes = { settings_hash: string; files_hash: string }
@@ -98,7 +94,7 @@ export async function ensureStopped(effect: Effect, node: Node): Promise<string 
   if (postmaster) {
     const impatient = (await stoppingSince(effect, node, postmaster.pid)) < Date.now() - stop_patience_ms
     await sendSignal(effect, node, postmaster.pid, impatient ? 'SIGQUIT' : 'SIGINT')
-    if (!(await hasExited(node, postmaster.pid, stop_wait_ms))) return 'PostgreSQL is stopping'
+    if (!(await hasEnded(node, postmaster.pid, stop_wait_ms))) return 'PostgreSQL is stopping'
   }
   if (died) await endLeftovers(effect, node)
   await ensureRemoved(effect, 'stop marker', node.stopping)
@@ -111,7 +107,7 @@ export async function ensureKilled(effect: Effect, node: Node): Promise<void> {
   const { postmaster } = await findPostmaster(node).catch(diedIfPlanted)
   if (postmaster) {
     await sendSignal(effect, node, postmaster.pid, 'SIGQUIT')
-    await hasExited(node, postmaster.pid, kill_wait_ms)
+    await hasEnded(node, postmaster.pid, kill_wait_ms)
   }
   await endLeftovers(effect, node)
 }
@@ -147,15 +143,7 @@ async function stoppingSince(effect: Effect, node: Node, pid: number): Promise<n
 
 async function sendSignal(effect: Effect, node: Node, pid: number, signal: NodeJS.Signals): Promise<void> {
   await effect(`postmaster: ${signal}`)
-  // Checked again: meanwhile the process may have exited and its number been reused.
-  if (await isOurs(node, pid, await commandOf(pid))) signalIfThere(pid, signal)
-}
-
-async function hasExited(node: Node, pid: number, wait_ms: number): Promise<boolean> {
-  for (const deadline = performance.now() + wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
-    if (!(await isOurs(node, pid, await commandOf(pid)))) return true
-  }
-  return false
+  await signalPostmaster(node, pid, signal)
 }
 
 /**
@@ -193,14 +181,7 @@ async function removeStaleLocks(effect: Effect, { sockets }: Node): Promise<void
 async function worksHere(node: Node, pid: number): Promise<boolean> {
   const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
   const here = cwd === node.data || cwd === `${node.data} (deleted)` || cwd.startsWith(`${node.home_removed}/`)
-  return here || isOurs(node, pid, await commandOf(pid))
-}
-
-/** A postmaster of this data directory, under the user that it must run as. Its children have other titles. */
-async function isOurs(node: Node, pid: number, argv: readonly string[]): Promise<boolean> {
-  const at = argv.indexOf('-D')
-  if (at < 0 || argv[at + 1] !== node.data) return false
-  return node.owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === node.owner.uid
+  return here || isPostmaster(node, pid)
 }
 
 /** Undefined also where another kind of entry has the name of the file. */

@@ -7,8 +7,8 @@
 //    that was opened as the old role has no rights of the new one.
 import type pg from 'pg'
 import type { Effect } from '../host/effect.ts'
-import { pooler_role, standby_role } from './settings.ts'
 import { TenantSetback } from './tenant-setback.ts'
+import { pooler_role, standby_role } from '../../postgres/names.ts'
 
 export const reserved_roles = [standby_role, pooler_role] as const
 export type ReservedRole = (typeof reserved_roles)[number]

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Size } from '../../provider.ts'
 import { nodeOf } from '../host/layout.ts'
-import { preloadsOf } from './preloads.ts'
+import { preloadsOf } from '../../postgres/preloads.ts'
 import { hashOf, hbaOf, rises, settingsOf } from './settings.ts'
 
 const node = nodeOf('/d', 'abc', 20_001, false)

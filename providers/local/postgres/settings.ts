@@ -2,10 +2,11 @@
 // same text, and its hash tells whether a running server was started with it. The text holds no secret.
 import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
-import { shellPath } from './archive-settings.ts'
-import { archiveSettings } from './archive-settings.ts'
-import { master_database, type Node } from '../host/layout.ts'
-import { preloadSettings, preloadWorkers, type Preload } from './preloads.ts'
+import { archiveSettings, shellPath } from './archive-settings.ts'
+import { type Node } from '../host/layout.ts'
+import { preloadSettings, type Preload } from '../../postgres/preloads.ts'
+import { sizeSettings, type Values } from '../../postgres/size.ts'
+import { master_database, pooler_role, standby_role } from '../../postgres/names.ts'
 
 export type SettingsSpec = {
   size: Size
@@ -43,12 +44,6 @@ const floored = [
   'max_locks_per_transaction',
 ] as const
 
-export const standby_role = 'howdah_standby'
-export const pooler_role = 'howdah_pooler'
-
-/** A shared service is one of many on a host and mostly idle. */
-const shared_memory_mb = 128
-const connections_max = 1_000
 /** Of the disk quota, for the temporary files of one session: an index over most of the data can be built. */
 const temp_file_share = 0.5
 
@@ -59,7 +54,7 @@ export function settingsOf(spec: SettingsSpec): string {
     ...preloadSettings(preloads),
     ...of_installation,
     ...locations(spec),
-    ...sized(size, host_memory_mb, preloads),
+    ...sizeSettings(size, host_memory_mb, preloads),
   }
   const raised = Object.entries(spec.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
   const lines = Object.entries({ ...values, ...followed(spec), ...Object.fromEntries(raised) })
@@ -103,7 +98,7 @@ export function identOf(control_plane_user: string): string {
 
 /** Whether a server of this size has more of something than a standby with this floor can follow. */
 export function rises(size: Size, floor: Floor, preloads: readonly Preload[]): boolean {
-  const values: Values = sized(size, 0, preloads)
+  const values: Values = sizeSettings(size, 0, preloads)
   return floored.some((name) => Number(values[name] ?? 0) > (floor[name] ?? Infinity))
 }
 
@@ -165,8 +160,6 @@ const fixed = {
   log_parameter_max_length_on_error: 0,
 } satisfies Values
 
-type Values = Record<string, string | number>
-
 function locations({
   endpoint,
   node,
@@ -215,33 +208,6 @@ function followed({ following, node }: SettingsSpec): Values {
     restore_command: slot === undefined ? archived : `${archived} || { ${from_tail}; }`,
     wal_retrieve_retry_interval: '100ms',
     ...(slot === undefined ? {} : { primary_slot_name: slot }),
-  }
-}
-
-/** How many connections a server of this size has, when nothing forces it to have more. */
-export function connectionsOf(size: Size): number {
-  return size === 'shared' ? 50 : Math.min(50 * size.memory_gbs, connections_max)
-}
-
-function sized(size: Size, host_memory_mb: number, preloads: readonly Preload[]): Values {
-  const memory_mb = size === 'shared' ? shared_memory_mb : Math.min(size.memory_gbs * 1024, host_memory_mb)
-  const cores = size === 'shared' ? 1 : Math.ceil(size.cpu_millis / 1000)
-  const connections = connectionsOf(size)
-  return {
-    shared_buffers: `${Math.floor(memory_mb / 4)}MB`,
-    effective_cache_size: `${Math.floor((memory_mb * 3) / 4)}MB`,
-    // A quarter of the memory if every connection sorts at once; PostgreSQL's own default at least.
-    work_mem: `${Math.max(4, Math.floor(memory_mb / 4 / connections))}MB`,
-    maintenance_work_mem: `${Math.min(2048, Math.max(32, Math.floor(memory_mb / 16)))}MB`,
-    // A round starts a process for each database, and most have nothing to do.
-    autovacuum_naptime: size === 'shared' ? '5min' : '2min',
-    max_connections: connections,
-    max_worker_processes: 4 + 2 * cores + preloadWorkers(preloads),
-    max_parallel_workers: cores,
-    max_parallel_workers_per_gather: Math.floor(cores / 2),
-    max_logical_replication_workers: size === 'shared' ? 0 : 4,
-    min_wal_size: size === 'shared' ? '32MB' : '80MB',
-    max_wal_size: size === 'shared' ? '256MB' : `${Math.min(16, Math.max(1, size.memory_gbs / 2))}GB`,
   }
 }
 

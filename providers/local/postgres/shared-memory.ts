@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Effect } from '../host/effect.ts'
-import { listHostProcesses } from '../host/process.ts'
-import { readIfThere } from '../host/read.ts'
-import { system_env } from '../host/program.ts'
-import type { Owner } from '../host/layout.ts'
+import { listHostProcesses } from '../../host/process.ts'
+import { readIfThere } from '../../host/read.ts'
+import { system_env } from '../../host/program.ts'
+import type { Owner } from '../../host/user-map.ts'
 
 /** All users can make files there. */
 const shared_folders = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp']

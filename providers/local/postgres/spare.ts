@@ -6,7 +6,7 @@
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
-import { errorCode, statIfThere } from '../host/read.ts'
+import { errorCode, statIfThere } from '../../host/read.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { syncTree } from '../host/tree.ts'
 import { newAside, removeUnfinished } from './template.ts'

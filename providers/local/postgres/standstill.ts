@@ -1,6 +1,6 @@
 // A server that is stopped (SIGSTOP) neither answers nor refuses: its caller would wait as long as for a busy server, and a
 // waiting pass cannot replace it. A poll tells the caller.
-import { isStopped } from '../host/daemon.ts'
+import { isStopped } from '../../host/daemon.ts'
 import type { Node } from '../host/layout.ts'
 import { readText } from '../host/tenant-files.ts'
 

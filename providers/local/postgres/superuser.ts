@@ -8,8 +8,9 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Node } from '../host/layout.ts'
 import { newSocketTo } from '../host/tenant-files.ts'
-import { optionsOf, superuser } from './session-settings.ts'
+import { optionsOf } from '../../postgres/session-settings.ts'
 import { unlessStill } from './standstill.ts'
+import { superuser } from '../../postgres/names.ts'
 
 export type SessionOptions = {
   database?: string

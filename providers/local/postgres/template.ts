@@ -9,12 +9,13 @@ import { join } from 'node:path'
 import { listNames, removeEntry } from '../host/tenant-files.ts'
 import { syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
-import { errorCode, readIfThere, statIfThere } from '../host/read.ts'
-import { lookup_sql } from './pooler-lookup.ts'
+import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
+import { lookup_sql } from '../../postgres/pooler-lookup.ts'
 import type { PostgresInstallation } from './installation.ts'
-import { foldersOf, master_database, master_role, unprivileged } from '../host/layout.ts'
+import { unprivileged } from '../../host/user-map.ts'
+import { foldersOf } from '../host/layout.ts'
 import { reserved_roles, roleSql } from './reserved-roles.ts'
-import { pooler_role } from './settings.ts'
+import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
 /** Raised when the contents of the template change, so that new services get them. */
 const template_format = 4

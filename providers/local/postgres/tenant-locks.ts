@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
 import type { Node } from '../host/layout.ts'
-import { superuser } from './session-settings.ts'
 import { withSuperuser } from './superuser.ts'
+import { superuser } from '../../postgres/names.ts'
 
 /** Far longer than such a change takes; a caller that changes the password waits for it. */
 const patience_ms = 500

@@ -18,9 +18,13 @@ export type Growth = {
 const busy_cpu_ns = 2_000_000
 /** Background writers and statistics write less. */
 const growth_bytes = 1024 ** 2
+/** An idle service too begins its next WAL file now and then, which has its whole size at once. */
+const wal_growth_bytes = 16 * 1024 ** 2
+
+type Bytes = { wal: number; rest: number }
 
 export function newGrowth(processorTime: ProcessorTime): Growth {
-  let known = new Map<string, { cpu_ns: number; bytes?: number | undefined }>()
+  let known = new Map<string, { cpu_ns: number; bytes?: Bytes | undefined }>()
   return {
     async growing(running) {
       const next: typeof known = new Map()
@@ -32,7 +36,7 @@ export function newGrowth(processorTime: ProcessorTime): Growth {
         const busy = before !== undefined && cpu_ns - before.cpu_ns > busy_cpu_ns
         const bytes = busy ? await bytesOf(node) : before?.bytes
         next.set(node.data, { cpu_ns, bytes })
-        if (busy && bytes !== undefined && bytes - (before.bytes ?? Infinity) > growth_bytes) growing.push(node)
+        if (busy && grew(before.bytes, bytes)) growing.push(node)
       }
       known = next
       return growing
@@ -41,6 +45,13 @@ export function newGrowth(processorTime: ProcessorTime): Growth {
   }
 }
 
-async function bytesOf({ data, archive, log }: Node): Promise<number> {
-  return (await storageOf(data)) + (await storageOf(archive)) + (await storageOf(log))
+function grew(before: Bytes | undefined, bytes: Bytes | undefined): boolean {
+  if (before === undefined || bytes === undefined) return false
+  return bytes.rest - before.rest > growth_bytes || bytes.wal - before.wal > wal_growth_bytes
+}
+
+async function bytesOf({ data, archive, log }: Node): Promise<Bytes> {
+  const wal = await storageOf(data, { from: 'pg_wal' })
+  const rest = (await storageOf(data, { without: 'pg_wal' })) + (await storageOf(archive)) + (await storageOf(log))
+  return { wal, rest }
 }

@@ -10,8 +10,9 @@ import { closeSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Effect } from '../host/effect.ts'
-import type { Owner, Node } from '../host/layout.ts'
-import { isDiskFull } from '../host/read.ts'
+import type { Owner } from '../../host/user-map.ts'
+import type { Node } from '../host/layout.ts'
+import { isDiskFull } from '../../host/read.ts'
 import { openFolder, pathOf, removeTree } from '../host/tenant-files.ts'
 import type { Used } from './rules.ts'
 

@@ -2,7 +2,6 @@
 //
 // Round robin, not fewest connections: a node that refuses all clients quickly always has the fewest, and would get them all.
 import type { Endpoint } from '../../provider.ts'
-import { master_role } from '../host/layout.ts'
 import {
   asked_nodes,
   connection_defaults,
@@ -12,6 +11,7 @@ import {
   wordOf,
   type HaproxySettings,
 } from '../haproxy/settings.ts'
+import { master_role } from '../../postgres/names.ts'
 
 export type BalancedNode = {
   node: number

@@ -4,7 +4,7 @@
 import type { Endpoint, ObservedEvent, WantedReplicaSet } from '../../provider.ts'
 import { nameOf } from './balance-watch.ts'
 import { ensureUses, findUses } from '../haproxy/nodes.ts'
-import { statIfThere } from '../host/read.ts'
+import { statIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { nodeHostOf, nodeAt, type Node } from '../host/layout.ts'
 import { answers } from '../host/liveness.ts'

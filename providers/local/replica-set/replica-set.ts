@@ -7,7 +7,7 @@ import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provi
 import { balancerRefusal, ensureBalancer, ensureBalancerRemoved, type ObservedBalancer } from './balancer.ts'
 import { hasHaproxy } from '../haproxy/process.ts'
 import { ensureDataRemoved, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
-import { isDiskFull, statIfThere } from '../host/read.ts'
+import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
@@ -17,10 +17,10 @@ import { findLeader } from '../postgres/primary.ts'
 import { ensureNodes, ensureNodesRemoved, ensureSurplusRemoved, nodeAddressOf, type ReplicaSet } from './nodes.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../network/service-network.ts'
-import { connectionsOf } from '../postgres/settings.ts'
 import { accessOf, accessTrouble } from '../quota/access.ts'
 import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { Planted } from '../host/tenant-files.ts'
+import { connectionsOf } from '../../postgres/size.ts'
 
 const port_in_a_network = 5_432
 const look_again_soon_seconds = 1

@@ -4,7 +4,7 @@ import type { ObservedReplicaSet, ObservedService, WantedReplicaSet, WantedServi
 import { findService } from '../postgres/nodes.ts'
 import { foldersOf, noSpaceSentence } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
-import { isDiskFull } from '../host/read.ts'
+import { isDiskFull } from '../../host/read.ts'
 import { applyReplicaSet } from '../replica-set/replica-set.ts'
 import { inTurn } from '../host/turn.ts'
 import { ensureLastWanted, findLastWanted, idOf, isReplicaSet, type Wanted } from './last-wanted.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { WantedReplicaSet, WantedService } from '../../provider.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
 import { foldersOf } from '../host/layout.ts'
-import { readIfThere } from '../host/read.ts'
+import { readIfThere } from '../../host/read.ts'
 
 export type Wanted = WantedService | WantedReplicaSet
 

@@ -5,7 +5,7 @@ import type { Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { ensurePooler, ensurePoolerRemoved } from '../pooler/pooler.ts'
 import { withMore, type Observed } from './observed.ts'
-import { connectionsOf } from '../postgres/settings.ts'
+import { connectionsOf } from '../../postgres/size.ts'
 
 /** What is observed of the service and of its pooler. It serves without its pooler too, but is not settled. */
 export async function withPooler(

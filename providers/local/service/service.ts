@@ -3,7 +3,7 @@
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
 import { ensureDataDirectory, ensureDataRemoved, ensureHome, majorOf } from '../postgres/data-directory.ts'
-import { isDiskFull, statIfThere } from '../host/read.ts'
+import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
 import { ensureForked } from '../snapshot/fork.ts'
 import { findLock } from '../host/lock.ts'

@@ -5,7 +5,7 @@
 // whatever the API accepted; such a route of a former version is removed.
 import type { WantedVpc } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
-import { isHostRoot } from '../host/privilege.ts'
+import { isHostRoot } from '../../host/privilege.ts'
 import { changeNetwork, listUnreachable } from '../network/ip.ts'
 import { metricOf, type Named } from '../network/name.ts'
 import { isOutside, readHostUse, vpcRefusal, type VpcRanges } from './ranges.ts'

@@ -1,6 +1,6 @@
 // What this host lacks for VPCs. Found out by trying.
 import { tryNetworks } from '../network/ip.ts'
-import { isHostRoot } from '../host/privilege.ts'
+import { isHostRoot } from '../../host/privilege.ts'
 
 type Lack = { finding: string; remedy: string }
 

@@ -3,7 +3,7 @@
 // What is known about it is one file beside the data. A replay that can never succeed is not tried twice.
 import { shellPath } from '../postgres/archive-settings.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../host/read.ts'
+import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { findPostmaster } from '../postgres/process.ts'

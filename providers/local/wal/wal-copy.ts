@@ -1,6 +1,6 @@
 // The WAL of a server that may be running, copied file by file: from its WAL folder, and from its archive what is no longer
 // there. PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
-import { errorCode } from '../host/read.ts'
+import { errorCode } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { copyFileIn, type Sharing } from '../host/copy-tree.ts'
 import { findEntry } from '../host/tenant-files.ts'

@@ -1,5 +1,5 @@
 // Which services are in which VPC. Attaching and detaching assign services.vpc_id, like a resize assigns a size. An address
-// is taken in the transaction that attaches, and given back in the one that has seen the service outside.
+// is taken in the transaction that attaches, and released in the one that has observed the service outside.
 import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_vpc } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
@@ -9,14 +9,11 @@ import { number_form } from '../http/path-id.ts'
 import type { Provider } from '#providers/provider.ts'
 import { findLeaving, takeAddress } from '../address.ts'
 import { getProvider, problemsOf, type Regions } from '../regions.ts'
-import { type At, getService, lockService, setIdsOf } from '../service/change.ts'
-import type { ServiceContext } from '../service/context.ts'
-import { insertEvent } from '../service/events.ts'
-import { movedTo, requireStatus } from '../service/rules.ts'
-import { raiseSetGenerations } from '../replica-set/store.ts'
-import { saveWanted, type ServiceRow } from '../service/store.ts'
-import { nudge, nudgeAll } from '../work.ts'
-import { lockVpcs, type VpcRow } from './store.ts'
+import { type At, getService, lockService, saveChange, setIdsOf } from './change.ts'
+import type { ServiceContext } from './context.ts'
+import { movedTo, requireStatus } from './rules.ts'
+import type { ServiceRow } from './store.ts'
+import { lockVpcs, type VpcRow } from '../vpc/store.ts'
 
 export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'attachToVpc' | 'detachFromVpc'> {
   const { db, providers } = context
@@ -56,9 +53,8 @@ async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Prom
     )
   }
   const address = await takeAddresses(tx, getProvider(providers, service.region_code), service, vpc)
-  await move(tx, service, vpc.id)
-  await insertEvent(tx, service.service_id, 'requested', `attachment to VPC ${vpc.id} at ${address} requested`)
-  await nudge(tx, 'vpc', String(vpc.id))
+  const event = `attachment to VPC ${vpc.id} at ${address} requested`
+  await saveChange(tx, service, { ...movedTo(service, vpc.id), event })
   return address
 }
 
@@ -69,8 +65,8 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
     const message = `the service is attached to VPC ${service.vpc_id}; name that one, or none`
     throw invalidRequest([{ path: '/vpc_id', message }])
   }
-  await move(tx, service, null)
-  await insertEvent(tx, service.service_id, 'requested', `detachment from VPC ${service.vpc_id} requested`)
+  const event = `detachment from VPC ${service.vpc_id} requested`
+  await saveChange(tx, service, { ...movedTo(service, null), event })
   return service.vpc_id
 }
 
@@ -84,13 +80,4 @@ async function takeAddresses(tx: Sql, provider: Provider, service: ServiceRow, v
     if (pooler) await takeAddress(tx, { ...own, owner_id, role: 'pooler' })
   }
   return host
-}
-
-/** With everything that belongs to it. */
-async function move(tx: Sql, service: ServiceRow, vpc_id: number | null): Promise<void> {
-  await saveWanted(tx, service.service_id, movedTo(service, vpc_id))
-  await raiseSetGenerations(tx, service.service_id)
-  // In the one order in which all take these rows.
-  await nudgeAll(tx, 'replica set', setIdsOf(service))
-  await nudge(tx, 'service', service.service_id)
 }

@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto'
 import { connect as connectPlain, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
-import type { Endpoint } from '../../provider.ts'
-import { master_database, master_role } from '../host/layout.ts'
+import type { Endpoint } from '../provider.ts'
+import { master_database, master_role } from './names.ts'
 
 export type ProbeSpec = {
   endpoint: Endpoint

@@ -1,7 +1,7 @@
 // The append-only events of a service, for people. It decides nothing. Events outlive their service by a while, so that
 // somebody can still read why it went.
 import type { ServiceEventKind } from '#contract/service-event.ts'
-import type { Sql } from '../store/db.ts'
+import type { Sql } from './store/db.ts'
 
 const events_shown_max = 500
 

@@ -4,7 +4,6 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Effect } from './effect.ts'
 import { listHostProcesses } from './process.ts'
 import { errorCode, readIfThere } from './read.ts'
 import { system_env } from './program.ts'
@@ -55,7 +54,7 @@ type Ending = { what: string; whose: string; uid?: number | undefined; wait_ms: 
 
 /** Kills until no process is left for which this holds. */
 export async function killProcesses(
-  effect: Effect,
+  effect: (name: string) => Promise<void>,
   belongs: (pid: number) => Promise<boolean>,
   { what, whose, uid, wait_ms }: Ending,
 ): Promise<void> {

@@ -4,7 +4,7 @@
 // It is in pg_catalog, where tenants cannot replace it. A session that has not logged in as the pooler's role gets nothing
 // from it. It is not protected by privileges, because dumps would carry those to servers without such a function.
 // It returns no superuser and no role that could not log in right now.
-import { pooler_role } from './settings.ts'
+import { pooler_role } from './names.ts'
 
 export const lookup_function = 'pg_catalog.howdah_pooler_lookup'
 

@@ -1,8 +1,8 @@
 // Lines taken apart as JSON.parse would do it, whatever stands in them and however they are broken.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { timeAt } from './entry.ts'
-import { parseHead, parseLine } from './line.ts'
+import { timeAt } from './log-entry.ts'
+import { parseHead, parseLine } from './log-line.ts'
 
 const text = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', ' ', '"', '\\', '\n', '\t', '\u0001', 'é', '数', '🐘', '{', '}', ',', ':') }),

@@ -3,13 +3,11 @@ import { Fault, notFound, unknown_snapshot } from '#contract/fault.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
-import { type At, getService, lockService } from '../service/change.ts'
-import type { ServiceContext } from '../service/context.ts'
-import { insertEvent } from '../service/events.ts'
-import { listServices, type ServiceRow } from '../service/store.ts'
-import { nudge } from '../work.ts'
-import { restorableOf, snapshotView } from './rules.ts'
-import { insertSnapshot, listSnapshots, listSnapshotsInUse, saveSnapshotDeleted } from './store.ts'
+import { type At, getService, lockService, saveChange } from './change.ts'
+import type { ServiceContext } from './context.ts'
+import { listServices, type ServiceRow } from './store.ts'
+import { restorableOf, snapshotView } from '../snapshot/rules.ts'
+import { insertSnapshot, listSnapshots, listSnapshotsInUse, saveSnapshotDeleted } from '../snapshot/store.ts'
 
 const no_snapshot_yet =
   'the first snapshot is not complete yet; moments before it cannot be restored, those after it can'
@@ -27,15 +25,15 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
 
     takeSnapshot: ({ params }) =>
       db.transaction(async (tx) => {
-        const { service_id } = await lockService(tx, params)
+        const service = await lockService(tx, params)
+        const { service_id } = service
         const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
         if (kept.length >= manual_snapshots_max) {
           const limit = `a service has at most ${manual_snapshots_max} snapshots that were asked for; delete one first`
           throw new Fault('QUOTA_EXCEEDED', limit)
         }
         const row = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'manual' })
-        await insertEvent(tx, service_id, 'requested', `snapshot ${row.snapshot_id} requested`)
-        await nudge(tx, 'service', service_id)
+        await saveChange(tx, service, { event: `snapshot ${row.snapshot_id} requested`, needs_pass: true })
         return snapshotView(row)
       }),
 
@@ -58,7 +56,8 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
 
 async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: string): Promise<void> {
   await db.transaction(async (tx) => {
-    const { service_id } = await lockService(tx, at)
+    const service = await lockService(tx, at)
+    const { service_id } = service
     const rows = await listSnapshots(tx, service_id)
     const row = rows.find((one) => one.snapshot_id === snapshot_id)
     if (row === undefined) throw notFound(unknown_snapshot)
@@ -71,8 +70,7 @@ async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: strin
       throw new Fault('CONFLICT', 'a fork is being made from this snapshot; delete it when the fork is READY')
     }
     await saveSnapshotDeleted(tx, [snapshot_id])
-    await insertEvent(tx, service_id, 'requested', `deletion of snapshot ${snapshot_id} requested`)
-    await nudge(tx, 'service', service_id)
+    await saveChange(tx, service, { event: `deletion of snapshot ${snapshot_id} requested`, needs_pass: true })
   })
 }
 

@@ -1,52 +1,32 @@
 // The settings of a service's connection pooler, which is PgBouncer. Pure: the same spec gives the same text.
 //
 // 1. Every role that can log in directly can log in here: PgBouncer asks PostgreSQL for the verifier at each login.
-// 2. No password is stored. The file of users holds the master role's verifier, which its statistics need, and for the two
-//    users that PgBouncer knows by itself a value that no password fits: otherwise an empty password would log in.
+// 2. No password is stored. The file of users has the master role's verifier, which its statistics need, and for the two
+//    users that PgBouncer knows by itself a value that no password fits: without it an empty password would log in.
 // 3. Nothing that a client does a thousand times a second is logged.
-import type { Endpoint } from '../../provider.ts'
-import { master_database, master_role, type Node } from '../host/layout.ts'
-import { isAtLeast } from './program.ts'
-import { pooler_lookup } from '../postgres/pooler-lookup.ts'
-import { pooler_role } from '../postgres/settings.ts'
+import type { Endpoint } from '../provider.ts'
+import { master_database, master_role, pooler_role, transaction_database } from './names.ts'
+import { pooler_lookup } from './pooler-lookup.ts'
 
 export type PoolerSettingsSpec = {
   listen: Endpoint
   /** The folder of PostgreSQL's unix socket, and the port that the socket is named after. */
   target_sockets: string
   target_port: number
-  node: Node
-  files: PoolerFiles
+  /** Certificate and key in one file. */
+  certificate: string
+  pid_file: string
+  users_file: string
   max_connections: number
   /** Of PgBouncer. */
   version: string
 }
-
-export type PoolerFiles = ReturnType<typeof poolerFilesOf>
-
-export const transaction_database = `${master_database}_transaction`
 
 /** Connections that the pooler leaves to direct logins and to PostgreSQL's own needs. */
 const direct_connections = 17
 const transaction_clients_each = 20
 /** Kept on each connection; PgBouncer's own default where it has one. */
 const prepared_statements_max = 200
-
-/** The folder is PgBouncer's own; all other files are ours, and it may read the two that it needs. */
-export function poolerFilesOf({ home }: Node) {
-  const folder = `${home}/pooler`
-  return {
-    folder,
-    pid_name: 'pid',
-    settings: `${home}/pooler.ini`,
-    users: `${home}/pooler.users`,
-    log: `${home}/pooler.log`,
-    /** Names the process, how it was started and what it has read since. */
-    loaded: `${home}/pooler.loaded`,
-    /** Exists while clients are made to wait. */
-    paused: `${home}/pooler.paused`,
-  }
-}
 
 /** How many connections there may be at once, and how many clients by session and by transaction. */
 export function poolerLimitsOf(max_connections: number) {
@@ -80,22 +60,22 @@ export function poolerUsersOf(password_verifier: string): string {
     .join('')
 }
 
-function valuesOf({ listen, node, files, max_connections, version }: PoolerSettingsSpec) {
+function valuesOf({ listen, certificate, max_connections, version, ...files }: PoolerSettingsSpec) {
   const { servers, session_clients, transaction_clients } = poolerLimitsOf(max_connections)
   return {
     listen_addr: listen.host,
     listen_port: listen.port,
     unix_socket_dir: '',
-    pidfile: `${files.folder}/${files.pid_name}`,
+    pidfile: files.pid_file,
     auth_type: 'scram-sha-256',
-    auth_file: files.users,
+    auth_file: files.users_file,
     auth_query: pooler_lookup,
     stats_users: master_role,
     client_tls_sslmode: 'require',
-    client_tls_cert_file: node.certificate,
-    client_tls_key_file: node.certificate,
+    client_tls_cert_file: certificate,
+    client_tls_key_file: certificate,
     // Certificates of clients are not requested; but without a file of its own it loads the host's, and not every host has one.
-    client_tls_ca_file: node.certificate,
+    client_tls_ca_file: certificate,
     client_tls_protocols: 'secure',
     max_client_conn: session_clients + transaction_clients,
     // One role has no more than this in both databases together.
@@ -123,3 +103,10 @@ function valuesOf({ listen, node, files, max_connections, version }: PoolerSetti
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+export function isAtLeast(version: string, wanted: '1.21' | '1.24'): boolean {
+  const [[major = 0, minor = 0], [wanted_major = 0, wanted_minor = 0]] = [parts(version), parts(wanted)]
+  return major > wanted_major || (major === wanted_major && minor >= wanted_minor)
+}
+
+const parts = (version: string) => version.split('.').map(Number)

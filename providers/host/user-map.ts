@@ -3,7 +3,14 @@
 // 2. A port has the same sub id for ever, whatever the settings are: it is written into the owners of files.
 // 3. The last id belongs to no process. It differs between installations, and only the user's own newuidmap can map it: a process
 //    whose namespace has this map is one of this installation.
-import { first_service_uid, unprivileged, type Owner } from './layout.ts'
+
+export type Owner = { uid: number; gid: number }
+
+/** The metadata store's; a service has this one plus its port. */
+export const first_service_uid = 70_000
+
+/** initdb needs a user that exists; this one, with the last 16-bit id, does everywhere. */
+export const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
 
 /** Each as newuidmap takes it and /proc shows it: first id inside, first id outside, count, and so on; one space between. */
 export type UserMap = { uids: string; gids: string }

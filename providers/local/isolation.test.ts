@@ -1,7 +1,7 @@
 // Table tests of the users of an isolated installation.
 import { expect, test } from 'vitest'
-import { portsRefusal, subIdsOf } from '../isolation.ts'
-import { lastPortOf, newUserMap, ownerOf, subIdsFor } from './user-map.ts'
+import { portsRefusal, subIdsOf } from './isolation.ts'
+import { lastPortOf, newUserMap, ownerOf, subIdsFor } from '../host/user-map.ts'
 
 const own = { uid: 1000, gid: 100 }
 const mark = 1_234_567_890

@@ -1,7 +1,7 @@
 // No password gets through, in whatever part of an entry and however misspelt its statement; what is useful stays.
 import { describe, expect, test } from 'vitest'
-import { line_bytes_max } from './blocks.ts'
-import { type LoggedTexts, withoutPasswords } from './mask.ts'
+import { line_bytes_max } from '../local/log/blocks.ts'
+import { type LoggedTexts, withoutPasswords } from './log-mask.ts'
 
 const secret = 'S3cr3t-Pa55'
 const nothing: LoggedTexts = {

@@ -1,17 +1,15 @@
 // The pooler's settings as text: what each line promises, whatever the folders are called.
 import { expect, test } from 'vitest'
-import { nodeOf } from '../host/layout.ts'
-import { poolerFilesOf, poolerLimitsOf, poolerSettingsOf, poolerUsersOf } from './settings.ts'
-
-const node = nodeOf("/it's here/local", 'abcdefghij', 20_001, true)
+import { poolerLimitsOf, poolerSettingsOf, poolerUsersOf } from './pooler-settings.ts'
 
 function settingsFor(version: string): string {
   return poolerSettingsOf({
     listen: { host: '127.0.0.1', port: 20_002 },
-    target_sockets: node.service_sockets,
+    target_sockets: "/it's here/run",
     target_port: 20_001,
-    node,
-    files: poolerFilesOf(node),
+    certificate: "/it's here/server.pem",
+    pid_file: "/it's here/pooler/pid",
+    users_file: "/it's here/pooler.users",
     max_connections: 50,
     version,
   })
@@ -42,7 +40,7 @@ test.each([
 })
 
 test('both databases are pools of the one database, each in its own way, and nothing goes without TLS', () => {
-  const target = `host='/it''s here/local/run/abcdefghij' port=20001 dbname=tsdb`
+  const target = `host='/it''s here/run' port=20001 dbname=tsdb`
   const limits = 'auth_user=howdah_pooler pool_size=33 max_db_connections=33'
   expect(settingsFor('1.18').split('\n')).toEqual(
     expect.arrayContaining([
@@ -52,8 +50,8 @@ test('both databases are pools of the one database, each in its own way, and not
       'max_client_conn = 693',
       'auth_type = scram-sha-256',
       'client_tls_sslmode = require',
-      "client_tls_ca_file = /it's here/local/services/abcdefghij/server.pem",
-      "auth_file = /it's here/local/services/abcdefghij/pooler.users",
+      "client_tls_ca_file = /it's here/server.pem",
+      "auth_file = /it's here/pooler.users",
     ]),
   )
 })

@@ -1,9 +1,9 @@
 // One line of PostgreSQL's JSON log as an entry of the API. Pure. A line that is no whole entry (garbage, torn) and a line about
 // the control plane's own sessions give no entry. Passwords and the host's paths are removed here, before a caller can read or
 // search the text.
-import type { LogEntry } from '../../provider.ts'
-import { type LoggedLine, parseHead, parseLine } from './line.ts'
-import { masked, withoutPasswords } from './mask.ts'
+import type { LogEntry } from '../provider.ts'
+import { type LoggedLine, parseHead, parseLine } from './log-line.ts'
+import { masked, withoutPasswords } from './log-mask.ts'
 
 /** An entry with its text whole: searched like this, shown within its bounds. */
 export type ParsedEntry = { time_ms: number; timestamp: string; severity: string; text: string }

@@ -16,8 +16,17 @@ export function isAlive(name: string, path: string): boolean {
   const [boot, namespace, pid, start] = name.split('/')
   if (boot !== bootId()) return false
   if (`${boot}/${namespace}` !== hostName()) return silenceMsOf(path) < silence_ms_max
-  return findHostProcess(Number(pid)) !== undefined && identityOf(Number(pid)) === `${pid}/${start}`
+  return runs(pid, start)
 }
+
+/** True only when the process ran on this host and certainly runs no more. A process elsewhere is not judged. */
+export function hasEnded(name: string): boolean {
+  const [boot, namespace, pid, start] = name.split('/')
+  return `${boot}/${namespace}` === hostName() && !runs(pid, start)
+}
+
+const runs = (pid = '', start = '') =>
+  findHostProcess(Number(pid)) !== undefined && identityOf(Number(pid)) === `${pid}/${start}`
 
 /** Since the file was last touched; Infinity when there is no such file. */
 export function silenceMsOf(path: string): number {

@@ -1,0 +1,12 @@
+// The names of databases and roles, the same in every region. Pure.
+
+/** What clients log in as, and where to. */
+export const master_role = 'tsdbadmin'
+export const master_database = 'tsdb'
+/** The same database, pooled by transaction. */
+export const transaction_database = `${master_database}_transaction`
+
+/** The control plane's own. Roles of these names are made with every cluster, so that no tenant can have made one before. */
+export const superuser = 'postgres'
+export const standby_role = 'howdah_standby'
+export const pooler_role = 'howdah_pooler'

@@ -1,0 +1,83 @@
+// One pass over one subject, the same for services, replica sets and VPCs: find what is wanted, hand it to the provider, write down what
+// it observed. The row is the only truth; nothing is remembered between two passes. What differs between the kinds comes in.
+import type { Pass } from '#providers/provider.ts'
+import type { Log } from './log.ts'
+import type { Reconcile, Reconciled } from './reconciler.ts'
+import type { Sql } from './store/db.ts'
+
+/** The next pass when all is well and no request comes, in case something changed unseen. */
+const routine_seconds = 300
+/** The next pass while something is missing, when the provider does not say how long that takes. */
+export const unsettled_seconds = 2
+
+/** What every kind of subject has in what a provider observes of it. */
+type Observed = { settled: boolean; waiting_for?: string; look_again_seconds?: number }
+
+type Parts<Subject, Seen extends Observed> = {
+  log: Log
+  /** Undefined: no row wants it. */
+  find(key: string): Promise<Subject | undefined>
+  /** Hands the provider what is wanted. */
+  apply(subject: Subject, pass: Pass): Promise<Seen>
+  isDeleted(subject: Subject): boolean
+  /** Its own idea of when the next pass is due, from the usual one. */
+  paceOf?: (subject: Subject, seen: Seen, seconds: number) => number
+  save(tx: Sql, subject: Subject, seen: Seen): Promise<void>
+  /** After a provider that threw: nothing was observed. */
+  saveSetback(tx: Sql, subject: Subject, waiting_for: string): Promise<void>
+  /** It is deleted, and nothing of it is left. */
+  saveRemoved(tx: Sql, subject: Subject): Promise<void>
+  /** For a key that no row wants; without it there is nothing to do. */
+  applyUnwanted?: (key: string, pass: Pass) => Promise<Observed>
+}
+
+const nothing_left: Observed = { settled: true }
+
+export function newReconcile<Subject, Seen extends Observed>(parts: Parts<Subject, Seen>): Reconcile {
+  const { log, applyUnwanted = async () => nothing_left, paceOf = (_subject, _seen, seconds) => seconds } = parts
+  return async (key, pass) => {
+    const subject = await parts.find(key)
+    if (subject === undefined) return unwantedOf(await applyUnwanted(key, pass))
+    try {
+      const seen = await parts.apply(subject, pass)
+      if (parts.isDeleted(subject) && seen.settled) {
+        return { again: 'never', save: (tx) => parts.saveRemoved(tx, subject) }
+      }
+      return {
+        again: { in_seconds: paceOf(subject, seen, secondsOf(seen)) },
+        error: seen.waiting_for,
+        save: (tx) => parts.save(tx, subject, seen),
+      }
+    } catch (error) {
+      log.error({ err: error, key }, 'a provider failed')
+      const waiting_for = 'an unexpected error; the server log has the details, and it is tried again'
+      const message = error instanceof Error ? error.message : String(error)
+      return { again: 'backoff', error: message, save: (tx) => parts.saveSetback(tx, subject, waiting_for) }
+    }
+  }
+}
+
+const secondsOf = ({ settled, look_again_seconds = settled ? routine_seconds : unsettled_seconds }: Observed) =>
+  look_again_seconds
+
+function unwantedOf(seen: Observed): Reconciled {
+  const again = seen.settled ? 'never' : { in_seconds: secondsOf(seen) }
+  return { again, error: seen.waiting_for, save: async () => {} }
+}
+
+type Progress = { generation: number; settled_generation: number; waiting_for: string | null }
+
+export const settlesNow = (row: Progress, { settled }: Observed): boolean =>
+  settled && row.settled_generation < row.generation
+
+/** What changed between the pass before and this one, in words. Pure. */
+export function changesOf(row: Progress, seen: Observed): { kind: string; message: string }[] {
+  const events: { kind: string; message: string }[] = []
+  if (seen.waiting_for !== undefined && seen.waiting_for !== row.waiting_for) {
+    events.push({ kind: 'setback', message: seen.waiting_for })
+  }
+  if (settlesNow(row, seen)) {
+    events.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
+  }
+  return events
+}
