@@ -29,7 +29,7 @@ import { archiveAt, pgWalOf } from '../wal/wal.ts'
 import { replaceFile } from '../host/tenant-files.ts'
 import { together } from '../host/together.ts'
 
-export type ObservedFork = { waiting_for: string; failed?: boolean; look_again_seconds: number }
+export type ObservedFork = { waiting_for: string; in_progress?: true; failed?: boolean; look_again_seconds: number }
 
 const look_again_soon_seconds = 1
 const look_again_seldom_seconds = 60
@@ -47,7 +47,7 @@ export async function ensureForked(
   await host.jobs.wait(snapshotJob(parent, source.snapshot_id))
   const runs = source.private === true && (await findPostmaster(parent)).postmaster?.ready === true
   if (!runs && !(await hasSnapshot(node, parent, source))) {
-    return { waiting_for: 'the snapshot of its parent is being taken', look_again_seconds: look_again_soon_seconds }
+    return progress('the snapshot of its parent is being taken')
   }
   try {
     await host.jobs.ensure(`${node.service_id}/data`, (signal) =>
@@ -60,8 +60,14 @@ export async function ensureForked(
     return failedFor(error.message)
   }
   if (await statIfThere(node.data)) return undefined
-  return { waiting_for: 'the data of its parent is being copied', look_again_seconds: look_again_soon_seconds }
+  return progress('the data of its parent is being copied')
 }
+
+const progress = (waiting_for: string): ObservedFork => ({
+  waiting_for,
+  in_progress: true,
+  look_again_seconds: look_again_soon_seconds,
+})
 
 /** The parent stopped, or could not answer, while it was copied: the next pass finds it as it is then. */
 class CutOff extends Error {
