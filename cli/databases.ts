@@ -1,5 +1,5 @@
-// How many databases run below a data directory right now, by looking at their processes and at nothing that was written
-// down about them. Needs no server and no metadata store.
+// How many databases run below a data directory right now, by their processes and by no record
+// of them. Needs no server and no metadata store.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { foldersOf } from '#providers/local/host/layout.ts'
@@ -15,7 +15,7 @@ export async function countDatabases(data_dir: string): Promise<number> {
   return found.filter(Boolean).length
 }
 
-/** One whose primary is gone and whose replica runs is running too. */
+/** A service whose primary was killed and whose replica runs is running too. */
 async function isRunning(directory: string, service_id: string): Promise<boolean> {
   const primary = await findService(directory, service_id, mayGiveUsers())
   if (primary === undefined) return false

@@ -1,5 +1,5 @@
-// howdah key rotate: a new key signs access tokens from now on. By itself that happens every 30 days; this is for those who
-// do not want to wait, or who fear that somebody else has the key.
+// howdah key rotate: a new key signs access tokens from now on. By itself that happens every 30 days; this is for an
+// operator who does not want to wait, or fears that the key has leaked.
 import { openInstallation } from '#server/installation.ts'
 import type { Command } from './command.ts'
 import { withStore } from './store.ts'
@@ -8,7 +8,7 @@ export const keyRotate: Command = {
   name: 'key rotate',
   summary: 'Sign access tokens with a new key.',
   details:
-    'Servers take it up within five seconds. What the old key signed is believed until it expires, so nobody is logged out.',
+    'Servers take it up within five seconds. Tokens of the old key are valid until they expire, so every login stays.',
   options: {
     'distrust-old': { description: 'Believe nothing more that older keys signed; programs refresh their tokens then.' },
   },

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, openSync, renameSync, statSync, writeSync } from 
 import { join } from 'node:path'
 
 const bytes_max = 16 * 1024 * 1024
-/** How often the size is looked at: seldom enough to cost nothing, often enough to keep the bound. */
+/** How often the size is read: seldom enough to cost nothing, often enough to keep the bound. */
 const lines_between_looks = 1000
 
 export type LogFile = { path: string; write(line: string): void }
@@ -16,7 +16,7 @@ export function openLogFile(data_dir: string): LogFile {
   return {
     path,
     write: (line) => {
-      // The first line looks too: a server that is restarted often must not escape the bound.
+      // The first line reads it too: a server that is restarted often must not escape the bound.
       if (lines % lines_between_looks === 0) file = rotated(path, file)
       lines += 1
       writeSync(file, line)

@@ -41,7 +41,7 @@ export async function findCredentials(): Promise<Credentials | undefined> {
 /** Credentials with an access token that is good now. */
 export async function getCredentials(): Promise<Credentials> {
   const known = await findCredentials()
-  if (known === undefined) throw new CommandError('nobody is logged in here; howdah login does it')
+  if (known === undefined) throw new CommandError('there is no login on this machine; make one with howdah login')
   if (isFresh(known)) return known
   return withLock(async () => {
     // Another command may have renewed it while this one waited.
@@ -68,10 +68,10 @@ async function withLock<T>(work: () => Promise<T>): Promise<T> {
   const lock = `${credentialsFile()}.lock`
   const deadline = performance.now() + lock_patience_ms
   while (!(await take(lock))) {
-    // Whoever took it was killed: refreshing takes no longer than a request may.
+    // The command that took it was killed: refreshing takes no longer than a request may.
     const since = await stat(lock).catch(() => undefined)
     if (since !== undefined && Date.now() - since.mtimeMs > lock_patience_ms) await rm(lock, { force: true })
-    if (performance.now() > deadline) throw new CommandError(`another command holds ${lock}; try again`)
+    if (performance.now() > deadline) throw new CommandError(`another command has the lock ${lock}; try again`)
     await pause(lock_poll_ms)
   }
   try {

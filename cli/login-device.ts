@@ -1,4 +1,4 @@
-// Logging in with a browser on another machine: a code is shown here and typed there, and the server is asked now and
+// Logging in with a browser on another machine: a code is shown here and typed there, and the server is polled now and
 // then whether it was (RFC 8628).
 import type { Configuration } from 'openid-client'
 import { CommandError } from './command.ts'

@@ -31,8 +31,8 @@ export async function findIssuer(server: string): Promise<Configuration> {
   }
 }
 
-export async function tokensFrom(asked: Promise<TokenEndpointResponse>): Promise<Tokens> {
-  const { access_token, refresh_token, expires_in } = await saying(asked)
+export async function tokensFrom(answer: Promise<TokenEndpointResponse>): Promise<Tokens> {
+  const { access_token, refresh_token, expires_in } = await saying(answer)
   if (refresh_token === undefined || expires_in === undefined) {
     throw new CommandError('the server answered without tokens')
   }
@@ -68,7 +68,7 @@ export function saying<T>(asked: Promise<T>): Promise<T> {
   })
 }
 
-/** fetch throws a TypeError where no server answers; the library has a code for one that is late. */
+/** fetch throws a TypeError where no server answers; the library has a code for a late answer. */
 function isSilence(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof Error && 'code' in error && error.code === 'OAUTH_TIMEOUT')
 }

@@ -13,7 +13,7 @@ export const login: Command = {
   name: 'login',
   summary: 'Log in as a user, with a browser.',
   options: {
-    server: { value: 'url', description: 'The server; left out: the one that runs on the data directory.' },
+    server: { value: 'url', description: 'The server; left out: the server of the data directory.' },
     device: { description: 'Use a browser on another machine, and type a code there.' },
   },
   details: 'The credentials are kept in $XDG_CONFIG_HOME/howdah/credentials.json, which only you can read.',

@@ -1,5 +1,5 @@
-// howdah logout: ends the login at the server and forgets the credentials, in this order; where the server cannot be
-// reached, they are forgotten all the same and the person is told what that leaves.
+// howdah logout: ends the login at the server and removes the credentials, in this order; where the server cannot be
+// reached, they are removed all the same and the message says what that leaves.
 import { newClient } from '#contract/client.ts'
 import type { Command } from './command.ts'
 import { findCredentials, getCredentials, removeCredentials } from './login-credentials.ts'
@@ -8,7 +8,7 @@ export const logout: Command = {
   name: 'logout',
   summary: 'End the login that howdah login made.',
   run: async () => {
-    if ((await findCredentials()) === undefined) return console.log('Nobody is logged in here.')
+    if ((await findCredentials()) === undefined) return console.log('There is no login on this machine.')
     const ended = await endLogin()
     await removeCredentials()
     console.log(

@@ -7,7 +7,7 @@ import { commands, findCommand } from './commands.ts'
 import { commandHelp, generalHelp } from './help.ts'
 import { parseInput } from './parse.ts'
 
-// A reader that went away (`howdah token list | head -1`) is no error of ours.
+// A closed pipe (`howdah token list | head -1`) is no error of ours.
 process.stdout.on('error', () => process.exit(0))
 
 process.exitCode = await run(process.argv.slice(2))

@@ -1,4 +1,4 @@
-// howdah project create | list. A project always has an owner, so that somebody can act in it.
+// howdah project create | list. A project always has an owner, who can act in it.
 import { findUserByEmail, listUsers } from '#server/identity/store.ts'
 import type { Sql } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'

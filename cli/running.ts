@@ -1,9 +1,11 @@
 // Which server processes run on a data directory: one small file each, `<data>/servers/<pid>.json`.
 // 1. Several servers may share a directory, so a file belongs to one process and no lock is needed.
-// 2. A file is believed only while its process is the very one that wrote it (same boot, same start time): a recycled
-//    pid is never signalled. 3. Files of processes that are gone are removed by whoever looks next.
+// 2. A file is believed only while the process that wrote it runs (same boot, same start time): a recycled
+//    pid is never signalled. 3. The next command removes the files of processes that have ended.
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findHostProcess, identityOf } from '#providers/host/process.ts'
+import { bootId } from '#providers/host/read.ts'
 
 export type RunningServer = { pid: number; born: string; url: string }
 
@@ -58,15 +60,7 @@ function parseRecord(file: string): RunningServer | undefined {
   }
 }
 
-/** What tells one process from every other that ever had its pid; undefined when there is none, or only its corpse. */
+/** Differs from that of every other process that ever had this pid; undefined when none has it. */
 function birthOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The second field is the program's name in brackets and may hold anything; the state follows it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    if (fields[0] === 'Z' || fields[0] === 'X') return undefined
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[19]}`
-  } catch {
-    return undefined
-  }
+  return findHostProcess(pid) && `${bootId()} ${identityOf(pid).split('/')[1]}`
 }

@@ -25,19 +25,19 @@ Several servers may share one data directory, each on a port of its own.`,
     await openInstallation(config.data_dir)
     const log_file = openLogFile(config.data_dir)
     const log = newLog(config.log_level, log_file)
-    // Only notes it: the process ends as it would, and whoever started it starts it again.
+    // Only notes it: the process ends as it would, and its supervisor starts it again.
     process.once('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'server crashed'))
     const server = await startServer(config, { log })
-    // Whoever reads the greeting may end the server at once.
+    // A reader of the greeting may end the server at once.
     const signal = signalToEnd()
     // Before anything that can fail, because the token is nowhere else.
     console.log(greeting(server, log_file.path))
-    const forget = recordServer(config.data_dir, server.api_url)
+    const removeRecord = recordServer(config.data_dir, server.api_url)
     console.log(`\n${await signal}: stopping. Databases go on running.`)
     try {
       await server.close()
     } finally {
-      forget()
+      removeRecord()
     }
   },
 }
@@ -79,7 +79,7 @@ function greeting(server: Server, log_path: string): string {
       '',
       `  ${first_token}`,
       '',
-      'Paste this into another terminal to create a service and connect to it. The answer holds the password.',
+      'Paste this into another terminal to create a service and connect to it. The answer contains the password.',
       'It needs curl and psql: apt-get install curl postgresql-client',
       '',
       ...tourOf({ url: server.api_url, project_id, token: first_token }).map((line) => `  ${line}`),

@@ -1,4 +1,4 @@
-// howdah status: what runs on a data directory. It only looks; nothing is started for it.
+// howdah status: what runs on a data directory. It only reads; nothing is started for it.
 import { join } from 'node:path'
 import type { ServiceStatus } from '#contract/service-status.ts'
 import type { Config } from '#server/config.ts'
@@ -38,7 +38,7 @@ export const status: Command = {
   },
 }
 
-/** One of our own making may be stopped; somebody else's is simply asked. */
+/** An embedded store may be stopped; the operator's own is simply queried. */
 async function storeIsUp(config: Config): Promise<boolean> {
   return (
     config.database_url !== undefined || (await metadataStoreIsRunning({ directory: join(config.data_dir, 'store') }))
@@ -50,14 +50,14 @@ async function countServices(sql: Sql): Promise<Services> {
   const now = new Date()
   for (const project of await listProjects(sql)) {
     for (const row of await listServices(sql, project.id)) {
-      const seen = rowStatus(row, now)
-      counts[seen] = (counts[seen] ?? 0) + 1
+      const status = rowStatus(row, now)
+      counts[status] = (counts[status] ?? 0) + 1
     }
   }
   return counts
 }
 
 function described(services: Services): string {
-  const parts = Object.entries(services).map(([seen, count]) => `${count} ${seen}`)
+  const parts = Object.entries(services).map(([status, count]) => `${count} ${status}`)
   return parts.length === 0 ? 'none' : parts.join(', ')
 }

@@ -1,5 +1,5 @@
 // howdah stop: ends the servers of a data directory, and with --all everything that runs there.
-// A process is signalled only while it is the one that was recorded. Stopping what is stopped is no error.
+// A process is signalled only while it is the recorded one. To stop what does not run is no error.
 import { setTimeout as pause } from 'node:timers/promises'
 import { shutdown_grace_seconds } from '#server/config.ts'
 import { type Command, CommandError } from './command.ts'
@@ -15,8 +15,7 @@ export const stop: Command = {
   name: 'stop',
   summary: 'Stop the server; with --all the databases too.',
   options: { all: { description: 'Stop every database and the embedded metadata store as well.' } },
-  details:
-    'The databases go on running without a server, unless --all is given. The next start wakes up what was stopped.',
+  details: 'The databases go on running without a server, unless --all is given. The next start starts them again.',
   run: async ({ config, isSet }) => {
     await enterInstallation(config)
     const servers = listRunning(config.data_dir)

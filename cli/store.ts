@@ -1,6 +1,6 @@
-// The metadata store for commands: the same one that the server uses, also while no server runs.
+// The metadata store for commands: the server's own, also while no server runs.
 // 1. A command never makes an installation: only `howdah start` does. 2. An embedded store that had to be started for
-//    a command is stopped again after it. 3. A command that looks at an isolated installation does so from inside.
+//    a command is stopped again after it. 3. A command that reads an isolated installation does so from inside.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { enterUserNamespace } from '#providers/local/host/user-namespace.ts'
@@ -34,7 +34,7 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
 export async function enterInstallation({ data_dir }: Config): Promise<void> {
   if (!existsSync(join(data_dir, 'installation-id'))) {
     throw new CommandError(
-      `there is no Howdah in ${data_dir}; howdah start makes one, and --data-dir names one that is elsewhere`,
+      `there is no Howdah in ${data_dir}; howdah start makes one, and --data-dir names another place`,
     )
   }
   const isolation = await findIsolation(data_dir)

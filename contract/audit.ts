@@ -20,7 +20,7 @@ export const AuditEntry = Type.Object(
     endpoint: text('The name of the endpoint, such as createService.', 'createService'),
     method: choice(['GET', 'POST', 'DELETE'], 'The HTTP method.', 'POST'),
     path: text('The path, with the ids that it named.', '/projects/p8d4t6w1zn/services'),
-    resource_id: Type.Optional(text('What was made or changed.', 'k3v9x2m7qp')),
+    resource_id: Type.Optional(text('The id of the thing that the request made or changed.', 'k3v9x2m7qp')),
     status: integer('The HTTP status of the answer.', 202),
     code: Type.Optional(choice(fault_codes, 'The error code of a refused request.', 'FORBIDDEN')),
     request_id: text('The X-Request-Id of the answer.', '0b5f6c1e-8a1d-4c55-9d0e-3f2a7b9c4d10'),

@@ -13,7 +13,7 @@ export const User = Type.Object(
   { $id: 'User', description: 'A person.' },
 )
 
-/** There is one plan where everybody runs their own installation. */
+/** The one plan: every installation is self-hosted. */
 export const plan_type = 'SELF_HOSTED'
 
 const ApiKey = Type.Object(

@@ -20,7 +20,7 @@ const OfferedSize = Type.Object(
     offered,
     reason,
   },
-  { $id: 'OfferedSize', description: 'A size, and whether the region can hold it.' },
+  { $id: 'OfferedSize', description: 'A size, and whether the region can run it.' },
 )
 
 const OfferedAddon = Type.Object(

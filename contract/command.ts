@@ -28,7 +28,7 @@ export function effectOf({ effect, method, path }: Place & Pick<Endpoint, 'effec
   return isCollection(segmentsOf(path).at(-1) ?? '') ? 'add' : 'change'
 }
 
-/** Whatever has ids below it in some path. */
+/** The segments that have ids below them in some path. */
 const collections: ReadonlySet<string> = new Set(
   Object.values<Endpoint>(api).flatMap(({ path }) => [...path.matchAll(/(\w+)\/\{/g)].map(([, name]) => name ?? '')),
 )

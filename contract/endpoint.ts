@@ -8,7 +8,7 @@ export const roles = ['viewer', 'developer', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 
 /**
- * Who may call: anybody, any valid credential, a person who has logged in (no token that is scoped to a project), or a
+ * Who may call: every client, every valid credential, a person who has logged in (no token that is scoped to a project), or a
  * member of the project in the path with at least this role.
  */
 export type Access = 'public' | 'caller' | 'user' | Role

@@ -1,4 +1,4 @@
-// Examples of what schemas describe, for the documentation and for tests: the one that a schema has, or one made of the
+// Examples of what schemas describe, for the documentation and for tests: a schema's own, or one made of the
 // examples of its members. Pure.
 import type { TSchema } from 'typebox'
 

@@ -61,14 +61,14 @@ const LogQuery = input(
     search: Type.Optional(
       Type.Array(Type.String({ maxLength: 1_000 }), {
         maxItems: 10,
-        description: 'Texts that must all occur in the message, in whatever case. Repeat it for several.',
+        description: 'Texts that must all occur in the message, in any case. Repeat it for several.',
         examples: [['does not exist']],
       }),
     ),
     severities: Type.Optional(
       Type.Array(Type.String({ maxLength: 16 }), {
         maxItems: 16,
-        description: `Keep these only: ${log_severities.join(', ')}, in whatever case. Repeat it for several.`,
+        description: `Keep these only: ${log_severities.join(', ')}, in any case. Repeat it for several.`,
         examples: [['ERROR', 'FATAL']],
       }),
     ),

@@ -1,4 +1,4 @@
-// Members: which user has which role in a project. Nobody gives a role above their own, nor changes a member who has
+// Members: which user has which role in a project. A caller gives no role above its own, nor changes a member who has
 // one; a project never loses its last owner.
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
@@ -35,9 +35,9 @@ export const member_endpoints = {
   addMember: endpoint({
     method: 'POST',
     path: all,
-    summary: 'Add a member, or invite somebody',
+    summary: 'Add or invite a member',
     description:
-      'A known e-mail is that user. An unknown one is invited: whoever logs in with it is a member. The role is at most the caller’s own.',
+      'A known e-mail is that user. An unknown one is invited: the user who logs in with it is a member. The role is at most the caller’s own.',
     tag,
     access: 'admin',
     body: input(

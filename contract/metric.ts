@@ -15,7 +15,7 @@ export const metric_series = {
     unit: 'bytes',
     description: 'Write-ahead log that the replica farthest behind has yet to replay.',
   },
-  cache_hit_ratio: { unit: 'ratio', description: 'Blocks found in shared memory, of all that were asked for.' },
+  cache_hit_ratio: { unit: 'ratio', description: 'Blocks found in shared memory, of all that were read.' },
 } as const
 export type MetricName = keyof typeof metric_series
 

@@ -1,4 +1,4 @@
-// Which known name a mistyped one was meant to be: the one that takes the fewest keystrokes to mend. Pure.
+// Which known name a mistyped one was meant to be: the known name with the fewest keystrokes of difference. Pure.
 
 /** Longer names are not compared: no member has one. */
 const characters_max = 64

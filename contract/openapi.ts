@@ -171,7 +171,7 @@ function schemaOf(schema: TSchema, components: JsonObject): Json {
 
 function partOf(value: unknown, components: JsonObject): Json {
   if (Array.isArray(value)) return value.map((item) => partOf(item, components))
-  // Whatever is an object inside a schema is a schema or a map of them: both are walked the same way.
+  // An object inside a schema is a schema or a map of schemas: both are walked the same way.
   if (typeof value === 'object' && value !== null) return schemaOf(value, components)
   return value as Json
 }

@@ -1,4 +1,4 @@
-// The connection pooler of a service. Both verbs answer when what they ask for holds.
+// The connection pooler of a service. Both verbs answer when the pooler is on, or off.
 import { endpoint } from './endpoint.ts'
 import { Message } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'

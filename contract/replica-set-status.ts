@@ -1,5 +1,5 @@
-// The status of a read replica set: a pure function of what is wanted and what was observed, like a service's. Also how it
-// reads as the status of a service, because a set can be looked at as one.
+// The status of a read replica set: a pure function of wanted and observed, like a service's. Also how it
+// reads as the status of a service, because a set can be read as one.
 import type { ServiceState, ServiceStatus } from './service-status.ts'
 
 export const replica_set_statuses = ['creating', 'active', 'resizing', 'deleting', 'error'] as const
@@ -11,11 +11,11 @@ export type ReplicaSetStatusInput = {
   shape_generation: number
   /** Observed. The generation that was last made true in full; 0: never. */
   settled_generation: number
-  /** For how long every look has failed; null: the last one did not. */
+  /** For how long every pass has failed; null: the last one did not. */
   failing_seconds: number | null
 }
 
-/** A failure that lasts shorter is mended before anybody needs to know. */
+/** A shorter failure is mended before a caller needs to know. */
 export const failure_patience_seconds = 120
 
 export function replicaSetStatusOf(it: ReplicaSetStatusInput): ReplicaSetStatus {

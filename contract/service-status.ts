@@ -1,4 +1,4 @@
-// The status of a service: a pure function of what is wanted and what was observed, and which operation each status
+// The status of a service: a pure function of wanted and observed, and which operation each status
 // accepts. Nothing stores a status; a request that starts work sees the transitional one in its own answer.
 
 export const service_statuses = [
@@ -16,7 +16,7 @@ export const service_statuses = [
 ] as const
 export type ServiceStatus = (typeof service_statuses)[number]
 
-/** What was seen of the service when somebody last looked. `unknown`: nobody has looked yet, or the look failed. */
+/** The service as the last pass observed it. `unknown`: there was no pass yet, or it failed. */
 export type ServiceState = 'unknown' | 'absent' | 'stopped' | 'serving' | 'not_serving'
 
 export type StatusInput = {
@@ -25,7 +25,7 @@ export type StatusInput = {
   power: 'on' | 'off'
   power_generation: number
   shape_generation: number
-  /** Observed. The generation that was last made true in full (0: never), and what was seen last. */
+  /** Observed. The generation that was last made true in full (0: never), and the state that was last observed. */
   settled_generation: number
   state: ServiceState
   /** Creation has been failing for longer than creation_patience_seconds. */

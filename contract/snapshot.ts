@@ -17,7 +17,7 @@ export const Snapshot = Type.Object(
       'scheduled',
     ),
     status: choice(['taking', 'complete', 'deleting'], 'Forks can be made of a `complete` one.', 'complete'),
-    requested: moment('When it was asked for.'),
+    requested: moment('When it was requested.'),
     taken: Type.Optional(moment('The moment that it shows; absent until it is complete.')),
     size_mb: Type.Optional(
       integer('Megabytes of its files; on a copy-on-write file system it shares them with the service.', 312),

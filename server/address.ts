@@ -1,6 +1,6 @@
 // Addresses: every place at which something is reached, outside of VPCs and in them, comes out of one table with one constraint, so that
 // no two things ever share one. The provider names candidates, the first free one is taken in the transaction that wants it. What is
-// taken outside of VPCs stays its owner's until that is removed; what is taken in a VPC, until its owner has been seen outside.
+// taken outside of VPCs stays its owner's until that is removed; what is taken in a VPC, until its owner was observed outside.
 import assert from 'node:assert/strict'
 import { Fault } from '#contract/fault.ts'
 import { type Endpoint, NoAddress, type Provider, type WantedNetwork } from '#providers/provider.ts'
@@ -26,12 +26,12 @@ export const addressesColumn = (owner_id: string) => `(
     select coalesce(json_agg(json_build_object('role', role, 'vpc_id', vpc_id, 'host', host, 'port', port)), '[]')
     from addresses where owner_id = ${owner_id}) as addresses`
 
-/** The one that the owner has already, or the first candidate that is free. */
+/** The owner's address, or the first free candidate. */
 export async function takeAddress(tx: Sql, taking: Taking): Promise<AddressRow> {
   const { provider, region_code, owner_id, role, vpc } = taking
   const vpc_id = vpc?.id ?? null
-  const held = await findAddress(tx, owner_id, role, vpc_id)
-  if (held !== undefined) return held
+  const own = await findAddress(tx, owner_id, role, vpc_id)
+  if (own !== undefined) return own
   const taken = await listTaken(tx, region_code, vpc_id)
   try {
     for (const { host, port } of provider.addresses({ id: owner_id, role, ...(vpc && { cidr: vpc.cidr }) })) {
@@ -72,7 +72,7 @@ async function insertAddress(tx: Sql, region_code: string, owner_id: string, row
   return rows.length === 1
 }
 
-/** The owner was seen to be in no VPC any more: what waits for its addresses there, or to remove the VPC, can go on. */
+/** The owner was observed in no VPC: requests for its addresses there, and the removal of the VPC, can go on. */
 export async function releaseAddresses(tx: Sql, owner_id: string): Promise<void> {
   const rows = await tx.query<{ vpc_id: number }>(
     `delete from addresses where owner_id = $1 and vpc_id is not null returning vpc_id`,

@@ -1,10 +1,10 @@
-// At start every service and every replica set of the server's regions is looked at once, so that a server adopts what runs
-// and mends what changed while none did.
+// At start there is a pass over every service and every replica set of the server's regions, so that a server adopts what runs
+// and mends what changed while no server ran.
 import { despiteDeadlocks, type Sql } from './store/db.ts'
 
-/** One statement for all, because there may be very many; in the order in which everybody takes these rows. */
+/** One statement for all, because there may be very many; in the order in which all transactions take these rows. */
 export async function nudgeEverything(sql: Sql, regions: readonly string[]): Promise<void> {
-  // Looks that end meanwhile, also of other servers, nudge and hold rows in an order of their own.
+  // Passes that end meanwhile, also of other servers, nudge and lock rows in an order of their own.
   await despiteDeadlocks(() =>
     sql.query(
       `insert into work (kind, key, region_code)

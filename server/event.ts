@@ -1,5 +1,5 @@
 // The append-only events of a service, for people. It decides nothing. Events outlive their service by a while, so that
-// somebody can still read why it went.
+// its owners can still read why it was removed.
 import type { ServiceEventKind } from '#contract/service-event.ts'
 import type { Sql } from './store/db.ts'
 

@@ -1,5 +1,5 @@
-// What a provider calls out is brought to the queue, whose look heals. While the metadata store is away, or does not answer soon, a
-// death is handled at once by what was last wanted, and the queue is told when it is back.
+// What a provider calls out is brought to the queue, whose pass heals. While the metadata store is unreachable, or does not answer soon,
+// a crash is healed at once by the last wanted state that the provider knows, and the queue is told when the store is back.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, Kind, Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
@@ -20,8 +20,8 @@ type News = { kind: Kind; id: string; provider: Pick<Provider, 'heal'> }
 
 /** A store that answers takes a few milliseconds. */
 const store_patience_ms = 150
-/** From a call that the store has taken until the look for it begins. */
-const look_patience_ms = 1_000
+/** From a call that the store has taken until the pass for it begins. */
+const pass_patience_ms = 1_000
 const heal_again_ms = { least: 100, most: 2_000 }
 const at_once_max = 8
 
@@ -61,8 +61,8 @@ export function newHealing(db: Db, log: Log): Healing {
     if (known) known.called_again = true
     const isOver = () => signal.aborted || (passed_at.get(id) ?? 0) >= called_at
     if (await isTaken(news)) {
-      // Where very many fell at once their looks wait for each other; only a store that has gone since then is no longer waited for.
-      do await rest(look_patience_ms)
+      // Where very many crashed at once their passes wait for each other; only a store that is unreachable since then is no longer waited for.
+      do await rest(pass_patience_ms)
       while (!isOver() && (await isAnswered(db.query('select 1'))))
     }
     while (!isOver() && healing.size >= at_once_max) await rest(heal_again_ms.least)
@@ -93,14 +93,14 @@ type Healed = { events: readonly ObservedEvent[]; again_ms: number }
 
 async function healOnce(provider: Pick<Provider, 'heal'>, log: Log, id: string): Promise<Healed> {
   try {
-    const seen = await provider.heal(id)
-    if (!seen) return { events: [], again_ms: heal_again_ms.most }
-    const { settled, look_again_seconds = 1, state, waiting_for, events } = seen
-    log.warn({ id, state, waiting_for }, 'looked after without the metadata store')
+    const observed = await provider.heal(id)
+    if (!observed) return { events: [], again_ms: heal_again_ms.most }
+    const { settled, look_again_seconds = 1, state, waiting_for, events } = observed
+    log.warn({ id, state, waiting_for }, 'healed without the metadata store')
     const wanted_ms = settled ? heal_again_ms.most : look_again_seconds * 1000
     return { events, again_ms: Math.min(Math.max(wanted_ms, heal_again_ms.least), heal_again_ms.most) }
   } catch (error) {
-    log.error({ err: error, id }, 'something could not be looked after without the metadata store')
+    log.error({ err: error, id }, 'healing failed without the metadata store')
     return { events: [], again_ms: heal_again_ms.most }
   }
 }

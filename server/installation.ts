@@ -54,9 +54,9 @@ export async function ensureIsolatedInstallation(data_dir: string, { uids, gids 
 /** The users of an isolated installation; undefined when there is none, it is not isolated, or another user's. */
 export async function findIsolation(data_dir: string): Promise<UserMap | undefined> {
   const file = idFileOf(data_dir)
-  // A folder that cannot be entered is told of by what uses it.
-  const seen = await stat(file).catch(() => undefined)
-  if (seen?.uid !== process.getuid?.()) return undefined
+  // A folder that cannot be entered is reported where it is used.
+  const found = await stat(file).catch(() => undefined)
+  if (found?.uid !== process.getuid?.()) return undefined
   const [, uids, gids] = /\nuids ([\d ]+)\ngids ([\d ]+)\n$/.exec(await readFile(file, 'utf8')) ?? []
   return uids === undefined || gids === undefined ? undefined : { uids, gids }
 }
@@ -65,7 +65,7 @@ export async function findIsolation(data_dir: string): Promise<UserMap | undefin
 async function refuseOutside(data_dir: string): Promise<void> {
   const isolation = await findIsolation(data_dir)
   if (isolation === undefined || isInside(isolation)) return
-  throw new InstallationError(`${data_dir} is isolated; start it and look at it with the howdah command`)
+  throw new InstallationError(`${data_dir} is isolated; start it and read it with the howdah command`)
 }
 
 const idFileOf = (data_dir: string) => join(data_dir, 'installation-id')
@@ -82,7 +82,7 @@ async function ensureDataDirectory(data_dir: string, mode: number): Promise<void
   if (mode === passable) await refuseClosedParents(data_dir)
 }
 
-/** A mistyped path must not cost anybody the rights to their own folder, such as /tmp. */
+/** A mistyped path must not take a foreign folder, such as /tmp, from its users. */
 async function refuseForeignFolder(data_dir: string): Promise<void> {
   const names = (await unlessMissing(readdir(data_dir))) ?? []
   const foreign = names.find((name) => !own_names.test(name))
@@ -94,14 +94,14 @@ async function refuseForeignFolder(data_dir: string): Promise<void> {
 
 async function ensureFolder(folder: string, mode: number): Promise<void> {
   await mkdir(folder, { recursive: true, mode })
-  const seen = await stat(folder)
-  if (seen.uid !== process.getuid?.()) {
+  const found = await stat(folder)
+  if (found.uid !== process.getuid?.()) {
     throw new InstallationError(
       `the directory ${folder} belongs to another user; start the server as that user, or choose another one with --data-dir`,
     )
   }
-  // Whatever the umask took away, the databases' users need.
-  if ((seen.mode & 0o777) !== mode) await chmod(folder, mode)
+  // The databases' users need the rights that a umask may have taken.
+  if ((found.mode & 0o777) !== mode) await chmod(folder, mode)
 }
 
 /** The databases run as other users, who must be able to walk to their files. */
@@ -124,7 +124,7 @@ async function ensureInstallationId(data_dir: string, isolation = ''): Promise<s
     if (text !== undefined) {
       const installation_id = text.split('\n')[0]?.trim() ?? ''
       if (id_form.test(installation_id)) return installation_id
-      throw new InstallationError(`${file} does not hold an installation id; restore it from a backup`)
+      throw new InstallationError(`${file} does not contain an installation id; restore it from a backup`)
     }
     // link, not rename: the first one wins and the others read what it wrote.
     const aside = `${file}.${randomUUID()}`

@@ -49,7 +49,7 @@ import { vpcHandlers } from './vpc/routes.ts'
 import { listWarnings } from './warnings.ts'
 import { watchOver } from './watch-over.ts'
 
-const idle_look_ms = 50
+const idle_poll_ms = 50
 
 export type StartOptions = {
   log?: Log
@@ -73,7 +73,7 @@ export type Server = Registration & {
   store: StoreAccess['kind']
   /** What the operator should know and can change, a sentence each. */
   warnings: readonly string[]
-  /** Finishes what was begun, bounded by the grace; databases go on running. */
+  /** Finishes requests and passes under way, bounded by the grace; databases go on running. */
   close(): Promise<void>
 }
 
@@ -126,7 +126,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     settled: newSettled(db),
     snapshot_policy: config.snapshots,
   }
-  await startLooks(context, telemetry, opened)
+  await startPasses(context, telemetry, opened)
 
   const parts = { config, options, log, opened, installation, context, sampler, telemetry }
   const { url, public_url } = await serve(parts)
@@ -157,16 +157,21 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
 }
 
 /** From here on what is wanted is made true. */
-async function startLooks(context: ServiceContext, telemetry: Telemetry, opened: AsyncDisposableStack): Promise<void> {
+async function startPasses(context: ServiceContext, telemetry: Telemetry, opened: AsyncDisposableStack): Promise<void> {
   const reconcile = {
     service: newServiceReconcile(context),
     'replica set': newReplicaSetReconcile(context),
     vpc: newVpcReconcile(context),
   }
   const regions = [...context.providers.keys()]
-  const reconciler = startReconciler({ ...context, reconcile, regions, onLook: telemetry.look })
+  const reconciler = startReconciler({ ...context, reconcile, regions, onPass: telemetry.pass })
   opened.defer(() =>
-    within(shutdown_grace_seconds, reconciler.stop(), context.log, 'some work is unfinished; the next server ends it'),
+    within(
+      shutdown_grace_seconds,
+      reconciler.stop(),
+      context.log,
+      'some passes are unfinished; the next server ends them',
+    ),
   )
   await nudgeEveryVpc(context)
   await nudgeEverything(context.db, regions)
@@ -253,9 +258,9 @@ async function listen(http: FastifyInstance, { host, port }: Config): Promise<st
 
 async function closeHttp(http: FastifyInstance, log: Log): Promise<void> {
   const closed = http.close()
-  // A connection whose last request was under way becomes idle later, and nobody else would end it then.
-  const idle = setInterval(() => http.server.closeIdleConnections(), idle_look_ms)
-  await within(shutdown_grace_seconds, closed, log, 'some requests are cut off')
+  // A connection whose last request was under way becomes idle later; without this it would stay open.
+  const idle = setInterval(() => http.server.closeIdleConnections(), idle_poll_ms)
+  await within(shutdown_grace_seconds, closed, log, 'some requests are aborted')
   clearInterval(idle)
   http.server.closeAllConnections()
   await closed

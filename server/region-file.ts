@@ -49,7 +49,7 @@ function parseRow(entry: unknown): RegionRow {
   if (typeof entry !== 'object' || entry === null) throw new Error('is no object')
   const unknown = Object.keys(entry).find((name) => !members.includes(name))
   if (unknown !== undefined) throw new Error(`has the unknown member ${unknown}; known are ${members.join(', ')}`)
-  // Each is looked at below.
+  // Each member is checked below.
   const { region_code, provider, delay_seconds } = entry as Partial<Record<keyof RegionRow, unknown>>
   const known = provider_names.find((name) => name === provider)
   if (known === undefined) throw new Error(`needs a provider, one of ${provider_names.join(', ')}`)

@@ -72,7 +72,10 @@ export function neededAddressesOf(
 export function getProvider(regions: Regions, region_code: string): Provider {
   const provider = regions.get(region_code)
   if (provider === undefined) {
-    throw new Fault('UNAVAILABLE', `region ${region_code} is not served by this server; ask one that serves it`)
+    throw new Fault(
+      'UNAVAILABLE',
+      `region ${region_code} is not served by this server; send the request to a server of that region`,
+    )
   }
   return provider
 }

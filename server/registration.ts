@@ -1,4 +1,4 @@
-// What a first start writes into an empty metadata store: somebody to act, somewhere to act, and a token to begin with;
+// What a first start writes into an empty metadata store: a user, a project, and a token to begin with;
 // and which installation a region is. Exactly once, also when several servers start at once.
 import { userInfo } from 'node:os'
 import type { Db, Sql } from './store/db.ts'
@@ -36,13 +36,13 @@ export function ensureRegistration(db: Db): Promise<Registration> {
 }
 
 export async function ensureRegion(db: Db, region_code: string, installation_id: string): Promise<void> {
-  const holder = await db.transaction(async (tx) => {
+  const owner = await db.transaction(async (tx) => {
     await insertRegion(tx, region_code, installation_id)
-    return getRegionHolder(tx, region_code)
+    return getRegionOwner(tx, region_code)
   })
-  if (holder === installation_id) return
+  if (owner === installation_id) return
   throw new RegionTaken(
-    `the region ${region_code} of this metadata store belongs to another data directory (installation ${holder}, and this is ${installation_id}); start with that data directory, or give this machine a name of its own with --region`,
+    `the region ${region_code} of this metadata store belongs to another data directory (installation ${owner}, and this is ${installation_id}); start with that data directory, or give this machine a name of its own with --region`,
   )
 }
 
@@ -75,7 +75,7 @@ async function insertRegion(tx: Sql, region_code: string, installation_id: strin
   )
 }
 
-async function getRegionHolder(tx: Sql, region_code: string): Promise<string | undefined> {
+async function getRegionOwner(tx: Sql, region_code: string): Promise<string | undefined> {
   const [row] = await tx.query<{ installation_id: string }>(
     'select installation_id from regions where region_code = $1',
     [region_code],

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 export type Secret = {
   /** label: what it is for; the same one opens it. */
   seal(text: string, label: string): Buffer
-  /** Undefined for what was sealed by another secret or for another label. */
+  /** Undefined for a text that another secret sealed, or that is for another label. */
   open(sealed: Buffer, label: string): string | undefined
   /** The same bytes for the same salt and label; without the secret they cannot be computed. */
   derive(salt: Buffer, label: string, bytes: number): Buffer
@@ -24,7 +24,7 @@ const remove_it = 'remove it, and the server makes another one'
 export async function openSecret(data_dir: string): Promise<Secret> {
   const file = join(data_dir, 'secret.key')
   const key = Buffer.from(await ensureSecretFile(file), 'base64url')
-  if (key.length !== key_bytes) throw new Error(`${file} does not hold a key; ${remove_it}`)
+  if (key.length !== key_bytes) throw new Error(`${file} does not contain a key; ${remove_it}`)
   return newSecret(key)
 }
 
@@ -55,7 +55,7 @@ export function newSecret(key: Buffer): Secret {
 export async function openMetricsToken(data_dir: string): Promise<string> {
   const file = join(data_dir, 'metrics-token')
   const token = await ensureSecretFile(file)
-  if (!token_form.test(token)) throw new Error(`${file} must hold 16 to 256 visible ASCII characters; ${remove_it}`)
+  if (!token_form.test(token)) throw new Error(`${file} must contain 16 to 256 visible ASCII characters; ${remove_it}`)
   return token
 }
 

@@ -47,7 +47,7 @@ export function dataDirectoryOf(env: Environment): string {
 
 export function parseDatabaseUrl(text: string): string | undefined {
   if (text === '') return undefined
-  // The text itself may hold a password, so the problem does not repeat it.
+  // The text itself may contain a password, so the problem does not repeat it.
   if (/^postgres(ql)?:\/\/.+/.test(text)) return text
   throw new Error('must look like postgres://user:password@host:5432/database')
 }

@@ -1,6 +1,6 @@
-// A server watches over all services of its region: it hears what the provider calls out, and walks by now and then, for those that
-// another server looked at last, which may be gone by now. A full look at hundreds takes a while: what is down is known, and said,
-// before the first request is answered.
+// A server watches over all services of its region: it hears what the provider calls out, and patrols every few seconds, for services
+// whose last pass was another server's, which may have ended since. Passes over hundreds of services take a while: which are down is
+// known, and said, before the first request is answered.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
@@ -26,17 +26,19 @@ export async function watchOver({ region_code, provider, healing, db, log, opene
     if (kind !== 'vpc') return healing.heard({ kind, id, provider })
     nudgeVpc({ db }, id).catch((error: unknown) => log.warn({ err: error, vpc_id: id }, 'a nudge failed'))
   })
-  await releaseDeadLeases(db).catch((error: unknown) => log.warn({ err: error }, 'leases of the dead stay'))
+  await releaseDeadLeases(db).catch((error: unknown) =>
+    log.warn({ err: error }, 'leases of ended servers could not be released'),
+  )
   const patrol = await startPatrol(() => noteDown(db, region_code, provider), log)
   opened.defer(() => patrol.stop())
 }
 
-/** Seen to serve, and no look is under way that may have stopped it for a while. */
+/** Observed to serve, and no pass is under way that may have stopped it for a while. */
 const at_rest = `power = 'on' and deleted_at is null and state = 'serving' and settled_generation = generation
   and exists (select from work w where w.kind = 'service' and w.key = service_id
               and (w.lease_until is null or w.lease_until <= now()))`
 
-/** Services that were seen to serve and do no longer are not READY, and are the first to be looked at. */
+/** Services that served and do no longer are not READY, and their passes come first. */
 async function noteDown(db: Db, region_code: string, { service }: Pick<Provider, 'service'>): Promise<void> {
   const rows = await db.query<{ service_id: string; seen: string }>(
     `select service_id, now()::text as seen from services where region_code = $1 and ${at_rest}`,
@@ -46,7 +48,7 @@ async function noteDown(db: Db, region_code: string, { service }: Pick<Provider,
   const down = rows.map(({ service_id }) => service_id).filter((id) => !serving.has(id))
   if (down.length === 0) return
   await db.transaction(async (tx) => {
-    // What another server has seen since then is newer.
+    // What another server has observed since then is newer.
     const noted = await tx.query<{ service_id: string }>(
       `update services set state = 'not_serving', observed_at = now()
        where service_id = any ($1) and ${at_rest} and observed_at <= $2 returning service_id`,

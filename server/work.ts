@@ -2,9 +2,9 @@
 //
 // 1. nudge runs in the transaction that changes the intent, so there is no intent without work and no work without intent.
 // 2. A claim is a lease with a token. settle writes only while the token is still on the row: a server that was
-//    paused beyond its lease can no longer write, whatever it still believes.
-// 3. A nudge that comes while somebody works is never swallowed: settle sees the counter and makes the row due at once.
-// 4. A row stays as long as its subject lives; due_at is when somebody looks again.
+//    paused beyond its lease can no longer write.
+// 3. A nudge that comes during a pass is never swallowed: settle sees the counter and makes the row due at once.
+// 4. A row stays as long as its subject exists; due_at is when the next pass begins.
 // 5. Servers claim the work of their own regions only: no other server can do it.
 import type { Db, Sql } from './store/db.ts'
 
@@ -16,17 +16,17 @@ export type Scope = { kinds: readonly string[]; regions: readonly string[] }
 
 export type Claim = { kind: string; key: string; lease_token: string; nudges: number; attempts: number }
 
-/** When to look again: in so many seconds, after a growing pause because it failed, or never (the subject is gone). */
+/** When the next pass is due: in so many seconds, after a growing pause because this one failed, or never (the subject is removed). */
 export type Again = { in_seconds: number } | 'backoff' | 'never'
 
-/** `in_seconds`: for what nobody waits for; a look that is due before then is not put off. */
+/** `in_seconds`: for work that no caller waits for; a pass that is due before then is not put off. */
 export async function nudge(tx: Sql, kind: string, key: string, in_seconds = 0): Promise<void> {
   await nudgeAll(tx, kind, [key], in_seconds)
 }
 
 /**
- * In the order of their keys, so that two who nudge the same ones cannot each hold what the other waits for. `region_code`: where the
- * work is, when there is no row that says so.
+ * In the order of their keys, so that two transactions that nudge the same keys do not deadlock. `region_code`: where the work is, when
+ * there is no row that says so.
  */
 export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[], in_seconds = 0, region_code = '') {
   if (keys.length === 0) return
@@ -43,7 +43,7 @@ export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[], i
   )
 }
 
-/** These may be down: looked at before all that is merely due. */
+/** These may be down: their passes come before all that are merely due. */
 export async function alarm(sql: Sql, kind: string, keys: readonly string[]): Promise<void> {
   await sql.query(
     `with alarmed as (
@@ -72,10 +72,10 @@ export async function claim(db: Sql, scope: Scope, owner: string, limit: number,
   )
 }
 
-/** What belongs to no region is for the first server that comes by. */
+/** Work of no region is for the first server that claims it. */
 const regionsOf = ({ regions }: Scope) => [...regions, '']
 
-/** False when the lease was lost: somebody else may be at work by now. */
+/** False when the lease was lost: another server may have it by now. */
 export async function renew(db: Sql, { kind, key, lease_token }: Claim): Promise<boolean> {
   const rows = await db.query(
     `update work set lease_until = now() + make_interval(secs => $4)
@@ -86,7 +86,7 @@ export async function renew(db: Sql, { kind, key, lease_token }: Claim): Promise
 }
 
 /**
- * Ends a claim: `save` writes what was observed in the same transaction. False (and nothing written) when the lease
+ * Ends a claim: `save` writes what the pass observed, in the same transaction. False (and nothing written) when the lease
  * was lost meanwhile.
  */
 export async function settle(
@@ -126,15 +126,15 @@ export async function settle(
   })
 }
 
-/** Rolls back what a look has saved after its time. */
+/** Rolls back what a pass has saved after its lease. */
 class LeaseLost extends Error {}
 
-/** More than can be leased at once: one of so many is nobody's, and all that come after it are due later. */
+/** Fewer rows are leased at once, so the first 100 by due time contain a free one. */
 const first_rows = 100
 
 /**
- * Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. Asked after
- * every look, so it reads the first rows only, however many there are.
+ * Seconds until the next row is due or the next lease lapses; undefined when there is nothing to wait for. Read after
+ * every pass, so it reads the first rows only, however many there are.
  */
 export async function secondsUntilDue(db: Sql, scope: Scope): Promise<number | undefined> {
   const [row] = await db.query<{ seconds: number | null }>(

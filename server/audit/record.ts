@@ -1,9 +1,9 @@
 // Writes the audit log: one entry for every request of a known caller that wanted to change something, refused ones
 // included. Promises:
-// 1. The entry is written when the outcome is known and before the answer is sent: who was told of a change finds it in
-//    the log. Where the store cannot take it, the entry goes to the server's log instead; the answer stands.
-// 2. Ids and outcomes only. What was sent in place of an id is not repeated: it may be a secret pasted by mistake.
-// 3. Callers who are nobody (401) or too many (429) leave a line in the server's log only: else they could fill the store.
+// 1. The entry is written when the outcome is known and before the answer is sent: a caller that was told of a change finds it
+//    in the log. Where the store cannot take it, the entry goes to the server's log instead; the answer stands.
+// 2. Ids and outcomes only. A text in place of an id is not repeated: it may be a secret pasted by mistake.
+// 3. Requests without a valid credential (401) or beyond their rate (429) leave a line in the server's log only: else they could fill the store.
 import { isRole } from '#contract/endpoint.ts'
 import type { Db } from '../store/db.ts'
 import type { Caller, Outcome, RecordOutcome } from '../http/handler.ts'

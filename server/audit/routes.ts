@@ -13,7 +13,7 @@ export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof a
       const problems = cursorProblems(query.cursor)
       if (problems.length > 0) throw invalidRequest(problems)
       const before = placeOf(query.cursor) ?? null
-      // One more than asked tells whether there is a next page.
+      // One more than the limit tells whether there is a next page.
       const rows = await listAudit(db, params.project_id, { before, limit: limit + 1 })
       const shown = rows.slice(0, limit)
       const last = shown.at(-1)

@@ -49,7 +49,7 @@ export async function insertAudit(sql: Sql, entry: NewAudit): Promise<void> {
 export type NewLogin = Pick<AuditRow, 'address' | 'status' | 'code' | 'request_id'> &
   ({ user_id: number } | { email: string })
 
-/** Of a user only: what somebody typed who is none may be a secret, and there is no end to it. */
+/** Of a known user only: another text in the field may be a secret, and there is no end to such texts. */
 export async function insertLogin(sql: Sql, login: NewLogin): Promise<void> {
   await sql.query(
     `insert into audit (user_id, email, address, endpoint, method, path, status, code, request_id)

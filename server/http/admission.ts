@@ -1,4 +1,4 @@
-// Who gets in. In this order: how much comes from the address (429), the credential (401, or 429 for those who keep
+// Who gets in. In this order: how much comes from the address (429), the credential (401, or 429 for addresses that keep
 // failing), how much the caller sends (429), their project (404), their role (403), the form of the ids (404).
 // A project that is not the caller's does not exist for them.
 import type { FastifyRequest } from 'fastify'
@@ -20,7 +20,7 @@ declare module 'fastify' {
 export type Admission = {
   /** Why nothing more is taken from the request's address; undefined while all is well. */
   refusalOfAddress(request: FastifyRequest): Fault | undefined
-  /** Throws unless the request has a valid credential of somebody who does not ask too often. */
+  /** Throws unless the request has a valid credential, of a caller within its rate. */
   authenticate(request: FastifyRequest): Promise<Caller>
   /** Throws unless this caller may do this here. */
   admit(endpoint: Endpoint, request: FastifyRequest): Promise<void>

@@ -1,6 +1,6 @@
 // Reads a request's body: at most 64 KiB, JSON in UTF-8. An empty body is no body. Where the endpoint declares none, a body
-// is ignored unless it has members, which are then unknown ones. One that is declared larger is refused before it comes. After what is too large the
-// connection ends; it is still read for a while, so that the sender gets to see the answer.
+// is ignored unless it has members, which are then unknown ones. A body that is declared larger is refused before it comes. After a body
+// that is too large the connection ends; it is still read for a while, so that the sender gets to see the answer.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
@@ -29,7 +29,7 @@ export function readBodies(app: FastifyInstance): void {
   })
 }
 
-/** An object with members, whatever type it was sent as; undefined for all else. */
+/** An object with members, of any content type; undefined for all else. */
 function membersIn(bytes: Buffer): object | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString())

@@ -57,8 +57,8 @@ const introduction = `<section aria-label="Basics"><h2>Basics</h2>
 transitional <code>status</code>; read the service again until it is <code>READY</code>. Every answer has
 <code>X-Request-Id</code>. The examples expect <code>BASE_URL</code>, <code>TOKEN</code>, <code>PROJECT_ID</code> and
 <code>SERVICE_ID</code> in the environment.</p>
-<p>A member of a body or a query parameter that an endpoint does not know is refused, and the answer names the one that
-was probably meant.</p></section>`
+<p>A member of a body or a query parameter that an endpoint does not know is refused, and the answer names the
+most similar known one.</p></section>`
 
 function endpointPart(name: string, endpoint: Endpoint): string {
   const { method, path, summary, description, access, accepts } = endpoint
@@ -111,7 +111,7 @@ function outputPart({ success, output }: Endpoint): string {
   return fieldsPart(`Answer ${success}${items === undefined ? '' : ': a list of'}`, items ?? output, output_marks)
 }
 
-/** What is said of a field that must be there, and of one that need not. */
+/** The words for a field that is always there, and for an optional one. */
 type Marks = { always: string; sometimes: string }
 const input_marks: Marks = { always: 'Required.', sometimes: 'Optional.' }
 const output_marks: Marks = { always: '', sometimes: 'May be absent.' }

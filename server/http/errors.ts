@@ -1,10 +1,10 @@
-// What a caller is told when something was thrown: every error becomes one Fault. Faults go out as they are; a store that
-// is away is UNAVAILABLE; all else is our bug: a fixed sentence with the request id, and the stack goes to the log only.
+// What a caller is told when something was thrown: every error becomes one Fault. Faults go out as they are; an unreachable
+// store is UNAVAILABLE; all else is our bug: a fixed sentence with the request id, and the stack goes to the log only.
 import type { FastifyReply } from 'fastify'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
-import { isForeignKeyViolation, storeIsAway, unavailable } from '../store/db.ts'
+import { isForeignKeyViolation, storeIsUnreachable, unavailable } from '../store/db.ts'
 import type { Log } from '../log.ts'
 
 export function faultOf(error: unknown, request_id: string, log: Log): Fault {
@@ -15,10 +15,10 @@ export function faultOf(error: unknown, request_id: string, log: Log): Fault {
   if (status !== undefined && status < 500) {
     return new Fault('INVALID_REQUEST', 'the request could not be read as HTTP with a JSON body')
   }
-  // The project, or the caller's membership of it, went away between the check and the write.
+  // The project, or the caller's membership of it, was removed between the check and the write.
   if (isForeignKeyViolation(error) && error.constraint?.includes('_project_id_')) return notFound(unknown_project)
-  if (storeIsAway(error)) {
-    log.warn({ request_id, reason: error instanceof Error ? error.message : String(error) }, 'store is away')
+  if (storeIsUnreachable(error)) {
+    log.warn({ request_id, reason: error instanceof Error ? error.message : String(error) }, 'store is unreachable')
     return unavailable()
   }
   log.error({ request_id, err: error }, 'request failed')

@@ -30,7 +30,7 @@ export function newGate({ at_once_max, waiting_max, refusal }: GateLimits): Gate
   }
 }
 
-/** A gate for each key. One that is not in use is forgotten. */
+/** A gate for each key, removed when it is not in use. */
 export function newGates(limits: GateLimits): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const gates = new Map<string, { enter: Gate; users: number }>()
   return async (key, work) => {

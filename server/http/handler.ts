@@ -19,7 +19,7 @@ export type TokenCaller = {
   project: { id: string; name: string }
   /** What it may do now: the lower one of its own role and its issuer's. */
   role: Role
-  /** Its own role; null: whatever its issuer's is. */
+  /** Its own role; null: always its issuer's. */
   role_limit: Role | null
 }
 
@@ -27,12 +27,12 @@ export type TokenCaller = {
 export type UserCaller = {
   type: 'oauth'
   user: User
-  /** The login that the token came from, where there is one that can end. */
+  /** The login of the token, where that can end. */
   grant_id?: string
 }
 
 export type Callers = {
-  /** Who the `Authorization` header speaks for; undefined for nobody. */
+  /** The caller of the `Authorization` header; undefined when it is no valid credential. */
   identify(authorization: string | undefined): Promise<Caller | undefined>
   /** Undefined where the caller does not belong to the project. */
   roleIn(caller: Caller, project_id: string): Promise<Role | undefined>
@@ -64,7 +64,7 @@ export type HandlerRequest<Name extends EndpointName> = {
 export type Handler<Name extends EndpointName> = (request: HandlerRequest<Name>) => Promise<OutputOf<Api[Name]>>
 
 /**
- * What a request breaks beyond its schemas, of those members that they accept: asked when they refuse others, so that one
+ * What a request breaks beyond its schemas, of those members that they accept: called when they refuse others, so that one
  * answer tells of everything. A problem names every member that it depends on, such as /to that must be later than /from.
  */
 export type Check<Name extends EndpointName> = (request: Checked<Name>) => Problem[] | Promise<Problem[]>

@@ -1,5 +1,5 @@
 // For whom the server answers: names that it was told, and addresses at which it was reached. A page of another site may
-// point its own name at this machine (DNS rebinding) and is then of the same origin in its browser; what gives it away is
+// point its own name at this machine (DNS rebinding) and is then of the same origin in its browser; what betrays it is
 // the Host header. An address there cannot be such a name.
 import type { IncomingMessage } from 'node:http'
 

@@ -2,7 +2,7 @@
 // host (400), rate (429), credential (401), path and method (404, 405), project (404), role (403), ids (404),
 // body (413, 415, 400).
 // What passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
-// any content, and one that wanted to change something leaves an entry in the audit log.
+// any content, and a request to change something leaves an entry in the audit log.
 import compileSerializer, { type Schema } from 'fast-json-stringify'
 import fastify, { type FastifyInstance, type FastifySchema, type onSendAsyncHookHandler } from 'fastify'
 import { randomUUID } from 'node:crypto'
@@ -29,28 +29,28 @@ declare module 'fastify' {
     reads_forms?: true
   }
   interface FastifyRequest {
-    /** What the handler answered, and what was refused: for the audit log. */
+    /** The handler's answer, and the code of a refusal: for the audit log. */
     output: unknown
     fault_code: FaultCode | undefined
   }
 }
 
 type Parts = {
-  /** Of all endpoints but the one that answers what is in these parts. */
+  /** Of all endpoints but the certificate's, which `caPem` answers. */
   handlers: Omit<Handlers, 'getCaCertificate'>
   checks?: Checks
   callers: Callers
   /** Undefined: none. */
   rate_limits: RateLimits | undefined
   recordOutcome: RecordOutcome
-  /** Names and addresses that requests may be meant for, beside those of loopback and the one that was reached. */
+  /** Names and addresses that requests may be meant for, beside those of loopback and the address that the request reached. */
   hosts: ReadonlySet<string>
   /** Addresses and networks whose X-Forwarded-For is believed. */
   trusted_proxies: readonly string[]
   /** Why the server cannot serve right now; undefined when it can. */
   ready: () => Promise<string | undefined>
   caPem: () => string
-  /** Hears of every answered request, for those who count. */
+  /** Called after every answered request, for the metrics. */
   onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void
   log: Log
   version: string
@@ -126,12 +126,12 @@ function addHooks(app: FastifyInstance, admission: Admission, hosts: ReadonlySet
     done(health_paths.has(request.url) ? undefined : admission.refusalOfAddress(request))
   })
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    // What is not there says so first.
+    // An unknown path is answered first.
     done(declaresTooMuch(request) && !request.is404 ? tooLarge() : null)
   })
 }
 
-/** One log line a request, and a word to those who count. */
+/** One log line a request, and a call for the metrics. */
 function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
   // The fields of this line are fixed and none is secret; the censor would cost more than the rest of a request.
   const request_log = log.child({}, { redact: [] })
@@ -139,7 +139,7 @@ function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
     const { method } = request
     const { url: route } = request.routeOptions
     const { statusCode: status, elapsedTime: elapsed_ms } = reply
-    // How long somebody preferred to wait says nothing of how fast answers are.
+    // A request that preferred to wait says nothing of how fast answers are.
     const waited = reply.hasHeader('preference-applied')
     if (!waited) onAnswer?.({ method, route: route ?? 'unknown', status, seconds: elapsed_ms / 1000 })
     request_log.info(

@@ -1,5 +1,5 @@
 // Rate limits: token buckets in memory. Each key may send `burst` at once and `per_second` for long.
-// 1. Cheap: one look into a map. 2. Memory is bounded: what has long been idle is dropped, which only ever forgives.
+// 1. Cheap: one read of a map. 2. Memory is bounded: what has long been idle is dropped, which only ever forgives.
 // 3. Each server process counts for itself: behind a load balancer the limits add up.
 
 export type RateLimit = {
@@ -15,7 +15,7 @@ export function newRateLimit(
   { per_second, burst }: { per_second: number; burst: number },
   now: () => number = () => performance.now(),
 ): RateLimit {
-  // Two generations, so that a key in use costs one look and leaves no garbage: when the younger one is full it becomes
+  // Two generations, so that a key in use costs one read and leaves no garbage: when the younger one is full it becomes
   // the older one, and what is still in use moves on.
   let younger = new Map<string, Bucket>()
   let older = new Map<string, Bucket>()
@@ -59,7 +59,7 @@ export function newRateLimits(per_second: number, now?: () => number): RateLimit
   }
 }
 
-/** Whoever has one IPv6 address has the whole /64 of it. */
+/** A client with one IPv6 address has the whole /64 of it. */
 export function addressKey(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address
   const [head = '', tail] = address.split('::')

@@ -1,6 +1,6 @@
 // Who is calling, and what they may do where. Each kind of credential has a verifier; the first that knows a credential
-// decides. What was verified is believed for three seconds (see trust.ts), and dropped at once by forget(), which
-// whoever changes tokens, members or projects calls after the commit.
+// decides. A verified caller is believed for three seconds (see trust.ts), and dropped at once by forget(), which every
+// change of tokens, members or projects calls after the commit.
 import { hash } from 'node:crypto'
 import type { Role } from '#contract/endpoint.ts'
 import type { Db } from '../store/db.ts'

@@ -1,6 +1,6 @@
-// What a role permits, at the door and under the lock. The door believes what is at most three seconds old; whoever
-// changes members or tokens, or deletes the project, asks again inside the transaction: a revoked token or a removed
-// member cannot use those seconds on another server to let themselves in again.
+// What a role permits, under the lock. Admission believes a role for three seconds; a request that changes members or tokens, or deletes
+// the project, reads it again inside the transaction: a revoked token or a removed member cannot use those seconds on another server
+// to get in again.
 import type { Role } from '#contract/endpoint.ts'
 import { notFound, unknown_project } from '#contract/fault.ts'
 import type { Sql } from '../store/db.ts'

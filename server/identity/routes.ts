@@ -1,4 +1,4 @@
-// Who the caller is, as the spec words it. Everything comes from the verified caller: no look into the store.
+// Who the caller is, as the spec words it. Everything comes from the verified caller: no query.
 import { plan_type } from '#contract/auth.ts'
 import type { Handlers, TokenCaller } from '../http/handler.ts'
 

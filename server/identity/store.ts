@@ -2,7 +2,7 @@
 import type { Role } from '#contract/endpoint.ts'
 import type { Sql } from '../store/db.ts'
 
-/** joined_at is null for somebody who was invited by e-mail and has not logged in yet. */
+/** joined_at is null for a user who was invited by e-mail and has not logged in yet. */
 export type UserRow = { id: number; email: string; name: string; created: Date; joined_at: Date | null }
 
 export async function insertUser(sql: Sql, user: { email: string; name: string }): Promise<UserRow> {
@@ -34,7 +34,7 @@ export async function listUsers(sql: Sql): Promise<UserRow[]> {
   return sql.query<UserRow>('select id, email, name, created, joined_at from users order by id')
 }
 
-/** Holds others who count what the user has until this transaction ends. */
+/** Other transactions that count what the user has wait until this one ends. */
 export async function lockUser(tx: Sql, user_id: number): Promise<void> {
   await tx.query('select from users where id = $1 for no key update', [user_id])
 }

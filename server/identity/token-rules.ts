@@ -1,4 +1,4 @@
-// The rules of personal access tokens, pure: a token never carries more than whoever makes it, nor lives longer.
+// The rules of personal access tokens, pure: a token never carries more than its maker, nor lives longer.
 import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
@@ -9,23 +9,23 @@ export const tokens_per_project_max = 1000
 const days_max = 3650
 const day_ms = 86_400_000
 
-/** The role that a new token gets for itself; null: its issuer's, whatever that is. own: the caller's role. */
-export function newTokenRole(asked: Role | undefined, own: Role, caller: Caller): Role | null {
-  if (asked === undefined) return caller.type === 'apiKey' ? caller.role_limit : null
-  if (roleAllows(own, asked)) return asked
+/** The role that a new token gets for itself; null: always its issuer's. own: the caller's role. */
+export function newTokenRole(requested: Role | undefined, own: Role, caller: Caller): Role | null {
+  if (requested === undefined) return caller.type === 'apiKey' ? caller.role_limit : null
+  if (roleAllows(own, requested)) return requested
   throw new Fault('FORBIDDEN', `your role in this project is ${own}; a token that you make carries at most that role`)
 }
 
-/** When a new token ends; null: never. One that a token makes ends with it at the latest. */
-export function newTokenExpiry(asked: string | undefined, caller: Caller, now: Date): Date | null {
-  const problems = expiryProblems(asked, caller, now)
+/** When a new token ends; null: never. A token that a token makes ends with that at the latest. */
+export function newTokenExpiry(requested: string | undefined, caller: Caller, now: Date): Date | null {
+  const problems = expiryProblems(requested, caller, now)
   if (problems.length > 0) throw invalidRequest(problems)
-  return asked === undefined ? latestOf(caller) : new Date(asked)
+  return requested === undefined ? latestOf(caller) : new Date(requested)
 }
 
-export function expiryProblems(asked: string | undefined, caller: Caller, now: Date): Problem[] {
-  if (asked === undefined) return []
-  const expires_at = new Date(asked)
+export function expiryProblems(requested: string | undefined, caller: Caller, now: Date): Problem[] {
+  if (requested === undefined) return []
+  const expires_at = new Date(requested)
   const left_ms = expires_at.getTime() - now.getTime()
   if (!(left_ms > 0 && left_ms <= days_max * day_ms)) {
     return [{ path: '/expires_at', message: `must be a moment in the future, at most ${days_max} days from now` }]

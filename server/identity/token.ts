@@ -1,7 +1,7 @@
 // Personal access tokens: made once, verified at every request. Promises:
 // 1. The secret exists in clear only in createToken's answer; the store has its SHA-256 (it is random, so that is enough).
 // 2. What is wrong with a credential is never said, neither in words nor in time: an unknown key and a wrong secret take
-//    the same steps, one look by the key and one comparison in constant time.
+//    the same steps, one query by the key and one comparison in constant time.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { lowerRole, type Role } from '#contract/endpoint.ts'
 import type { Db, Sql } from '../store/db.ts'
@@ -79,7 +79,7 @@ async function secretFits(db: Db, pair: Pair): Promise<boolean> {
   return fits && secret_hash !== undefined
 }
 
-/** Nobody waits for this: a lost note costs a minute of precision. */
+/** No request waits for this: a lost note costs a minute of precision. */
 function noteUse(db: Db, row: CallerRow): void {
   const age_ms = row.last_used_at === null ? Infinity : Date.now() - row.last_used_at.getTime()
   if (age_ms > use_pace_seconds * 1000) saveTokenUse(db, row.public_key, use_pace_seconds).catch(() => undefined)

@@ -1,5 +1,5 @@
 // The handlers of members. Changes of one project's members happen one after the other, so that two owners cannot
-// remove each other at once; afterwards everything that was believed about callers is forgotten.
+// remove each other at once; afterwards callers are verified anew.
 import { api } from '#contract/api.ts'
 import type { Role } from '#contract/endpoint.ts'
 import { Fault, notFound, unknown_member } from '#contract/fault.ts'

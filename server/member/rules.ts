@@ -1,4 +1,4 @@
-// The rules of membership, pure: nobody gives away or takes away more than they have, and an owner stays.
+// The rules of membership, pure: a caller gives or takes no role above its own, and an owner stays.
 import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import type { Member } from '#contract/member.ts'
@@ -32,7 +32,7 @@ export function refuseMemberAbove(own: Role, member: Pick<MemberRow, 'role'>): v
   throw new Fault('FORBIDDEN', `your role in this project is ${own}; a member with the role ${member.role} is above it`)
 }
 
-/** A project always has somebody who can do everything in it. role: what the member will be, undefined for nothing. */
+/** A project always has a member who can do everything in it. role: the member's next one; undefined: none. */
 export function refuseLastOwnerLeaving(
   member: Pick<MemberRow, 'role' | 'joined_at'>,
   role: Role | undefined,
@@ -40,5 +40,5 @@ export function refuseLastOwnerLeaving(
 ): void {
   const is_acting_owner = member.role === 'owner' && member.joined_at !== null
   if (!is_acting_owner || role === 'owner' || owners > 1) return
-  throw new Fault('CONFLICT', 'this member is the last owner of the project; make somebody else an owner first')
+  throw new Fault('CONFLICT', 'this member is the last owner of the project; make another member an owner first')
 }

@@ -45,7 +45,7 @@ export async function countMembers(sql: Sql, project_id: string): Promise<number
   return row?.count ?? 0
 }
 
-/** Owners who can act: somebody who was only invited cannot yet. */
+/** Owners who can act: an owner who was only invited cannot yet. */
 export async function countOwners(sql: Sql, project_id: string): Promise<number> {
   const [row] = await sql.query<{ count: number }>(
     `select count(*) as count from members m join users u on u.id = m.user_id

@@ -1,5 +1,5 @@
 // Prometheus' text format, and the two kinds of instruments that need memory: histograms here, everything else is read when
-// it is asked for. Written by hand because it is this little. Pure but for the counting.
+// it is scraped. Written by hand because it is this little. Pure but for the counting.
 
 export type Labels = Readonly<Record<string, string>>
 export type Reading = { labels: Labels; value: number }

@@ -1,4 +1,4 @@
-// A series as it was asked for: which buckets, from which tier, and one value in each. Pure; the clock comes in.
+// A series as a request describes it: which buckets, from which tier, and one value in each. Pure; the clock comes in.
 import {
   type MetricFunction,
   type MetricName,
@@ -32,7 +32,7 @@ export function parseSeriesInput(input: Partial<SeriesInput>, now_ms: number, pr
   return { from_ms, to_ms, bucket_ms: bucket_seconds * 1000, fn: input.fn ?? 'avg', tier }
 }
 
-/** The smallest nice one that makes some hundred buckets, but not finer than what is kept of that time. */
+/** The smallest nice size that makes some hundred buckets, but not finer than the kept points of that time. */
 function bucketFor(from_ms: number, to_ms: number, now_ms: number): number {
   const span_seconds = (to_ms - from_ms) / 1000
   const finest = tierFor(from_ms, now_ms, 0).bucket_seconds

@@ -1,10 +1,10 @@
 // One sampler for all services: every ten seconds it asks the providers of this server what their services use, keeps the
-// answer for whoever asks next, and writes it down. Services of other regions are measured by their own servers and read
-// from the store. A round that fails is told and forgotten; the next one comes anyway.
+// answer for requests, and writes it down. Services of other regions are measured by their own servers and read
+// from the store. A round that fails is logged; the next one comes anyway.
 import { setTimeout as pause } from 'node:timers/promises'
 import { metric_names } from '#contract/metric.ts'
 import type { Provider, ServiceMetrics } from '#providers/provider.ts'
-import { type Db, storeIsAway } from '../store/db.ts'
+import { type Db, storeIsUnreachable } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import {
   insertSamples,
@@ -52,7 +52,7 @@ export function startSampler({ db, log, providers, interval_ms = interval_ms_def
       if (foreign.length > 0) await pause(others_write_ms, undefined, { signal: stopping.signal, ref: false })
       read = byService(await readLatest(db, foreign))
     } catch (error) {
-      const expected = stopping.signal.aborted || storeIsAway(error)
+      const expected = stopping.signal.aborted || storeIsUnreachable(error)
       if (!expected) log.error({ err: error }, 'services could not be measured')
     }
     // At the same moments in every server, so that two that share a region write the same buckets.

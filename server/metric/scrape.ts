@@ -17,7 +17,7 @@ const noToken = (): Fault =>
     'send the metrics token in the header Authorization: Bearer <token>; it is in the file metrics-token of the data directory',
   )
 
-/** Of equal length, whatever was sent. */
+/** Of equal length for every text. */
 function hashOf(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }

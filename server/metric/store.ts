@@ -22,7 +22,7 @@ export async function listMeasured(sql: Sql): Promise<MeasuredRow[]> {
 
 export type SampleRow = { service_id: string; metrics: ServiceMetrics }
 
-/** What somebody has written into a bucket already stays; what was not known yet is added. */
+/** Values that another server has written into a bucket stay; missing ones are added. */
 export async function insertSamples(sql: Sql, samples: readonly SampleRow[], tier: Tier): Promise<void> {
   const columns = metric_names.map((name) => samples.map(({ metrics }) => metrics[name] ?? null))
   const completed = metric_names
@@ -70,7 +70,7 @@ export async function removeExpired(sql: Sql, { bucket_seconds, kept_seconds }: 
   )
 }
 
-/** In the order of time; of coarse buckets what the function asks for. */
+/** In the order of time; of coarse buckets the value for the function. */
 export async function listPoints(
   sql: Sql,
   service_id: string,

@@ -1,5 +1,5 @@
-// What the server says about itself and its services to Prometheus. Requests and looks are counted as they happen; all else
-// is read at the moment of asking. It carries ids and routes, never names, paths or contents.
+// What the server says about itself and its services to Prometheus. Requests and passes are counted as they happen; all else
+// is read when Prometheus asks. It carries ids and routes, never names, paths or contents.
 import type { ServiceMetrics } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import { family, newHistogram, type Reading } from './exposition.ts'
@@ -7,16 +7,16 @@ import type { Sampler } from './sampler.ts'
 import { countBacklog } from './store.ts'
 
 export type ObservedRequest = { method: string; route: string; status: number; seconds: number }
-export type ObservedLook = { kind: string; outcome: 'done' | 'waiting' | 'failed' | 'lost'; seconds: number }
+export type ObservedPass = { kind: string; outcome: 'done' | 'waiting' | 'failed' | 'lost'; seconds: number }
 
 export type Telemetry = {
   request: (observed: ObservedRequest) => void
-  look: (observed: ObservedLook) => void
+  pass: (observed: ObservedPass) => void
   text(sources: { sql: Sql; sampler: Sampler; version: string }): Promise<string>
 }
 
 const request_bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const
-const look_bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
+const pass_bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
 
 export function newTelemetry(): Telemetry {
   const requests = newHistogram(
@@ -24,23 +24,23 @@ export function newTelemetry(): Telemetry {
     'Time to answer a request, by route and class of status.',
     request_bounds,
   )
-  const looks = newHistogram(
+  const passes = newHistogram(
     'howdah_reconcile_duration_seconds',
-    'Time of one look at one subject, by kind and outcome.',
-    look_bounds,
+    'Time of one pass over one subject, by kind and outcome.',
+    pass_bounds,
   )
   return {
     request: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, seconds),
-    look: ({ kind, outcome, seconds }) => looks.observe({ kind, outcome }, seconds),
+    pass: ({ kind, outcome, seconds }) => passes.observe({ kind, outcome }, seconds),
     text: async ({ sql, sampler, version }) => {
       const backlog = await countBacklog(sql)
       return [
         family('howdah_build_info', 'gauge', 'Always 1; the version is a label.', [{ labels: { version }, value: 1 }]),
         requests.text(),
-        looks.text(),
-        family('howdah_work_due', 'gauge', 'Subjects that wait to be looked at.', backlog.map(read('due'))),
-        family('howdah_work_failing', 'gauge', 'Subjects whose last look failed.', backlog.map(read('failing'))),
+        passes.text(),
+        family('howdah_work_due', 'gauge', 'Subjects that wait for a pass.', backlog.map(read('due'))),
+        family('howdah_work_failing', 'gauge', 'Subjects whose last pass failed.', backlog.map(read('failing'))),
         ...serviceFamilies(sampler),
         ...replicaFamilies(sampler),
         ...processFamilies(),
@@ -67,7 +67,11 @@ const service_families: [name: string, help: string, of: (metrics: ServiceMetric
     'Write-ahead log that the replica farthest behind has yet to replay.',
     ({ replication_lag_bytes }) => replication_lag_bytes,
   ],
-  ['cache_hit_ratio', 'Blocks found in shared memory, of all asked for.', ({ cache_hit_ratio }) => cache_hit_ratio],
+  [
+    'cache_hit_ratio',
+    'Blocks found in shared memory, of all that were read.',
+    ({ cache_hit_ratio }) => cache_hit_ratio,
+  ],
 ]
 
 function serviceFamilies(sampler: Sampler): string[] {

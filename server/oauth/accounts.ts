@@ -32,7 +32,7 @@ export async function createPasswordLink(tx: Sql, user_id: number): Promise<stri
   return `${set_password_path}?token=${token}`
 }
 
-/** Whose password the link sets; undefined for one that was used, has expired or never was. */
+/** Whose password the link sets; undefined for a link that is used, expired or unknown. */
 export async function findLinkUser(sql: Sql, token: string): Promise<string | undefined> {
   const [row] = await sql.query<{ email: string }>(
     `select u.email from password_links l join users u on u.id = l.user_id
@@ -59,7 +59,7 @@ export async function changePassword(db: Db, user_id: number, verifier: string):
   await db.transaction((tx) => setPassword(tx, user_id, verifier))
 }
 
-/** Whoever was only invited has joined now. */
+/** With the first login an invited user has joined. */
 export async function noteLogin(sql: Sql, user_id: number): Promise<void> {
   await sql.query('update users set joined_at = now() where id = $1 and joined_at is null', [user_id])
 }
@@ -81,7 +81,7 @@ async function setPassword(tx: Sql, user_id: number, verifier: string): Promise<
 }
 
 async function findPassword(db: Db, email: string): Promise<{ user_id: number; verifier: string } | undefined> {
-  // The store cannot even be asked for it.
+  // PostgreSQL takes no such text.
   if (email.includes('\0')) return undefined
   const [row] = await db.query<{ user_id: number; verifier: string }>(
     'select p.user_id, p.verifier from users u join passwords p on p.user_id = u.id where lower(u.email) = lower($1)',

@@ -1,8 +1,8 @@
 // The authorization server's memory, kept in the metadata store so that any server can go on where another one was.
 // 1. Sessions, logins under way, codes and refresh tokens are stored under their hash, and their id stands nowhere else:
-//    who reads the store cannot use them.
+//    a reader of the store cannot use them.
 // 2. Each may be used once, also when two requests come at the same moment: the second ends the whole grant.
-// 3. A grant that ends is forgotten at once: the access tokens that came from it count for nothing any more.
+// 3. A grant that ends is removed at once: its access tokens are refused from then on.
 import { hash } from 'node:crypto'
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import type { Db } from '../store/db.ts'
@@ -28,7 +28,7 @@ export function newAdapter(db: Db, { reuse, forget }: { reuse: () => Error; forg
   return (model) => {
     const keyOf = (id: string) => recordIdOf(model, id)
     const find = async (by: 'id' | 'uid' | 'user_code', value: string, id?: string) => {
-      // The store cannot even be asked for it.
+      // PostgreSQL takes no such text.
       if (value.includes('\0')) return undefined
       const row = await findRecord(db, model, by, value)
       if (row === undefined) return undefined
@@ -75,7 +75,7 @@ export function recordIdOf(model: string, id: string): string {
 
 function storedOf(model: string, { jti, ...rest }: AdapterPayload): RecordPayload {
   if (!hashed_models.has(model)) return { ...rest, jti }
-  // A login under way would tell the id of its session, too; nobody reads it there.
+  // A login under way would tell the id of its session, too; no code reads it there.
   const { session } = rest
   const stored = session?.['cookie'] === undefined ? rest : { ...rest, session: { ...session, cookie: undefined } }
   return jti === undefined ? stored : withText(stored, jti, own_id)

@@ -1,5 +1,5 @@
 // Passwords that are guessed first: a common stem, or the user's own e-mail, with what people add to it; walks on the
-// keyboard, counts and dates. What was added is undone and what is left is looked up, so a short list covers very many.
+// keyboard, counts and dates. The additions are undone and the rest is looked up, so a short list covers very many.
 // Pure, but for reading the list when it is first needed.
 import { readFileSync } from 'node:fs'
 import { lazily } from '../http/lazily.ts'
@@ -17,7 +17,7 @@ const date_form = /^\d{1,4}[-./ ]+\d{1,2}[-./ ]+\d{1,4}$/
 /** A unit so short is no word, however often it stands there. */
 const unit_characters_max = 4
 const frequent_together_max = 3
-/** What is longer, and not just the same again and again, is not guessed first; and looking at it would take long. */
+/** What is longer, and not just the same again and again, is not guessed first; and to analyse it would take long. */
 const form_characters_max = 64
 /** No stem and no row of a keyboard is longer. */
 const piece_characters_max = 36

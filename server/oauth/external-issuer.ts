@@ -152,11 +152,11 @@ const fetchBounded: CustomFetch = async (url, options) => {
     return new Response(body, response)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new IssuerError(`${new URL(url).origin} could not be asked: ${reason}`, { cause: error })
+    throw new IssuerError(`${new URL(url).origin} gives no usable answer: ${reason}`, { cause: error })
   }
 }
 
-/** Whatever is wrong with an issuer, as an IssuerError. */
+/** Every error of the work becomes an IssuerError. */
 async function believing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

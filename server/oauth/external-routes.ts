@@ -6,7 +6,7 @@ import { loginPathOf } from './login-browser.ts'
 import type { OauthParts } from './oauth-parts.ts'
 
 export function serveExternalLogin(scope: FastifyInstance, parts: OauthParts, external: ExternalLogin): void {
-  // Back from the issuer, to where the cookie of this login is sent to; the path is ours whatever the query says.
+  // Back from the issuer, to where the cookie of this login is sent to; the query cannot change the path.
   scope.get(callback_path, async (request, reply) => {
     const query = queryOf(request.url)
     const [uid = ''] = (query.get('state') ?? '').split('.')

@@ -1,4 +1,4 @@
-// Which user somebody from an outside issuer is. Their subject there decides for ever; at the first login a verified
+// Which user a login from an outside issuer is. Its subject there decides for ever; at the first login a verified
 // e-mail links them to the user who was invited by it, or makes a new one. Groups become memberships, and end with them.
 import { lowerRole, type Role } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
@@ -19,7 +19,7 @@ export async function ensureExternalUser(
   claims: Claims,
   group_roles: readonly GroupRole[],
 ): Promise<number> {
-  // Somebody who comes twice at once, at two servers, is made once.
+  // Of two first logins at once, at two servers, one makes the user.
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`external ${issuer} ${claims.subject}`])
   const user_id = (await findIdentity(tx, issuer, claims.subject)) ?? (await linkIdentity(tx, issuer, claims))
   for (const project_id of new Set(group_roles.map((row) => row.project_id))) {
@@ -42,7 +42,7 @@ const higher = (one: Role | undefined, other: Role): Role => (one && lowerRole(o
 
 async function linkIdentity(tx: Sql, issuer: string, claims: Claims): Promise<number> {
   const { email, subject } = claims
-  // An unverified one could be anybody's, and invitations go by e-mail.
+  // An unverified e-mail could be another person's, and invitations go by e-mail.
   if (!claims.email_verified || !email_form.test(email) || !email.isWellFormed()) {
     throw new Fault(
       'FORBIDDEN',
@@ -70,7 +70,7 @@ async function followGroups(tx: Sql, user_id: number, project_id: string, role: 
     await tx.query('insert into group_memberships (project_id, user_id) values ($1, $2)', [project_id, user_id])
   }
   if (known === undefined || known === role) return
-  // A project keeps an owner who can act, whatever groups say.
+  // A project keeps an owner who can act, even against the groups.
   if (known === 'owner' && (await countOwners(tx, project_id)) <= 1) return
   if (role === undefined) await removeMember(tx, project_id, user_id)
   else await saveRole(tx, project_id, user_id, role)

@@ -1,7 +1,7 @@
 // The keys that sign access tokens. Promises:
 // 1. Each installation signs with its own key, which no other can read; all believe each other's public keys.
 // 2. A key signs for 30 days at most; what it signed is believed for a day after, longer than any token lives.
-// 3. What was read from the store is believed for five seconds, so that a new or removed key is noticed within them.
+// 3. Keys are read from the store at most five seconds ago, so a new or removed key is noticed within them.
 import { createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Db, Sql } from '../store/db.ts'
@@ -14,8 +14,8 @@ export const signing_alg = 'ES256'
 const signing_days = 30
 const believed_days = 1
 const trust_ms = 5_000
-/** A token with an unknown key is worth a look at once: another server may have just made it. A flood of them is not. */
-const looks_for_unknown = { per_second: 2, burst: 20 }
+/** For a token with an unknown key the store is read at once: another server may have just made it. For a flood of them it is not. */
+const reads_for_unknown = { per_second: 2, burst: 20 }
 
 export type PublicJwk = JsonWebKey & { kid: string }
 export type SigningKey = { kid: string; private_jwk: JsonWebKey }
@@ -41,19 +41,19 @@ type KeyRow = {
 
 export function newKeys(place: KeyPlace): Keys {
   let rows: Promise<KeyRow[]> | undefined
-  let looked_at = -Infinity
+  let read_at = -Infinity
   const objects = new Map<string, KeyObject>()
-  const looks = newRateLimit(looks_for_unknown)
+  const reads = newRateLimit(reads_for_unknown)
 
   const list = (age_ms_max: number): Promise<KeyRow[]> => {
-    if (rows !== undefined && performance.now() - looked_at <= age_ms_max) return rows
-    looked_at = performance.now()
-    const looking = listKeys(place.db)
-    rows = looking
-    looking.catch(() => {
-      if (rows === looking) rows = undefined
+    if (rows !== undefined && performance.now() - read_at <= age_ms_max) return rows
+    read_at = performance.now()
+    const reading = listKeys(place.db)
+    rows = reading
+    reading.catch(() => {
+      if (rows === reading) rows = undefined
     })
-    return looking
+    return reading
   }
 
   return {
@@ -68,7 +68,7 @@ export function newKeys(place: KeyPlace): Keys {
     find: async (kid) => {
       const isIt = (row: KeyRow) => row.kid === kid
       let row = (await list(trust_ms)).find(isIt)
-      if (row === undefined && looks.take('unknown') === 0) row = (await list(0)).find(isIt)
+      if (row === undefined && reads.take('unknown') === 0) row = (await list(0)).find(isIt)
       if (row === undefined) return undefined
       const object = objects.get(kid) ?? createPublicKey({ key: row.public_jwk, format: 'jwk' })
       if (objects.size > 100) objects.clear()
@@ -78,7 +78,7 @@ export function newKeys(place: KeyPlace): Keys {
   }
 }
 
-/** Makes a new key for this installation, or returns the one that a server beside this one has just made. */
+/** Makes a new key for this installation, or returns the key that another server of it has just made. */
 export async function rotateKey(place: KeyPlace, when: 'when due' | 'at once'): Promise<SigningKey> {
   const { installation_id, secret } = place
   const { publicKey, privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
@@ -95,7 +95,7 @@ export async function rotateKey(place: KeyPlace, when: 'when due' | 'at once'): 
   })
 }
 
-/** What they signed is believed no more: for keys that somebody else may have. Servers notice within five seconds. */
+/** Tokens that they signed are refused from now on: for keys that may have leaked. Servers notice within five seconds. */
 export async function removeRetiredKeys({ db, installation_id }: KeyPlace): Promise<number> {
   const rows = await db.query(
     'delete from oauth_keys where installation_id = $1 and retired_at is not null returning kid',
@@ -107,7 +107,7 @@ export async function removeRetiredKeys({ db, installation_id }: KeyPlace): Prom
 function openSigning({ installation_id, secret }: KeyPlace, rows: readonly KeyRow[]): SigningKey | undefined {
   const row = rows.find((row) => row.installation_id === installation_id && row.retired_at === null)
   if (row === undefined || row.is_due) return undefined
-  // Undefined also when secret.key is not the one that sealed it: then a new key takes its place.
+  // Undefined also when another secret.key sealed it: then a new key takes its place.
   const text = secret.open(row.private_key, row.kid)
   // We wrote it: it is a key as node exports it.
   return text === undefined ? undefined : { kid: row.kid, private_jwk: JSON.parse(text) as JsonWebKey }

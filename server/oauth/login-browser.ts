@@ -37,7 +37,7 @@ export async function bindLogin(sql: Sql, login: LoginUnderWay, origin: string):
   return cookiesOf(login, key, origin)
 }
 
-/** The same with a new key; undefined where the browser does not bring the one that counts. */
+/** The same login with a new key; undefined where the browser does not send the current one. */
 export async function rebindLogin(
   sql: Sql,
   login: LoginUnderWay,

@@ -66,7 +66,7 @@ export async function finishLogin(login: Login, user_id: number): Promise<Fastif
   const cookies = await rebindLogin(parts.db, interaction, request.headers.cookie, parts.origin())
   if (cookies === undefined) throw expired()
   reply.header('set-cookie', cookies)
-  // Somebody else was logged in with this browser: their session ends here.
+  // Another user was logged in with this browser: that session ends here.
   if (interaction.session !== undefined && interaction.session.accountId !== account_id) {
     await removeSessionNamed(parts.db, interaction.session.uid)
     delete interaction.session
@@ -139,7 +139,7 @@ async function record(login: Login, outcome: Outcome): Promise<void> {
   }
 }
 
-/** Not what was typed: people type passwords into the wrong field. */
+/** Without the typed text: people type passwords into the wrong field. */
 const factsOf = ({ request }: Login) => ({ request_id: request.id, address: addressOf(request) })
 
 export const wrong_login = 'The e-mail or the password is wrong.'

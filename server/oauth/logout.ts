@@ -1,5 +1,5 @@
-// Logging out: the login that the caller's token came from ends, and with a refresh token the one that it belongs to.
-// A refresh token that is not the caller's, or not one any more, changes nothing and says nothing.
+// Logging out: the login of the caller's token ends, and with a refresh token the login of that token.
+// A refresh token that is another user's, or no longer valid, changes nothing and says nothing.
 import type { Db } from '../store/db.ts'
 import type { Callers, Handlers } from '../http/handler.ts'
 import { recordIdOf } from './adapter.ts'

@@ -29,7 +29,7 @@ import { newThrottle } from './throttle.ts'
 import { newJwtVerifier } from './verifier.ts'
 
 const sweep_ms = 10 * 60 * 1000
-/** One address: nobody logs in, refreshes or polls more often for long. */
+/** Of one address: no user logs in, refreshes or polls more often for long. */
 const requests = { per_second: 5, burst: 120 }
 
 export type Oauth = {
@@ -45,7 +45,7 @@ type Place = { config: Config; db: Db; log: Log; installation_id: string; secret
 export function openOauth({ config, db, log, installation_id, secret }: Place): Oauth {
   let public_url = config.public_url
   const origin = () => {
-    assert(public_url !== undefined, 'nobody can ask before the server listens')
+    assert(public_url !== undefined, 'no request comes before the server listens')
     return public_url
   }
   const keys = newKeys({ db, installation_id, secret })

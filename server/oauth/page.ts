@@ -1,5 +1,5 @@
 // The frame of every page that people see while they log in: plain HTML that works without scripts and loads nothing.
-// Whatever comes from outside goes through `markup`, which escapes it; raw text has no other way in.
+// Text from outside goes through `markup`, which escapes it; there is no other way in.
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 
@@ -71,7 +71,7 @@ code { font-size: 1.4rem; letter-spacing: .1em }
 const style_element: Html = { html: `<style>${style}</style>` }
 
 // The style is inline and allowed by its hash; scripts, frames, images and connections are not allowed at all. A form may
-// lead back to the command line that waits on this machine: browsers hold redirects after a form to this list, too.
+// lead back to the command line that waits on this machine: browsers apply this list to redirects after a form, too.
 const content_security_policy = [
   `default-src 'none'`,
   `script-src 'none'`,

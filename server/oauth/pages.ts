@@ -99,8 +99,8 @@ export function deviceConfirmPage({ action, xsrf, user_code }: DevicePage): stri
     'Is this your code?',
     markup`<p><code>${user_code}</code></p>
       <p>
-        Go on only if a command line that <strong>you</strong> have just started shows exactly this code. Whoever shows
-        it will be able to act for you.
+        Go on only if a command line that <strong>you</strong> have just started shows exactly this code. The
+        program that shows it will be able to act for you.
       </p>
       <form method="post" action="${action}">
         ${hiddenInputs({ xsrf, user_code, confirm: 'yes' })}
@@ -129,7 +129,7 @@ export function loggedOutPage(): string {
   return pageOf('You are logged out', markup`<p>You can close this page.</p>`)
 }
 
-/** Nobody was logged in; the program that sent them here may want them back. */
+/** The browser had no login; the program that sent it here may want it back. */
 export function notLoggedInPage({ action, xsrf }: { action: string; xsrf: string }): string {
   return pageOf(
     'You are logged out',

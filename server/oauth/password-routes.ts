@@ -79,7 +79,7 @@ async function showSet(
   const email = await findLinkUser(parts.db, token)
   if (email === undefined) throw unknownLink()
   const csrf = csrfFor(request, reply, parts.origin(), set_password_path)
-  // The address holds the token: not even our own pages are told it.
+  // The address contains the token: not even our own pages are told it.
   reply.header('referrer-policy', 'no-referrer')
   return sendPage(reply, setPasswordPage({ csrf, email, token, message }))
 }

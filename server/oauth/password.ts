@@ -20,7 +20,7 @@ const characters_max = 256
 
 export type Passwords = {
   newVerifier(password: string): Promise<string>
-  /** verifier undefined: nobody has this password, and finding out takes as long. */
+  /** verifier undefined: the user has no password, and the answer takes as long. */
   fits(password: string, verifier: string | undefined): Promise<boolean>
 }
 

@@ -1,5 +1,5 @@
 // The authorization server: oidc-provider with everything switched off that is not used, and its pages replaced.
-// It is loaded when somebody first needs it: it is large, and most requests to Howdah never do.
+// It is loaded at the first request for it: it is large, and most installations rarely need it.
 import type { Configuration, default as Provider, KoaContextWithOIDC } from 'oidc-provider'
 import { base_path } from '#contract/api.ts'
 import type { Db } from '../store/db.ts'
@@ -29,7 +29,7 @@ const ttl = {
   AccessToken: access_token_seconds,
   AuthorizationCode: 60,
   DeviceCode: 10 * 60,
-  // The end of a login that is in use; one that is not ends with its refresh token.
+  // The end of a login in use; an unused login ends with its refresh token.
   Grant: 90 * day_seconds,
   IdToken: access_token_seconds,
   Interaction: 30 * 60,
@@ -85,7 +85,7 @@ async function makeProvider({ db, log, origin, forget }: ProviderParts, key: Sig
     replaceScript(context, origin())
   })
   provider.on('server_error', (_context, error) => log.error({ err: error }, 'the authorization server failed'))
-  // Its own events are typed, and the one that every application of its framework has is not among them.
+  // Its own events are typed; the `error` event of its framework is not among them.
   const application: NodeJS.EventEmitter = provider
   application.on('error', (error) => log.error({ err: error }, 'the authorization server failed'))
   return provider
@@ -213,7 +213,7 @@ async function loadExistingGrant(context: KoaContextWithOIDC) {
   return grant_id === undefined ? undefined : provider.Grant.find(grant_id)
 }
 
-/** To whoever is not logged in, the library answers a logout with a form that only a script would send on. */
+/** A logout without a login is answered by the library with a form that only a script would send on. */
 function replaceScript(context: Partial<KoaContextWithOIDC>, origin: string): void {
   const { oidc, status, res } = context
   if (oidc?.route !== 'end_session' || status !== 200 || oidc.session?.accountId !== undefined) return

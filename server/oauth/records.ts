@@ -49,7 +49,7 @@ export async function findRecord(
   return row
 }
 
-/** False when somebody was first. */
+/** False when another request was first. */
 export async function consumeRecord(sql: Sql, model: string, id: string): Promise<boolean> {
   const rows = await sql.query(
     `update oauth_records set consumed_at = now() where model = $1 and id = $2 and consumed_at is null returning id`,
@@ -73,7 +73,7 @@ export async function swapPayload(
   return rows.length > 0
 }
 
-/** The record, which is gone now: for what may be used once. */
+/** The record, removed by this: for what may be used once. */
 export async function takeRecord(sql: Sql, model: string, id: string): Promise<RecordPayload | undefined> {
   const [row] = await sql.query<RecordRow>(
     `delete from oauth_records where model = $1 and id = $2 and expires_at > now() returning payload, consumed_at`,

@@ -1,6 +1,6 @@
-// How often somebody may try a password: buckets in the metadata store, so that all servers count together. Promises:
-// 1. An attempt is counted before it is looked at: many at once get no further than one after the other.
-// 2. An account that does not exist is counted like one that does.
+// How often a password may be tried: buckets in the metadata store, so that all servers count together. Promises:
+// 1. An attempt is counted before it is verified: many at once get no further than one after the other.
+// 2. An account that does not exist is counted like an account that exists.
 // 3. One account from one address runs dry first, so that a stranger who guesses does not lock its owner out soon.
 import { hash } from 'node:crypto'
 import type { Db } from '../store/db.ts'

@@ -1,7 +1,7 @@
 // Access tokens as credentials of the API. Promises:
 // 1. Only what our own keys signed, for this API, from this issuer, and not expired by more than 60 s of clock skew.
 // 2. Only while the login stands that it came from, and its user exists: a logout ends it, not just its expiry.
-// 3. Anything else is no credential, whatever is wrong with it. Verifying asks the store and no network.
+// 3. Anything else is no credential. Verifying reads the store and uses no network.
 import type { JWTPayload } from 'jose'
 import type { Db } from '../store/db.ts'
 import type { UserCaller } from '../http/handler.ts'
@@ -53,7 +53,7 @@ async function verify(token: string, keys: Keys, origin: string): Promise<JWTPay
     })
     return payload
   } catch (error) {
-    // Bytes of all kinds end here; a store that is away does not.
+    // Any bytes may come, and are refused here; an unreachable store is thrown.
     if (error instanceof JOSEError || error instanceof TypeError || error instanceof SyntaxError) return undefined
     throw error
   }

@@ -1,5 +1,5 @@
-// The handlers of peerings. Creating one is one side's consent; deleting one withdraws it. A deletion that cuts a link is
-// answered when it has been cut on both sides.
+// The handlers of peerings. Creating one is one side's consent; deleting one withdraws it. A deletion that removes a link is
+// answered when both sides have removed it.
 import { notFound, unknown_peering, unknown_vpc } from '#contract/fault.ts'
 import type { peering_endpoints } from '#contract/peering.ts'
 import type { Db, Sql } from '../store/db.ts'
@@ -24,7 +24,7 @@ type At = { project_id: string; vpc_id: string }
 type Context = { db: Db; settled: Settled }
 
 export function peeringHandlers({ db, settled }: Context): Pick<Handlers, keyof typeof peering_endpoints> {
-  // Whatever else a VPC may lack, a look at it has cut what is no longer wanted; and one that is gone has no links.
+  // A pass over a VPC removes the links that are not wanted, even when it lacks something else; a removed VPC has no links.
   const observedGeneration = async (vpc_id: number) =>
     (await findVpc(db, vpc_id))?.observed_generation ?? Number.POSITIVE_INFINITY
   return {
@@ -36,9 +36,9 @@ export function peeringHandlers({ db, settled }: Context): Pick<Handlers, keyof 
       peeringView(await db.transaction((tx) => createPeering(tx, { at: params, input: body, caller, role }))),
 
     deletePeering: async ({ params }) => {
-      const cut = await db.transaction((tx) => deletePeering(tx, params, params.peering_id))
+      const unlinked = await db.transaction((tx) => deletePeering(tx, params, params.peering_id))
       await Promise.all(
-        cut.map(({ id, generation }) => settled.wait(String(id), generation, () => observedGeneration(id))),
+        unlinked.map(({ id, generation }) => settled.wait(String(id), generation, () => observedGeneration(id))),
       )
     },
   }
@@ -59,10 +59,10 @@ async function getPeering(sql: Sql, vpc_id: number, peering_id: string): Promise
 /** Returns the VPCs between which there was a link, with the generations that have none. */
 async function deletePeering(tx: Sql, at: At, peering_id: string): Promise<{ id: number; generation: number }[]> {
   const vpc_id = await getVpcId(tx, at)
-  const seen = await getPeering(tx, vpc_id, peering_id)
+  const found = await getPeering(tx, vpc_id, peering_id)
   // Both, in the order in which creating locks them: the other side may be answering right now.
-  await lockVpcs(tx, [String(vpc_id), seen.peer_vpc_id].filter((id) => number_form.test(id)).map(Number))
-  // Again, under the lock: somebody may have been faster.
+  await lockVpcs(tx, [String(vpc_id), found.peer_vpc_id].filter((id) => number_form.test(id)).map(Number))
+  // Again, under the lock: another request may have been faster.
   const { id, provisioned_id } = await getPeering(tx, vpc_id, peering_id)
   const mirror = await findMirror(tx, id)
   await removePeering(tx, id)

@@ -1,10 +1,10 @@
 // The rules of peerings, pure: what can never be linked, and what a row says of itself.
 //
-// What a peering tells about the peer: nothing that its side has not agreed to tell. The peer VPC is looked at (does it
+// What a peering tells about the peer: nothing that its side has not agreed to tell. The peer VPC is read (does it
 // exist, where, which block) only when the caller can see its project anyway, or when that side has created its own peering
 // towards this VPC. Until then a peering with a VPC that exists and one with a VPC that does not are both pending, in the
 // same words, for ever. That an account is no project of this installation is told: such an id is unguessable, and
-// whoever mistypes one, or means an outside account, must learn it.
+// a caller that mistypes one, or means an outside account, must learn it.
 import { overlaps, parseCidr } from '#contract/cidr.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Problem } from '#contract/problem.ts'
@@ -30,7 +30,7 @@ export function ownPeerProblems(
   return is_own ? [{ path: '/peer_vpc_id', message: 'a VPC cannot be its own peer' }] : []
 }
 
-/** Why these two can never be linked, whoever asks; undefined when they can. */
+/** Why these two can never be linked; undefined when they can. */
 export function linkProblem(one: Side, other: Side): string | undefined {
   if (one.region_code !== other.region_code) {
     return `the regions differ: VPC ${one.id} is in ${one.region_code}, VPC ${other.id} in ${other.region_code}; only VPCs of one region can be peers`
@@ -43,7 +43,7 @@ export function linkProblem(one: Side, other: Side): string | undefined {
 export function ambiguityOf(side: Side, peer: Side, links: readonly Pick<LinkRow, 'vpc_id' | 'cidr'>[]) {
   const block = parseCidr(peer.cidr)
   const clash = links.some(({ vpc_id, cidr }) => vpc_id !== peer.id && overlaps(parseCidr(cidr), block))
-  // Which one that is, is not the peer's business.
+  // Which VPC overlaps is not told: it is not the peer's business.
   return clash
     ? `the CIDR blocks overlap: VPC ${side.id} has a peer already whose block overlaps ${peer.cidr}`
     : undefined

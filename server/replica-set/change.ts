@@ -1,5 +1,5 @@
 // The one way in which a request changes a replica set: lock its service's row and its own, check both statuses, write,
-// tell, nudge; all or nothing. In this order everybody takes the rows.
+// tell, nudge; all or nothing. All transactions take the rows in this order.
 import { notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { ReplicaSetStatus } from '#contract/replica-set-status.ts'
 import type { Sql } from '../store/db.ts'

@@ -68,7 +68,7 @@ async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplic
 
 /**
  * Whether it should serve and does not. Pure. The first copy is no failure, however long it takes: nothing is there before
- * it. But after one that failed the next is no success before it is done.
+ * it. But after a copy that failed the set counts as failing until the next copy is done.
  */
 export function failingOf(
   { settled_generation }: Pick<ReplicaSetRow, 'settled_generation'>,

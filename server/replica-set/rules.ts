@@ -20,7 +20,7 @@ export function parseNodes(nodes: number | string, problems: Problem[]): number 
   return count
 }
 
-/** A size of its own, whatever its service has: a node of a set does not share. */
+/** A size of its own, not its service's: a node of a set does not share. */
 export function parseSetSize(input: SizeInput, problems: Problem[], otherwise: Size = sizes[0]): SetSize {
   const size = parseSize(input, otherwise, false)
   if (size === 'shared') return sizes[0]

@@ -1,5 +1,5 @@
-// Reads the log of a service: finds out whose it is, asks its region's provider, and answers in the mode asked for.
-// Reads that look through much of a log are bounded for each project: its searches wait for each other, not for others.
+// Reads the log of a service: finds out whose it is, asks its region's provider, and answers in the requested mode.
+// Reads that scan much of a log are bounded for each project: its searches wait for each other, not for others.
 import { Fault } from '#contract/fault.ts'
 import type { LogEntry } from '#contract/log.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
@@ -42,7 +42,7 @@ export function serviceLogHandlers({ db, providers }: ServiceContext): Pick<Hand
   }
 }
 
-/** Not one that needs only the entries it answers. */
+/** Whether it reads more entries than it answers. */
 function scansLog({ search, severities, skip }: LogQuery): boolean {
   return search.length > 0 || severities.length > 0 || skip > 0
 }

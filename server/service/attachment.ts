@@ -1,5 +1,5 @@
 // Which services are in which VPC. Attaching and detaching assign services.vpc_id, like a resize assigns a size. An address
-// is taken in the transaction that attaches, and released in the one that has observed the service outside.
+// is taken in the transaction that attaches, and released when a pass has observed the service outside.
 import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_vpc } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'

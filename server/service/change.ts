@@ -1,6 +1,6 @@
 // The one way in which a request changes a service: lock its row, check the status, write, tell, nudge; all or nothing.
 // 1. The statuses that accept a request come with the place of the service (see handler.ts), so every lock checks them.
-// 2. Only saveChange writes what is wanted of a service, whatever the request is: a resize, an attachment, a snapshot, a fork.
+// 2. Only saveChange writes what is wanted of a service, for every request: a resize, an attachment, a snapshot, a fork.
 // 3. All take the rows of the queue in one order, so that no two wait for each other: replica sets, service, VPC.
 import { Fault, notFound, unknown_service } from '#contract/fault.ts'
 import type { Acceptable } from '#contract/service-status.ts'

@@ -39,8 +39,8 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
 type Counts = { replica_count: number; sync_replica_count: number }
 
 /** A count that is left out stays, or follows the other one as far as it must. Pure. */
-function countsOf(asked: Partial<Counts>, now: Counts): Counts {
-  const { replica_count = Math.max(now.replica_count, asked.sync_replica_count ?? 0) } = asked
-  const { sync_replica_count = Math.min(now.sync_replica_count, replica_count) } = asked
+function countsOf(requested: Partial<Counts>, now: Counts): Counts {
+  const { replica_count = Math.max(now.replica_count, requested.sync_replica_count ?? 0) } = requested
+  const { sync_replica_count = Math.min(now.sync_replica_count, replica_count) } = requested
   return { replica_count, sync_replica_count }
 }

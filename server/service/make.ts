@@ -74,7 +74,7 @@ type Identity = { service_id: string; password_verifier: Promise<string> }
 async function insertMade(tx: Sql, making: Making, { service_id, ...identity }: Identity) {
   const { project_id, described } = making
   if ((await countServices(tx, project_id, services_per_project_max)) >= services_per_project_max) {
-    const limit = `a project holds at most ${services_per_project_max} services`
+    const limit = `a project has at most ${services_per_project_max} services`
     throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create another project`)
   }
   const source = await making.sourceOf?.(tx)

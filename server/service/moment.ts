@@ -3,7 +3,7 @@
 
 const written = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|z|[+-]\d\d:\d\d)$/
 
-/** `2026-03-01T12:00:00.123456Z`. What is finer is cut off: no commit lies in between. Undefined: there is no such moment. */
+/** `2026-03-01T12:00:00.123456Z`. Finer decimals are dropped: no commit lies in between. Undefined: there is no such moment. */
 export function parseMoment(text: string): string | undefined {
   const [, date, time, decimals = '', zone = ''] = written.exec(text) ?? []
   const second = new Date(`${date}T${time}${zone.toUpperCase()}`)

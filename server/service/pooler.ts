@@ -1,4 +1,4 @@
-// The connection pooler on and off: verbs that answer when what they ask for holds. Its port is taken once and stays, so
+// The connection pooler on and off: verbs that answer when the pooler is on, or off. Its port is taken once and stays, so
 // that a pooler that comes back is where it was.
 import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'

@@ -18,7 +18,7 @@ import {
   findService,
   listForksBeingMade,
   removeService,
-  saveFirstLook,
+  saveFirstPass,
   saveObserved,
   saveSourceFailed,
   type ServiceRow,
@@ -54,7 +54,7 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       const needed = wanted.deleted ? await needOf(db, row) : undefined
       // For callers that watch. What fails here fails again when the pass is written down.
       const first = row.state === 'unknown' && !wanted.deleted
-      const noted = first ? saveFirstLook(db, service_id).catch(() => undefined) : undefined
+      const noted = first ? saveFirstPass(db, service_id).catch(() => undefined) : undefined
       const { service } = getProvider(providers, region_code)
       const seen = await service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)
       await noted

@@ -1,5 +1,5 @@
-// The replica_sets table. One statement a function; a row keeps its column names everywhere. Whoever takes both rows takes
-// the service's before the set's.
+// The replica_sets table. One statement a function; a row keeps its column names everywhere. A transaction that locks both rows
+// locks the service's before the set's.
 import type { ServiceState } from '#contract/service-status.ts'
 import { type AddressRow, addressesColumn } from '../address.ts'
 import type { Sql } from '../store/db.ts'
@@ -64,7 +64,7 @@ export async function insertReplicaSet(tx: Sql, row: NewReplicaSet): Promise<Rep
   return inserted
 }
 
-/** Of all these services, each one's in the order of their making. Nothing is asked for nobody. */
+/** Of all these services, each one's oldest first. Without services nothing is read. */
 export async function listReplicaSets(sql: Sql, service_ids: readonly string[]): Promise<ReplicaSetRow[]> {
   if (service_ids.length === 0) return []
   return sql.query<ReplicaSetRow>(
@@ -115,7 +115,7 @@ export type SetObservation = {
   state: ServiceState
   settled_generation: number
   waiting_for: string | null
-  /** null: it cannot be told yet, so whatever was known stays. */
+  /** null: it cannot be told yet, so the earlier value stays. */
   failing: boolean | null
 }
 

@@ -33,7 +33,7 @@ type ServiceEndpointName =
 export function serviceHandlers(context: ServiceContext): Pick<Handlers, ServiceEndpointName> {
   const { db, settled } = context
   const viewOf = newServiceView(context)
-  const look = async (at: At): Promise<Service> => {
+  const read = async (at: At): Promise<Service> => {
     const row = await findServiceOfProject(db, at.project_id, at.service_id)
     return row ? viewOf(row) : await replicaSetAsService(db, at, viewOf)
   }
@@ -41,9 +41,9 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
     listServices: async ({ params }) => (await listServices(db, params.project_id)).map(viewOf),
 
     getService: async ({ params, wait_seconds }) => {
-      if (wait_seconds === 0) return await look(params)
+      if (wait_seconds === 0) return await read(params)
       const isAtRest = ({ status }: Service) => status !== undefined && !isUnderWay(status)
-      return await settled.see(params.service_id, () => look(params), isAtRest, wait_seconds * 1000)
+      return await settled.see(params.service_id, () => read(params), isAtRest, wait_seconds * 1000)
     },
 
     listServiceEvents: async ({ params }) => {
@@ -74,7 +74,7 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
   }
 }
 
-/** A replica set has an id like a service's, and can be looked at as one. */
+/** A replica set has an id like a service's, and can be read as one. */
 async function replicaSetAsService(sql: Sql, { project_id, service_id: id }: At, viewOf: ServiceView) {
   const row = await findReplicaSet(sql, id)
   const service = row && (await findServiceOfProject(sql, project_id, row.service_id))

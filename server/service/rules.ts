@@ -119,7 +119,7 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
     extensions: row.extensions,
     password_verifier: row.password_verifier,
     endpoint: homeOf(row),
-    // A new service serves first; its snapshots are the next look's work.
+    // A new service serves first; its snapshots are for the next pass.
     snapshots:
       row.settled_generation === 0
         ? []

@@ -26,7 +26,7 @@ export type ServiceRow = {
   settled_generation: number
   observed_at: Date | null
   waiting_for: string | null
-  /** Of the server that was last seen to serve. */
+  /** Of the server that served last. */
   postgres_version: string | null
   source_service_id: string | null
   source_project_id: string | null
@@ -40,9 +40,9 @@ export type ServiceRow = {
   switchovers: number
   pooler: boolean
   replica_set_count: number
-  /** In the order of their making. */
+  /** The oldest first. */
   replica_sets: ReplicaSetRow[]
-  /** The VPC that it is meant to be in. */
+  /** The VPC that it is wanted in. */
   vpc_id: number | null
   /** Its own and its pooler's; its replica sets have theirs. */
   addresses: AddressRow[]
@@ -63,7 +63,7 @@ const columns = `service_id, project_id, name, created, region_code, service_typ
 
 type StoredRow = Omit<ServiceRow, 'replica_sets'>
 
-/** A service brings its sets along. Most have none, and nobody looks for those. */
+/** A service brings its sets along. Most have none, and for these nothing is read. */
 async function withSets(sql: Sql, rows: readonly StoredRow[]): Promise<ServiceRow[]> {
   const parents = rows.filter((row) => row.replica_set_count > 0).map((row) => row.service_id)
   const sets = Map.groupBy(await listReplicaSets(sql, parents), (set) => set.service_id)
@@ -203,8 +203,8 @@ export async function saveObserved(tx: Sql, service_id: string, seen: Observatio
   )
 }
 
-/** The first look at a new service has begun: it is no longer merely queued. */
-export async function saveFirstLook(sql: Sql, service_id: string): Promise<void> {
+/** The first pass over a new service has begun: it is no longer merely queued. */
+export async function saveFirstPass(sql: Sql, service_id: string): Promise<void> {
   await sql.query(
     `update services set state = 'absent', observed_at = now() where service_id = $1 and state = 'unknown'`,
     [service_id],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { findStoreBin } from '#providers/store-program.ts'
 import type { Config } from '../config.ts'
-import { type Db, openDb, storeIsAway } from './db.ts'
+import { type Db, openDb, storeIsUnreachable } from './db.ts'
 import type { Installation } from '../installation.ts'
 import type { Log } from '../log.ts'
 import { ensureMetadataStore } from './embedded.ts'
@@ -65,7 +65,7 @@ async function waitFor(db: Db, log: Log): Promise<void> {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       const now = performance.now()
-      if (!storeIsAway(error) || now - started > patience_seconds * 1000) {
+      if (!storeIsUnreachable(error) || now - started > patience_seconds * 1000) {
         throw new Error(`the metadata store cannot be used: ${reason}; check DATABASE_URL and that PostgreSQL runs`, {
           cause: error,
         })

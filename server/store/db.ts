@@ -5,7 +5,7 @@ import { Fault } from '#contract/fault.ts'
 
 /** Where a statement can run: the pool, or the transaction that a function was handed. */
 export type Sql = {
-  /** name: kept prepared under it on every connection. For what most requests or looks say; columns must be named, not `*`. */
+  /** name: kept prepared under it on every connection. For statements of most requests or passes; columns must be named, not `*`. */
   query<Row extends object>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>
 }
 
@@ -37,7 +37,7 @@ export function openDb(url: string): Db {
   })
   // An idle connection that breaks is dropped by the pool; the next query opens another one.
   pool.on('error', () => undefined)
-  // One may break at any moment, also before it was asked anything: the event alone must not end the process.
+  // A connection may break at any moment, also before its first query: the event alone must not end the process.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const listeners: Listener[] = []
   return {
@@ -53,11 +53,11 @@ export function openDb(url: string): Db {
   }
 }
 
-/** True for what a caller may simply repeat: the store is away, starting, or was restarted in the middle. */
-export function storeIsAway(error: unknown): boolean {
+/** True for errors after which a caller may simply repeat: the store is unreachable, starting, or was restarted meanwhile. */
+export function storeIsUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  // Classes 08 and 57P0: the connection or the server went; 53: it has no room; 25006: it is a standby just now.
+  // Classes 08 and 57P0: the connection or the server went; 53: it lacks resources; 25006: it is a standby just now.
   if (/^(08|57P0|53|25006)/.test(code)) return true
   if (/^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true
   return /Connection terminated|timeout exceeded when trying to connect|not queryable|Client has encountered/.test(
@@ -67,7 +67,7 @@ export function storeIsAway(error: unknown): boolean {
 
 const deadlocks_max = 10
 
-/** A statement or transaction that meets others half-way: who is chosen to give way has done nothing, and tries again. */
+/** A statement or transaction that meets others half-way: PostgreSQL aborts one, which has changed nothing and is tried again. */
 export async function despiteDeadlocks<T>(work: () => Promise<T>): Promise<T> {
   for (let met = 1; ; met += 1) {
     try {

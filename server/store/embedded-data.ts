@@ -1,5 +1,5 @@
 // The data directory of the embedded metadata store: made aside by initdb, handed to its user, renamed into place.
-// A kill at any moment leaves either no data directory or a whole one; what was left aside is removed by the next start.
+// A kill at any moment leaves either no data directory or a whole one; the next start removes unfinished ones.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -76,7 +76,7 @@ async function refuseOtherVersion({ data, bin }: Parts, made_by: string): Promis
 /** What killed servers left. A folder whose maker still runs is spared. */
 async function removeLeftAside(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
-    const [maker, pid] = new RegExp(`^${aside_prefix}((\\d+)-\\w+)-`).exec(name)?.slice(1) ?? []
+    const [maker, pid] = new RegExp(`^${aside_prefix}((\\d+)-\\w+)`).exec(name)?.slice(1) ?? []
     if (maker === undefined || maker === makerOf(Number(pid))) continue
     await rm(join(directory, name), { recursive: true, force: true })
   }

@@ -28,7 +28,7 @@ export type MetadataStore = {
   close(): Promise<void>
 }
 
-/** directory: the store's own folder. bin: where initdb and postgres are, readable for everybody. */
+/** directory: the store's own folder. bin: where initdb and postgres are, readable for all users. */
 export type StorePlace = { directory: string; bin: string; log: Log }
 
 /** No service has port 0, so none has this user. It needs no entry in /etc/passwd. */
@@ -167,7 +167,7 @@ function settingsOf(place: StorePlace): string[] {
     timezone: 'UTC',
     log_timezone: 'UTC',
     log_checkpoints: 'off',
-    // Statements and rows hold verifiers and hashes: neither belongs in a log.
+    // Statements and rows contain verifiers and hashes: neither belongs in a log.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',

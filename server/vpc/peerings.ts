@@ -99,7 +99,7 @@ export async function saveMadeWith(tx: Sql, one: number, other: number): Promise
   )
 }
 
-/** With the one that was made with it. */
+/** Together with its mirror, where they were made together. */
 export async function removePeering(tx: Sql, id: number): Promise<void> {
   await tx.query(`delete from peerings where id = $1 or made_with = $1`, [id])
 }

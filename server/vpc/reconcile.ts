@@ -79,7 +79,7 @@ async function saveSeen(tx: Sql, { row, links }: Subject, seen: ObservedVpc): Pr
   const observed = { id: row.id, observed_generation: row.generation, waiting_for: seen.waiting_for ?? null }
   const generation = await saveVpcObserved(tx, observed)
   if (row.generation > row.observed_generation) await announceSettled(tx, String(row.id))
-  // What was linked then may not be wanted now: a nudge has come meanwhile, and the next pass decides.
+  // These links may no longer be wanted: a nudge has come meanwhile, and the next pass decides.
   if (generation !== row.generation) return
   for (const { peering_id, link_id, provisioned_id } of links) {
     const link = seen.peers.find((peer) => peer.peering_id === String(link_id))

@@ -1,4 +1,5 @@
-// The handlers of VPCs themselves; those that move services are the services' own. A deleted one is gone for every caller at once, and its network goes after that.
+// The handlers of VPCs themselves; those that move services are the services' own. A deleted one does not exist for callers from
+// then on, and its network is removed after that.
 import type { Static } from 'typebox'
 import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
 import { cidrProblem } from '#contract/cidr.ts'

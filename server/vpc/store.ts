@@ -16,7 +16,7 @@ export type VpcRow = {
 
 const columns = `id, project_id, region_code, name, cidr, created, deleted_at, generation, observed_generation, waiting_for`
 
-/** Undefined when the block overlaps that of another VPC of the project, also one that is being made right now. */
+/** Undefined when the block overlaps that of another VPC of the project, also of a VPC that is being made right now. */
 export async function insertVpc(
   tx: Sql,
   vpc: Pick<VpcRow, 'project_id' | 'region_code' | 'name' | 'cidr'>,
@@ -122,7 +122,7 @@ export async function removeVpc(tx: Sql, id: number): Promise<void> {
   await tx.query(`delete from vpcs where id = $1`, [id])
 }
 
-/** The services that are meant to be in it. One that is being deleted is on its way out. */
+/** The services that are wanted in it, without those that are being deleted. */
 export async function listServicesOfVpc(sql: Sql, id: number) {
   return sql.query<{ service_id: string; name: string }>(
     `select service_id, name from services where vpc_id = $1 and deleted_at is null order by created, service_id`,
@@ -130,7 +130,7 @@ export async function listServicesOfVpc(sql: Sql, id: number) {
   )
 }
 
-/** Somebody is in it, or was and has not been seen to have left. */
+/** Something has an address in it: it is there, or was not yet observed outside. */
 export async function vpcIsInhabited(sql: Sql, vpc_id: number): Promise<boolean> {
   const [row] = await sql.query<{ found: boolean }>(
     `select exists (select from addresses where vpc_id = $1) as found`,
@@ -139,7 +139,7 @@ export async function vpcIsInhabited(sql: Sql, vpc_id: number): Promise<boolean>
   return row?.found === true
 }
 
-/** The VPC that a service is meant to be in, locked until the transaction ends. */
+/** The VPC that a service is wanted in, locked until the transaction ends. */
 export async function findVpcOf(tx: Sql, { vpc_id }: { vpc_id: number | null }): Promise<VpcRow | undefined> {
   return vpc_id === null ? undefined : (await lockVpcs(tx, [vpc_id]))[0]
 }

@@ -175,10 +175,10 @@ test('the client’s secret goes to the token endpoint only, in the header or wh
 })
 
 const unusable: [what: string, respond: Respond, message: RegExp][] = [
-  ['sends elsewhere', (response) => response.writeHead(302, { location: '/elsewhere' }).end(), /asked: 302/],
-  ['refuses', (response) => response.writeHead(400).end('{"error":"invalid_grant"}'), /asked: 400 .*invalid_grant/],
-  ['answers without end', (response) => response.end(' '.repeat(1_000_001)), /asked: the answer is too long/],
-  ['hangs up', (response) => response.destroy(), /could not be asked/],
+  ['sends elsewhere', (response) => response.writeHead(302, { location: '/elsewhere' }).end(), /answer: 302/],
+  ['refuses', (response) => response.writeHead(400).end('{"error":"invalid_grant"}'), /answer: 400 .*invalid_grant/],
+  ['answers without end', (response) => response.end(' '.repeat(1_000_001)), /answer: the answer is too long/],
+  ['hangs up', (response) => response.destroy(), /gives no usable answer/],
 ]
 test.each(unusable)('an issuer that %s is said so', async (_what, respond, message) => {
   for (const path of ['/.well-known/openid-configuration', '/token', '/jwks']) {
@@ -194,7 +194,7 @@ test('an issuer with another name is told to the operator, with what to set', as
 
 test('an issuer that cannot be reached is said so', async () => {
   const gone = newExternalIssuer({ issuer: 'http://127.0.0.1:9', client_id: 'howdah', client_secret: undefined })
-  await expect(gone.authorizationUrl({ ...journey, state: 'state' })).rejects.toThrow(/could not be asked/)
+  await expect(gone.authorizationUrl({ ...journey, state: 'state' })).rejects.toThrow(/gives no usable answer/)
 })
 
 test('of several groups the highest role counts, project by project', () => {

@@ -161,7 +161,7 @@ describe('the command line', () => {
     expect(await info(one.server, after.access_token)).toBe(401)
     const logged_out = await howdah(['whoami'], env)
     expect(logged_out.code).toBe(1)
-    expect(logged_out.stderr).toContain('nobody is logged in here')
+    expect(logged_out.stderr).toContain('there is no login on this machine')
   })
 
   test('logs in by a code that is typed elsewhere', async () => {

@@ -5,7 +5,7 @@ import { createServer, connect } from 'node:net'
 import { join } from 'node:path'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDb, storeIsAway } from '#server/store/db.ts'
+import { openDb, storeIsUnreachable } from '#server/store/db.ts'
 import { startTestStore, type TestStore } from './test-store.ts'
 
 let store: TestStore
@@ -33,7 +33,7 @@ test('a connection that breaks as it is made fails its transaction and nothing e
   const port = typeof address === 'object' ? address?.port : undefined
   const db = openDb(`postgres://postgres@127.0.0.1:${port}/postgres`)
   const failure = await db.transaction((tx) => tx.query('select 1')).catch((error: unknown) => error)
-  expect(storeIsAway(failure)).toBe(true)
+  expect(storeIsUnreachable(failure)).toBe(true)
   await db.close()
   proxy.close()
 })
