@@ -60,8 +60,8 @@ async function start(it: PlainPostgres, primary_conninfo: string): Promise<void>
   await until(async () => lineOf(it.data, 7) === 'ready')
 }
 
-async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await pause(poll_every_ms)
+async function until(poll: () => Promise<boolean>): Promise<void> {
+  while (!(await poll())) await pause(poll_every_ms)
 }
 
 async function login({ folder, port }: PlainPostgres): Promise<pg.Client> {

@@ -106,7 +106,7 @@ async function newStore(store: PlainPostgres, name: string): Promise<string> {
   return urlOf(name)
 }
 
-/** Without a server, which would look after them all. */
+/** Without a server, which would pass over them all. */
 async function fill(url: string, count: number): Promise<Filled> {
   const db = openDb(url)
   try {
@@ -136,6 +136,6 @@ async function createThroughput(bench: Bench): Promise<number> {
   await Promise.all(Array.from({ length: creates_at_once }, one))
   const seconds = (performance.now() - start) / 1000
   for (const service_id of ids) await bench.remove(service_id)
-  for (const service_id of ids) await bench.waitFor(service_id, 'gone')
+  for (const service_id of ids) await bench.waitFor(service_id, 'removed')
   return creates / seconds
 }

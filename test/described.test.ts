@@ -50,7 +50,7 @@ test('every member says what it is', () => {
 })
 
 test('every member, body, query and answer has an example that its schema accepts', () => {
-  // A schema that several share is looked at once.
+  // A schema that several share is checked once.
   const each = new Map([...wholes, ...members].map(({ path, schema }) => [schema, path]))
   const wrong = [...each].flatMap(([schema, path]) => {
     const validate = validator.compile(plainSchema(schema))

@@ -19,7 +19,7 @@ const lines_max = 300
 const head_lines_min = 1
 const banned_file_names = ['utils', 'util', 'common', 'helpers', 'helper', 'manager', 'base', 'types', 'index']
 
-test('there is something to look at', () => {
+test('there is something to check', () => {
   expect(sources.length).toBeGreaterThan(20)
 })
 

@@ -75,7 +75,7 @@ test(
       expect(isThere()).toBe(true)
     }
     await revive()
-    await until(() => !isThere(), { what: 'the old template is gone' })
+    await until(() => !isThere(), { what: 'the old template is removed' })
     expect(readdirSync(templates)).toEqual(others)
   },
 )
@@ -102,7 +102,7 @@ test(
       {
         request: () => call('DELETE', `${services}/${service.service_id}`),
         check: async () => {
-          await untilStatus(service.service_id, 'gone')
+          await untilStatus(service.service_id, 'removed')
           expectInOrder([], { running: false })
         },
       },
@@ -270,14 +270,14 @@ async function newService(): Promise<ReadyService> {
 
 async function remove({ service_id }: ReadyService): Promise<void> {
   await call('DELETE', `${services}/${service_id}`)
-  await untilStatus(service_id, 'gone')
+  await untilStatus(service_id, 'removed')
 }
 
 const untilStatus = (service_id: string, wanted: string) =>
   until(
     async () => {
       const { status, body } = await call('GET', `${services}/${service_id}`)
-      return wanted === 'gone' ? status === 404 : body.status === wanted
+      return wanted === 'removed' ? status === 404 : body.status === wanted
     },
     { what: `service ${service_id} is ${wanted}` },
   )

@@ -79,7 +79,7 @@ test('a server that comes up calls no database READY that died while there was n
 test('a busy backend does not keep the dead postmaster’s place: it is ended before the new one starts', async () => {
   const before = await countEvents('restarted')
   const session = await loginTo(howdah.server.api_url, service, service.initial_password)
-  // Bound to the processor, it does not notice by itself that its postmaster is gone.
+  // Bound to the processor, it does not notice by itself that its postmaster is dead.
   const endless = session
     .query('select count(*) from generate_series(1, 1000000000000)')
     .catch((error: unknown) => error)

@@ -48,7 +48,7 @@ test('whatever is killed whenever, all that was acknowledged holds', { timeout: 
     for (const slot of [...slots, ...retired]) await expectAcknowledged(slot)
     const living = slots.concat(retired).flatMap(({ service }) => (service === undefined ? [] : [service.service_id]))
     const there = await Promise.all(living.map(async (id) => ((await getStatus(id)) === 404 ? [] : [id])))
-    // What a kill has left beside the template goes with the first look after it.
+    // What a kill has left beside the template is removed by the first pass after it.
     await until(() => orphansOf(data_dir, there.flat()).length === 0).catch(() => undefined)
     expect(orphansOf(data_dir, there.flat())).toEqual([])
   } catch (error) {

@@ -123,8 +123,8 @@ test.skipIf(why)(
     const wanted = [nameOf(vpc.id), foreign].toSorted()
     await until(() => listNamespaces(installationId()).toSorted().join() === wanted.join())
     // Not READY as it was before the start: a pass was made since.
-    const looked = `select from work where kind = 'service' and key = $1 and lease_token is null and due_at > now()`
-    await until(async () => (await db?.query(looked, [service.service_id]))?.length)
+    const passed = `select from work where kind = 'service' and key = $1 and lease_token is null and due_at > now()`
+    await until(async () => (await db?.query(passed, [service.service_id]))?.length)
     await untilReady(at)
     expect(listNamespaces(installationId())).toContain(foreign)
   },

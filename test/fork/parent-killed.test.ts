@@ -47,7 +47,7 @@ test('a fork NOW has every commit, and the parent serves again, wherever the par
   expect(left).toEqual([])
 })
 
-/** From one commit more to nothing left of the fork, with a look at everything in between. */
+/** From one commit more to nothing left of the fork, with a check of everything in between. */
 async function forkOnce(watch: (name: string) => void | Promise<void>): Promise<void> {
   rows += 1
   await family.rows(parent, `insert into t values (${rows})`)
@@ -62,7 +62,7 @@ async function forkOnce(watch: (name: string) => void | Promise<void>): Promise<
   await installation.untilStatus(parent.service_id, 'READY')
   expect([...(await sumOf(child)), ...of_parent]).toEqual(sums)
   await installation.call('DELETE', `${installation.services}/${child.service_id}`)
-  await installation.untilStatus(child.service_id, 'gone')
+  await installation.untilStatus(child.service_id, 'removed')
   await family.untilAlone(parent)
 }
 

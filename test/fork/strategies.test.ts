@@ -28,7 +28,7 @@ const letGo = (service: ReadyService) => installation.call('DELETE', at(service)
 
 const remove = async (service: ReadyService) => {
   await letGo(service)
-  await installation.untilStatus(service.service_id, 'gone')
+  await installation.untilStatus(service.service_id, 'removed')
 }
 
 test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next one', async () => {
@@ -111,7 +111,7 @@ test('a parent that is deleted lives on until the forks of what a fork NOW leave
     expect(await family.rows(heir, 'select n from t')).toEqual(['1'])
     await letGo(heir)
   }
-  await installation.untilStatus(doomed.service_id, 'gone')
+  await installation.untilStatus(doomed.service_id, 'removed')
 })
 
 test('a fork of a fork of a fork has the data of all', async () => {
@@ -145,7 +145,7 @@ test('a stopped parent stays stopped while it is forked, and deleted right after
     const heir = await family.requestFork(doomed, { fork_strategy: 'NOW' })
     await letGo(doomed)
     await installation.untilStatus(heir.service_id, 'READY')
-    await installation.untilStatus(doomed.service_id, 'gone')
+    await installation.untilStatus(doomed.service_id, 'removed')
     expect(await family.rows(heir, 'select n from t')).toEqual(['1'])
     await letGo(heir)
   }

@@ -144,7 +144,7 @@ async function kindsUntilTaken(provider: LocalProvider, wanted: WantedService): 
 
 test('a primary that dies between two snapshots is replaced before the next one is taken', async () => {
   const { provider, wanted, effects, doom, lives } = await newDoomed('snapshot: rename into place')
-  // The last thing that a look does to a service itself: from there on it is about snapshots only.
+  // The last thing that a pass does to a service itself: from there on it is about snapshots only.
   doom(() => until(() => effects.includes('limits: set')))
   const more = { ...wanted, snapshots: snapshotsOf('first', 'second') }
   const observed = await provider.service.apply(more)
@@ -168,7 +168,7 @@ test('a busy session of a lost primary is ended before another one takes over', 
   const { world, provider, wanted } = ha
   const session = await loginTo(provider, wanted)
   const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
-  // Bound to the processor, it does not notice by itself that its postmaster is gone.
+  // Bound to the processor, it does not notice by itself that its postmaster is dead.
   const endless = session
     .query('select count(*) from generate_series(1, 1000000000000)')
     .catch((error: unknown) => error)

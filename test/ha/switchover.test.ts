@@ -41,7 +41,7 @@ test('a change that is asked for is made once, with every commit, and back again
     const messages = await eventsUntilSettled(provider, wanted)
     const node = switchovers % 2
     expect(messages).toContainEqual(expect.stringContaining(`node ${node} becomes the primary as asked`))
-    // The old one has not gone its own way, so it was not copied.
+    // The old one has not diverged, so it was not copied.
     expect(messages.filter((message) => message.includes('copied anew'))).toEqual([])
     const text = await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')
     expect(JSON.parse(text)).toEqual({ node, term, switchovers })

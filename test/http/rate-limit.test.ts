@@ -63,7 +63,7 @@ test('strangers are soon refused, and lock out no caller with a credential at th
   expect(elsewhere.status).toBe(401)
 })
 
-test('an address that sends too much is refused everything but the look at the server’s health', async () => {
+test('an address that sends too much is refused everything but the server’s health', async () => {
   const headers = { 'x-forwarded-for': '192.0.2.5' }
   const ask = (path: string) => fetch(installation.server.url + path, { headers })
   const refused = await until(async () => {

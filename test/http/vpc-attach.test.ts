@@ -45,7 +45,7 @@ async function newVpc(cidr: string): Promise<Vpc> {
 }
 
 describe('as rows of a region that no server runs', () => {
-  // Looked at again and again in vain, for as long as they are there.
+  // Passed over again and again in vain, for as long as they are there.
   afterAll(async () => {
     for (const table of ['addresses', 'services']) {
       await callers.db.query(`delete from ${table} where region_code = 'elsewhere'`)
@@ -207,7 +207,7 @@ test.skipIf(why)(`a service that is deleted leaves its VPC, which can be deleted
   await attach(service_id, vpc.id)
   expect((await howdah.call('DELETE', `${howdah.services}/${service_id}`)).status).toBe(202)
   expect((await howdah.call('DELETE', `${vpcs()}/${vpc.id}`)).status).toBe(204)
-  await howdah.untilStatus(service_id, 'gone')
+  await howdah.untilStatus(service_id, 'removed')
   await until(async () => (await callers.db.query('select from vpcs where id = $1', [vpc.id])).length === 0)
 })
 

@@ -70,7 +70,7 @@ test.each(['', 'respond-async', 'wait=', 'wait=soon', 'wait=-1', 'wait=0', 'awai
     expect(headers.has('preference-applied')).toBe(false)
     goOn()
     await howdah.call('DELETE', at(service_id))
-    await howdah.untilStatus(service_id, 'gone')
+    await howdah.untilStatus(service_id, 'removed')
   },
 )
 

@@ -58,7 +58,7 @@ test.skipIf(why)(
       what: 'the pooler leads to the new primary',
     })
 
-    // All their networks are gone, and made anew.
+    // All their networks are removed, and made anew.
     execFileSync('ip', ['netns', 'delete', namespaceOf(world, '1000')])
     await settleVpc(provider, vpc)
     await settle(provider, inside)

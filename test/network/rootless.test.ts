@@ -49,9 +49,9 @@ test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also aft
   const { body: peering } = await call<Peering>('POST', peerings, peer)
   await until(async () => (await call<Peering>('GET', `${peerings}/${peering.id}`)).body.status === 'active')
 
-  // What holds the networks is gone, and all of them with it, as after a reboot.
-  const holder = readlinkSync(join(data_dir, 'local/run/networks'))
-  process.kill(Number(holder.replace('/proc/', '')), 'SIGKILL')
+  // The process that owns the networks is killed, and all of them with it, as after a reboot.
+  const owner = readlinkSync(join(data_dir, 'local/run/networks'))
+  process.kill(Number(owner.replace('/proc/', '')), 'SIGKILL')
   await until(() => askInside(other.id, '10.91.0.2'), { what: 'the service is in a new network, linked to its peer' })
 
   expect((await call('DELETE', `${peerings}/${peering.id}`)).status).toBe(204)

@@ -87,7 +87,7 @@ export async function applyAll(
   { vpcs = [], services = [], sets = [] }: Spec,
   isDead: () => boolean = () => false,
 ): Promise<void> {
-  const looks: (() => Promise<{ settled: boolean }>)[] = [
+  const passes: (() => Promise<{ settled: boolean }>)[] = [
     ...vpcs.map((vpc) => () => provider.vpc.apply(vpc)),
     ...services.map((service) => () => provider.service.apply(service)),
     ...sets.map((set) => () => provider.replica_set.apply(set)),
@@ -95,7 +95,7 @@ export async function applyAll(
   let seen: { settled: boolean }[] = []
   const isOver = async () => {
     seen = []
-    for (const look of looks) if (!isDead()) seen.push(await look())
+    for (const pass of passes) if (!isDead()) seen.push(await pass())
     return isDead() || seen.every(({ settled }) => settled)
   }
   await until(isOver, { what: 'everything settles' }).catch((error: unknown) => {

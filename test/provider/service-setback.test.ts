@@ -27,7 +27,7 @@ test('a postmaster that is killed is noticed and started again, and committed ro
   const wanted = await newWanted(provider, { size: 'shared' })
   await settle(provider, wanted)
   await ask(provider, wanted, 'create table t as select 7 as n')
-  // A backend that computes outlives its postmaster for a while; it must be gone before the next start.
+  // A backend that computes outlives its postmaster for a while; it must be dead before the next start.
   const busy = await loginTo(provider, wanted)
   const computing = busy.query('select count(*) from generate_series(1, 1e10)').catch(() => 'ended')
   const pid = await postmasterPid(world, wanted)
@@ -104,9 +104,9 @@ test('a server that is killed before it is ready is started again soon', async (
   const pipe = join(data, 'postgresql.auto.conf')
   await rm(pipe)
   execFileSync('mkfifo', ['-m', '666', pipe])
-  const looked = provider.service.apply(wanted)
+  const passing = provider.service.apply(wanted)
   process.kill(await until(() => findByWord(data), { what: 'it is being started' }), 'SIGKILL')
-  const observed = await looked
+  const observed = await passing
   expect(observed).toMatchObject({ state: 'not_serving', waiting_for: 'PostgreSQL was killed while it started' })
   expect(observed.look_again_seconds).toBeLessThan(1)
   await rm(pipe)

@@ -75,13 +75,13 @@ test('a delete ends a service whose customers are still connected', async () => 
   await noProcessBelow(world.directory)
 })
 
-test('looking again at what holds changes nothing', async () => {
+test('a pass over what holds changes nothing', async () => {
   const world = await newWorld()
   const effects: string[] = []
   const provider = await world.open({ effect: (name) => void effects.push(name) })
   const wanted = await newWanted(provider)
   await settle(provider, wanted)
-  // The look that follows makes what the next service may need.
+  // The next pass makes what the next service may need.
   await provider.service.apply(wanted)
   await until(() => effects.includes('spare: rename into place'))
   const pid = await postmasterPid(world, wanted)
@@ -176,7 +176,7 @@ test('a copy of the template lies ready for the next service, which takes it', a
   const spare = join(world.directory, 'templates', `${template}.spare`)
   const first = await newWanted(provider)
   await settle(provider, first)
-  // Who waits for a new service does not wait for the spare; the next look makes it.
+  // A create does not wait for the spare; the next pass makes it.
   await provider.service.apply(first)
   const { ino } = await stat(spare)
   const second = await newWanted(provider)

@@ -1,4 +1,4 @@
-// The control plane's own sessions at a service end, whatever the server does meanwhile: a look that waited for one would
+// The control plane's own sessions at a service end, whatever the server does meanwhile: a pass that waited for one would
 // never come to the point of replacing a primary that stands still.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -82,7 +82,7 @@ describe.skipIf(why)(`project quotas${why}`, () => {
     await until(async () => (await family().rows(service, 'show default_transaction_read_only'))[0] === 'off')
     expect(await family().rows(service, 'select pg_postmaster_start_time()::text')).toEqual([since])
     await howdah.call('DELETE', `${howdah.services}/${service.service_id}`)
-    await howdah.untilStatus(service.service_id, 'gone')
+    await howdah.untilStatus(service.service_id, 'removed')
   })
 
   test('forks and replicas are made on such a disk as on any other, and limited too', async () => {

@@ -14,7 +14,7 @@ const why = can_mount ? '' : ' (skipped: it takes root and a loop device)'
 const main = join(import.meta.dirname, 'networks-owner-main.ts')
 
 test.skipIf(why)(`a file system that is unmounted after an ordinary user has VPCs is free at once${why}`, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'howdah-test-holder-'))
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-test-owner-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const [image, mounted, directory] = ['image', 'mounted', 'local'].map((name) => join(folder, name)) as [
     string,

@@ -32,7 +32,7 @@ function newPlace(): string[] {
 
 const shared = /all databases run as this user, so only PostgreSQL itself keeps a tenant from the other databases/
 
-/** In the order in which they are looked for. */
+/** In the order in which they are searched. */
 const lacks =
   /the program new[ug]idmap is missing; apt-get install uidmap|\/etc\/sub[ug]id gives nobody no sub ids, and service ports up to \d+ need \d+; as root: usermod --add-sub[ug]ids/
 

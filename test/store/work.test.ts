@@ -93,8 +93,8 @@ test('who has lost the lease renews nothing and writes nothing', async () => {
   expect(await settle(db, lost, well, (tx) => tell(tx, 'from the loser'))).toBe(false)
   expect(await listTold()).toEqual([])
 
-  expect(await settle(db, held, well, (tx) => tell(tx, 'from the holder'))).toBe(true)
-  expect(await listTold()).toEqual(['from the holder'])
+  expect(await settle(db, held, well, (tx) => tell(tx, 'from the owner'))).toBe(true)
+  expect(await listTold()).toEqual(['from the owner'])
 })
 
 test('a settled row waits for its time, and a nudge makes it due at once', async () => {
@@ -106,7 +106,7 @@ test('a settled row waits for its time, and a nudge makes it due at once', async
   expect((await claimOne()).key).toBe('key')
 })
 
-test('a nudge for later brings a look forward to then, and puts none off', async () => {
+test('a nudge for later brings a pass forward to then, and puts none off', async () => {
   await nudge(db, kind, 'key')
   await settle(db, await claimOne(), well, nothing)
   await nudge(db, kind, 'key', 100)
@@ -150,7 +150,7 @@ test('pauses after failures grow, the reason is kept, and a success or a nudge b
   expect((await claimOne()).attempts).toBe(0)
 })
 
-test('a subject that is gone takes its row along', async () => {
+test('a removed subject takes its row along', async () => {
   await nudge(db, kind, 'key')
   await settle(db, await claimOne(), { again: 'never', random: 0 }, nothing)
   expect(await secondsUntilDue(db, scope())).toBeUndefined()
@@ -160,7 +160,7 @@ test('what is saved and the end of the claim are one: a save that fails leaves t
   await nudge(db, kind, 'key')
   const one = await claimOne()
   const fails = async (tx: Sql) => {
-    await tell(tx, 'half a story')
+    await tell(tx, 'half an event')
     throw new Error('the save failed')
   }
   await expect(settle(db, one, well, fails)).rejects.toThrow('the save failed')
@@ -188,7 +188,7 @@ test('an exited process is known to be dead; a running one, or one of another ho
   expect(hasEnded(`another-boot${stdout.slice(stdout.indexOf('/'))}`)).toBe(false)
 })
 
-test('a request that nudges and a look that settles on the same subject do not lock each other out', async () => {
+test('a request that nudges and a pass that settles on the same subject do not lock each other out', async () => {
   const subject = `update projects set name = name where id = $1`
   await nudge(db, kind, 'key')
   const one = await claimOne()
