@@ -66,6 +66,8 @@ export type ObservedReplicaSet = {
   /** Something was tried and did not succeed; it is tried again. */
   failed?: boolean
   waiting_for?: string
+  /** `waiting_for` is a normal step of work that ends by itself, such as a start or a copy; else it is a setback. */
+  in_progress?: boolean | undefined
   look_again_seconds?: number
   events: readonly ObservedEvent[]
 }
@@ -114,6 +116,8 @@ export type ObservedService = {
   postgres_version?: string
   /** For people, when not settled: what is missing and, where a person can help, what to do. */
   waiting_for?: string
+  /** `waiting_for` is a normal step of work that ends by itself, such as a start or a copy; else it is a setback. */
+  in_progress?: boolean | undefined
   /** It can never become as wanted (a WAL segment of its source is missing, say): the caller stops trying. */
   failed?: boolean
   snapshots: readonly ObservedSnapshot[]

@@ -46,7 +46,8 @@ export function newThings<T extends Thing>(delay_ms: number) {
 
     observe(thing: T, power: 'on' | 'off'): ObservedReplicaSet {
       const left_ms = thing.ready_at_ms - performance.now()
-      if (thing.failure !== undefined) return waiting((thing.state = 'not_serving'), thing.failure)
+      if (thing.failure !== undefined)
+        return { ...waiting((thing.state = 'not_serving'), thing.failure), in_progress: false }
       if (left_ms > 0)
         return waiting(thing.state, `${Math.ceil(left_ms)} ms of the delay of this region are left`, left_ms)
       thing.state = power === 'on' ? 'serving' : 'stopped'
@@ -59,6 +60,7 @@ export const waiting = (state: State, waiting_for: string, ms = 100): ObservedRe
   state,
   settled: false,
   waiting_for,
+  in_progress: true,
   look_again_seconds: ms / 1000,
   events: [],
 })

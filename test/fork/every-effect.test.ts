@@ -1,7 +1,7 @@
 // A provider that dies right before every single effect of a snapshot and of the forks that are made of it, and another one after
 // it: the end is always one fork with the data of its moment, and nothing of it is left when it is deleted. A sample of the same is
 // killed for real, as whole servers, in kill-now.test.ts and kill-pitr.test.ts.
-// Each runs undisturbed once to learn its effects. Then three forks are made, and everyone who goes on with one dies at every third
+// Each runs undisturbed once to learn its effects. Then three forks are made, and every process that goes on with one dies at every third
 // of them, so that each gets somewhere before it dies too.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,8 +17,8 @@ const forks = 3
 /** Some 100 providers, on a machine that may be very busy. */
 const timeout = 600_000
 
-/** What every new service goes through is the test of create, and what only one to come has need of is nobody's here. */
-const chosen = /^(hold|snapshots?|copy|fork|gathered WAL|parent|replay|postmaster|deleted snapshot|archived WAL)\b/
+/** Effects of every new service are tested by create; effects for a later service do not count here. */
+const chosen = /^(lock|snapshots?|copy|fork|gathered WAL|parent|replay|postmaster|deleted snapshot|archived WAL)\b/
 
 test('forks of a snapshot that die anywhere have the data, and leave nothing', { timeout }, async () => {
   const world = await newWorld()
@@ -98,7 +98,7 @@ async function dieEverywhere(
     let fork = await newFork()
     for (const effect of effects.filter((_, index) => index % forks === round)) {
       if ((await apply(world, { services: fork }, { effect, nth: 1 })).died) continue
-      // Whoever went before has done it already: begin anew, once.
+      // An earlier process has done it already: begin anew, once.
       await checkAndRemove(fork)
       fork = await newFork()
       expect((await apply(world, { services: fork }, { effect, nth: 1 })).died, `dies at: ${effect}`).toBe(true)

@@ -1,5 +1,5 @@
 // A machine that loses its power right after a fork was made: it was flushed before its rename, so it is there, and whole. The
-// loss is a real one: whatever has not come to the disk by then is gone.
+// loss is a real one: whatever has not come to the disk by then is lost.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -114,7 +114,7 @@ async function losePower(world: World): Promise<void> {
     return left.length === 0
   })
   await world.close()
-  await until(() => execFileSync('umount', [disk], { stdio: 'pipe' }), { what: `nobody uses ${disk}` })
+  await until(() => execFileSync('umount', [disk], { stdio: 'pipe' }), { what: `no process uses ${disk}` })
   mountDisk()
 }
 

@@ -1,5 +1,5 @@
 // Copies and replays when the world is not ready: a parent that crashed and cannot start, damaged WAL, a full disk, a
-// server that stops in the middle of a copy, another process at work. Directly on the provider, look by look.
+// server that stops in the middle of a copy, another process at work. Directly on the provider, pass by pass.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { open, readdir, rm, writeFile } from 'node:fs/promises'
@@ -171,7 +171,7 @@ test('a copy whose server stops in the middle is made again', async () => {
   expect(await ask(provider, child, 'select n from t')).toBe('1')
 })
 
-test('while another process copies standing data the service does not start, until that process is gone', async () => {
+test('while another process copies standing data the service does not start, until that process is dead', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const parent = await newParent(provider)

@@ -23,12 +23,12 @@ afterAll(() => installation.stop())
 
 const at = ({ service_id }: ReadyService, verb = '') => `${installation.services}/${service_id}${verb}`
 
-/** What nobody looks at any more goes while the next test runs. */
+/** Services that no later test reads are removed while the next test runs. */
 const letGo = (service: ReadyService) => installation.call('DELETE', at(service))
 
 const remove = async (service: ReadyService) => {
   await letGo(service)
-  await installation.untilStatus(service.service_id, 'gone')
+  await installation.untilStatus(service.service_id, 'removed')
 }
 
 test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next one', async () => {
@@ -46,7 +46,7 @@ test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next o
   }
 })
 
-test('NOW has what was committed before the request; parent and fork go their own ways', async () => {
+test('NOW has every commit from before the request; parent and fork go their own ways', async () => {
   const child = await family.fork(parent, { fork_strategy: 'NOW' })
   expect(await family.rows(child, 'select n from t')).toEqual(['1'])
   await family.rows(child, 'insert into t values (100)')
@@ -111,7 +111,7 @@ test('a parent that is deleted lives on until the forks of what a fork NOW leave
     expect(await family.rows(heir, 'select n from t')).toEqual(['1'])
     await letGo(heir)
   }
-  await installation.untilStatus(doomed.service_id, 'gone')
+  await installation.untilStatus(doomed.service_id, 'removed')
 })
 
 test('a fork of a fork of a fork has the data of all', async () => {
@@ -145,7 +145,7 @@ test('a stopped parent stays stopped while it is forked, and deleted right after
     const heir = await family.requestFork(doomed, { fork_strategy: 'NOW' })
     await letGo(doomed)
     await installation.untilStatus(heir.service_id, 'READY')
-    await installation.untilStatus(doomed.service_id, 'gone')
+    await installation.untilStatus(doomed.service_id, 'removed')
     expect(await family.rows(heir, 'select n from t')).toEqual(['1'])
     await letGo(heir)
   }

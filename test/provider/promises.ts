@@ -25,7 +25,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       expect(await provider.service.list()).toEqual([{ id: wanted.service_id, down: false }])
     })
 
-    test('a deleted service is gone and listed no more, and one that never was settles as absent', async () => {
+    test('a deleted service is removed and not listed any more, and an unknown one settles as absent', async () => {
       const { provider } = await newRegion()
       const wanted = await newWanted(provider)
       await settle(provider, wanted)
@@ -44,7 +44,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       expect((await settle(provider, { ...wanted, generation: 3 })).state).toBe('serving')
     })
 
-    test('a pass that was cut off before it began changes nothing', async () => {
+    test('a pass that was aborted before it began changes nothing', async () => {
       const { provider } = await newRegion()
       const pass = { signal: AbortSignal.abort(new Error('the lease was lost')) }
       await expect(provider.service.apply(await newWanted(provider), pass)).rejects.toThrow('the lease was lost')
@@ -63,7 +63,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       expect((await settle(provider, wanted)).state).toBe('serving')
     })
 
-    test('a crash is healed by what was last wanted too, and nothing that is not known', async () => {
+    test('a crash is healed by the last wanted state too, and no unknown id is', async () => {
       const { provider, crash } = await newRegion()
       const wanted = await newWanted(provider)
       await settle(provider, wanted)

@@ -24,7 +24,7 @@ test('a service whose primary was lost is snapshotted, forked, logged and measur
   expect(await messages(provider, wanted, { node: 0 })).toEqual(expect.arrayContaining(messagesOf(older)))
   await until(async () => (await provider.service.apply(wanted)).settled)
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
-  // A cursor goes on in the log it was given for, whoever is the primary now.
+  // A cursor goes on in the log it was given for, whichever node is the primary now.
   expect(older.entries.length).toBeGreaterThan(0)
   expect(await pageOf(provider, wanted, { cursor: newest.cursor })).toEqual(older)
 

@@ -24,7 +24,7 @@ import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { ensureInNetwork, hostsOf, listenOf } from '../network/service-network.ts'
 import { findLastWantedService } from './last-wanted.ts'
-import { look_again_soon_seconds, setback, withMore, type Observed } from './observed.ts'
+import { progress, setback, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
 import { withPooler } from './pooling.ts'
@@ -128,7 +128,7 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
   if (typeof installation === 'string') return setback(await stateOf(node), installation)
   if (node.role === 'relayed' && wanted.power === 'on') {
     const leader = await ensureRelayedOrMoved(host, node, wanted, installation)
-    if (typeof leader === 'string') return setback('not_serving', leader, look_again_soon_seconds)
+    if (typeof leader === 'string') return progress('not_serving', leader)
     node = leader
   }
   await ensureHome(host.effect, node)
@@ -156,7 +156,7 @@ async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Obse
   await host.jobs.end(service_id)
   const making = await Promise.all((await listNodes(base)).map(isBeingMade))
   if (making.includes(true) || (await findLock(base))) {
-    return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
+    return progress('unknown', 'another server is copying its data')
   }
   await ensurePoolerRemoved(host, base)
   await ensureRelayRemoved(host, base)
@@ -173,7 +173,7 @@ async function ensureOff(host: ServiceHost, node: Node): Promise<Observed> {
   host.quota_watch.forget(node.service_id)
   await ensurePoolerRemoved(host, node)
   const waiting_for = await ensureNodesStopped(host, node, 'service')
-  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  if (waiting_for !== undefined) return progress('not_serving', waiting_for)
   await ensureNotRelayed(host, node)
   return { state: 'stopped', settled: true, events: [] }
 }
@@ -187,7 +187,7 @@ async function ensureServing(host: ServiceHost, node: Node, wanted: WantedServic
   }
   host.vpc_watch.assign(node.service_id, wanted.network?.vpc_id)
   const no_network = await ensureInNetwork(host, wanted.network)
-  if (no_network !== undefined) return setback(await stateOf(node), no_network, look_again_soon_seconds)
+  if (no_network !== undefined) return progress(await stateOf(node), no_network)
   const [leading, relay] = await together(
     ensureLeads(host, node, wanted, start, events),
     node.role === 'relayed' ? ensureRelay(host, node, wanted) : none,
@@ -234,7 +234,7 @@ async function ensureLeads(
   const postmaster = await (was_replica ? startAsPrimary(host.effect, node, run) : run())
   if ('state' in postmaster) return postmaster
   const { promoted, waiting_for } = await ensurePromoted(host, node, was_replica)
-  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  if (waiting_for !== undefined) return progress('not_serving', waiting_for)
   if (promoted) events.push({ kind: 'promoted', message: `node ${node.number} is the primary and takes writes` })
   return { postmaster, promoted }
 }

@@ -29,7 +29,7 @@ import { replaceFile } from '../host/tenant-files.ts'
 import { together } from '../host/together.ts'
 import { inTurn } from '../host/turn.ts'
 
-export type ObservedFork = { waiting_for: string; failed?: boolean; look_again_seconds: number }
+export type ObservedFork = { waiting_for: string; in_progress?: true; failed?: boolean; look_again_seconds: number }
 
 const look_again_soon_seconds = 1
 const look_again_seldom_seconds = 60
@@ -48,27 +48,31 @@ export async function ensureForked(
   if (failure !== undefined) return failedFor(failure)
   const parent = await parentNode(host, service_id)
   const lacks = await lackOf(host, parent, moment)
-  if (lacks !== undefined) return waitingFor(lacks)
+  if (lacks !== undefined) return progress(lacks)
   try {
     await host.jobs.ensure(`${node.service_id}/data`, (signal) =>
       make(host, node, parent, { ...meanwhile, moment, signal }),
     )
   } catch (error) {
-    if (error instanceof CutOff) return waitingFor(error.message)
+    if (error instanceof CutOff) return { waiting_for: error.message, look_again_seconds: look_again_soon_seconds }
     if (!(error instanceof SourceDamaged)) throw error
     await saveFailure(host.effect, node, error.message)
     return failedFor(error.message)
   }
   if (await statIfThere(node.data)) return undefined
-  return waitingFor('the data of its parent is being copied')
+  return progress('the data of its parent is being copied')
 }
+
+const progress = (waiting_for: string): ObservedFork => ({
+  waiting_for,
+  in_progress: true,
+  look_again_seconds: look_again_soon_seconds,
+})
 
 /** The parent stopped, or could not answer, while it was copied: the next pass finds it as it is then. */
 class CutOff extends Error {
   override readonly name = 'CutOff'
 }
-
-const waitingFor = (waiting_for: string): ObservedFork => ({ waiting_for, look_again_seconds: look_again_soon_seconds })
 
 const failedFor = (waiting_for: string): ObservedFork => ({
   waiting_for,
