@@ -39,7 +39,7 @@ test.each(['on', 'off'] as const)(
     const parent = { ...(await newParent(provider)), power, generation: 2 }
     await settle(provider, parent)
     const effects = await dieEverywhere(world, provider, parent, 'now', '1')
-    const copying = power === 'on' ? 'copy: begin backup' : 'hold: rename into place'
+    const copying = power === 'on' ? 'copy: begin backup' : 'lock: rename into place'
     expect(effects).toEqual(expect.arrayContaining([copying, 'copy: files', 'fork: rename into place']))
     expect(readdirSync(join(world.directory, 'services', parent.service_id))).not.toContain('copying')
   },

@@ -25,9 +25,6 @@ export type Task = { options: Pick<LocalOptions, 'directory' | 'installation_id'
 
 export type Applied = { died: boolean; effects: string[] }
 
-/** The death of a process ends its holds by itself. */
-const ends_with_the_process = 'lock: remove'
-
 /** `really`: by SIGKILL. */
 export async function apply(
   world: World,
@@ -45,7 +42,7 @@ export async function apply(
   }
   const effect = (name: string) => {
     if (name === doom?.effect && --left === 0) dead = true
-    if (dead && name !== ends_with_the_process) throw new Error(`it died at: ${doom?.effect} (${doom?.nth})`)
+    if (dead) throw new Error(`it died at: ${doom?.effect} (${doom?.nth})`)
     effects.push(name)
   }
   const provider = await world.open({ effect }).catch(unlessDead)
