@@ -1,11 +1,11 @@
-// The whole interface between what is wanted and how it is made true. A region is a name for one provider.
+// The interface between what is wanted and the region that makes it. A region is a name for one provider.
 //
 // What every provider promises of `apply`:
 // 1. It may be called at any time, any number of times, by any process, after any crash.
-// 2. It moves reality only towards wanted, by looking first; it never remembers where it was.
-// 3. It returns within seconds. Long work is started detached under a deterministic name and looked at again.
-// 4. It reports what it saw, never what it hopes. `unknown` is an answer.
-// 5. It is never called twice at once for one service or VPC: the caller holds the lease.
+// 2. It moves reality only towards wanted: it reads what exists, then acts, and remembers nothing between passes.
+// 3. It returns within seconds. Long work is started detached under a deterministic name, and later passes read how far it is.
+// 4. It reports what it observed, never what it expects. `unknown` is an answer.
+// 5. It is never called twice at once for one service or VPC: the caller owns the lease.
 
 export type Endpoint = { host: string; port: number }
 
@@ -21,7 +21,7 @@ export type WantedService = {
   extensions: readonly string[]
   /** SCRAM-SHA-256 verifier of the master role: the only form in which a password reaches a provider. */
   password_verifier: string
-  /** Its own for ever, and where it is reached unless it is in a VPC. */
+  /** The service's own as long as it exists; it is reached here unless it is in a VPC. */
   endpoint: Endpoint
   /** Standbys that can take over; absent: none. */
   ha?: WantedReplicas
@@ -31,7 +31,7 @@ export type WantedService = {
   network?: WantedNetwork
   /** Where the data come from the first time; absent: an empty database. Ignored once the service has its own data. */
   source?: ServiceSource
-  /** Snapshots that must exist, or must be gone. One that is in neither list is removed. */
+  /** Snapshots that must exist, and snapshots that must be removed. A snapshot that is not listed here is removed too. */
   snapshots: readonly WantedSnapshot[]
 }
 
@@ -39,14 +39,14 @@ export type WantedReplicas = {
   replica_count: number
   /** For so many of them every commit waits, so that it is never lost. */
   sync_replica_count: number
-  /** How many planned changes of the primary were ever asked for; each is made once. */
+  /** How many planned changes of the primary the owner has ever requested; each is made once. */
   switchovers: number
 }
 
 /** Addresses of the VPC's own range. Everything in a VPC listens on port 5432. */
 export type WantedNetwork = { vpc_id: string; address: string; pooler_address?: string }
 
-/** Standbys that only read, behind one endpoint. They stand on the data of their service's primary. */
+/** Standbys that only read, behind one endpoint. They replicate from the primary of their service. */
 export type WantedReplicaSet = {
   replica_set_id: string
   generation: number
@@ -83,25 +83,25 @@ export type ObservedVpc = {
   peers: readonly { peering_id: string; provisioned_id: string }[]
 }
 
-/** One moment of one service: a snapshot of it, and from there its WAL up to target_time, when that is given. */
+/** A point in time of one service: a snapshot, and the WAL after it up to target_time, if given. */
 export type ServiceSource = {
   service_id: string
   snapshot_id: string
   /** In UTC, to the microsecond, as PostgreSQL notes commits: `2026-03-01T12:00:00.123456Z`. */
   target_time?: string
-  /** Of this moment: the service itself while it runs, else the snapshot, which is for this one fork and may be used up. */
+  /** The state of now: copied from the service while it runs, else from the snapshot, which is for this fork alone and may be consumed. */
   private?: boolean
 }
 
-/** `private`: for one fork, which copies a service that runs by itself. So it is only taken of one that stands still. */
+/** `private`: for one fork. A running service is copied without it, so it is taken only of a stopped service. */
 export type WantedSnapshot = { snapshot_id: string; deleted: boolean; private?: boolean }
 
-/** `left_behind`: a failover has led away from what it holds, so no later moment can be reached from it. */
+/** `left_behind`: a failover abandoned its timeline, so no later moment can be reached from it. */
 export type ObservedSnapshot =
   | { snapshot_id: string; state: 'absent' | 'taking' }
   | { snapshot_id: string; state: 'complete'; taken_at: Date; size_bytes: number; left_behind?: boolean }
 
-/** Something that happened and that people want to read about later. It decides nothing. */
+/** What happened, for people to read later. No decision depends on it. */
 export type ObservedEvent = { kind: string; message: string }
 
 export type ObservedService = {
@@ -109,16 +109,16 @@ export type ObservedService = {
   state: 'unknown' | 'absent' | 'stopped' | 'serving' | 'not_serving'
   /** Everything that was wanted holds. */
   settled: boolean
-  /** Of the server that serves, such as `18.4`; absent: none was asked. */
+  /** Of the server that serves, such as `18.4`; absent: no server could be asked. */
   postgres_version?: string
-  /** A sentence for people: what the world lacks, when not settled. Says what to do about it where somebody can. */
+  /** For people, when not settled: what is missing and, where a person can help, what to do. */
   waiting_for?: string
-  /** It can never be made as wanted (a WAL segment of its source is missing, say): trying again is of no use. */
+  /** It can never become as wanted (a WAL segment of its source is missing, say): the caller stops trying. */
   failed?: boolean
   snapshots: readonly ObservedSnapshot[]
-  /** Its archive takes too much of its disk quota: with a new snapshot the WAL before it can go. */
+  /** Its archive takes too much of its disk quota: a new snapshot would allow the WAL before it to be removed. */
   archive_presses?: boolean
-  /** When to look again although nobody asks; absent: the caller's own pace. */
+  /** When the next pass is due; absent: the caller's own pace. */
   look_again_seconds?: number
   events: readonly ObservedEvent[]
 }
@@ -151,7 +151,7 @@ export type LogQuery = {
 /** Newest first. `cursor` is there when older entries may follow. */
 export type LogPage = { entries: readonly LogEntry[]; cursor?: string }
 
-/** What is wrong with a query that names a place. */
+/** Which member of the query names nothing that exists. */
 export type LogRefusal = { refused: 'node' | 'cursor' }
 
 /** By the names of the series. What is not known (yet) is absent. */
@@ -171,10 +171,10 @@ export type ServiceMetrics = {
   replica_lags?: readonly ReplicaLag[]
 }
 
-/** replica_set_id absent: it can take over. `seconds`: how old the commit was that it replayed last; 0 when it has all. */
+/** replica_set_id absent: the standby can take over. `seconds`: age of the commit that it replayed last; 0 when it has all. */
 export type ReplicaLag = { replica_set_id?: string; node: number; bytes: number; seconds: number }
 
-/** has_standbys: of its own or in replica sets; only then it is asked how far those are behind. */
+/** has_standbys: of its own or in replica sets; the primary is asked for their lag only then. */
 export type MeasuredService = { service_id: string; has_standbys?: boolean }
 
 /** For what an address is wanted. `cidr`: in a VPC with this range. */
@@ -185,7 +185,7 @@ export class NoAddress extends Error {
   override readonly name = 'NoAddress'
 }
 
-/** Why something cannot be had here: a sentence that says what to do, and the member of the request that asks for it. */
+/** Why the region cannot make it, with what to do, and the member of the request that is refused. */
 export type Refusal = { path: string; message: string }
 
 /** One pass over one subject. A caller that has lost its lease aborts it, and no effect begins after that. */
@@ -194,25 +194,25 @@ export type Pass = { signal: AbortSignal }
 /** `down`: it certainly does not serve right now. */
 export type Listed = { id: string; down: boolean }
 
-/** What a region does for each kind of thing that can be wanted of it. */
+/** What a region does for each kind of subject. */
 export type Subject<Wanted, Observed, Parts> = {
-  /** Why the region can never make such a thing, told from its facts alone: at once, without asking anything. */
+  /** Why the region can never make it, derived from its facts: answers at once, asks no program. */
   refusal(parts: Parts): Refusal | undefined
-  /** Without a pass it is never cut off. */
+  /** Without a pass it is never aborted. */
   apply(wanted: Wanted, pass?: Pass): Promise<Observed>
-  /** Everything of this kind that exists there, wanted or not. Cheap: asked at a start, before any pass, and every few seconds. */
+  /** Everything of this kind that exists in the region, wanted or not. Cheap: called at start, before any pass, and every few seconds. */
   list(): Promise<readonly Listed[]>
 }
 
-/** The parts of what is wanted that a region may have to refuse; those that are absent are not judged. */
+/** The parts of a spec that a region may refuse; absent parts are not judged. */
 export type ServiceParts = { size?: Size; extensions?: readonly string[]; pooler?: true; vpc?: true }
 export type ReplicaSetParts = { size?: Size; nodes?: number }
 export type VpcParts = { cidr: string }
 
-/** Whether a region has it, or why not: a sentence that says what to do. */
+/** Whether a region offers it; if not, why, with what to do. */
 export type Offered = { offered: true } | { offered: false; reason: string }
 
-/** What a region is able to do, as its provider last saw it. */
+/** What a region can do, as its provider last observed it. */
 export type RegionFacts = {
   /** The name of its provider, such as `local`. */
   provider: string
@@ -240,9 +240,9 @@ export type RegionFacts = {
 export type Kind = 'service' | 'replica set' | 'vpc'
 
 export type Provider = {
-  /** Two servers may serve one region when they see the same. */
+  /** Two servers may serve one region when they read the same identity. */
   identity: string
-  /** As last seen; never waits. */
+  /** As last observed; never waits. */
   facts(): RegionFacts
   service: Subject<WantedService, ObservedService, ServiceParts>
   replica_set: Subject<WantedReplicaSet, ObservedReplicaSet, ReplicaSetParts>
@@ -251,20 +251,20 @@ export type Provider = {
    * and not wanted is removed by being applied as deleted.
    */
   vpc: Subject<WantedVpc, ObservedVpc, VpcParts>
-  /** Where it could be reached, best first, and in the same order for one id. At the end NoAddress is thrown. Never waits. */
+  /** Candidate addresses, best first, in the same order for the same id. Throws NoAddress at the end. Never waits. */
   addresses(of: AddressUse): Iterable<Endpoint>
   /**
-   * A service or a replica set as it was last wanted of this provider: for a death while what is wanted now cannot be asked for. Like
-   * `apply`, but it may be called without a lease; undefined where nothing is known of it.
+   * A service or a replica set as it was last wanted of this provider: for a crash while the metadata store is unreachable. Like
+   * `apply`, but it may be called without a lease; undefined where this provider knows no such id.
    */
   heal(id: string): Promise<ObservedService | ObservedReplicaSet | undefined>
   logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
-  /** What those of the services that run use right now. Cheap enough for every few seconds; rates need two calls. */
+  /** What the running services use now. Cheap enough for every few seconds; rates need two calls. */
   metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
-  /** Calls back when something may have changed by itself, such as by a crash. */
+  /** Calls back when a subject may have changed by itself, such as by a crash. */
   watch(onNews: (kind: Kind, id: string) => void): void
-  /** What keeps the region from offering all that it could: sentences that say what to do. */
+  /** What keeps the region from offering more, each with what to do. */
   doctor(): Promise<readonly string[]>
-  /** Stops looking and releases what this process holds. Databases go on running. */
+  /** Stops watching and releases what this process holds. Databases go on running. */
   close(): Promise<void>
 }

@@ -10,7 +10,7 @@ const openers = {
 
 export type ProviderName = keyof typeof openers
 
-/** What each provider is told; the one that is opened takes its own. */
+/** The options of each provider; a provider takes its own. */
 export type Options = { local: LocalOptions; memory: MemoryOptions }
 
 // The keys of the object above.

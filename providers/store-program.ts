@@ -1,6 +1,6 @@
 // The PostgreSQL of this host that runs the embedded metadata store: the bundled one, or else the newest that can.
 import { mayGiveUsers } from './host/privilege.ts'
-import { nobody } from './host/user-map.ts'
+import { unprivileged } from './host/user-map.ts'
 import { foldersOf } from './local/host/layout.ts'
 import { findInstallations } from './local/postgres/installation.ts'
 
@@ -9,7 +9,7 @@ const lowest_major = 18
 
 /** The folder of `postgres` and `initdb`; undefined: there is none. local_directory: where copies lie that services use too. */
 export async function findStoreBin(local_directory: string): Promise<string | undefined> {
-  const uid = mayGiveUsers() ? nobody.uid : undefined
+  const uid = mayGiveUsers() ? unprivileged.uid : undefined
   const found = await findInstallations([], { copies_directory: foldersOf(local_directory).copies, uid })
   const chosen = found.find(({ origin }) => origin === 'bundled') ?? found.find(({ major }) => major >= lowest_major)
   return chosen?.bin

@@ -1,5 +1,6 @@
 // The structure of the tree as a test: who may import whom, how long a file is, how it opens, and what the style bans.
 // It reads text, not types: cheap, and its rules can be read here.
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Folder, folders, importsOf, production, root, type Source, sources } from './sources.ts'
@@ -157,6 +158,24 @@ test('a test that can be skipped says why in its name, so that the end of a run 
       return skipping.length > (text.match(with_reason) ?? []).length
     })
     .map(({ path }) => path)
+  expect(wrong).toEqual([])
+})
+
+/** Subjects without a name in the code: whose reader has to guess which process or person is meant. */
+const nameless = /\b(nobody|somebody|whoever|everybody|anybody|someone|anyone|everyone|one that|what was|it is so)\b/i
+const not_yet_renamed = ['server/', 'cli/', 'contract/']
+
+test('the subject of a sentence is a noun of the code', () => {
+  const pages = ['README.md', 'SECURITY.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  const texts = [
+    ...production.map(({ path, text }) => ({ path, text })),
+    ...pages.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
+  ]
+  const wrong = texts
+    .filter(({ path }) => !not_yet_renamed.some((folder) => path.startsWith(folder)))
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => (nameless.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+    )
   expect(wrong).toEqual([])
 })
 

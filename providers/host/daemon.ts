@@ -1,5 +1,5 @@
-// What all daemons here have in common (PostgreSQL, PgBouncer, HAProxy): they are started so that they outlive us, found by
-// what /proc says of them, and ended for certain. Nothing about them is remembered.
+// What all daemons here have in common (PostgreSQL, PgBouncer, HAProxy): they are started so that they outlive the server, found by
+// what /proc says of them, and killed for certain. No state about them is kept.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { system_env } from './program.ts'
 
 const poll_every_ms = 3
 
-/** output: where it may say something, opened with these flags. Its user is taken on before the program begins. */
+/** output: the file of its stdout and stderr, opened with these flags. It changes to its user before the program begins. */
 export async function spawnDaemon(
   { command, uid, gid }: { command: readonly string[]; uid?: number; gid?: number },
   output: { path: string; flags: 'a' | 'wx' },
@@ -31,14 +31,14 @@ export async function spawnDaemon(
   }
 }
 
-/** The words with which a process was started, or by which it calls itself; none when it is not there. */
+/** The arguments with which a process was started, or its own title; none when there is no such process. */
 export async function commandOf(pid: number): Promise<string[]> {
   return (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
 }
 
 /**
- * Whether somebody has stopped the process, as SIGSTOP does: however busy the machine is, it cannot answer. One that a
- * debugger holds for a moment is not meant. At once, because it is asked often.
+ * Whether the process is stopped, as by SIGSTOP: however busy the machine is, it cannot answer. A process that a debugger
+ * traces for a moment does not count. Synchronous, because it is asked often.
  */
 export function isStopped(pid: number): boolean {
   try {
@@ -49,11 +49,11 @@ export function isStopped(pid: number): boolean {
   }
 }
 
-/** `what`: the effect, and whose they are. `uid`: the user that they all have, if they have one of their own. */
+/** `what`: the effect, and whose processes they are. `uid`: the user that they all have, if they have one of their own. */
 type Ending = { what: string; whose: string; uid?: number | undefined; wait_ms: number }
 
 /** Kills until none is left for which this holds, and has seen that none is. */
-export async function endProcesses(
+export async function killProcesses(
   effect: (name: string) => Promise<void>,
   belongs: (pid: number) => Promise<boolean>,
   { what, whose, uid, wait_ms }: Ending,
@@ -82,7 +82,7 @@ async function listProcesses(belongs: (pid: number) => Promise<boolean>, uid?: n
   return pids.filter((_, at) => chosen[at])
 }
 
-/** Privileges are needed to enter, so they are dropped behind the prefix and not by whoever spawns. */
+/** Entering needs privileges, so the prefix comes first and the privileges are dropped behind it, not by the spawning process. */
 export function entering(prefix: readonly string[], wrapped: { command: string[]; uid?: number; gid?: number }) {
   const { command, uid, gid } = wrapped
   if (prefix.length === 0) return wrapped

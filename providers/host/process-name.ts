@@ -1,10 +1,10 @@
-// Names by which a process is told from every other that ever was: boot, process namespace, process id and its start. A file that
-// bears one belongs to that process; it is over with it.
+// Names that no two processes ever share: boot, process namespace, process id and its start. A file that
+// bears one belongs to that process and is stale after its death.
 import { readlinkSync, statSync } from 'node:fs'
 import { findHostProcess, identityOf } from './process.ts'
 import { bootId } from './read.ts'
 
-/** A process elsewhere, which cannot be seen from here, shows by its file that it lives. */
+/** A process of another namespace, which /proc does not show, proves by touching its file that it lives. */
 const silence_ms_max = 15_000
 
 export function ownName(): string {

@@ -10,15 +10,15 @@ export type HostProcess = {
   uids: readonly number[]
 }
 
-/** A file of /proc takes some 20 µs: so many are read before other work has a turn. */
+/** Reading a file of /proc takes some 20 µs: so many are read before other work has a turn. */
 const at_a_stretch = 64
 
 let under_way: Promise<unknown> = Promise.resolve()
 let next: Promise<readonly HostProcess[]> | undefined
 
 /**
- * All that live. A process that has ended and waits to be reaped does not, unless threads of it go on. It begins after the call;
- * callers that come while another look is under way share the next one.
+ * All that live; zombies do not, unless threads of theirs go on. The listing begins after the call;
+ * callers that come while another listing is under way share the next one.
  */
 export function listHostProcesses(): Promise<readonly HostProcess[]> {
   next ??= under_way.then(() => {
@@ -40,7 +40,7 @@ async function readProcesses(): Promise<HostProcess[]> {
   return found
 }
 
-/** Also of processes that have ended and wait to be reaped. */
+/** Also of zombies. */
 export function listPids(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -55,7 +55,7 @@ export function findHostProcess(pid: number): HostProcess | undefined {
   return { pid, parent: Number(parent), uids: uids.split('\t').map(Number) }
 }
 
-/** Where it works; empty when that is not ours to know. */
+/** Its working directory; empty when we may not read it. */
 export function folderOf({ pid }: Pick<HostProcess, 'pid'>): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)
@@ -69,7 +69,7 @@ export const wordsOf = ({ pid }: Pick<HostProcess, 'pid'>): string[] => textOf(`
 /** Its control groups, as the kernel lists them. */
 export const groupsTextOf = ({ pid }: Pick<HostProcess, 'pid'>): string => textOf(`/proc/${pid}/cgroup`)
 
-/** Its session: a process is forked inside one or begins its own, so none can enter that of another. */
+/** Its session: a process is forked inside one or begins its own, so none can enter another's. */
 export const sessionOf = (pid: number): string | undefined => statOf(pid)[3]
 
 /** With its start it differs from every other process that ever had its number. */
@@ -79,7 +79,7 @@ export const identityOf = (pid: number): string => `${pid}/${statOf(pid)[19]}`
 const exiting = 0x4
 
 /**
- * Whether it runs its program. A killed process is done with that long before it is gone: a server with much shared memory takes
+ * Whether it runs its program. A killed process stops doing so long before it is reaped: a server with much shared memory takes
  * hundreds of milliseconds to give it back.
  */
 export function isAtWork(pid: number): boolean {
@@ -103,7 +103,7 @@ function statOf(pid: number | string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Processes vanish while one looks. */
+/** Processes exit while they are being read. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1')

@@ -1,5 +1,5 @@
-// Programs of the operating system that some features need, found by looking at each use: whoever installs one need not
-// start the server anew. What root runs lies where only root can put it: the PATH of the caller that started the server
+// Programs of the operating system that some features need, searched at each use: an administrator who installs one need not
+// start the server anew. Root runs programs only from folders where only root can put them: the PATH of the caller that started the server
 // names no program for root, nor for root of a user namespace, whose services could not reach them. An ordinary user runs its own
 // programs as itself, so its PATH counts.
 import { constants } from 'node:fs'
@@ -7,7 +7,7 @@ import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { mayGiveUsers } from './privilege.ts'
 
-/** Debian puts servers into sbin, which ordinary users do not search; what an administrator built is below /usr/local. */
+/** Debian puts servers into sbin, which ordinary users do not search; programs that an administrator built are below /usr/local. */
 const system_folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
 
 /** The environment of every program of the system that is run by its name alone. */

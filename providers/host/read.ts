@@ -1,10 +1,10 @@
-// What lies on the disk, looked at and never changed, and what an error of the system is called.
-// A look at a service asks for dozens of small things that lie in memory: microseconds each, where a detour through other
-// threads takes a hundred of them. So they are asked for at once. Whatever changes something does go through other threads
+// Reads of the disk that never change it, and the names of the system's errors.
+// A pass over a service reads dozens of small files that lie in memory: microseconds each, where a thread of the pool
+// takes a hundred. So they are read synchronously. Every change goes through threads
 // (effect.ts), because a busy disk may block it.
 import { closeSync, constants, openSync, readFileSync, readSync, type Stats, statSync } from 'node:fs'
 
-/** For what lies in folders of a service's user: a link is not followed, and a pipe keeps nobody waiting. */
+/** For entries in folders of a service's user: a link is not followed, and opening a pipe does not block. */
 export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const text_bytes_max = 1024 ** 2
 const scratch = Buffer.allocUnsafeSlow(16_384)
@@ -17,7 +17,7 @@ export async function statIfThere(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** The text of a small file. Some lie in folders of a service's user: neither a link, a pipe nor a huge file may harm us. */
+/** The text of a small file. Some lie in folders of a service's user: a link, a pipe or a huge file must do no harm. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   let file: number | undefined
   try {
@@ -37,7 +37,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** The name of this run of the machine's system. */
+/** The id of this boot of the system. */
 export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
 }
@@ -46,15 +46,15 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** The disk's own word for it, the quota's, and PostgreSQL's. */
+/** The disk's code for it, the quota's, and PostgreSQL's. */
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', '53100'].includes(errorCode(error) ?? '')
 }
 
-/** For a caught error: what is not there is undefined, anything else is thrown. */
+/** For a caught error: undefined when the entry does not exist; any other error is thrown. */
 export function undefinedIfAbsent(error: unknown): undefined {
   const code = errorCode(error)
-  // ESRCH is how /proc says that the process went away while it was being read.
+  // ESRCH: the process exited while /proc was being read.
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined
   throw error
 }

@@ -1,6 +1,6 @@
 // The users of an isolated installation: an ordinary user's own id and its sub ids, as one user namespace maps them. Pure.
 // 1. Inside, the ids are those that root gives: 0 is the user that runs the server, 70000 the metadata store, 70000 + port a service.
-// 2. A port has the same sub id for ever, whatever the settings are: files bear it.
+// 2. A port has the same sub id for ever, whatever the settings are: it is written into the owners of files.
 // 3. The last id belongs to no process. It differs between installations, and only the user's own newuidmap can map it: a process
 //    whose namespace has this map is one of this installation.
 
@@ -9,15 +9,15 @@ export type Owner = { uid: number; gid: number }
 /** The metadata store's; a service has this one plus its port. */
 export const first_service_uid = 70_000
 
-/** initdb needs a user that exists; `nobody` does everywhere. */
-export const nobody: Owner = { uid: 65_534, gid: 65_534 }
+/** initdb needs a user that exists; this one, with the last 16-bit id, does everywhere. */
+export const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
 
 /** Each as newuidmap takes it and /proc shows it: first id inside, first id outside, count, and so on; one space between. */
 export type UserMap = { uids: string; gids: string }
 
 export type SubIds = { first: number; count: number }
 
-/** Services have no lower one, so the first sub ids are free for the store and for `nobody`. */
+/** Services have no lower one, so the first sub ids are free for the store and for the unprivileged user. */
 export const first_port = 1024
 const ports = 65_536
 const form = /^0 \d+ 1 65534 \d+ 1 70000 \d+ 1 71024 \d+ (\d+) 1\d{9} \d+ 1$/
@@ -29,7 +29,7 @@ export function newUserMap(own: Owner, sub: { uids: SubIds; gids: SubIds }, mark
   return { uids: idsOf(own.uid, sub.uids, mark), gids: idsOf(own.gid, sub.gids, mark) }
 }
 
-/** Outside, whose installation it is. */
+/** The installation's user outside the namespace. */
 export function ownerOf({ uids, gids }: UserMap): Owner {
   const [uid = 0, gid = 0] = [uids, gids].map((ids) => Number(ids.split(' ')[1]))
   return { uid, gid }
@@ -48,7 +48,7 @@ function idsOf(own: number, { first, count }: SubIds, mark: number): string {
   const services = Math.min(count, ports) - first_port
   const ranges = [
     [0, own, 1],
-    [nobody.uid, first + 1, 1],
+    [unprivileged.uid, first + 1, 1],
     [first_service_uid, first, 1],
     [first_service_uid + first_port, first + first_port, services],
     [mark, first + 2, 1],

@@ -1,5 +1,5 @@
-// Where something of this region could listen: ports of the configured range, from a place on that follows from the owner's id, so that
-// owners seldom ask for the same one. A port on which a program of the host listens right now is left out.
+// Candidate ports of this region: those of the configured range, beginning at a port that follows from the owner's id, so that
+// owners seldom want the same port. A port on which a program of the host listens now is skipped.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type AddressUse, type Endpoint, NoAddress } from '../provider.ts'

@@ -1,6 +1,6 @@
-// What this region can make, as it was last found out, and what it therefore refuses: told at once, so that a request never waits for
-// the host. What may change while the server runs (a program that is installed, a route of the host) is looked at again by itself;
-// each pass looks for itself before it acts, so an old fact delays a message and protects nothing.
+// What this region offers, as last observed, and what it therefore refuses: answered at once, so that a request never waits for
+// the host. Facts that may change while the server runs (an installed program, a route of the host) are read again by a poll;
+// each pass reads the host before it acts, so an old fact delays a message and protects nothing.
 import { availableParallelism, totalmem } from 'node:os'
 import { isHostRoot } from '../host/privilege.ts'
 import type { Offered, Refusal, RegionFacts, ReplicaSetParts, ServiceParts, Size } from '../provider.ts'
@@ -18,7 +18,7 @@ export type Facts = {
   serviceRefusal: (parts: ServiceParts) => Refusal | undefined
   replicaSetRefusal: (parts: ReplicaSetParts) => Refusal | undefined
   rangeRefusal: (cidr: string) => Refusal | undefined
-  /** The sentences of all that is not offered. */
+  /** Why each feature that is not offered is not. */
   lacks: () => Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -42,11 +42,11 @@ type Observed = {
 }
 
 const poll_every_ms = 30_000
-/** A start has more urgent things to do. */
+/** Later than the first passes of a start. */
 const first_poll_ms = 1_000
 const gib = 1024 ** 3
 
-/** Waits for what is found quickly; `host_use` may have been begun before. Whether there can be networks takes programs to find out: until then it counts as offered. */
+/** Waits for what is read quickly; `host_use` may have been begun before. Networks, which take programs to try, count as offered until then. */
 export async function openFacts(host: Host, host_use: Promise<HostUse>): Promise<Facts> {
   const quick = async () => ({ pooler: await poolerRefusal(), balancer: await balancerRefusal() })
   const whole = async (): Promise<Observed> => {
@@ -58,7 +58,7 @@ export async function openFacts(host: Host, host_use: Promise<HostUse>): Promise
   const refresh = async () => {
     observed = await whole()
   }
-  // A look that fails leaves what was seen before, and the next one comes anyway.
+  // A failed poll keeps the facts of the one before; the next poll comes anyway.
   let refreshing = Promise.resolve()
   const again = () => {
     refreshing = refreshing.then(refresh).catch(() => undefined)

@@ -1,5 +1,5 @@
-// What this host supports, found by trying and not by guessing: the answer of `howdah doctor`.
-// It leaves nothing behind. A missing thing is a fact with its remedy, never an exception.
+// What this host supports, found by trying: the answer of `howdah doctor`.
+// It removes what it makes. A missing feature is a fact with its remedy, never an exception.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -14,7 +14,7 @@ import { newIsolation, sharedUserFinding } from './isolation.ts'
 import { openLimits } from './host/limits.ts'
 import { isHostRoot } from '../host/privilege.ts'
 import { openProjects } from './quota/project.ts'
-import { canEndConnections } from './network/ip.ts'
+import { canCloseConnections } from './network/ip.ts'
 import { networkLack } from './vpc/refusal.ts'
 import { findProgram } from '../host/program.ts'
 
@@ -27,15 +27,15 @@ export async function hostFacts(options: {
   isolated?: boolean
   last_service_port?: number
 }): Promise<HostFact[]> {
-  // Before the first start the data directory is not there; the one above tells the same.
+  // Before the first start the data directory does not exist; its parent lies on the same file system.
   const directory = await nearestThere(resolve(options.directory))
   const tried = await Promise.all([
     userFact(options),
     copyOnWriteFact(directory),
     limitsFact(),
     namespacesFact(),
-    programFact({ name: 'PgBouncer', program: 'pgbouncer', flag: '--version', need: 'Poolers need it' }),
-    programFact({ name: 'HAProxy', program: 'haproxy', flag: '-v', need: 'Replica sets of several nodes need it' }),
+    programFact({ name: 'PgBouncer', program: 'pgbouncer', flag: '--version', need: 'poolers need it' }),
+    programFact({ name: 'HAProxy', program: 'haproxy', flag: '-v', need: 'replica sets of several nodes need it' }),
     programFact({ name: 'iproute2', program: 'ip', flag: '-V', need: 'VPCs need it', debian_package: 'iproute2' }),
     postgresFacts(options.postgres_directories),
     diskFact(directory),
@@ -48,7 +48,7 @@ export async function hostFacts(options: {
 const gib = 1024 ** 3
 /** Below this a new service's data directory and its first WAL segments may not fit. */
 const disk_bytes_wanted = gib
-/** Only something that hangs takes so long to print its version. */
+/** A program that takes this long to print its version hangs. */
 const try_timeout_ms = 30_000
 
 type Users = { isolated?: boolean; last_service_port?: number }
@@ -66,7 +66,7 @@ async function userFact({ isolated = false, last_service_port = 65_535 }: Users)
     name,
     supported: false,
     finding: sharedUserFinding(),
-    remedy: `${capital(isolate)}. Or run the server as root; PostgreSQL itself never runs as root.`,
+    remedy: `${isolate}; or run the server as root, PostgreSQL itself never runs as root`,
   }
 }
 
@@ -80,8 +80,8 @@ export async function copyOnWriteFact(directory: string): Promise<HostFact> {
     return { name, supported: true, finding: `files in ${directory} share their blocks with their copies` }
   } catch (error) {
     const remedy = attempt
-      ? 'Put the data directory on XFS or btrfs; until then services are copied in full.'
-      : 'Make the directory writable for this user or choose another with --data-dir.'
+      ? 'put the data directory on XFS or btrfs; until then services are copied in full'
+      : 'make the directory writable for this user or choose another with --data-dir'
     return { name, supported: false, finding: `not in ${directory} (${codeOf(error)})`, remedy }
   } finally {
     if (attempt) await removeTree(attempt)
@@ -97,13 +97,13 @@ async function namespacesFact(): Promise<HostFact> {
   const name = 'network namespaces'
   const lack = await networkLack()
   if (!lack) {
-    const ending = (await canEndConnections())
+    const ending = (await canCloseConnections())
       ? ''
-      : '; the kernel (CONFIG_INET_DIAG_DESTROY) cannot end connections that a deleted peering cuts off, which end by their own timeouts'
+      : '; the kernel (CONFIG_INET_DIAG_DESTROY) cannot close connections over a deleted peering, which end by their own timeouts'
     return { name, supported: true, finding: `can be made, so services can be in VPCs${ending}` }
   }
   const { finding, remedy } = lack
-  return { name, supported: false, finding: `no service can be in a VPC: ${finding}`, remedy: `${capital(remedy)}.` }
+  return { name, supported: false, finding: `no service can be in a VPC: ${finding}`, remedy }
 }
 
 type Needed = { name: string; program: string; flag: string; need: string; debian_package?: string }
@@ -111,19 +111,19 @@ type Needed = { name: string; program: string; flag: string; need: string; debia
 async function programFact({ name, program, flag, need, debian_package = program }: Needed): Promise<HostFact> {
   const path = await findProgram(program)
   if (path === undefined) {
-    return { name, supported: false, finding: 'not found', remedy: `apt-get install ${debian_package}. ${need}.` }
+    return { name, supported: false, finding: 'not found', remedy: `apt-get install ${debian_package}; ${need}` }
   }
   try {
     const { stdout } = await promisify(execFile)(path, [flag], { timeout: try_timeout_ms })
     return { name, supported: true, finding: `${path}: ${stdout.trim().split('\n')[0]}` }
   } catch (error) {
-    const remedy = `apt-get install --reinstall ${debian_package}. ${need}.`
+    const remedy = `apt-get install --reinstall ${debian_package}; ${need}`
     return { name, supported: false, finding: `${path} does not run (${lastLineOf(error)})`, remedy }
   }
 }
 
 async function postgresFacts(postgres_directories: readonly string[]): Promise<HostFact[]> {
-  // For one look; what the server copies for good is its own affair.
+  // For this run alone; the server makes its own copies.
   const copies_directory = join(tmpdir(), `howdah-doctor-${randomBytes(6).toString('hex')}`)
   const find = (directories: readonly string[]) => findInstallations(directories, { copies_directory, uid: undefined })
   try {
@@ -141,13 +141,13 @@ async function postgresFacts(postgres_directories: readonly string[]): Promise<H
 
 type Find = (directories: readonly string[]) => Promise<PostgresInstallation[]>
 
-/** A wrong setting must not hide what is there without it. */
+/** A wrong setting must not hide the installations that are found without it. */
 async function findLeniently(
   find: Find,
   directories: readonly string[],
 ): Promise<{ installations: PostgresInstallation[]; problems: HostFact[] }> {
   const problem = { name: 'PostgreSQL', supported: false }
-  const remedy = 'Name directories with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES.'
+  const remedy = 'name directories with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES'
   try {
     const installations = await find(directories)
     const problems = installations.length > 0 ? [] : [{ ...problem, finding: 'no installation found', remedy }]
@@ -173,7 +173,7 @@ function extensionFact(
     return { name, supported: true, finding: `in PostgreSQL ${installation.version}, ${installation.bin}` }
   const remedy =
     `apt-get install ${debian_package} (Debian 13), or name a PostgreSQL 16 or newer that has it ` +
-    'with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES.'
+    'with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES'
   return { name, supported: false, finding: 'in no PostgreSQL installation of this host', remedy }
 }
 
@@ -181,7 +181,7 @@ async function diskFact(directory: string): Promise<HostFact> {
   const { bavail, blocks, bsize } = await statfs(directory)
   const supported = bavail * bsize >= disk_bytes_wanted
   const finding = `${inGib(bavail * bsize)} free of ${inGib(blocks * bsize)} at ${directory}`
-  return { name: 'disk space', supported, finding, ...(supported ? {} : { remedy: 'Free at least 1 GiB.' }) }
+  return { name: 'disk space', supported, finding, ...(supported ? {} : { remedy: 'free at least 1 GiB' }) }
 }
 
 async function quotaFact(directory: string): Promise<HostFact> {
@@ -192,7 +192,7 @@ async function quotaFact(directory: string): Promise<HostFact> {
     name,
     supported: false,
     finding: 'services are measured while the server runs; the kernel enforces nothing',
-    remedy: 'Run as root, put the data directory on an XFS mounted with prjquota, and apt-get install xfsprogs.',
+    remedy: 'run as root, put the data directory on an XFS mounted with prjquota, and apt-get install xfsprogs',
   }
 }
 
@@ -202,8 +202,6 @@ function memoryFact(): HostFact {
   const finding = `${inGib(process.availableMemory())} available of ${inGib(total)}`
   return { name: 'memory', supported: true, finding }
 }
-
-const capital = (sentence: string) => sentence.slice(0, 1).toUpperCase() + sentence.slice(1)
 
 function inGib(bytes: number): string {
   return `${(bytes / gib).toFixed(1)} GiB`

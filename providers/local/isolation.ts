@@ -1,6 +1,6 @@
-// Whether each database has a user of the operating system for itself. Root gives it one. For an ordinary user there is only that
-// user, so code that breaks out of one database is inside all of them, unless the host gives that user sub ids (/etc/subuid): then
-// an installation can be isolated. What that lacks is found out by trying, and said.
+// Whether each database has a user of the operating system for itself. A server that runs as root gives it one. Otherwise all run as
+// the server's user, and code that breaks out of one database is inside all of them, unless the host gives that user sub ids
+// (/etc/subuid): then an installation can be isolated. What the host lacks for that is found by trying.
 import { randomInt } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { readIfThere } from '../host/read.ts'
@@ -54,7 +54,7 @@ export async function newIsolation(last_port: number): Promise<{ map: UserMap } 
   if (too_few !== undefined) return { lack: too_few }
   const newMap = () => newUserMap(user, sub, randomInt(marks.first, marks.end))
   try {
-    // With another mark, so that what is left of the trial is not taken for the installation's own.
+    // With another mark, so that leftovers of the trial are not taken for the installation's own.
     await tryUserNamespace(newMap())
     return { map: newMap() }
   } catch (error) {

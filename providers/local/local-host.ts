@@ -1,4 +1,4 @@
-// The host as it was found when the provider was opened: all that its parts are given. Only the files that wire them know it whole.
+// The host as observed when the provider was opened: what its parts are given. Only the files that wire them know it whole.
 import type { LogRetention } from './log/retention.ts'
 import type { LagReader } from './metric/lag-reader.ts'
 import type { ServiceHost } from './service/service-host.ts'

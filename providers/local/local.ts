@@ -1,5 +1,5 @@
-// The provider that runs PostgreSQL as daemons on this host, below one directory. Opening it finds out what the host
-// can do; closing it lets go of everything but the databases, which go on running and are found again by the next one.
+// The provider that runs PostgreSQL as daemons on this host, below one directory. Opening it observes what the host
+// can do; closing it releases everything but the databases, which go on running and are found again by the next server.
 import { mkdir, stat } from 'node:fs/promises'
 import { totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
@@ -14,7 +14,7 @@ import { ensureFolder, newEffect, type Effect } from './host/effect.ts'
 import { isDiskFull, statIfThere } from '../host/read.ts'
 import { findInstallations, type PostgresInstallation } from './postgres/installation.ts'
 import { newJobs } from './host/jobs.ts'
-import { nobody } from '../host/user-map.ts'
+import { unprivileged } from '../host/user-map.ts'
 import { foldersOf, type Node, tooLongSentence } from './host/layout.ts'
 import { openLimits } from './host/limits.ts'
 import type { LocalHost } from './local-host.ts'
@@ -60,7 +60,7 @@ export type LocalOptions = {
   needed_addresses?: readonly string[]
   /** GB of disk that a service may take for each GB of its memory; 0 and by default: as much as there is. */
   disk_quota?: number
-  /** Called before every change of the world with its name; the crash tests end the process there. */
+  /** Called with its name before every change of the world; the crash tests kill the process there. */
   effect?: (name: string) => void | Promise<void>
   log: (fact: object, message: string) => void
 }
@@ -76,11 +76,11 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
   const host_use = readHostUse()
   const host = await openHost(options)
   const [facts, kinds] = [await openFacts(host, host_use), newKinds(host)]
-  // A look may be under way that takes seconds, in which a disk is full. What fails here is done by the next look.
+  // A pass may be under way that takes seconds, in which a disk gets full. The next pass repeats what fails here.
   const applyAccess = (node: Node) => ensureWrites(host, node).catch(() => undefined)
   host.disk_space_watch.onChange(applyAccess)
   host.quota_watch.onChange((node) => void applyAccess(node))
-  // The first create need not wait for it; a failure is met again, and told, by whoever needs it.
+  // The first create need not wait for it; the pass that needs the template meets the failure again and reports it.
   const prepared = prepareTemplates(host).catch((error: unknown) =>
     options.log({ err: error }, 'template not prepared'),
   )
@@ -141,7 +141,7 @@ async function closeHost(host: LocalHost): Promise<void> {
   await host.jobs.close()
 }
 
-/** With a pass that may be cut off: no effect begins after that. */
+/** After the pass is aborted no effect begins. */
 function hostFor(host: LocalHost, pass: Pass | undefined): LocalHost {
   if (pass === undefined) return host
   const { signal } = pass
@@ -181,7 +181,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     template(installation)
       .then((path) => spares.ensureOne(effect, path, signal))
       .catch((error: unknown) => {
-        // Others will need the space more.
+        // A copy of the template is not worth the last of the disk space.
         if (!signal.aborted && !isDiskFull(error)) options.log({ err: error }, 'no copy of the template lies ready')
       })
   return {
@@ -214,7 +214,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     networks_owner: newNetworksOwner({ directory, effect }),
     vpc_ranges: vpcRangesOf(options),
     networkRefusal: newNetworkRefusal(),
-    roles_seen: new Map(),
+    roles_observed: new Map(),
     deaths_told: new Set(),
     stalls_told: new Set(),
     pruned_seen: new Map(),
@@ -228,7 +228,7 @@ async function openInstallations(
   configured: readonly string[],
   as_root: boolean,
 ): Promise<PostgresInstallation[]> {
-  const uid = as_root ? nobody.uid : undefined
+  const uid = as_root ? unprivileged.uid : undefined
   const installations: PostgresInstallation[] = []
   for (const each of await findInstallations(configured, { copies_directory: foldersOf(directory).copies, uid })) {
     installations.push({ ...each, settings: await ensureControlFiles(effect, directory, each, uid) })
@@ -243,7 +243,7 @@ const vpcRangesOf = ({ vpc_ranges = vpc_ranges_default, needed_addresses = [] }:
 
 type DiskSpec = Pick<LocalHost, 'effect' | 'directory' | 'limits' | 'disk_quota'>
 
-/** Who may take how much of it. */
+/** What enforces and watches quotas and disk space. */
 async function openDisk({ effect, directory, limits, disk_quota }: DiskSpec) {
   const processorTime = newProcessorTime(limits)
   const projects = disk_quota > 0 && isHostRoot() ? await openProjects(effect, directory) : undefined
@@ -279,7 +279,7 @@ async function ensureFolders(effect: Effect, directory: string, as_root: boolean
   }
 }
 
-/** One build at a time for each version in this process; a failed one is tried again by the next who asks. */
+/** One build at a time for each version in this process; a failed build is repeated by the next caller. */
 function onceEach<Built>(
   build: (installation: PostgresInstallation) => Promise<Built>,
 ): (installation: PostgresInstallation) => Promise<Built> {

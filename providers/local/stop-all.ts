@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { ensureNodesStopped, removeLimits } from './ha/nodes.ts'
 import { findService } from './postgres/nodes.ts'
-import { ensureHomeward } from './ha/in-place.ts'
+import { ensureNotRelayed } from './ha/in-place.ts'
 import { foldersOf } from './host/layout.ts'
 import type { LocalHost } from './local-host.ts'
 import { ensurePoolerRemoved } from './pooler/pooler.ts'
@@ -26,8 +26,8 @@ async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   await ensureBalancerRemoved(host, primary)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {
     if ((await ensureNodesStopped(host, primary, 'service')) !== undefined) continue
-    await ensureHomeward(host, primary)
-    // Their control groups go too: whoever stops everything may be about to remove everything.
+    await ensureNotRelayed(host, primary)
+    // Their control groups are removed too: an administrator who stops everything may be about to remove everything.
     return await removeLimits(host, primary)
   }
   throw new Error(`the PostgreSQL server of service ${service_id} does not stop`)

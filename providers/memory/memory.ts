@@ -1,6 +1,6 @@
-// The provider that makes nothing: everything that is wanted of it is held in maps, at once or after a given delay, and is there as long
-// as the process is. For tests of all that stands above a provider, and for a look at the API without PostgreSQL. It keeps the promises
-// of providers/provider.ts (test/provider/promises.ts runs on it), but for one: nothing listens at its addresses.
+// The provider that runs no program: what is wanted of it is held in maps, at once or after a given delay, as long as the process
+// lives. For tests of everything above a provider, and to try the API without PostgreSQL. It keeps the promises of
+// providers/provider.ts (test/provider/promises.ts runs on it) but one: no server listens at its addresses.
 import {
   NoAddress,
   type Endpoint,
@@ -29,9 +29,9 @@ export type MemoryOptions = {
 }
 
 export type MemoryProvider = Provider & {
-  /** It does not serve until it is applied again, and the watchers hear of it. */
+  /** It does not serve until it is applied again; the watchers are called. */
   crash(id: string): void
-  /** It cannot be made as wanted, because of this, until `fail` is called without a sentence. */
+  /** It cannot become as wanted, for this reason, until `fail` is called without a reason. */
   fail(id: string, sentence?: string): void
 }
 
@@ -177,7 +177,7 @@ function note({ log }: Service, message: string): void {
   if (log.at(-1)?.message !== message) log.push({ timestamp: new Date().toISOString(), severity: 'LOG', message })
 }
 
-/** One page holds them all. */
+/** One page has all entries. */
 function pageOf(service: Service | undefined, { node = 0, search, skip, limit }: LogQuery): LogPage | LogRefusal {
   if (node > (service?.wanted.ha?.replica_count ?? 0)) return { refused: 'node' }
   const matching = (service?.log ?? []).filter(({ message }) => search.every((word) => message.includes(word)))

@@ -1,4 +1,4 @@
-// A thing that is wanted of the memory provider, a service or a replica set: when it is as it is wanted, and what is seen of it meanwhile.
+// A service or a replica set of the memory provider: when it has become as wanted, and what is observed until then.
 import type { ObservedEvent, Listed, ObservedService } from '../provider.ts'
 
 type State = ObservedService['state']
@@ -16,13 +16,13 @@ export type Things<T extends Thing> = ReturnType<typeof newThings<T>>
 
 export function newThings<T extends Thing>(delay_ms: number) {
   const things = new Map<string, T>()
-  /** When those that are being removed are gone. */
+  /** When each that is being removed is removed. */
   const leaving = new Map<string, number>()
   return {
     find: (id: string) => things.get(id),
     list: (): Listed[] => [...things].map(([id, { state }]) => ({ id, down: state === 'not_serving' })),
 
-    /** A change begins when it is first heard of. */
+    /** A change begins when it is first wanted. */
     ensure(id: string, wanted: T['wanted'], rest: Omit<T, keyof Thing>): T {
       const known = things.get(id)
       const ready_at_ms = performance.now() + delay_ms
@@ -34,7 +34,7 @@ export function newThings<T extends Thing>(delay_ms: number) {
       return thing
     },
 
-    /** True when it is gone. */
+    /** True when it is removed. */
     remove(id: string): boolean {
       const gone_at_ms = leaving.get(id) ?? performance.now() + delay_ms
       leaving.set(id, gone_at_ms)

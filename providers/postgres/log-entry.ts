@@ -1,5 +1,5 @@
-// One line of PostgreSQL's JSON log as an entry of the API. Pure. What is not a whole entry (garbage, a torn line) and what is
-// the control plane's own doing is no entry. Passwords and the host's paths are taken out here, before anybody can see or
+// One line of PostgreSQL's JSON log as an entry of the API. Pure. A line that is no whole entry (garbage, torn) and a line about
+// the control plane's own sessions give no entry. Passwords and the host's paths are removed here, before a caller can read or
 // search the text.
 import type { LogEntry } from '../provider.ts'
 import { type LoggedLine, parseHead, parseLine } from './log-line.ts'
@@ -29,7 +29,7 @@ export function timeAt(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * `time_ms`: as `timeAt` found it. `hidden`: the folder of the host below which the service lies, which is no tenant's business.
+ * `time_ms`: from `timeAt`. `hidden`: the folder of the host below which the service lies, which tenants do not see.
  * `cut`: the line is the head of a longer one, so it may end anywhere.
  */
 export function parseEntry(line: string, time_ms: number, hidden = '', cut = false): ParsedEntry | undefined {
@@ -48,7 +48,7 @@ export function entryOf({ timestamp, severity, text }: ParsedEntry, line_bytes?:
   return { timestamp, severity, message: `${kept}… [cut: ${left_out}]` }
 }
 
-/** Only the control plane is `postgres`. Who merely knocks, or goes away while being asked who it is, is mostly its probe. */
+/** Only the control plane is `postgres`. A client that only connects, or disconnects during authentication, is mostly its probe. */
 function isOurs({ user, ps, message }: LoggedLine): boolean {
   if (user === 'postgres' || message.startsWith('connection received: ')) return true
   return ps === 'authentication' && message.startsWith('could not receive data from client')

@@ -55,10 +55,10 @@ test('a line is taken apart as JSON says', () => {
 test('a broken line is no entry, unless it is still JSON', () => {
   const piece = fc.constantFrom('', '"', '\\', ',', '}', '{', 'x', '\u0000', '"message":"m",', '"user":"u",', '7')
   fc.assert(
-    fc.property(logged, fc.nat(), fc.nat(3), piece, (members, position, gone, inserted) => {
+    fc.property(logged, fc.nat(), fc.nat(3), piece, (members, position, removed, inserted) => {
       const whole = JSON.stringify(members)
       const at = position % whole.length
-      const line = whole.slice(0, at) + inserted + whole.slice(at + gone)
+      const line = whole.slice(0, at) + inserted + whole.slice(at + removed)
       expect(parseLine(line)).toEqual(naive(line))
     }),
     { numRuns: 4_000 },

@@ -1,12 +1,12 @@
 // A line of PostgreSQL's JSON log, taken apart. Pure.
 
-/** What is not there is ''. */
+/** A missing member is ''. */
 export type LoggedLine = {
   /** `2026-11-15` and `01:07:59.927`, in UTC. */
   date: string
   time: string
   user: string
-  /** What the process said that it was doing. */
+  /** The command tag that the process shows in ps. */
   ps: string
   severity: string
   state_code: string
@@ -18,7 +18,7 @@ export type LoggedLine = {
   statement: string
 }
 
-/** Undefined for what is no entry: garbage, or a line that was torn. */
+/** Undefined for what is no entry: garbage, or a torn line. */
 export function parseLine(json: string): LoggedLine | undefined {
   const members = parseObject(json)
   const textOf = (name: string) => (typeof members?.[name] === 'string' ? members[name] : '')
@@ -41,7 +41,7 @@ export function parseLine(json: string): LoggedLine | undefined {
   }
 }
 
-/** The same of the head of a line that is longer: what is there before it ends, the last text as far as it goes. */
+/** The same for the head of a longer line: the members before its end, the last text as far as it goes. */
 export function parseHead(head: string): LoggedLine | undefined {
   // The cut may have split an escape, the longest of which has six characters.
   for (let back = 0; back <= escape_chars_max; back += 1) {
@@ -58,7 +58,7 @@ const time_form = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d\.\d{3}) (?:UTC|GMT)$/
 function parseObject(json: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(json)
-    // An object by the check; its members are looked at one by one.
+    // An object by the check; its members are checked one by one.
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined

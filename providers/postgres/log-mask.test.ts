@@ -90,8 +90,8 @@ test.each([
   expect(shown({ detail: message })).not.toContain(secret)
 })
 
-describe('no text is slow to look through', () => {
-  // As long as a line may be; some patterns would need minutes for it if they looked at a part of it again and again.
+describe('no text is slow to mask', () => {
+  // As long as a line may be; some patterns would need minutes for it if they read a part of it again and again.
   const pieces = ['://', '://a:', '://a:b@', 'passw', 'passwd ', `passwd='`, 'passwd$', 'at or near "', 'at or near "E']
   const more = ['create role ', 'alter ', ' ', '$a', 'SQL statement "', 'statement: ', 'identified ', '\\', `'`]
   test.each([...pieces, ...more])('%j again and again', (piece) => {
@@ -104,7 +104,7 @@ describe('no text is slow to look through', () => {
   })
 })
 
-test('a role statement is still seen to be one', () => {
+test('a role statement is still recognised', () => {
   const { message } = withoutPasswords({ ...nothing, message: `statement: CREATE ROLE bob LOGIN PASSWORD '${secret}'` })
   expect(message).toBe('statement: CREATE ROLE bob LOGIN PASSWORD [masked]')
 })
@@ -116,7 +116,7 @@ test.each([
   'column "password" does not exist',
   'syntax error at or near "FORM"',
   'connection authorized: user=bob database=tsdb application_name=psql SSL enabled (protocol=TLSv1.3)',
-  `statement: create table users (name text default 'nobody')`,
+  `statement: create table users (name text default 'unknown')`,
 ])('%s stays as it is', (message) => {
   expect(withoutPasswords({ ...nothing, message }).message).toBe(message)
 })

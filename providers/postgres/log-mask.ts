@@ -1,8 +1,8 @@
-// Takes passwords out of what PostgreSQL logged. Pure. PostgreSQL writes statements as they were sent, also wrong ones, so a
+// Removes passwords from what PostgreSQL logged. Pure. PostgreSQL writes statements as they were sent, also wrong ones, so a
 // password can stand in the message, the statement, the detail or the context, and next to a misspelt keyword. The rule
 // is therefore blunt: a statement that is about roles or passwords is shown up to its first literal, or up to the
-// word that announces a password, and no further. Better to hide too much of such a statement than one password. Whoever may
-// log something chooses these texts, so every pattern takes time in proportion to their length, whatever they are.
+// word that announces a password, and no further. Better to hide too much of such a statement than show one password. A tenant
+// chooses these texts, so every pattern takes time in proportion to their length, whatever they are.
 
 export const masked = '[masked]'
 
@@ -33,14 +33,14 @@ export function withoutPasswords(texts: LoggedTexts): LoggedTexts {
 }
 
 const syntax_error = '42601'
-/** Cheap and wide: only what passes is looked at closely. */
+/** Cheap and wide: only matching texts are examined closely. */
 const suspicious = /pass|\b(?:role|user|group)\b|:\/\/|identified|parameters?:? \$/i
 /** A statement that sets, or may have been meant to set, a password. */
 const sensitive = /passw|\b(?:create|alter)\s+(?:role|user|group)\b|\bidentified\s+by\b/i
 /** After this a misspelt word may announce a password, which need not be a literal. */
 const role_named = /\b(?:create|alter)\s+(?:role|user|group)\s+\S+/i
 const literal_start = /'|\$(?:[a-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/i
-/** What PostgreSQL puts before a statement in a message: log_statement, durations, prepared ones, plans. */
+/** What PostgreSQL puts before a statement in a message: log_statement, durations, prepared statements, plans. */
 const before_statement =
   /^(?:duration: [\d.]+ ms {2})?(?:statement|parse|bind|execute|execute fetch from|fastpath function call|plan|prepare)\b[^:]*:\s/
 
@@ -63,7 +63,7 @@ function maskStatement(statement: string, state_code: string): string {
   if (statement === '') return statement
   const literal_at = literal_start.exec(statement)?.index ?? Infinity
   if (!sensitive.test(statement)) {
-    // Misspelt beyond recognition: of what cannot be parsed no literal is shown.
+    // Misspelt beyond recognition: of a statement that cannot be parsed no literal is shown.
     if (state_code === syntax_error && literal_at < Infinity) return cutAt(statement, literal_at)
     return maskConnections(statement)
   }
@@ -75,7 +75,7 @@ function maskStatement(statement: string, state_code: string): string {
 
 /** Sentences around which a statement may be quoted, such as a context: `SQL statement "alter role …"`. */
 function maskProse(text: string): string {
-  // Values bound to a statement are logged for who asks for it; any of them may be a password.
+  // Values bound to a statement are logged where a setting asks for it; any of them may be a password.
   const parameters_at = text.search(/parameters?:? \$\d+ = /i)
   if (parameters_at >= 0) return `${maskProse(text.slice(0, parameters_at))}${masked}`
   const statement_at = /\b(?:create|alter)\s+(?:role|user|group)\b|passw\w{0,64}\s*(?:=\s*)?(?:'|\$\w{0,64}\$)/i.exec(

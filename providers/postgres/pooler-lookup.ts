@@ -1,9 +1,9 @@
-// The one function by which the pooler asks PostgreSQL for the verifier of a role. Pure: its text, and how it is asked. It is
+// The function by which the pooler asks PostgreSQL for the verifier of a role. Pure: its text, and how it is called. It is
 // part of the template, of template1 too, so that a database that a tenant makes has it.
 //
-// It stands in pg_catalog, where tenants cannot replace it. A session that has not logged in as the pooler's role gets nothing
-// from it; it has no privileges of its own instead, because dumps would carry those to where there is no such function.
-// It knows no superuser and no role that could not log in right now.
+// It is in pg_catalog, where tenants cannot replace it. A session that has not logged in as the pooler's role gets nothing
+// from it. It is not protected by privileges, because dumps would carry those to servers without such a function.
+// It returns no superuser and no role that could not log in right now.
 import { pooler_role } from './names.ts'
 
 export const lookup_function = 'pg_catalog.howdah_pooler_lookup'

@@ -1,16 +1,16 @@
 // The settings of a service's connection pooler, which is PgBouncer. Pure: the same spec gives the same text.
 //
 // 1. Every role that can log in directly can log in here: PgBouncer asks PostgreSQL for the verifier at each login.
-// 2. No password is stored. The file of users has the master role's verifier, which its statistics need, and for the two
-//    users that PgBouncer knows by itself a value that no password fits: without it an empty password would log in.
-// 3. Nothing that a customer does a thousand times a second is logged.
+// 2. No password is stored. The file of users holds the master role's verifier, which its statistics need, and for the two
+//    users that PgBouncer knows by itself a value that no password fits: otherwise an empty password would log in.
+// 3. Nothing that a client does a thousand times a second is logged.
 import type { Endpoint } from '../provider.ts'
 import { master_database, master_role, pooler_role, transaction_database } from './names.ts'
 import { pooler_lookup } from './pooler-lookup.ts'
 
 export type PoolerSettingsSpec = {
   listen: Endpoint
-  /** Where PostgreSQL is found: the folder of its unix socket, and the port that the socket is named after. */
+  /** The folder of PostgreSQL's unix socket, and the port that the socket is named after. */
   target_sockets: string
   target_port: number
   /** Certificate and key in one file. */
@@ -38,10 +38,10 @@ export function poolerSettingsOf(spec: PoolerSettingsSpec): string {
   const { servers, session_clients, transaction_clients } = poolerLimitsOf(spec.max_connections)
   const target = `host=${quoted(spec.target_sockets)} port=${spec.target_port} dbname=${master_database}`
   const pool = `auth_user=${pooler_role} pool_size=${servers} max_db_connections=${servers}`
-  // Older ones know only how many there may be in all.
+  // Older versions limit only all clients together.
   const at_most = (clients: number) => (isAtLeast(spec.version, '1.24') ? ` max_db_client_connections=${clients}` : '')
   return [
-    '; Written by Howdah; changes made here are undone at the next look.',
+    '; Written by Howdah; changes made here are undone by the next pass.',
     '[databases]',
     `${master_database} = ${target} ${pool} pool_mode=session${at_most(session_clients)}`,
     `${transaction_database} = ${target} ${pool} pool_mode=transaction${at_most(transaction_clients)}`,
@@ -80,10 +80,10 @@ function valuesOf({ listen, certificate, max_connections, version, ...files }: P
     max_client_conn: session_clients + transaction_clients,
     // One role has no more than this in both databases together.
     max_user_connections: servers,
-    // Soon after PostgreSQL is back, or another node has taken over, clients go on. Each try that fails may be a line in
-    // the customer's log.
+    // Soon after PostgreSQL is back, or another node has taken over, clients go on. Each failed try may be a line in
+    // the tenant's log.
     server_login_retry: 0.25,
-    // Whoever waits longer learns it, instead of waiting for ever for others to let go.
+    // A client that waits longer gets an error, instead of waiting for ever for other clients to release a connection.
     query_wait_timeout: 60,
     client_login_timeout: 15,
     server_idle_timeout: 300,
@@ -91,7 +91,7 @@ function valuesOf({ listen, certificate, max_connections, version, ...files }: P
     tcp_keepidle: 60,
     tcp_keepintvl: 15,
     tcp_keepcnt: 4,
-    // What a client prepared is there in each of its transactions; older ones cannot keep it.
+    // Prepared statements of a client exist in each of its transactions; older versions cannot keep them.
     ...(isAtLeast(version, '1.21') && { max_prepared_statements: prepared_statements_max }),
     // What drivers send by themselves and what changes no result.
     ignore_startup_parameters: 'extra_float_digits, geqo',

@@ -1,5 +1,5 @@
 // The libraries with which a server starts, because they do not work when they are loaded later. Pure.
-// One that every service has counts statements; the others come with the extension that they belong to, because they start
+// pg_stat_statements is in every server; the others come with their extension, because they start
 // processes that an idle service would pay for.
 
 export type Preload = (typeof preloadable)[number]

@@ -1,6 +1,6 @@
-// Whether a customer could log in right now, found out the customer's way: the advertised host and port, TLS verified
+// Whether a client could log in right now, found out in the client's way: the advertised host and port, TLS verified
 // against our authority, and a SCRAM exchange as the master role up to the point where the password would be needed.
-// By then the server has named the salt of the verifier it holds, so a stale password is noticed too.
+// By then the server has sent the salt of the verifier it has, so a stale password is noticed too.
 import { randomBytes } from 'node:crypto'
 import { connect as connectPlain, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -12,9 +12,9 @@ export type ProbeSpec = {
   endpoint: Endpoint
   authority_pem: string
   password_verifier: string
-  /** Aborted when nobody can expect an answer any more. */
+  /** Aborted when the server cannot answer any more. */
   given_up?: AbortSignal
-  /** What must hold before anybody logs in. Reaching the server and its TLS need not wait for it. */
+  /** Awaited before the login. Reaching the server and its TLS do not wait for it. */
   ready?: Promise<unknown>
 }
 
@@ -24,10 +24,10 @@ export type Probe = { result: 'ok' } | { result: 'other_password' } | { result: 
 const timeout_ms = 5_000
 const ssl_request = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const protocol_version = 196_608
-/** Far more than any answer before authentication; whatever speaks longer is not PostgreSQL. */
+/** Far more than any answer before authentication; a server that sends more is not PostgreSQL. */
 const answer_bytes_max = 16_384
 
-/** `dial`: how the server is reached where it cannot be reached from here. */
+/** `dial`: how the server is reached where it cannot be reached from this network. */
 export async function probe(spec: ProbeSpec, dial: (endpoint: Endpoint) => Duplex = dialHere): Promise<Probe> {
   const sockets: Duplex[] = []
   const lateness = newLateness()
@@ -48,10 +48,10 @@ export async function probe(spec: ProbeSpec, dial: (endpoint: Endpoint) => Duple
   }
 }
 
-/** Each word at once: one that waited for the receipt of the one before would wait for 40 ms. */
+/** noDelay: a packet that waited for the acknowledgement of the one before would wait for 40 ms. */
 const dialHere = (endpoint: Endpoint) => connectPlain({ ...endpoint, noDelay: true })
 
-/** Aborts when the server has had its time. */
+/** Aborts after the server's time to answer. */
 function newLateness() {
   const late = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -80,7 +80,7 @@ async function reach(
   return tls
 }
 
-/** Salt and iterations as the server names them, in the form that `firstMessageOf` expects of a verifier. */
+/** Salt and iterations as the server sends them, in the form that `firstMessageOf` derives from a verifier. */
 async function exchange(tls: Duplex, expiry: AbortSignal): Promise<string> {
   tls.write(startupMessage())
   const offer = await messageFrom(tls, expiry)
@@ -88,13 +88,13 @@ async function exchange(tls: Duplex, expiry: AbortSignal): Promise<string> {
   tls.write(saslInitialResponse())
   const first = await messageFrom(tls, expiry)
   const [, salt, iterations] = /,s=([^,]+),i=(\d+)$/.exec(first.subarray(4).toString()) ?? []
-  // Without a farewell the server would note a broken connection in the customer's log.
+  // Without a Terminate message the server would log a broken connection in the tenant's log.
   tls.end()
   await happens(tls, 'finish', expiry).catch(() => undefined)
   return `${iterations}:${salt}`
 }
 
-/** Whoever waits for something hears of an error; one that comes while nobody does, such as at the end, says nothing. */
+/** A pending wait rejects with the error; an error at another time, such as at the end, changes nothing. */
 const ignored = () => undefined
 
 /** `SCRAM-SHA-256$<iterations>:<salt>$…` */
@@ -121,7 +121,7 @@ function saslInitialResponse(): Buffer {
   return Buffer.concat([head, mechanism, length, first])
 }
 
-/** The body of the next authentication message; an error message is thrown in the server's words. */
+/** The body of the next authentication message; an error message of the server is thrown. */
 async function messageFrom(socket: Duplex, expiry: AbortSignal): Promise<Buffer> {
   const head = await bytesOf(socket, 5, expiry)
   const length = head.readInt32BE(1) - 4

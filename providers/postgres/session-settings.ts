@@ -2,7 +2,7 @@
 // over all that a tenant can set for its database and its roles, and are in force before the first statement.
 // A server that does not know one of them refuses the session: here are only settings that every server since 16 knows.
 
-/** `major`: of the server, where the session is in a tenant's database; there settings count that older servers do not know. */
+/** `major`: of the server, where the session is in a tenant's database; there also settings count that older servers do not know. */
 type Session = { major?: number; statement_timeout_ms: number }
 
 /** Shorter than any statement may take, and longer than it takes to end a tenant's session that is in the way. */
@@ -22,7 +22,7 @@ export function optionsOf({ major = 0, statement_timeout_ms }: Session): string 
     .join(' ')
 }
 
-/** All that a tenant can set and that would change what our statements mean, do or answer. */
+/** Everything that a tenant can set and that would change the meaning or the effect of our statements. */
 const fence = {
   // The temporary schema is named, or it would come first.
   search_path: 'pg_catalog,pg_temp',
@@ -37,9 +37,9 @@ const fence = {
   idle_session_timeout: 0,
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
-  // Also where customers are refused for lack of space.
+  // Also where tenants' writes are refused for lack of disk space.
   default_transaction_read_only: 'off',
-  // What we do must not wait for a standby that we may be about to make. What is lost with a primary is done again.
+  // Our changes must not wait for a standby that we may be about to make. A change that is lost with a primary is made again.
   synchronous_commit: 'local',
   client_encoding: 'UTF8',
   client_min_messages: 'warning',
@@ -52,7 +52,7 @@ const fence = {
   jit: 'off',
 }
 
-/** A failing or slow statement would be logged with its text; a running one, or one that ran, is seen by every role that monitors. */
+/** A failing or slow statement would be logged with its text; statements of other sessions are visible to every role that monitors. */
 const quiet = {
   log_statement: 'none',
   log_min_error_statement: 'panic',
@@ -60,7 +60,7 @@ const quiet = {
   log_min_duration_sample: -1,
   log_transaction_sample_rate: 0,
   track_activities: 'off',
-  // Where the library is not there yet this is a name that means nothing.
+  // Without the library this is an unknown name, which is ignored.
   'pg_stat_statements.track': 'none',
 }
 

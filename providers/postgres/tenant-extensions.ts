@@ -1,9 +1,9 @@
-// Which extensions a tenant may make beside those that their authors call trusted, and why not the others of PostgreSQL's own.
+// Which extensions a tenant may make beside those that their authors call trusted, and why the others of PostgreSQL's own are refused.
 // The one list: the control files, the README and the tests follow from it. Pure.
 //
 // The script of an offered extension runs as the superuser, in a schema of the tenant's choice. So an extension is here only if
-// 1. its scripts make functions in C and what stands on these, and run nothing that a tenant could have put in their way, and
-// 2. its functions check for themselves who calls them, and neither read nor change a row, a file or a process of others.
+// 1. its scripts make functions in C and objects on top of these, and run nothing that a tenant could have put in their way, and
+// 2. its functions check their caller themselves, and neither read nor change a row, a file or a process of others.
 
 export const tenant_extensions = [
   'moddatetime',
@@ -21,9 +21,9 @@ const reaches_out = 'it connects to other servers from inside this one, past the
 const not_sandboxed = 'its functions run programs and reach files as the user of the server'
 const shows_pages = 'it shows raw pages and WAL, also of tables that hold verifiers'
 const trusts_names = 'it believes names that any role can put in its way'
-const superseded = 'it was replaced by what PostgreSQL has built in'
+const superseded = 'it was replaced by a feature of PostgreSQL itself'
 
-/** `create extension` is refused with these words. */
+/** `create extension` is refused with this reason. */
 export const refused_extensions: Readonly<Record<string, string>> = {
   amcheck: 'only a superuser may call its functions',
   autoinc: superseded,

@@ -7,7 +7,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { identityOf } from '#providers/host/process.ts'
-import { nobody, type Owner } from '#providers/host/user-map.ts'
+import { unprivileged, type Owner } from '#providers/host/user-map.ts'
 
 type Parts = { directory: string; data: string; bin: string; owner: Owner | undefined }
 
@@ -27,12 +27,12 @@ async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<vo
   await mkdir(fresh, { mode: 0o700 })
   if (owner) {
     await chmod(aside, 0o711)
-    await chown(fresh, nobody.uid, nobody.gid)
+    await chown(fresh, unprivileged.uid, unprivileged.gid)
   }
   await promisify(execFile)(
     join(bin, 'initdb'),
     ['-D', fresh, '-U', 'postgres', '-A', 'peer', '-E', 'UTF8', '--locale-provider=builtin', '--locale=C.UTF-8'],
-    { ...(owner && nobody), env: {}, cwd: '/' },
+    { ...(owner && unprivileged), env: {}, cwd: '/' },
   )
   // The server's own from here on, so that no other user can plant a link where it writes.
   if (owner) await chown(fresh, 0, 0)

@@ -110,9 +110,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)('a relay that got %s is started again
   const called = new Promise<string>((resolve) => provider.watch((_, id) => resolve(id)))
   process.kill(relay ?? 0, signal)
   expect(await called).toBe(wanted.service_id)
-  expect(await eventsUntilSettled(ha, wanted)).toEqual([
-    'the relay to the primary had ended by itself and was started again',
-  ])
+  expect(await eventsUntilSettled(ha, wanted)).toEqual(['the relay to the primary died and was started again'])
   expect(await relayOf(ha)).not.toBe(relay)
   expect(await nodePid(world, wanted, 1)).toBe(running)
   await write(ha, 'after')
@@ -160,7 +158,7 @@ test('a relayed primary that dies when it has no replica any more is started aga
   expect(await primaryOf(ha)).toMatchObject({ node: 1, relayed: true })
   process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
   const messages = await eventsUntilSettled(ha, alone)
-  expect(messages).toContain('PostgreSQL had ended by itself and was started again')
+  expect(messages).toContain('PostgreSQL died and was started again')
   expect(await primaryOf(ha)).toEqual({ node: 1, term: 2, switchovers: 0 })
   expect(await relayOf(ha)).toBeUndefined()
   expect(await words(ha)).toBe('kept')

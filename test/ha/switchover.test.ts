@@ -61,7 +61,7 @@ test('a primary whom nobody follows stays the primary, and says why', async () =
   const asked = withChange(wanted, 1)
   const messages = await eventsUntilSettled(provider, asked)
   expect(messages).toContain(
-    'node 0 stays the primary, although another one was asked for: none of its replicas follows it',
+    'node 0 stays the primary, although a switchover was requested: none of its replicas follows it',
   )
   expect(await standbysOf(provider, asked)).toEqual({ node_1: 'streaming' })
   expect(await eventsUntilSettled(provider, asked)).toEqual([])

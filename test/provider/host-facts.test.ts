@@ -33,7 +33,8 @@ test('each thing that a service may need is a fact, and what is missing comes wi
   ])
     expect(names).toContain(name)
   expect(names.some((name) => name.startsWith('PostgreSQL 18'))).toBe(true)
-  for (const fact of facts.filter((each) => !each.supported)) expect(fact.remedy ?? fact.finding).toMatch(/[a-z].*\./)
+  for (const fact of facts.filter((each) => !each.supported))
+    expect(fact.remedy ?? fact.finding).toMatch(/[a-z]{2,} .*[^.]$/)
 })
 
 test('looking leaves nothing behind and needs no data directory yet', async () => {

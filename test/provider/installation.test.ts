@@ -72,14 +72,14 @@ test('the newest installation with all wanted extensions is chosen, and a config
 test('a missing extension is named with the installations searched and the way to add one', async () => {
   const installations = await findInstallations([standIn('rich', '17.2', ['sundial'])], here())
   const sentence = missingExtensionSentence(installations, ['hstore', 'astrolabe'])
-  expect(sentence).toContain('has the extension astrolabe.')
+  expect(sentence).toContain('has the extension astrolabe;')
   for (const each of installations)
     expect(sentence).toContain(`${each.bin} (${each.origin}, PostgreSQL ${each.version})`)
   expect(sentence).toContain('--postgres-directories or HOWDAH_POSTGRES_DIRECTORIES')
   expect(missingExtensionSentence(installations, ['sundial', 'hstore'])).toContain(
     'the extensions sundial and hstore together',
   )
-  expect(missingExtensionSentence([], ['vector'])).toContain('Searched: none found.')
+  expect(missingExtensionSentence([], ['vector'])).toContain('of this region (none found) has')
 })
 
 test('a configured directory that cannot be used is an error that says why', async () => {
@@ -93,7 +93,7 @@ test('a configured directory that cannot be used is an error that says why', asy
   }
   for (const [path, problem] of Object.entries(cases)) {
     const finding = findInstallations([path], here())
-    await expect(finding).rejects.toThrow(`The configured PostgreSQL directory ${path} cannot be used`)
+    await expect(finding).rejects.toThrow(`the configured PostgreSQL directory ${path} cannot be used`)
     await expect(finding).rejects.toThrow(problem)
   }
 })

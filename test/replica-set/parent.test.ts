@@ -69,7 +69,7 @@ balancedTest(
     expect(await ask(provider, service, 'select sum(n) from t')).toBe('7')
     const { events } = await settleSet(provider, set)
     expect(events.map(({ message }) => message.split(':')[0])).toEqual(
-      expect.arrayContaining(['Replica 0 is copied anew', 'Replica 1 is copied anew']),
+      expect.arrayContaining(['replica 0 is copied anew', 'replica 1 is copied anew']),
     )
     for (const _ of [0, 1]) await untilRead(provider, set, 'select sum(n) from t', '7')
     await readers.end()

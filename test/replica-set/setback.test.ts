@@ -32,7 +32,7 @@ balancedTest('readers hardly notice when a node is killed, loses its data, or is
   await until(async () => (await nodePid(world, set, 1)) !== killed, { what: 'the node runs again' })
   expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
 
-  expect(watcher.told).toEqual(['node 1 had ended by itself and was started again'])
+  expect(watcher.told).toEqual(['node 1 died and was started again'])
 
   await rm(join(homeOf(world, set, 0), 'data'), { recursive: true })
   expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
@@ -59,7 +59,7 @@ balancedTest('a balancer that is killed comes back, and new settings cost no con
   process.kill(killed ?? 0, 'SIGKILL')
   await until(() => readFrom(provider, set, 'select n from t'), { what: 'the balancer is back' })
   await watcher.want(set)
-  expect(watcher.told).toEqual(['the balancer had ended by itself and was started again'])
+  expect(watcher.told).toEqual(['the balancer died and was started again'])
 
   // Another server finds it as it is.
   const second = await world.open()

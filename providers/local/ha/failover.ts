@@ -1,9 +1,9 @@
-// What happens when the primary of a service with replicas is lost: it is fenced, the replica that certainly has every
-// acknowledged commit is elected, and the one file that says who is primary is replaced. From there on the ordinary story of
-// a service goes on with another node, and the lost one becomes a replica again.
-// 1. Nobody is elected before the lost primary was seen gone, so there are never two.
-// 2. Nobody is elected who may lack an acknowledged commit. If that cannot be known, the lost one is started again instead.
-// 3. It may be cut off anywhere: until the file is replaced everything begins anew, after that the new primary is found.
+// What follows when the primary of a service with replicas is lost: it is fenced, the replica that certainly has every
+// acknowledged commit is elected, and the file that names the primary is replaced. The pass then goes on with the new primary's
+// node, and the lost node becomes a replica again.
+// 1. No replica is elected before the lost primary is observed fenced, so there are never two primaries.
+// 2. No replica is elected that may lack an acknowledged commit. Where that cannot be known, the lost primary is started again.
+// 3. It may be killed anywhere: before the file is replaced the next pass begins anew, afterwards it finds the new primary.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -24,29 +24,29 @@ import { inForce } from '../postgres/port-in-force.ts'
 import { findPosition } from './position.ts'
 import { findPrimary, leaderOf, savePrimary, type Primary } from '../postgres/primary.ts'
 import { ensureRelayStopped, ensureRelayRemoved } from './relay.ts'
-import { canLeadInPlace, installationAt } from './in-place.ts'
+import { canPromoteInPlace, installationAt } from './in-place.ts'
 import { standbySpecOf } from './standby-spec.ts'
-import { ensureLeading, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
+import { ensureReplicaStopped, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
 import { electionOf, lsnText, type Election, type Position, type ObservedNode } from './quorum.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
-import { ensureStepsDown, isAskedFor, type Switch } from './switchover.ts'
+import { ensurePrimaryStopped, isSwitchoverWanted, type Switch } from './switchover.ts'
 import { parseLists } from './synchronous.ts'
 import { ensureTail, ensureTailOffered, ensureTailTaken } from './wal-tail.ts'
 
-/** place: of the node that is the primary now. waiting_for: it can neither serve nor be replaced. */
+/** node: the primary's. waiting_for: it can neither serve nor be replaced. */
 export type ObservedPrimary = { node: Node; events: ObservedEvent[]; waiting_for?: string }
 
-/** More than the watch waits before it tells that a server is silent: the machine may be very busy. */
+/** More than the watch waits before it reports a silent server: the machine may be very busy. */
 const answer_within_ms = 4_000
-/** One that was stopped cannot answer, however idle the machine is; but whoever did it may let it go on at once. */
+/** A stopped process (SIGSTOP) cannot answer, however idle the machine is; but it may be continued a moment later. */
 const answer_when_stopped_ms = 1_000
 const ask_again_ms = 20
 /** A few attempts at starting it. */
 const down_patience_ms = 15_000
 
-/** Before anything else is done to a service that should serve: afterwards the primary's node is the one to go on with. */
+/** The first step of a pass over a service that should serve: the rest of the pass works on the node that it returns. */
 export async function ensurePrimary(host: HaHost, base: Node, wanted: WantedService): Promise<ObservedPrimary> {
   await host.jobs.end(rejoinJobOf(base))
   const primary = await findPrimary(base)
@@ -56,9 +56,9 @@ export async function ensurePrimary(host: HaHost, base: Node, wanted: WantedServ
   const trouble = await troubleOf(host, node)
   const change = { host, base, wanted, primary, standbys }
   if (trouble !== undefined) return await replace(change, trouble)
-  await ensureLeading(host.effect, node)
-  if (!isAskedFor(wanted, primary)) return { node, events: [] }
-  const { next, ...observed } = await ensureStepsDown(change)
+  await ensureReplicaStopped(host.effect, node)
+  if (!isSwitchoverWanted(wanted, primary)) return { node, events: [] }
+  const { next, ...observed } = await ensurePrimaryStopped(change)
   return { ...observed, node: next ? await handOver(change, next, 'at the endpoint') : node }
 }
 
@@ -71,21 +71,21 @@ export async function listNodes(base: Node): Promise<number[]> {
   return numbers.filter((_, at) => there[at])
 }
 
-/** A folder alone, which somebody has emptied, is no data directory. */
+/** An emptied folder is no data directory. */
 async function hasData({ data }: Node): Promise<boolean> {
   return findEntry(data, 'global/pg_control') !== undefined
 }
 
 type Trouble = { what: string; data_is_there: boolean }
 
-/** Why the primary is lost; undefined while it is well, starting, or was stopped by somebody who wanted that. */
+/** Why the primary is lost; undefined while it is well, is starting, or was stopped on purpose. */
 async function troubleOf({ effect }: HaHost, node: Node): Promise<Trouble | undefined> {
   const name = `the primary (node ${node.number})`
-  // Turned away is not silent: one that has too many callers at a time may answer the next.
+  // A refused session is no silence: a server at its limit of sessions may accept the next.
   for (const began = performance.now(); ; await pause(ask_again_ms)) {
     if (!(await hasData(node))) return { what: `${name} has lost its data directory`, data_is_there: false }
     const { postmaster, died } = await findPostmaster(node)
-    if (died) return { what: `${name} has ended by itself`, data_is_there: true }
+    if (died) return { what: `${name} has died`, data_is_there: true }
     if (!postmaster) {
       return (await staysDown(effect, node)) ? { what: `${name} does not start`, data_is_there: true } : undefined
     }
@@ -94,12 +94,12 @@ async function troubleOf({ effect }: HaHost, node: Node): Promise<Trouble | unde
     const patience_ms = isStopped(postmaster.pid) ? answer_when_stopped_ms : answer_within_ms
     const left_ms = began + patience_ms - performance.now()
     if (left_ms <= 0) return { what: `${name} does not answer`, data_is_there: true }
-    // One that is about to move into a VPC, or out of one, still listens where it was.
+    // A primary that is about to move into a VPC, or out of one, still listens where it was.
     if (await answers(await inForce(node), left_ms)) return undefined
   }
 }
 
-/** Whether every look for a while has found it down, and none could start it; the age of a file says since when. */
+/** Whether every pass for a while has found it down, and none could start it; the age of a file says since when. */
 async function staysDown(effect: Effect, node: Node): Promise<boolean> {
   await ensureFile(effect, 'sign of being down', downOf(node), String(node.number), undefined)
   const stats = await statIfThere(downOf(node))
@@ -136,18 +136,18 @@ async function handOver(change: Switch, next: Next, way: 'as it runs' | 'at the 
   const { host, base, wanted, primary } = change
   const { effect } = host
   const lost = nodeAt(base, primary.node, 'standby')
-  // Whatever is being copied from the one before, a snapshot say, is begun anew from the next.
+  // A copy of the lost primary that is being made, for a snapshot say, is begun anew from the new primary.
   await host.jobs.end(base.service_id)
   if (primary.relayed) await ensureRelayStopped(host, base)
   const is_there = await hasData(lost)
   const relayed = way === 'as it runs' && (await prepareInPlace(change, next, is_there))
   if (!relayed) await prepareAtEndpoint(change, next, is_there)
-  // Whoever waits for a planned change has got one.
+  // A switchover that was wanted is done by this failover.
   const switchovers = Math.max(primary.switchovers, wanted.ha?.switchovers ?? 0)
   const named: Primary = { node: next.node, term: primary.term + 1, switchovers, ...(relayed && { relayed }) }
   await savePrimary(effect, base, primary, named)
   const node = leaderOf(base, named)
-  // Where commits wait for it, it need not wait until the other one serves; elsewhere it would only take its time away.
+  // Where commits wait for the lost node, it rejoins before the new primary serves; elsewhere it would only slow that down.
   if (is_there && (await isWaitedFor(base, node, lost)))
     host.jobs.begin(`${rejoinJobOf(base)}/${lost.number}`, () => startAsReplica(host, lost, node, wanted))
   return node
@@ -161,7 +161,7 @@ async function prepareInPlace(
 ) {
   const node = nodeAt(base, number, 'relayed')
   const lost = nodeAt(base, primary.node, 'standby')
-  if (!(await canLeadInPlace(host, node, await listOthers(base, number), position, wanted))) return false
+  if (!(await canPromoteInPlace(host, node, await listOthers(base, number), position, wanted))) return false
   return !lost_is_there || (await ensureTailOffered(host.effect, lost, node, position))
 }
 
@@ -174,7 +174,7 @@ async function prepareAtEndpoint(
   const lost = nodeAt(base, primary.node, 'standby')
   await ensureRelayRemoved(host, base)
   // From here on it does nothing until it is started as the primary.
-  await ensureLeading(host.effect, node)
+  await ensureReplicaStopped(host.effect, node)
   await ensureTailTaken(host.effect, node, 'lost')
   const timeline = lost_is_there ? await ensureTail(host.effect, lost, node, position) : position.timeline
   await saveTimeline(host.effect, node, await listOthers(base, number), timeline)
@@ -196,7 +196,7 @@ async function isWaitedFor(base: Node, next: Node, lost: Node): Promise<boolean>
 async function elect({ host, base, wanted, primary, standbys }: Switch, { data_is_there }: Trouble): Promise<Election> {
   const nodes = standbys.map((number) => nodeAt(base, number, 'standby'))
   const running = await Promise.all(nodes.map(isRunning))
-  // Everything ended at once, as by a reboot: the primary itself is the quickest to be back.
+  // All were stopped at once, as by a reboot: the primary itself serves again soonest.
   if (data_is_there && !running.includes(true)) return { wait: 'none of its replicas runs' }
   const lists = parseLists((await readIfThere(base.synchronous)) ?? '')
   const observed = await Promise.all(nodes.filter((_, at) => running[at]).map(observe))
@@ -207,7 +207,7 @@ async function elect({ host, base, wanted, primary, standbys }: Switch, { data_i
   return electionOf({ primary: primary.node, lists, observed: [...observed, ...(await Promise.all(started))] })
 }
 
-/** As a replica: one that was a primary before and was not yet turned round says nothing about itself. */
+/** As a replica: a former primary that was not yet made a replica has no position to report. */
 async function isRunning(node: Node): Promise<boolean> {
   return (await isStandby(node)) && (await findPostmaster(node)).postmaster !== undefined
 }

@@ -1,7 +1,7 @@
-// The quickest way to a new primary: the elected replica is promoted as it runs, so that nothing is replayed again, and a relay takes
-// the endpoint. Everything else about it stays as it is until its next start, which brings it home to the endpoint.
-// 1. Only a node that runs with the settings it should have, and has read whom commits wait for, is promoted so.
-// 2. Only where no history lies beyond its own: a running server would follow one that was given up.
+// The quickest way to a new primary: the elected replica is promoted while it runs, so that nothing is replayed again, and a relay
+// listens at the endpoint for it. Its settings stay those of a replica until its next start, which moves it to the endpoint.
+// 1. Only a node that runs with the settings it should have, and has read for whom commits wait, is promoted so.
+// 2. Only where no history lies beyond its own: a running server would follow an abandoned timeline.
 import { stat } from 'node:fs/promises'
 import type { WantedService } from '../../provider.ts'
 import { readIfThere } from '../../host/read.ts'
@@ -21,14 +21,14 @@ import { ensureRelayRemoved } from './relay.ts'
 import { ensureStandbyFiles } from './standby.ts'
 import { isStandby } from './standby-data.ts'
 import { ownAddressOf, standbySpecOf } from './standby-spec.ts'
-import { ensureStandbysRisen } from './standbys.ts'
+import { ensureStandbysRaised } from './standbys.ts'
 import { ensureTailTaken } from './wal-tail.ts'
 
-/** A server that was told to read its files has done so by then, all of its processes, also on a busy machine. */
+/** By then a server that was told to read its files has done so in all of its processes, also on a busy machine. */
 const read_within_ms = 5_000
 
 /** The node is elected and runs as a standby. `others`: every other node with data, the lost one among them. */
-export async function canLeadInPlace(
+export async function canPromoteInPlace(
   host: HaHost,
   node: Node,
   others: readonly Node[],
@@ -44,7 +44,7 @@ export async function canLeadInPlace(
   return stays !== undefined && stays.postmaster.ready && (await hasRead(node, stays.postmaster, stays.hashes))
 }
 
-/** By which a node that is there is run; undefined when this host has none any more. */
+/** For the major version of the node's data; undefined when this host has no such installation any more. */
 export async function installationAt(
   { installations }: HaHost,
   node: Node,
@@ -57,8 +57,8 @@ export async function installationAt(
   )
 }
 
-/** A relayed primary goes on where it is, or comes home: the place where it is to run. A sentence while it is stopping. */
-export async function ensureInPlaceOrHome(
+/** The node where the primary is to run: a relayed primary stays where it runs, or is stopped to move to the endpoint. A sentence while it stops. */
+export async function ensureRelayedOrMoved(
   host: HaHost,
   node: Node,
   wanted: WantedService,
@@ -68,16 +68,16 @@ export async function ensureInPlaceOrHome(
   const { postmaster } = await findPostmaster(node)
   if (postmaster) {
     host.watch.forget(node.service_id)
-    await ensureStandbysRisen(host, node, wanted, installation)
+    await ensureStandbysRaised(host, node, wanted, installation)
     await pausePooler(host, node)
     const waiting_for = await ensureStopped(host.effect, node)
     if (waiting_for !== undefined) return waiting_for
   }
-  return await ensureHomeward(host, node)
+  return await ensureNotRelayed(host, node)
 }
 
-/** From its next start on it listens at the endpoint itself. Nothing of it may run. */
-export async function ensureHomeward(host: HaHost, node: Node): Promise<Node> {
+/** From its next start on it listens at the endpoint itself. None of its processes may run. */
+export async function ensureNotRelayed(host: HaHost, node: Node): Promise<Node> {
   if (node.role !== 'relayed') return node
   await ensureRelayRemoved(host, node)
   if (await isStandby(node)) await ensureTailTaken(host.effect, node, 'all')
@@ -88,7 +88,7 @@ export async function ensureHomeward(host: HaHost, node: Node): Promise<Node> {
 
 type Staying = { postmaster: Postmaster; hashes: Hashes }
 
-/** Its server runs as it should as a relayed primary, which is as it should as a replica. */
+/** Defined when its server runs with the settings of a relayed primary, which are those of a replica. */
 async function staysInPlace(
   host: HaHost,
   node: Node,
@@ -102,7 +102,7 @@ async function staysInPlace(
   return postmaster.settings_hash === hashes.settings_hash ? { postmaster, hashes } : undefined
 }
 
-/** Whether the files are as it was started with, or was told long enough ago. */
+/** Whether the server was started with these files, or was told to read them long enough ago. */
 async function hasRead(node: Node, postmaster: Postmaster, { files_hash }: Hashes): Promise<boolean> {
   const [pid, told] = (await readIfThere(node.reloaded))?.split(' ') ?? []
   if (pid !== String(postmaster.pid)) return postmaster.files_hash === files_hash

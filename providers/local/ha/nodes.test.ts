@@ -11,7 +11,7 @@ test.each([
   ['the lost one has no data any more', 1, 1, [1], [1, 0]],
   ['shrunk while another one was the primary', 2, 1, [0, 1, 2], [2, 0]],
   ['and then failed over: what there is stays', 0, 1, [0, 2], [0, 2]],
-  ['one that lost its data is made anew beside the other', 0, 2, [0, 2], [0, 2, 1]],
+  ['a replica that lost its data is made anew beside the other', 0, 2, [0, 2], [0, 2, 1]],
 ] as const)('%s', (_, primary, replica_count, with_data, nodes) => {
   expect(nodesOf(primary, replica_count, with_data)).toEqual(nodes)
 })

@@ -1,5 +1,5 @@
-// All nodes of one service together: how they are stopped and ended.
-// The primary stops first and sends everything to the others before it ends, so that each of them has it.
+// All nodes of one service together: how they are stopped and killed.
+// The primary stops first and sends everything to the others before it exits, so that each of them has it.
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ensureRemoved } from '../host/effect.ts'
@@ -15,7 +15,7 @@ export async function isBeingMade(node: Node): Promise<boolean> {
   return (await findLock({ ...node, copying: node.making })) !== undefined
 }
 
-/** A sentence while one of them has not ended yet. With the last of them goes whatever they have started. */
+/** A sentence while a node is still stopping. The control groups follow the last of them. */
 export async function ensureNodesStopped(
   host: HaHost,
   primary: Node,
@@ -30,7 +30,7 @@ export async function ensureNodesStopped(
   return undefined
 }
 
-/** Ends all processes, of a service also whatever else its user has, and takes away what lies outside its home. */
+/** Kills all processes, of a service also the other processes of its user, and removes what lies outside its home. */
 export async function ensureNodesKilled(host: HaHost, primary: Node, scope: 'user' | 'set'): Promise<void> {
   const { effect } = host
   const leftovers = await newLeftovers(host, primary, scope)

@@ -1,8 +1,8 @@
 // How far a standby is: everything that it has received and made durable, replayed or not, and on which timeline. Asked at
-// its own socket, of a standby whose primary is gone: what it says then is final.
+// its own socket after its primary is fenced, so the answer is final.
 // 1. A standby that has just started knows less of itself than it has, until it has read its own WAL to the end; only then
 //    does it ask for more. Before that it has no position.
-// 2. What was received on a timeline that the replay has not yet come to cannot be told from nothing: it waits.
+// 2. WAL received on a timeline that the replay has not yet reached is reported like no WAL at all: the caller waits.
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Node } from '../host/layout.ts'

@@ -1,8 +1,8 @@
-// How an elected replica becomes the primary: where it can, as it runs (in-place.ts); else it is stopped at once and started by the
-// ordinary story where the primary listens. It is told to take writes as soon as it has replayed all that it has. PostgreSQL itself
-// removes its sign of being a replica when that is done, so every look finds how far it has come.
-// 1. It goes on from the timeline on which it was elected: a later one that it may find was given up.
-// 2. It opens a timeline that no node of the service has ever had, or two histories could be mistaken for one.
+// How an elected replica becomes the primary: where possible while it runs (in-place.ts); else it is stopped and started where
+// the primary listens. It is told to take writes as soon as it has replayed all that it has. PostgreSQL itself removes
+// standby.signal when that is done, so every pass reads how far it has come.
+// 1. It goes on from the timeline on which it was elected: a later timeline that it may find is abandoned.
+// 2. It opens a timeline that no node of the service has ever had, or two histories would have one number.
 import { setTimeout as pause } from 'node:timers/promises'
 import { shellPath } from '../postgres/archive-settings.ts'
 import { signalIfThere } from '../../host/daemon.ts'
@@ -22,14 +22,14 @@ import { together } from '../host/together.ts'
 
 const poll_every_ms = 3
 /**
- * What has not ended by then is killed: it recovers the same way, and somebody waits. Most take some 10 ms; one that runs a
- * command of its recovery at that moment does not hear the signal at all.
+ * A replica that still runs after this time is killed: it recovers the same way, and clients are waiting. Most stop within 10 ms; a
+ * postmaster that runs restore_command at that moment does not react to the signal.
  */
 const stop_wait_ms = 100
 const promotion_wait_ms = 6_000
 const ask_again_ms = 1_000
 
-/** The replica that is about to be the primary learns which timeline is its own, and which are taken. */
+/** Tells the replica that is about to be the primary which timeline is its own, and which numbers are taken. */
 export async function saveTimeline(effect: Effect, node: Node, others: readonly Node[], timeline: number) {
   const lines = [`${head}recovery_target_timeline = '${timeline}'\n`]
   if (await ensureHistories(effect, node, others, timeline)) {
@@ -40,15 +40,15 @@ export async function saveTimeline(effect: Effect, node: Node, others: readonly 
   await replaceFile(node.data, own_settings, lines.join(''), node)
 }
 
-/** What it was told for its start as the primary would keep it from following another one that went on from there. */
+/** The settings for its start as the primary would keep it from following a later primary. */
 export async function ensureTimelineRemoved(effect: Effect, node: Node): Promise<void> {
   if (!readText(node.data, own_settings)?.startsWith(head)) return
   await effect('timeline: forget')
   await replaceFile(node.data, own_settings, '', node)
 }
 
-/** A node that is to be the primary and still runs as a replica ends at once; it is started where the primary listens. */
-export async function ensureLeading(effect: Effect, node: Node): Promise<void> {
+/** Stops a node that is to be the primary and still runs as a replica; the pass starts it where the primary listens. */
+export async function ensureReplicaStopped(effect: Effect, node: Node): Promise<void> {
   const { postmaster } = await findPostmaster(node)
   if (!postmaster || (await listensAsPrimary(node))) return
   await effect('replica: SIGQUIT')
@@ -61,18 +61,18 @@ export async function ensureLeading(effect: Effect, node: Node): Promise<void> {
   await ensureEntryRemoved(effect, 'stale pid file', node.data, pid_file)
 }
 
-/** A node that was elected a moment ago still listens where it did as a replica. */
+/** A node that was just elected still listens where it did as a replica. */
 export async function listensAsPrimary(node: Node): Promise<boolean> {
   return readText(node.data, pid_file)?.split('\n')[4] === node.sockets
 }
 
-/** Starts the server of a node that was a replica; it is asked to be the primary while it starts. */
+/** Starts the server of a node that was a replica, and requests its promotion while it starts. */
 export async function startAsPrimary<T>(effect: Effect, node: Node, start: () => Promise<T>): Promise<T> {
   const over = new AbortController()
   const ask = async () => {
-    // Once more now and then: a server that has hardly begun clears the request away as one of an earlier life.
+    // Repeated: a server that has just begun to start removes the request as a stale file.
     do {
-      const asked = await askToLead(effect, node)
+      const asked = await requestPromotion(effect, node)
       await pause(asked ? ask_again_ms : poll_every_ms, undefined, { signal: over.signal }).catch(() => undefined)
     } while (!over.signal.aborted)
   }
@@ -83,8 +83,8 @@ export async function startAsPrimary<T>(effect: Effect, node: Node, start: () =>
   return started
 }
 
-/** As `pg_ctl promote` does it: no session is needed, and it is heard also before the server takes any. */
-async function askToLead(effect: Effect, node: Node): Promise<boolean> {
+/** As `pg_ctl promote` does it: it needs no session, and works also before the server accepts any. */
+async function requestPromotion(effect: Effect, node: Node): Promise<boolean> {
   const { postmaster } = await findPostmaster(node)
   if (!postmaster || !(await listensAsPrimary(node))) return false
   await effect('replica: promote')
@@ -95,7 +95,7 @@ async function askToLead(effect: Effect, node: Node): Promise<boolean> {
 
 export type ObservedPromotion = { promoted: boolean; waiting_for?: string }
 
-/** The server is ready and was asked to be the primary. `promoted`: it became that just now. */
+/** The server is ready and its promotion was requested. `promoted`: it became the primary in this pass. */
 export async function ensurePromoted(
   { effect, jobs }: HaHost,
   node: Node,
@@ -106,12 +106,12 @@ export async function ensurePromoted(
   }
   await ensureTimelineRemoved(effect, node)
   await ensureRemoved(effect, 'WAL of the lost primary', node.tail)
-  // From here on the node that was lost is a replica like the others.
+  // From here on the lost node is a replica like the others.
   await jobs.end(rejoinJobOf(node))
   return { promoted: was_replica }
 }
 
-/** Under which the lost node is started as a replica while another one is promoted. */
+/** The job that starts the lost node as a replica while another node is promoted. */
 export const rejoinJobOf = ({ service_id }: Node) => `${service_id}/rejoin`
 
 async function awaitPromotion(effect: Effect, node: Node): Promise<boolean> {
@@ -122,26 +122,26 @@ async function awaitPromotion(effect: Effect, node: Node): Promise<boolean> {
       )
       return rows[0]?.in_recovery !== false
     }
-    // The other replicas can come before it takes writes, and then no commit waits for them.
+    // The other replicas connect before it takes writes, so that no commit waits for them.
     for (const number of await listNodeFolders(node)) {
       if (number !== node.number) await ensureSlot(effect, client, nodeName(number))
     }
     let asked_at = performance.now()
     for (const deadline = asked_at + promotion_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
       if (!(await inRecovery())) {
-        await callOthers(effect, node)
+        await reloadOthers(effect, node)
         return true
       }
       if (performance.now() - asked_at < ask_again_ms) continue
-      await askToLead(effect, node)
+      await requestPromotion(effect, node)
       asked_at = performance.now()
     }
     return false
   })
 }
 
-/** Replicas that have lost their primary look for it now and then; told to read their files, they do so at once. */
-async function callOthers(effect: Effect, node: Node): Promise<void> {
+/** Replicas that lost their primary try it again every few seconds; told to read their files, they try at once. */
+async function reloadOthers(effect: Effect, node: Node): Promise<void> {
   for (const number of await listNodeFolders(node)) {
     if (number === node.number) continue
     const { postmaster } = await findPostmaster(nodeAt(node, number, 'standby'))
@@ -152,8 +152,8 @@ async function callOthers(effect: Effect, node: Node): Promise<void> {
 }
 
 /**
- * Histories of timelines that were opened by a node that was lost before anybody followed it. PostgreSQL numbers its new
- * timeline after those that it finds: in the archive, when there are such. True when there are.
+ * Histories of timelines that were opened by a node that was lost before any replica followed it. PostgreSQL numbers its new
+ * timeline after those that it finds in the archive. True when there are such histories.
  */
 async function ensureHistories(effect: Effect, node: Node, others: readonly Node[], timeline: number) {
   for (let next = timeline + 1; ; next += 1) {

@@ -45,18 +45,18 @@ describe('with synchronous replicas', () => {
       [large, small],
     ]) {
       for (const visible of subsetsOf([1, 2, 3])) {
-        const seen = visible.map((node) => ({ node, position: at(5) }))
+        const observed = visible.map((node) => ({ node, position: at(5) }))
         const enough = visible.includes(1) && visible.length >= 2
-        expect('elect' in electionOf({ primary: 0, lists, observed: seen })).toBe(enough)
+        expect('elect' in electionOf({ primary: 0, lists, observed })).toBe(enough)
       }
     }
   })
 
-  test('the reason to wait names how many are needed and how many can be seen', () => {
+  test('the reason to wait names how many are needed and how many answer', () => {
     const lists = [{ members: [0, 1, 2, 3], sync_count: 1 }]
     const election = electionOf({ primary: 0, lists, observed: [{ node: 2, position: at(5) }] })
     expect(election).toEqual({
-      wait: '3 of its 3 replicas must be seen to find the one that has every commit, and 1 can be',
+      wait: '3 of its 3 replicas must answer before one is elected, and 1 can',
     })
   })
 

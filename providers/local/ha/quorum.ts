@@ -1,16 +1,16 @@
-// Who becomes the primary after one is lost. Pure: the lists in force, the positions that were seen, and out comes a node or
-// the reason to wait.
+// Which replica becomes the primary after the primary is lost. Pure: from the lists in force and the observed positions to a node,
+// or to the reason to wait.
 // 1. A commit was acknowledged when sync_count of a list's m members had it. So of any m − sync_count + 1 of them at least
-//    one has it, and the most advanced of those seen has all that was acknowledged.
-// 2. While a list is being replaced nobody knows which one was in force: enough members of each must have been seen.
-// 3. A later timeline is further than any position of an earlier one: what is beyond its beginning there was given up.
+//    one has it, and the most advanced of those observed has all that was acknowledged.
+// 2. While a list is being replaced either may be in force: enough members of each must be observed.
+// 3. A later timeline is further than any position of an earlier one: WAL beyond its beginning there is abandoned.
 
 export type Position = { timeline: number; lsn: bigint }
 
 /** Members may include the primary's own number; it never counts. */
 export type SyncList = { members: readonly number[]; sync_count: number }
 
-/** position absent: it could not be asked. */
+/** position absent: the node could not be asked. */
 export type ObservedNode = { node: number; position?: Position | undefined }
 
 export type Election = { elect: number; position: Position } | { wait: string }
@@ -30,7 +30,7 @@ export function electionOf(spec: {
     const count = standbys.filter((node) => asked.some((one) => one.node === node)).length
     if (count < needed) {
       return {
-        wait: `${needed} of its ${standbys.length} replicas must be seen to find the one that has every commit, and ${count} can be`,
+        wait: `${needed} of its ${standbys.length} replicas must answer before one is elected, and ${count} can`,
       }
     }
   }
@@ -38,7 +38,7 @@ export function electionOf(spec: {
   return best ? { elect: best.node, position: best.position } : { wait: 'it has no replica that could take over' }
 }
 
-/** Below zero when the first one is behind. */
+/** Below zero when a is behind b. */
 export function comparePositions(a: Position, b: Position): number {
   if (a.timeline !== b.timeline) return a.timeline - b.timeline
   return a.lsn === b.lsn ? 0 : a.lsn < b.lsn ? -1 : 1

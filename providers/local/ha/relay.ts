@@ -1,8 +1,8 @@
-// The way to a primary that was promoted where it ran: a relay (HAProxy) at the service's endpoint for customers, and in the
-// service's socket folder a link for its own pooler and replicas. The endpoint is held either by the primary itself, or by a relay that
-// leads only to a node that was seen out of recovery in this term:
-// 1. It knows that node alone, and is started closed: only when the node was seen to take writes it is opened.
-// 2. It is ended before another node is named the primary, and before its node is started anew.
+// The connection to a primary that was promoted where it ran: a relay (HAProxy) at the service's endpoint for clients, and in the
+// service's socket folder a link for its own pooler and replicas. Either the primary itself listens at the endpoint, or a relay that
+// forwards only to a node that was observed out of recovery in this term:
+// 1. It knows that node alone, and starts closed: it is opened only when the node takes writes.
+// 2. It is stopped before another node is named the primary, and before its node is started again.
 import { closeSync, readlinkSync } from 'node:fs'
 import { symlink } from 'node:fs/promises'
 import { lookup } from 'node:dns/promises'
@@ -33,13 +33,13 @@ export type RelaySpec = {
   listen: readonly Endpoint[]
   target: { node: number; address: Endpoint }
   connections_max: number
-  /** What it must have been started for: the term, and the network. */
+  /** What it must have been started with: the term, and the network. */
   words: readonly string[]
 }
 
 export type ObservedRelay = { waiting_for?: string; events: readonly ObservedEvent[] }
 
-/** There is a relay, which may be closed: a process that starts takes its time, and the node meanwhile its own to be promoted. */
+/** Starts the relay, which may be closed: it starts while the node is being promoted. */
 export async function ensureRelay(host: HaHost, node: Node, wanted: WantedService): Promise<ObservedRelay> {
   const { network, size } = wanted
   const address = ownAddressOf(wanted, node.number)
@@ -55,33 +55,33 @@ export async function ensureRelay(host: HaHost, node: Node, wanted: WantedServic
     words: [String(term), ...networkPrefix(host, network)],
   })
   const spec = { node, name: 'relay', settings, listen, size, network, gracefully: false } as const
-  const seen = await ensureHaproxy(host, spec)
-  if (typeof seen === 'string') return { waiting_for: seen, events: [] }
-  host.watch.track(watchedAs(node), seen.pid, { urgent: true })
-  const message = 'the relay to the primary had ended by itself and was started again'
-  return { events: seen.died ? [{ kind: 'restarted', message }] : [] }
+  const observed = await ensureHaproxy(host, spec)
+  if (typeof observed === 'string') return { waiting_for: observed, events: [] }
+  host.watch.track(watchedAs(node), observed.pid, { urgent: true })
+  const message = 'the relay to the primary died and was started again'
+  return { events: observed.died ? [{ kind: 'restarted', message }] : [] }
 }
 
-/** The node takes writes. Afterwards all ways lead to it. */
+/** Called when the node takes writes. Afterwards the endpoint and the socket lead to it. */
 export async function ensureRelayOpen({ effect }: Pick<HaHost, 'effect'>, node: Node): Promise<void> {
   await ensureServiceSocket(effect, node)
   await ensureUses(effect, node.service_sockets, new Map([[node.number, 'in']]), 'relay')
 }
 
-/** Whether all ways lead to the primary, as far as that can be told at a glance; one that runs is watched from now on. */
+/** Whether a relay and the socket lead to the primary, checked without asking any process; a running relay is watched from now on. */
 export async function isRelayUp({ watch }: Pick<HaHost, 'watch'>, node: Node): Promise<boolean> {
   const relay = await findHaproxy(node, 'relay')
   if (relay) watch.track(watchedAs(node), relay.pid, { urgent: true })
   return relay !== undefined
 }
 
-/** Customers are refused from here on. What is left of it is for the next one. */
+/** Clients are refused from here on. Its files stay for the next relay. */
 export async function ensureRelayStopped(host: HaHost, node: Node): Promise<void> {
   host.watch.forget(watchedAs(node))
   await ensureHaproxyStopped(host, node, 'relay')
 }
 
-/** The same, and nothing is left of it. */
+/** The same, and its files are removed. */
 export async function ensureRelayRemoved(host: HaHost, node: Node): Promise<void> {
   host.watch.forget(watchedAs(node))
   await ensureHaproxyRemoved(host, node, 'relay')
@@ -98,7 +98,7 @@ export function relaySettingsOf({ sockets, listen, target, connections_max, word
   return haproxySettingsOf({ name: 'relay', sockets, connections_max, body, words })
 }
 
-/** Who comes by the service's folder finds the socket of the node; PostgreSQL replaces the link when it listens there itself. */
+/** A client that uses the service's folder finds the node's socket; PostgreSQL replaces the link when it listens there itself. */
 async function ensureServiceSocket(effect: Effect, node: Node): Promise<void> {
   const { service_sockets, sockets, port } = node
   await ensureFolder(effect, 'socket folder', service_sockets, 0o700, node.owner)
@@ -126,7 +126,7 @@ function linkAt(path: string): string | undefined {
   }
 }
 
-/** All addresses of a name, as PostgreSQL listens at them. A sentence when there are none. */
+/** All addresses of a name, as PostgreSQL listens at them. A sentence when the name has none. */
 async function addressesOf({ host, port }: Endpoint): Promise<Endpoint[] | string> {
   if (isIP(host) !== 0) return [{ host, port }]
   const found = await lookup(host, { all: true }).catch(() => [])

@@ -1,5 +1,5 @@
-// What a primary knows of those who follow it: the slots that keep their WAL, and how far each of them is. Asked over one short
-// session; what is missing is made.
+// What a primary knows of its standbys: the slots that keep their WAL, and how far each of them is. Asked over one short
+// session; a missing slot is made.
 import type pg from 'pg'
 import type { Effect } from '../host/effect.ts'
 import { standby_role } from '../../postgres/names.ts'
@@ -7,7 +7,7 @@ import { standby_role } from '../../postgres/names.ts'
 /** `flushed`: up to where it has the WAL on its disk, as bytes from the beginning of all WAL. */
 export type Sender = { name: string; state: string; flushed: bigint }
 
-/** From now on the WAL is kept for it. A slot that fell behind its budget is of no use any more and is made anew. */
+/** From now on the WAL is kept for the standby. A slot whose WAL exceeded its budget is lost and made anew. */
 export async function ensureSlot(effect: Effect, client: pg.Client, slot: string): Promise<void> {
   const { rows } = await client.query<{ lost: boolean; active: boolean }>(
     `select coalesce(wal_status = 'lost', false) as lost, active from pg_catalog.pg_replication_slots where slot_name = $1`,
@@ -27,7 +27,7 @@ export async function ensureSlotRemoved(effect: Effect, client: pg.Client, slot:
 
 async function removeSlot(effect: Effect, client: pg.Client, slot: string): Promise<void> {
   await effect('replication slot: remove')
-  // Its walsender may not have noticed yet that nobody is there any more.
+  // Its walsender may not have noticed yet that the standby has disconnected.
   await client.query(
     'select pg_catalog.pg_terminate_backend(active_pid, 1000) from pg_catalog.pg_replication_slots where slot_name = $1',
     [slot],

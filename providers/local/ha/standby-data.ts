@@ -1,5 +1,5 @@
 // The data directory of a standby: a copy of its running primary, made aside and renamed into place whole and durable.
-// One that was a primary before is turned round as it lies there; whether it can follow is seen when it tries.
+// A former primary becomes a standby with the data that it has; whether it can follow shows when it tries.
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { copyRunning } from '../snapshot/cluster-copy.ts'
@@ -13,7 +13,7 @@ import { requireDiskSpace } from '../host/disk-space.ts'
 import { ensureKilled } from '../postgres/process.ts'
 import { findEntry, listNames, removeTree, replaceFile } from '../host/tenant-files.ts'
 
-/** Its failure, such as a full disk, is thrown. */
+/** Throws when the copy failed, such as by a full disk. */
 export async function ensureStandbyData(host: HaHost, node: Node, primary: Node): Promise<'there' | 'copying'> {
   if (await statIfThere(node.data)) return 'there'
   const name = `${node.service_id}/node_${node.number}/data`
@@ -21,15 +21,15 @@ export async function ensureStandbyData(host: HaHost, node: Node, primary: Node)
   return (await statIfThere(node.data)) ? 'there' : 'copying'
 }
 
-/** Whether this data makes its server follow, instead of being a primary. */
+/** Whether a server on this data follows, instead of being a primary. */
 export async function isStandby(node: Node): Promise<boolean> {
   return findEntry(node.data, standby_signal) !== undefined
 }
 
-/** From its next start on it follows. Nothing may run on it. */
-export async function ensureFollowing(effect: Effect, node: Node): Promise<void> {
+/** From its next start on it follows. No server may run on it. */
+export async function ensureStandbySignal(effect: Effect, node: Node): Promise<void> {
   if (await isStandby(node)) return
-  // Slots of those who followed it would keep WAL that nobody will ever fetch here.
+  // Slots of its former standbys would keep WAL here that no standby will ever fetch.
   const slots = findEntry(node.data, 'pg_replslot') ? listNames(node.data, 'pg_replslot') : []
   for (const name of slots) {
     await ensureEntryRemoved(effect, 'forgotten slot', node.data, `pg_replslot/${name}`)
@@ -38,7 +38,7 @@ export async function ensureFollowing(effect: Effect, node: Node): Promise<void>
   await replaceFile(node.data, standby_signal, '', { owner: node.owner, durable: true })
 }
 
-/** Takes data that is of no use any more out of the way; the space comes back when it is copied anew, or removed. */
+/** Moves useless data aside; its space comes back when the node is copied anew, or removed. */
 export async function ensureDataMovedAside(effect: Effect, node: Node): Promise<void> {
   await ensureKilled(effect, node)
   if (!(await statIfThere(node.data))) return
@@ -53,9 +53,9 @@ async function make(host: HaHost, node: Node, primary: Node, signal: AbortSignal
   const { effect } = host
   const aside = node.data_aside
   await withLock(effect, { ...node, copying: node.making }, 'making its data', async () => {
-    // A look that came meanwhile may have found a killed server's work finished.
+    // Another pass may have finished the work of a killed server.
     if (await statIfThere(node.data)) return
-    // Somebody may have removed the folder under a running server; where none was ever started there is nothing to look for.
+    // The folder may have been removed under a running server; without settings no server was ever started here.
     if (await statIfThere(node.settings)) await ensureKilled(effect, node)
     try {
       await ensureRemoved(effect, 'useless data directory', node.data_removed)
@@ -73,13 +73,13 @@ async function make(host: HaHost, node: Node, primary: Node, signal: AbortSignal
       await rename(aside, node.data)
       await syncOne(node.node_home)
     } finally {
-      // Nothing when it was renamed into place; what was cut off gives its space back. Whoever breaks it off is in a hurry.
+      // A no-op after the rename; else an unfinished copy gives its space back. An aborted copy does not wait for that.
       if (!signal.aborted) await ensureRemoved(effect, 'unfinished data directory', aside)
     }
   })
 }
 
-/** Should it take over, what its primary did not come to archive is its to archive. */
+/** Should it take over, it archives the WAL that its primary did not. */
 async function forgetArchived(aside: string): Promise<void> {
   const folder = join(aside, 'pg_wal', 'archive_status')
   await removeTree(folder)

@@ -1,5 +1,5 @@
-// What a replica that can take over should be. Pure. It is the same whichever node is the primary, so that one that takes over as it
-// runs has the settings that it should have.
+// The spec of a replica that can take over. Pure. It is the same whichever node is the primary, so that a replica that is promoted
+// while it runs has the settings that it should have.
 import type { Endpoint, WantedService } from '../../provider.ts'
 import { nodeHostOf, nodeAt, type Node } from '../host/layout.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
@@ -7,7 +7,7 @@ import { listenOf } from '../network/service-network.ts'
 import type { StandbySpec } from './standby.ts'
 import { nodeName } from './synchronous.ts'
 
-/** At the same port as its primary, where that leaves an address. */
+/** A replica listens at the same port as its primary, where that leaves an address. */
 const all_addresses = ['0.0.0.0', '::', '*']
 
 export function standbySpecOf(
@@ -23,7 +23,7 @@ export function standbySpecOf(
   return { node, primary, name, slot: name, size, extensions, installation, network, ...(listen && { listen }) }
 }
 
-/** Where a relay reaches the node after it has taken over as it ran; undefined where that cannot be. */
+/** The address at which a relay reaches the node after its promotion; undefined where there can be none. */
 export function ownAddressOf(wanted: WantedService, number: number): Endpoint | undefined {
   const { endpoint, network } = wanted
   if (!network && all_addresses.includes(endpoint.host)) return undefined

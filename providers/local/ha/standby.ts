@@ -1,7 +1,7 @@
-// A standby of a service's primary, from nothing to streaming: its data is copied, its server started, and it is looked for
-// among those to whom the primary sends. The same for nodes that can take over and for those of replica sets.
-// 1. One that cannot follow (diverged, its WAL gone, damaged) is copied anew; one that hangs is started anew.
-// 2. Only a primary that serves is a reason to judge a standby: while it does not, a standby is all there is.
+// A standby of a service's primary, from nothing to streaming: its data is copied, its server started, and its name is found
+// among the primary's walsenders. The same for nodes that can take over and for nodes of replica sets.
+// 1. A standby that cannot follow (diverged, its WAL removed, damaged) is copied anew; a hanging standby is started anew.
+// 2. A standby is judged only while its primary serves: otherwise the standby may be the last copy.
 import { stat } from 'node:fs/promises'
 import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
@@ -30,7 +30,7 @@ import {
 } from '../postgres/process.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
 import { ensureTailTaken } from './wal-tail.ts'
-import { ensureDataMovedAside, ensureFollowing, ensureStandbyData, isStandby } from './standby-data.ts'
+import { ensureDataMovedAside, ensureStandbySignal, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { tenantSetbackOf } from '../postgres/tenant-setback.ts'
 import { standby_role } from '../../postgres/names.ts'
@@ -52,7 +52,7 @@ export type StandbySpec = {
   /** In which it listens; absent: in the host's. */
   network?: WantedNetwork | undefined
   installation: PostgresInstallation
-  /** Asked before a server that runs is stopped or given up; false: not now, because others depend on it. */
+  /** Asked before a running server is stopped or given up; false: not now, because commits depend on it. */
   mayLeave?: () => Promise<boolean>
 }
 
@@ -68,12 +68,12 @@ export type ObservedStandby = {
 
 const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 5
-/** So long one that serves, but does not stream, is left to find its way. */
+/** A standby that serves but does not stream has this long to connect. */
 const patience_ms = 2_000
-/** A fresh copy that cannot follow either: the next one would not help it much. */
+/** The same for a fresh copy that cannot follow either: the next copy would hardly help. */
 const patience_again_ms = 60_000
 const copied_anew = 'copied anew\n'
-/** A standby that was just started streams well within it, so that one look is enough. */
+/** A standby that was just started streams well within it, so that one pass is enough. */
 const streaming_wait_ms = 1_000
 const poll_every_ms = 10
 const answer_ms_max = 1_000
@@ -103,7 +103,7 @@ export async function ensureStandby(host: HaHost, spec: StandbySpec): Promise<Ob
   return { state: 'streaming', pid: running.pid, events: [] }
 }
 
-/** A ready server on data that is there, following; a sentence when it is not, or not yet. `found`: it ran already. */
+/** A ready server that follows, on existing data; a sentence while there is none. `found`: it ran already. */
 export async function ensureStandbyRunning(
   host: HaHost,
   spec: StandbySpec,
@@ -111,9 +111,9 @@ export async function ensureStandbyRunning(
   const { effect, limits } = host
   const { listen, installation } = spec
   const node = listenedAt(spec)
-  // A server that believes to be a primary, and is not, must not go on for a moment.
+  // A server that takes itself for a primary, and is not, is killed at once.
   if (!(await isStandby(node))) await ensureKilled(effect, node)
-  await ensureFollowing(effect, node)
+  await ensureStandbySignal(effect, node)
   await host.projects?.lift(node)
   const hashes = await ensureStandbyFiles(host, spec)
   const { postmaster, died } = await findPostmaster(node)
@@ -134,7 +134,7 @@ export async function ensureStandbyRunning(
     return `port ${listen.port} on ${listen.host} is in use by another program; a replica starts when the port is free`
   }
   await ensureTimelineRemoved(effect, node)
-  // A start is a burst of work; the limits of its size follow at once.
+  // A start is a burst of work; the limits of its size are set right after.
   await effect('limits: set')
   await limits.ensure(groupOf(node), 'starting')
   const network_prefix = networkPrefix(host, spec.network)
@@ -147,7 +147,7 @@ export async function ensureStandbyRunning(
 export async function ensureStandbyFiles(host: HaHost, spec: StandbySpec): Promise<Hashes> {
   const { primary, name, slot, size, extensions, listen: endpoint, installation } = spec
   const node = listenedAt(spec)
-  // Where it cannot be read, PostgreSQL itself says what is wrong with the data.
+  // Where it cannot be read, PostgreSQL itself reports what is wrong with the data.
   const floor = await floorOf(node.data).catch(() => undefined)
   const following = { primary, name, slot }
   return await ensureServerFiles(host, installation, { size, extensions, endpoint, node, following, floor })
@@ -176,7 +176,7 @@ const mayLeave = async (spec: StandbySpec) => (await spec.mayLeave?.()) ?? true
 
 const listenedAt = ({ node, listen }: StandbySpec) => (listen ? listeningAt(node, listen.port) : node)
 
-/** The role and the slot are there, and WAL is kept from before the copy on. Undefined: it sends nothing to this one; a sentence: it cannot yet. */
+/** Makes the role and the slot, so that WAL is kept from before the copy on. Undefined: no walsender for this standby; a sentence: not possible yet. */
 async function preparePrimary(host: HaHost, { primary, name, slot }: StandbySpec) {
   try {
     return await withSuperuser(primary, { connect_timeout_ms: answer_ms_max }, async (client) => {
@@ -195,7 +195,7 @@ function copySentence(host: HaHost, error: unknown): string {
   return `a replica could not be made and is tried again: ${error instanceof Error ? error.message : String(error)}`
 }
 
-/** One that ran before has had its time; one that was started a moment ago is given some. */
+/** A server that ran before is read once; a server that was just started gets some time. */
 async function findStreaming(
   { primary, name }: StandbySpec,
   { found }: { found: boolean },
@@ -210,18 +210,18 @@ async function findStreaming(
   })
 }
 
-/** For which its data can do nothing. */
+/** Why a start fails for reasons of the host, which a new copy of the data would not change. */
 const reasons_of_the_host =
   /No space left|in use|already exists|shared memory|Cannot allocate|Permission denied|Too many/
 
-/** Its server does not come up, or not yet. What does so for long without a reason of its host's is copied anew. */
+/** Its server has not started yet. A server that fails to start for long, for no reason of the host, is copied anew. */
 async function judgeStart(host: HaHost, node: Node, primary: Node, sentence: string): Promise<ObservedStandby> {
   const hopeless = sentence.startsWith('PostgreSQL did not start') && !reasons_of_the_host.test(sentence)
   if (!hopeless || !(await lastsTooLong(host, node, primary, 'does not start'))) return observedAs('starting', sentence)
   return await giveUp(host, node, `its server did not start (${sentence})`)
 }
 
-/** Its server runs, and its primary serves, but they have not found each other. */
+/** Its server runs, and its primary serves, but it is not streaming. */
 async function judgeSilence(
   host: HaHost,
   spec: StandbySpec,
@@ -231,7 +231,7 @@ async function judgeSilence(
 ): Promise<ObservedStandby> {
   const reached = await reachedBy(node)
   const sign = reached === undefined ? `${pid} does not answer` : `${pid} stands at ${reached}`
-  // One that knows more than its primary connects and is sent the same again and again: that alone is no progress.
+  // A standby with more WAL than its primary connects and is sent the same again and again: that alone is no progress.
   if (!(await lastsTooLong(host, node, spec.primary, sign)) || !(await mayLeave(spec))) {
     if (sender) return observedAs('catching_up', 'a replica is catching up with its primary')
     return observedAs('not_streaming', 'a replica is not connected to its primary')
@@ -239,7 +239,7 @@ async function judgeSilence(
   if (reached !== undefined) return await giveUp(host, node, 'it could not follow its primary any more')
   await ensureKilled(host.effect, node)
   await ensureRemoved(host.effect, 'sign of not streaming', node.not_streaming)
-  const message = `Replica ${node.number} did not answer any more and is started again`
+  const message = `replica ${node.number} did not answer any more and is started again`
   return { ...observedAs('not_streaming', 'a replica is started again'), events: [{ kind: 'replica', message }] }
 }
 
@@ -257,7 +257,7 @@ async function reachedBy(node: Node): Promise<string | undefined> {
   }
 }
 
-/** Whether the same has been seen for long, under the same server of the primary; the age of a file says since when. */
+/** Whether the sign has been the same for long, under the same server of the primary; the age of a file says since when. */
 async function lastsTooLong(host: HaHost, node: Node, primary: Node, sign: string): Promise<boolean> {
   const { postmaster } = await findPostmaster(primary)
   if (!postmaster) return false
@@ -271,7 +271,7 @@ async function lastsTooLong(host: HaHost, node: Node, primary: Node, sign: strin
 async function giveUp(host: HaHost, node: Node, reason: string): Promise<ObservedStandby> {
   await ensureDataMovedAside(host.effect, node)
   await ensureFile(host.effect, 'sign of not streaming', node.not_streaming, copied_anew, undefined)
-  const message = `Replica ${node.number} is copied anew: ${reason}`
+  const message = `replica ${node.number} is copied anew: ${reason}`
   return {
     ...observedAs('absent', 'a replica is copied anew'),
     look_again_seconds: 0,

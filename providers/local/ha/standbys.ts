@@ -1,5 +1,5 @@
 // The replicas of a service that can take over: as many as are wanted are made and kept streaming, and commits wait for as
-// many of them as they should. What is too much goes, but only when no commit may depend on it any more.
+// many of them as wanted. Surplus replicas are removed, but only when no commit may depend on them any more.
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
@@ -33,19 +33,19 @@ export type ObservedStandbys = {
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
 const look_again_when_well_seconds = 60
-/** Commits would wait. But each look is a line or two in the customer's log. */
+/** Commits wait without a replica. But each pass adds a line or two to the tenant's log. */
 const look_again_when_waited_for_seconds = 30
 
 /** The primary, which serves, and its server as it runs. */
 export type Leader = { node: Node; postmaster: Postmaster; installation: PostgresInstallation }
 
-/** Whatever goes wrong with them, the primary serves. */
+/** A failure of the replicas never keeps the primary from serving. */
 export async function ensureStandbys(host: HaHost, leader: Leader, wanted: WantedService): Promise<ObservedStandbys> {
   try {
     return await ensureAll(host, leader, wanted)
   } catch (error) {
     const reason = isDiskFull(error) ? noSpaceSentence(host.directory) : error instanceof Error && error.message
-    const waiting_for = `its replicas could not be looked after: ${reason || 'nobody knows why'}`
+    const waiting_for = `its replicas could not be checked: ${reason || 'no reason given'}`
     return { settled: false, waiting_for, look_again_seconds: look_again_after_setback_seconds, events: [] }
   }
 }
@@ -64,7 +64,7 @@ async function ensureAll(host: HaHost, leader: Leader, wanted: WantedService): P
   const unsettled = observed.find((one) => one.state !== 'streaming')
   if (unsettled) {
     const paces = observed.map((one) => one.look_again_seconds ?? Infinity)
-    const waiting_for = unsettled.waiting_for ?? 'a replica is not there yet'
+    const waiting_for = unsettled.waiting_for ?? 'a replica is missing yet'
     return { settled: false, waiting_for, look_again_seconds: Math.min(...paces), events }
   }
   const in_force = lists.length === 1 && lists[0]?.sync_count === sync_count
@@ -75,14 +75,14 @@ async function ensureAll(host: HaHost, leader: Leader, wanted: WantedService): P
   return { settled: false, waiting_for, look_again_seconds: look_again_soon_seconds, events }
 }
 
-/** A death is noticed at once; that one has lost its primary for another reason, only by a look. */
+/** A death is noticed at once; that a replica lost its primary for another reason only by a pass. */
 function paceOf(replica_count: number, sync_count: number): { look_again_seconds?: number } {
   if (replica_count === 0) return {}
   return { look_again_seconds: sync_count > 0 ? look_again_when_waited_for_seconds : look_again_when_well_seconds }
 }
 
-/** Before a primary begins to need more: a standby with less could not follow it. One after the other, so that some stay. */
-export async function ensureStandbysRisen(
+/** Before the primary's settings rise: a standby with lower ones could not follow it. One after the other, so that some stay up. */
+export async function ensureStandbysRaised(
   host: HaHost,
   node: Node,
   wanted: WantedService,
@@ -93,7 +93,7 @@ export async function ensureStandbysRisen(
   for (const number of await wantedNodes(node, wanted)) {
     const standby = nodeAt(node, number, 'standby')
     if (number === node.number || !(await statIfThere(standby.data))) continue
-    // One that does not come up now does so afterwards: nothing is lost by going on.
+    // A replica that does not come up now does so in a later pass: going on loses nothing.
     await ensureStandbyRunning(host, standbySpecOf(node, number, wanted, installation))
   }
 }
@@ -129,7 +129,7 @@ async function ensureWatched(host: HaHost, spec: StandbySpec): Promise<ObservedS
   return observed
 }
 
-/** One that is in a list may have the only second copy of a commit. Returns how many are left. */
+/** A listed replica may have the only second copy of a commit. Returns how many are left. */
 async function removeSurplus(host: HaHost, primary: Node, numbers: readonly number[], lists: readonly SyncList[]) {
   let left = 0
   for (const number of await listNodeFolders(primary)) {

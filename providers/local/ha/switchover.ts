@@ -1,6 +1,6 @@
-// A change of the primary that somebody asked for: the primary is stopped cleanly, which it does only when its replicas have
-// everything, and one of them takes over that is seen to have it to the last record. Nothing is lost and nothing diverges.
-// Each one that was asked for is made once or given up, and then said so; a primary that nobody can follow is started again.
+// A planned change of the primary: the primary is stopped cleanly, which it does only when its replicas have everything, and a
+// replica that has the last record takes over. Nothing is lost and nothing diverges.
+// Each is made once or given up, which an event reports; a primary that no replica can follow is started again.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { readControl } from '../postgres/control-file.ts'
@@ -22,7 +22,7 @@ export type Switch = {
   standbys: readonly number[]
 }
 
-/** `next`: the one that takes over, now that nothing of the primary runs; absent: the primary stays the one it is. */
+/** `next`: the replica that takes over, now that the primary is stopped; absent: the primary stays the same. */
 export type ObservedSwitch = {
   next?: { node: number; position: Asked }
   events: ObservedEvent[]
@@ -33,9 +33,10 @@ const checkpoint_ms_max = 5_000
 const replay_ms_max = 1_000
 const poll_every_ms = 5
 
-export const isAskedFor = ({ ha }: WantedService, { switchovers }: Primary) => (ha?.switchovers ?? 0) > switchovers
+export const isSwitchoverWanted = ({ ha }: WantedService, { switchovers }: Primary) =>
+  (ha?.switchovers ?? 0) > switchovers
 
-export async function ensureStepsDown(change: Switch): Promise<ObservedSwitch> {
+export async function ensurePrimaryStopped(change: Switch): Promise<ObservedSwitch> {
   const { host, base, primary, standbys } = change
   const node = leaderOf(base, primary)
   const nodes = standbys.map((number) => nodeAt(base, number, 'standby'))
@@ -43,7 +44,7 @@ export async function ensureStepsDown(change: Switch): Promise<ObservedSwitch> {
   if (postmaster) {
     if (!postmaster.ready) return { events: [] }
     const written_out = await writeOut(node).catch(() => undefined)
-    // It cannot be asked right now: the story of a server that does not serve comes first.
+    // It cannot be asked right now: a server that does not serve is dealt with first.
     if (written_out === undefined) return { events: [] }
     if (written_out === 'not followed') return await giveUp(change, 'none of its replicas follows it')
     await Promise.all(nodes.map((one) => writeOutUpTo(one, written_out)))
@@ -53,11 +54,11 @@ export async function ensureStepsDown(change: Switch): Promise<ObservedSwitch> {
     if (waiting_for !== undefined) return { events: [], waiting_for }
   }
   const running = await Promise.all(nodes.map(async (one) => (await findPostmaster(one)).postmaster !== undefined))
-  // Nobody stopped it for this: the service as a whole was off.
+  // It was not stopped for this: the service as a whole was off.
   if (!running.includes(true)) return { events: [] }
   const { clean, redo, timeline } = await readControl(node.data)
   if (!clean) return await giveUp(change, `node ${primary.node} could not be stopped cleanly`)
-  // Of a clean stop the last record is a checkpoint, and that is where it begins.
+  // The last record of a clean stop is a checkpoint; a replica needs everything up to its beginning.
   const next = await firstOf(
     nodes.filter((_, at) => running[at]),
     redo,
@@ -68,12 +69,12 @@ export async function ensureStepsDown(change: Switch): Promise<ObservedSwitch> {
   return { next, events: [{ kind: 'switchover', message }] }
 }
 
-/** What the stop would have to write out, while it still serves. Returns up to where it did, in bytes from the beginning of all WAL. */
+/** Checkpoints while the primary still serves, to shorten its stop. Returns up to where, in bytes from the beginning of all WAL. */
 async function writeOut(node: Node): Promise<bigint | 'not followed'> {
   return await withSuperuser(node, { statement_timeout_ms: checkpoint_ms_max }, async (client) => {
     const senders = await listSenders(client)
     if (!senders.some(({ name, state }) => name.startsWith('node_') && state === 'streaming')) return 'not followed'
-    // What it does not come to in time is left for the stop.
+    // The stop writes what the checkpoint does not within its time.
     await client.query('checkpoint').catch(() => undefined)
     const { rows } = await client.query<{ reached: string }>(
       `select pg_catalog.pg_current_wal_lsn() - '0/0' as reached`,
@@ -82,7 +83,7 @@ async function writeOut(node: Node): Promise<bigint | 'not followed'> {
   })
 }
 
-/** The same of a replica, so that its start has next to nothing to replay. What it does not come to in time is left for that. */
+/** The same by a restartpoint of a replica, so that its start has little to replay. The start does the rest. */
 async function writeOutUpTo(node: Node, reached: bigint): Promise<void> {
   const work = withSuperuser(node, { statement_timeout_ms: checkpoint_ms_max }, async (client) => {
     const behind = async () => {
@@ -109,6 +110,6 @@ async function firstOf(nodes: readonly Node[], redo: bigint, timeline: number): 
 
 async function giveUp({ host, base, wanted, primary }: Switch, reason: string): Promise<ObservedSwitch> {
   await savePrimary(host.effect, base, primary, { ...primary, switchovers: wanted.ha?.switchovers ?? 0 })
-  const message = `node ${primary.node} stays the primary, although another one was asked for: ${reason}`
+  const message = `node ${primary.node} stays the primary, although a switchover was requested: ${reason}`
   return { events: [{ kind: 'switchover', message }] }
 }

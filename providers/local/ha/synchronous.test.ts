@@ -3,19 +3,19 @@ import { expect, test } from 'vitest'
 import type { SyncList } from './quorum.ts'
 import { namesOf, nextListOf, parseLists, textOf } from './synchronous.ts'
 
-const nobody: SyncList = { members: [], sync_count: 0 }
+const no_members: SyncList = { members: [], sync_count: 0 }
 const list = (sync_count: number, ...members: number[]): SyncList => ({ members, sync_count })
 
 test.each([
-  ['nothing is waited for before a replica streams', nobody, [0, 1], 1, [], nobody],
-  ['a replica is waited for as soon as it streams', nobody, [0, 1], 1, [1], list(1, 0, 1)],
-  ['of several, those that stream', nobody, [0, 1, 2], 2, [2], list(1, 0, 2)],
+  ['nothing is waited for before a replica streams', no_members, [0, 1], 1, [], no_members],
+  ['a replica is waited for as soon as it streams', no_members, [0, 1], 1, [1], list(1, 0, 1)],
+  ['of several, those that stream', no_members, [0, 1, 2], 2, [2], list(1, 0, 2)],
   ['one more', list(1, 0, 2), [0, 1, 2], 2, [1, 2], list(2, 0, 1, 2)],
-  ['one that is away stays', list(1, 0, 1), [0, 1], 1, [], list(1, 0, 1)],
-  ['one that is not wanted any more goes', list(1, 0, 1, 2), [0, 1], 1, [1, 2], list(1, 0, 1)],
-  ['but not before another one has taken its place', list(1, 0, 3), [0, 1], 1, [3], list(1, 0, 3)],
+  ['an unreachable replica stays', list(1, 0, 1), [0, 1], 1, [], list(1, 0, 1)],
+  ['a replica that is not wanted any more is removed', list(1, 0, 1, 2), [0, 1], 1, [1, 2], list(1, 0, 1)],
+  ['but not before another replica streams', list(1, 0, 3), [0, 1], 1, [3], list(1, 0, 3)],
   ['when less is wanted, at once', list(2, 0, 1, 2), [0, 1, 2], 1, [], list(1, 0, 1, 2)],
-  ['when none is wanted, at once', list(1, 0, 1), [0, 1], 0, [], nobody],
+  ['when none is wanted, at once', list(1, 0, 1), [0, 1], 0, [], no_members],
 ] as const)('%s', (_, current, nodes, sync_count, streaming, next) => {
   expect(nextListOf(current, { primary: 0, nodes, sync_count, streaming })).toEqual(next)
 })
@@ -26,7 +26,7 @@ test('whatever streams, no step asks for fewer than before, unless fewer are wan
   let count = 0
   for (const members of subsets([1, 2, 3]).map((some) => [0, ...some])) {
     for (let promised = 0; promised < members.length; promised += 1) {
-      const current = promised === 0 ? nobody : { members, sync_count: promised }
+      const current = promised === 0 ? no_members : { members, sync_count: promised }
       for (const standbys of subsets([1, 2, 3])) {
         for (const streaming of subsets(standbys)) {
           for (let sync_count = 0; sync_count <= standbys.length; sync_count += 1) {
@@ -46,12 +46,12 @@ test('whatever streams, no step asks for fewer than before, unless fewer are wan
   expect(count).toBeGreaterThan(1000)
 })
 
-test('the file tells every list that may be in force, the one that PostgreSQL reads last', () => {
-  const lists = [nobody, list(1, 0, 1), list(2, 0, 1, 2)]
+test('the file has every list that may be in force, that of the setting last', () => {
+  const lists = [no_members, list(1, 0, 1), list(2, 0, 1, 2)]
   const text = textOf(lists)
   expect(parseLists(text)).toEqual(lists)
   expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
     `synchronous_standby_names = 'ANY 2 (node_0, node_1, node_2)'`,
   ])
-  expect(namesOf(nobody)).toBe('')
+  expect(namesOf(no_members)).toBe('')
 })

@@ -1,8 +1,8 @@
 // For which replicas a service's commits wait: one list in a file that every node's settings include, so that a node that
-// takes over waits for the same ones. It never asks for less than was promised, unless less is wanted.
-// 1. A replica is listed only when it streams; one that is listed stays so when it is away, and commits wait.
+// takes over waits for the same ones. It never waits for fewer than promised, unless fewer are wanted.
+// 1. A replica is listed only when it streams; a listed replica stays listed while it is unreachable, and commits wait.
 // 2. Until a new list is known to protect every commit that was ever acknowledged, the older ones stay in the file too, as
-//    remarks: whoever elects a new primary goes by all of them.
+//    comments: an election goes by all of them.
 import { open } from 'node:fs/promises'
 import { ensureFile } from '../host/effect.ts'
 import { readIfThere } from '../../host/read.ts'
@@ -23,48 +23,49 @@ export type SyncSpec = {
   streaming: readonly number[]
 }
 
-/** How long a look waits until the replicas have what was acknowledged before. */
+/** How long a pass waits until the replicas have everything that was acknowledged before. */
 const wait_ms = 1_000
 
 export const nodeName = (number: number) => `node_${number}`
 
-/** Every list that may be in force, the one that is meant to be last. */
+/** Every list that may be in force; the last is the one in the settings. */
 export async function ensureSynchronous(
   host: HaHost,
   node: Node,
   postmaster: Postmaster,
   spec: SyncSpec,
 ): Promise<SyncList[]> {
-  const lists = parseLists((await readIfThere(node.synchronous)) ?? textOf([nobody]))
-  const next = nextListOf(lists.at(-1) ?? nobody, spec)
+  const lists = parseLists((await readIfThere(node.synchronous)) ?? textOf([no_members]))
+  const next = nextListOf(lists.at(-1) ?? no_members, spec)
   const wanted = [...lists.filter((list) => namesOf(list) !== namesOf(next)), next]
   // Most services have no replicas, and no such file.
   if (wanted.every(({ sync_count }) => sync_count === 0)) return wanted
   await saveLists(host, node, wanted)
-  // The others first: one that takes over as it runs waits for the same ones.
-  for (const number of others(spec.nodes, spec.primary)) await ensureTold(host, nodeAt(node, number, 'standby'))
+  // The others first: a replica that is promoted while it runs waits for the same ones.
+  for (const number of others(spec.nodes, spec.primary))
+    await ensureStandbyReloaded(host, nodeAt(node, number, 'standby'))
   await ensureReloaded(host.effect, node, postmaster, await findFilesHash(node))
   if (wanted.length === 1 || !(await isProtected(node, next, spec.primary))) return wanted
   await saveLists(host, node, [next])
   return [next]
 }
 
-async function ensureTold({ effect }: HaHost, standby: Node): Promise<void> {
+async function ensureStandbyReloaded({ effect }: HaHost, standby: Node): Promise<void> {
   const { postmaster } = await findPostmaster(standby)
   if (postmaster?.ready) await ensureReloaded(effect, standby, postmaster, await findFilesHash(standby))
 }
 
-/** Pure: what to go to from the list in force. */
+/** Pure: the list that follows the one in force. */
 export function nextListOf(current: SyncList, { primary, nodes: numbers, sync_count, streaming }: SyncSpec): SyncList {
-  if (sync_count === 0) return nobody
+  if (sync_count === 0) return no_members
   const members = numbers.filter(
     (number) => number === primary || streaming.includes(number) || current.members.includes(number),
   )
   if (others(members, primary).length >= sync_count) return { members: members.toSorted(ascending), sync_count }
-  // Too few yet: those that are on their way out stand in for them.
+  // Too few yet: members that are being replaced stand in for them.
   const all = [...new Set([...members, ...current.members])].toSorted(ascending)
   const count = Math.min(sync_count, others(all, primary).length)
-  return count === 0 ? nobody : { members: all, sync_count: count }
+  return count === 0 ? no_members : { members: all, sync_count: count }
 }
 
 /** As the value of PostgreSQL's setting. The primary's own name does no harm there, and a failover changes nothing. */
@@ -85,14 +86,14 @@ export function parseLists(text: string): SyncList[] {
 
 export function textOf(lists: readonly SyncList[]): string {
   const earlier = lists.slice(0, -1).map((list) => `# earlier: ${namesOf(list)}\n`)
-  return `${earlier.join('')}synchronous_standby_names = '${namesOf(lists.at(-1) ?? nobody)}'\n`
+  return `${earlier.join('')}synchronous_standby_names = '${namesOf(lists.at(-1) ?? no_members)}'\n`
 }
 
-const nobody: SyncList = { members: [], sync_count: 0 }
+const no_members: SyncList = { members: [], sync_count: 0 }
 const others = (members: readonly number[], primary: number) => members.filter((number) => number !== primary)
 const ascending = (a: number, b: number) => a - b
 
-/** Durable before it is in force. */
+/** Durable before any server reads it. */
 async function saveLists({ effect }: HaHost, node: Node, lists: readonly SyncList[]): Promise<void> {
   const text = textOf(lists)
   if ((await readIfThere(node.synchronous)) === text) return
@@ -107,8 +108,8 @@ async function saveLists({ effect }: HaHost, node: Node, lists: readonly SyncLis
 }
 
 /**
- * Whether the list is in force and everything acknowledged before is with as many of its members as it asks for: from then
- * on it alone tells who has what.
+ * Whether the list is in force and everything acknowledged before is with as many of its members as it demands: from then
+ * on an election needs this list alone.
  */
 async function isProtected(node: Node, list: SyncList, primary: number): Promise<boolean> {
   const names = others(list.members, primary).map(nodeName)
@@ -122,7 +123,7 @@ async function isProtected(node: Node, list: SyncList, primary: number): Promise
       const { rows } = await client.query<{ names: string; written: string }>(
         `select current_setting('synchronous_standby_names') as names, pg_catalog.pg_current_wal_flush_lsn() - '0/0' as written`,
       )
-      // The server has been told to read its files, but may not have come to it.
+      // The server has been told to read its files, but may not have done so yet.
       if (rows[0]?.names !== namesOf(list)) continue
       reached ??= BigInt(rows[0].written)
       const target = reached

@@ -1,8 +1,8 @@
-// What a lost primary wrote and could send to nobody any more. Its processes are gone, but where its data directory is still
-// there the rest of its WAL goes to the replica that takes over: nothing at all is lost then, whatever was promised, and the
-// lost one can follow at once because it has not gone its own way.
-// 1. What the replica has is not touched: of the file that it was writing only what comes after is taken.
-// 2. All of it is done as the service's user, because both folders are that user's.
+// The WAL that a lost primary wrote and did not send to any replica. Its processes are killed, but where its data directory still
+// exists the rest of its WAL goes to the replica that takes over: no commit at all is lost then, waited for or not, and the
+// lost node can follow at once because it has not diverged.
+// 1. WAL that the replica has is not touched: of the file that it was writing only the later bytes are taken.
+// 2. Everything runs as the service's user, who owns both folders.
 import { execFile } from 'node:child_process'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,17 +19,17 @@ import type { Position } from './quorum.ts'
 import { archiveAt, isHistory, listSegments, pgWalOf, timelineOf, walNames } from '../wal/wal.ts'
 
 const copy_timeout_ms = 60_000
-/** It looks several times a second by itself. */
+/** The replica polls several times a second by itself. */
 const ask_wait_ms = 1_000
 const poll_every_ms = 3
 
-/** A page of WAL: whatever is before a position in its page is the same on both sides. */
+/** A page of WAL: bytes of the page before a position are the same on both sides. */
 const page_bytes = 8_192n
 
-/** What the elected one lacks: of files that it has begun the rest, the others whole. */
+/** What the elected replica lacks: the rest of the files that it has begun, the others whole. */
 type Tail = { begun: string[]; others: string[]; offset: bigint; timeline: number }
 
-/** The timeline on which the WAL in the replica's folder ends afterwards. Nothing may run on either directory. */
+/** Returns the timeline on which the WAL in the replica's folder then ends. No server may run on either directory. */
 export async function ensureTail(effect: Effect, lost: Node, elected: Node, position: Position): Promise<number> {
   const tail = await tailOf(lost, elected, position)
   if (tail === undefined) return position.timeline
@@ -39,8 +39,8 @@ export async function ensureTail(effect: Effect, lost: Node, elected: Node, posi
 }
 
 /**
- * The same for one that runs: what it lacks is laid where its own command finds it, and true is returned when it has been seen to
- * look there since. Until then it might end its recovery by a look from before.
+ * The same for a running replica: its restore_command finds there what it lacks. True when the command is observed to have run
+ * since; until then the replica might end its recovery by an earlier result of it.
  */
 export async function ensureTailOffered(
   effect: Effect,
@@ -59,16 +59,16 @@ export async function ensureTailOffered(
   await run(elected, aside, endOf(tail), [own, others, tail.begun.length, ...tail.begun, ...tail.others].map(String))
   await effect('WAL of the lost primary: offer')
   await rename(aside, elected.tail)
-  return await isAskedFor(effect, elected)
+  return await hasReadTail(effect, elected)
 }
 
 /**
- * Of one that was ended before it had read it all. `all`: it is to be the primary all the same. `lost`: only what it had itself and
- * has no more, because PostgreSQL removes its own file before it renames the one that it was offered.
+ * For a replica that was killed before it had read the tail. `all`: it is to be the primary all the same. `lost`: only the file that
+ * it had itself and lost, because PostgreSQL removes its own file before it renames the offered one.
  */
 export async function ensureTailTaken(effect: Effect, node: Node, what: 'all' | 'lost'): Promise<void> {
   if (!(await statIfThere(node.tail))) return
-  // A process that outlives its postmaster for a moment may be in the middle of that.
+  // A process that outlives its postmaster for a moment may be renaming such a file.
   await ensureFenced(effect, node)
   const known = new Set(what === 'all' ? [] : walNames(pgWalOf(node.data)))
   const names = walNames(archiveAt(node.tail)).filter((name) => name !== asked_mark && !known.has(name))
@@ -77,13 +77,13 @@ export async function ensureTailTaken(effect: Effect, node: Node, what: 'all' | 
   await ensureRemoved(effect, 'WAL of the lost primary', node.tail)
 }
 
-/** By which the command of a replica says that it has looked in its folder. */
+/** By which the restore_command of a replica reports that it has read the folder. */
 export const asked_mark = 'asked'
 
-async function isAskedFor(effect: Effect, elected: Node): Promise<boolean> {
+async function hasReadTail(effect: Effect, elected: Node): Promise<boolean> {
   const { postmaster } = await findPostmaster(elected)
   if (!postmaster) return false
-  // It looks now and then; called, it looks at once.
+  // It polls; a signal makes it poll at once.
   await effect('replica: call')
   signalIfThere(postmaster.pid, 'SIGHUP')
   for (const deadline = performance.now() + ask_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
@@ -92,16 +92,16 @@ async function isAskedFor(effect: Effect, elected: Node): Promise<boolean> {
   return false
 }
 
-/** Undefined: it lacks nothing, or what it lacks is not to be had. */
+/** Undefined: it lacks nothing, or the lost primary no longer has what it lacks. */
 async function tailOf(lost: Node, elected: Node, position: Position): Promise<Tail | undefined> {
-  // What cannot be read any more is lost; then the replica has what it has.
+  // An unreadable folder offers nothing; then the replica has what it has.
   const segments = await listSegments(pgWalOf(lost.data)).catch(() => [])
   const begin = (segment_bytes: number) => Number(position.lsn / BigInt(segment_bytes))
   const tail = segments.filter(
     ({ name, number, bytes }) => number >= begin(bytes) && timelineOf(name) >= position.timeline,
   )
   const [first] = tail
-  // Further behind than its primary kept WAL for it, or exactly at the end.
+  // The replica is further behind than its primary kept WAL for it, or exactly at the end.
   if (first === undefined || first.number !== begin(first.bytes)) return undefined
   const known = new Set(walNames(pgWalOf(elected.data)))
   const histories = walNames(pgWalOf(lost.data)).filter((name) => isHistory(name) && !known.has(name))
@@ -121,7 +121,7 @@ async function takeOver(lost: Node, elected: Node, { begun, others, offset }: Ta
   await run(elected, to, whole_files, [from, ...others])
 }
 
-/** The same into an empty folder, by one process. Its words: the folders of its own files and of the lost one's, how many are begun, all names. */
+/** The same into an empty folder, by one process. Its arguments: the folders of its own files and of the lost node's, how many are begun, all names. */
 function endOf({ offset }: Tail): string {
   const begun = `cp --reflink=auto "$0/$f" "$f" && dd "if=$lost/$f" "of=$f" ${fromOffset(offset)}`
   const other = `cp --reflink=auto "$lost/$f" "$f"`

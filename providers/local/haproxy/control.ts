@@ -1,11 +1,11 @@
 // A conversation with a running HAProxy over its control socket, one command a connection. The socket lies in a folder that
-// only the service's user and we can enter.
+// only the service's user and the server can enter.
 import { newSocketTo } from '../host/tenant-files.ts'
 
 const timeout_ms = 1_000
 const answer_bytes_max = 1024 ** 2
 
-/** `name`: of the socket in the folder. Undefined when nobody answers. */
+/** `name`: of the socket in the folder. Undefined when no process answers. */
 export async function askHaproxy(folder: string, name: string, command: string): Promise<string | undefined> {
   const socket = newSocketTo(folder, name).setTimeout(timeout_ms)
   try {

@@ -3,7 +3,7 @@ import { askHaproxy } from './control.ts'
 import type { Effect } from '../host/effect.ts'
 import { asked_nodes, serverOf, type HaproxyName } from './settings.ts'
 
-/** `out`: gets no new connections; those that it has stay. `off`: the same, and it is not asked how it is either. */
+/** `out`: gets no new connections; those that it has stay. `off`: the same, and it gets no health checks either. */
 export type NodeUse = 'in' | 'out' | 'off'
 
 /** As its protocol numbers them. */
@@ -14,7 +14,7 @@ const stopped = '0'
 /** `well`: it answers, as far as the balancer knows. */
 export type ObservedNode = { use: NodeUse; well: boolean }
 
-/** How each node is used now, by its number; undefined when nobody answers. */
+/** How each node is used now, by its number; undefined when HAProxy does not answer. */
 export async function findUses(
   sockets: string,
   name: HaproxyName = 'balancer',
@@ -40,7 +40,7 @@ export function usesOf(answer: string): Map<number, ObservedNode> {
   return uses
 }
 
-/** Changes only what differs. One that does not answer is somebody else's care. */
+/** Changes only what differs. A process that does not answer is started anew by the next pass (process.ts). */
 export async function ensureUses(
   effect: Effect,
   sockets: string,

@@ -1,12 +1,12 @@
-// HAProxy as a daemon that outlives us, under the service's user. What runs is found by asking it over its control socket; one
-// that does not answer is as good as gone. New settings are taken over by a new process: where it may, it gets the listening
-// sockets from the old one, so that nobody is refused and open connections stay where they are.
+// HAProxy as a daemon that outlives the server, under the service's user. It is found by asking it over its control socket; a
+// process that does not answer counts as dead. New settings are taken over by a new process: where possible, it gets the listening
+// sockets from the old one, so that no client is refused and open connections stay where they are.
 import type { ChildProcess } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, Size, WantedNetwork } from '../../provider.ts'
-import { commandOf, endProcesses, isStopped, spawnDaemon } from '../../host/daemon.ts'
+import { commandOf, killProcesses, isStopped, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved } from '../host/effect.ts'
 import { listHostProcesses } from '../../host/process.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
@@ -30,15 +30,15 @@ export type HaproxySpec = {
   size: Size
   /** In which it listens; absent: in the host's. */
   network: WantedNetwork | undefined
-  /** Whether one with other settings goes on with the connections that it has. */
+  /** Whether a process with other settings keeps its open connections. */
   gracefully: boolean
 }
 
-/** `died`: one was there and had ended by itself. */
+/** `died`: the process before had died by itself. */
 export type ObservedHaproxy = { pid: number; died: boolean }
 
 const poll_every_ms = 5
-/** One that runs answers well within it, unless the machine is very busy. */
+/** A running process answers well within it, unless the machine is very busy. */
 const answer_soon_ms = 50
 const start_wait_ms = 5_000
 const kill_wait_ms = 5_000
@@ -46,7 +46,7 @@ const sentence_chars_max = 300
 
 export const findHaproxyProgram = () => findProgram('haproxy')
 
-/** One that runs with these settings; a sentence when there is none. */
+/** The process that runs with these settings; a sentence when there is none. */
 export async function ensureHaproxy(host: Machine, spec: HaproxySpec): Promise<ObservedHaproxy | string> {
   const { node, name, settings, network } = spec
   const program = await findHaproxyProgram()
@@ -55,19 +55,19 @@ export async function ensureHaproxy(host: Machine, spec: HaproxySpec): Promise<O
   await host.effect(`${name}: limits`)
   await host.limits.ensure(groupOf(node, name), spec.size)
   const anywhere = await findHaproxy(node, name)
-  // One in another network cannot hand over its sockets: it is as good as gone.
+  // A process in another network cannot hand over its sockets: it counts as dead.
   const found = anywhere && (await isInNetwork(host, network, anywhere.pid)) ? anywhere : undefined
   const died = anywhere === undefined && (await hasHaproxy(node, name))
   const running = found?.hash === settings.hash ? found : await start(host, spec, program, found)
   return typeof running === 'string' ? running : { pid: running.pid, died }
 }
 
-/** Whether one was started and not ended by us; it may be dead. */
+/** Whether it was started and not stopped by a server; it may be dead. */
 export async function hasHaproxy(node: Node, name: HaproxyName): Promise<boolean> {
   return findEntry(node.service_sockets, name) !== undefined
 }
 
-/** No process of it is left. */
+/** Afterwards none of its processes is left. */
 export async function ensureHaproxyStopped(host: Machine, node: Node, name: HaproxyName): Promise<void> {
   if ((await statIfThere(settingsPathOf(node, name))) === undefined) return
   await endAll(host, node, name)
@@ -86,11 +86,11 @@ export async function ensureHaproxyRemoved(host: Machine, node: Node, name: Hapr
 
 export type HaproxyFound = { pid: number; hash: string | undefined }
 
-/** One that answers. */
+/** The process that answers. */
 export async function findHaproxy(node: Node, name: HaproxyName): Promise<HaproxyFound | undefined> {
   const asked = askHaproxy(node.service_sockets, name, 'show info')
   const soon = await Promise.race([asked.then(() => true), pause(answer_soon_ms, false)])
-  // One that was stopped would not answer before its time is over.
+  // A stopped process (SIGSTOP) would not answer before the timeout.
   if (!soon && (await hasStopped(node, name))) return undefined
   const info = await asked
   if (info === undefined) return undefined
@@ -110,7 +110,7 @@ async function start(
 ): Promise<HaproxyFound | string> {
   const old = gracefully ? running : undefined
   if (old === undefined) {
-    // Of one that hangs, too.
+    // Also a process that hangs.
     await endAll(host, node, name)
     for (const { host: address, port } of network ? [] : listen) {
       if (await portIsFree(address, port)) continue
@@ -147,10 +147,10 @@ async function spawn(
   })
 }
 
-/** All of them: one that was replaced lives on until its last customer has gone. */
+/** All of them: a replaced process lives on until its last client disconnects. */
 async function endAll(host: Machine, node: Node, name: HaproxyName): Promise<void> {
   const end = { what: `${name}: kill`, whose: `the ${name} of ${node.service_id}`, wait_ms: kill_wait_ms }
-  await endProcesses(host.effect, (pid) => isOurs(node, name, pid), end)
+  await killProcesses(host.effect, (pid) => isOurs(node, name, pid), end)
 }
 
 async function isOurs(node: Node, name: HaproxyName, pid: number): Promise<boolean> {

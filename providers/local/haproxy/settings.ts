@@ -1,32 +1,32 @@
-// What the settings of every HAProxy here have in common: it passes bytes on and understands none of them, so that TLS and
-// passwords are between the customer and PostgreSQL. Pure: the same wish gives the same text, and its hash is in it, by which a
-// running one says what it was started with. The text holds no secret.
+// What the settings of every HAProxy here have in common: it forwards bytes and understands none of them, so that TLS and
+// passwords are between the client and PostgreSQL. Pure: the same spec gives the same text, and its hash is in it, by which a
+// running process reports what it was started with. The text holds no secret.
 import { hashOf } from '../postgres/settings.ts'
 
 export type HaproxySettings = { text: string; hash: string }
 
-/** What it is there for. Its files, its control socket and its control group are named after it. */
+/** Its purpose. Its files, its control socket and its control group are named after it. */
 export type HaproxyName = 'balancer' | 'relay'
 
 type Spec = {
   name: HaproxyName
-  /** The folder of the socket by which we talk to it. */
+  /** The folder of its control socket. */
   sockets: string
   connections_max: number
   /** The sections after the first one. */
   body: string
-  /** What else must be as it is now: another word here, and one that runs is not the one that is wanted. */
+  /** More that the hash covers: a running process with another value here is replaced. */
   words: readonly string[]
 }
 
-/** The list of nodes whose use is told and changed; a balancer asks them how they are, and another list follows. */
+/** The list of nodes whose use is read and changed; a balancer checks their health, and other lists follow it. */
 export const asked_nodes = 'nodes'
 
 export const serverOf = (node: number) => `${asked_nodes}/node_${node}`
 
 export const controlSocketOf = (sockets: string, name: HaproxyName) => `${sockets}/${name}`
 
-/** Besides the customers' connections: our own, and those that are about to be refused by PostgreSQL in its own words. */
+/** Besides the clients' connections: our own, and those that PostgreSQL is to refuse in its own words. */
 const spare_connections = 100
 
 export function haproxySettingsOf({ name, sockets, connections_max, body, words }: Spec): HaproxySettings {
@@ -38,23 +38,23 @@ export function haproxySettingsOf({ name, sockets, connections_max, body, words 
   ])
   const hash = hashOf([head, body, ...words])
   return {
-    text: `# Written by Howdah; changes made here are undone at the next look.\n${head}  description ${hash}\n${body}`,
+    text: `# Written by Howdah; changes made here are undone by the next pass.\n${head}  description ${hash}\n${body}`,
     hash,
   }
 }
 
-/** For calls of its own, of which it makes none: it would read every authority of the system, which takes five times as long as all else. */
+/** For HTTP requests of its own, of which it makes none: it would load every CA of the system, which takes five times as long as the rest of its start. */
 const no_authorities = ['.if version_atleast(2.6)', 'httpclient.ssl.verify none', '.endif'] as const
 
-/** For connections of customers to PostgreSQL. */
+/** For connections of clients to PostgreSQL. */
 export const connection_defaults = [
   'mode tcp',
   'timeout connect 2s',
   'timeout queue 2s',
-  // A session may be idle for as long as its customer likes; 24 days is the longest that HAProxy can count.
+  // A session may be idle for as long as its client likes; 24 days is the longest that HAProxy can count.
   'timeout client 24d',
   'timeout server 24d',
-  // Customers who vanish without a word are noticed by these instead.
+  // Clients that vanish without closing are noticed by TCP keepalives instead.
   'option clitcpka',
   'clitcpka-idle 5m',
   'clitcpka-intvl 30s',

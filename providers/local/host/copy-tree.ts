@@ -3,7 +3,7 @@
 // 1. Blocks are shared where the file system can (FICLONE). A copy is private to its owner unless it is public.
 // 2. No other user can enter a copy before the caller hands its root over, and the tree's owner cannot lead the walker out of
 //    the tree: entries are reached by tenant-files.ts, which follows no link.
-// 3. It ends: Node's own copyFile goes round for ever when its source shrinks, so it is asked for shared blocks alone.
+// 3. It ends: Node's own copyFile loops for ever when its source shrinks, so it is asked for shared blocks alone.
 // 4. None of it is atomic or durable: a caller copies aside, flushes by syncTree, and renames.
 import { chmodSync, closeSync, constants, fstatSync, lchownSync, mkdirSync, read } from 'node:fs'
 import { copyFile, open, readdir, readlink, symlink } from 'node:fs/promises'
@@ -16,26 +16,26 @@ import { openFile, openFolder, openIn, type OpenFolder, pathOf, Planted } from '
 import { inLanes } from './together.ts'
 
 export type CopyOptions = {
-  /** To whom all of the copy but its root is given; absent: it stays ours. */
+  /** Who owns all of the copy but its root; absent: the server's user. */
   owner?: Owner
   /** The tree is alive: an entry that vanishes between its listing and its copy is left out. */
   tolerate_missing?: boolean
   /** For programs, not data: every user may read, and run what the owner may run. */
   public?: boolean
   /**
-   * A service's user wrote the tree, or what it was copied from: a link or a pipe in it is refused. Where it lies in that user's reach,
-   * another user's file is, too; in a snapshot, which is out of it, files that share their blocks have kept their user.
+   * A service's user wrote the tree, or its source: a link or a pipe in it is refused. Where it lies in that user's reach,
+   * another user's file is refused, too; a snapshot is out of its reach, and files there that share blocks have kept their user.
    */
   of_tenant?: 'in its reach' | 'out of its reach'
   /** Leaves out an entry, with all below it. */
   skip?: (relative_path: string) => boolean
   /** Leaves the last space of the disk to the databases that run there. */
   keep_reserve?: boolean
-  /** Breaks the copy off between some files and the next. */
+  /** Aborts the copy between two files. */
   signal?: AbortSignal
 }
 
-/** Whether files can share blocks here: found out by the first one that cannot. */
+/** Whether files can share blocks here: false from the first file on that cannot. */
 export type Sharing = { possible: boolean }
 
 type Copying = CopyOptions & { root: string; uid: number | undefined; to: string; sharing: Sharing; bytes: number }
@@ -52,7 +52,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   return copying.bytes
 }
 
-/** A file of a folder that a service's user may write. ENOENT is thrown when it is gone. */
+/** A file of a folder that a service's user may write. ENOENT is thrown when it is removed. */
 export async function copyFileIn(
   folder: string,
   path: string,
@@ -60,7 +60,7 @@ export async function copyFileIn(
   options: { sharing: Sharing; keep_reserve?: boolean },
 ): Promise<void> {
   const source = openFile(folder, path)
-  if (source === undefined) throw Object.assign(new Error(`${path} is not there any more`), { code: 'ENOENT' })
+  if (source === undefined) throw Object.assign(new Error(`${path} has been removed`), { code: 'ENOENT' })
   await copyOpened(source, target, options)
 }
 
@@ -82,7 +82,7 @@ async function copyFolder(copying: Copying, path: string): Promise<void> {
         await symlink(await readlink(`${pathOf(handle)}/${entry.name}`), join(to, entry.name))
       }
     }
-    // By the open folder: renaming it, or another above it, leads nowhere else.
+    // By the open folder: renaming it, or a folder above it, does not change what is read.
     const from = { handle, folder: root, below: path, uid }
     await inLanes(files, (name) => copyEntry(copying, from, name, join(to, name)))
   } finally {
@@ -110,7 +110,7 @@ async function copyOpened(source: number, target: string, options: FileOptions):
     const { size, mode } = fstatSync(source)
     if (options.keep_reserve) requireDiskSpace(dirname(target))
     if (!(await isShared(source, target, options.sharing))) await copyBytes(source, target, size, options)
-    // A shared one has come with its source's mode and user.
+    // A file with shared blocks has its source's mode and user.
     const public_mode = mode & 0o100 ? 0o755 : 0o644
     chmodSync(target, options.public ? public_mode : 0o600)
     const { uid, gid } = options.owner ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
@@ -151,7 +151,7 @@ async function copyBytes(source: number, target: string, size: number, { keep_re
   }
 }
 
-/** Undefined when an entry of a tree that is alive has gone since it was listed. */
+/** Undefined when an entry of a tree that is alive was removed since it was listed. */
 function unlessMissing<Value>({ tolerate_missing }: CopyOptions, work: () => Value): Value | undefined {
   try {
     return work()

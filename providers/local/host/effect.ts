@@ -1,6 +1,6 @@
 // Every change that the local provider makes to the world is announced here first, by a stable name: the crash tests
 // kill the process at each of them. The two changes that recur everywhere, a whole file and a folder, live here too:
-// both look first, and both can be cut off at any moment and repeated.
+// both read first, and both can be killed at any moment and repeated.
 import { lstatSync } from 'node:fs'
 import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
@@ -58,7 +58,7 @@ export async function ensureRemoved(effect: Effect, name: string, path: string):
   await removeTree(path)
 }
 
-/** The same of what lies in a folder of a service's user. */
+/** The same for an entry of a folder of a service's user. */
 export async function ensureEntryRemoved(effect: Effect, name: string, folder: string, path: string): Promise<void> {
   if (findEntry(folder, path) === undefined) return
   await effect(`${name}: remove`)

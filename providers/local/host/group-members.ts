@@ -1,4 +1,4 @@
-// Who is in the control groups of a service, and the end of all of them at once where the kernel knows how. A process cannot leave
+// The processes in the control groups of a service, and a kill of all of them at once where the kernel has one. A process cannot leave
 // the groups in which it was started unless their files are its user's, so for root this is exact, whatever a process calls itself
 // and wherever it hides.
 import { readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'

@@ -1,22 +1,22 @@
-// Work that goes on between two looks: who is told of its end, and who is not.
+// Work that goes on between two passes: whose end is reported, and whose is not.
 import { expect, test } from 'vitest'
 import { newJobs } from './jobs.ts'
 
-test('the end of work that was under way at a look asks for the next one, and no other end does', async () => {
+test('the end of work that was under way at a pass asks for the next pass, and no other end does', async () => {
   const jobs = newJobs()
   const told: string[] = []
   jobs.onEnd((service_id) => void told.push(service_id))
   expect(await jobs.ensure('quick/data', async () => undefined)).toBe('done')
   const long = Promise.withResolvers<undefined>()
   const broken_off = Promise.withResolvers<undefined>()
-  const looks = [
+  const passes = [
     jobs.ensure('long/data', () => long.promise),
     jobs.ensure('deleted/data', async (signal) => {
       signal.addEventListener('abort', () => broken_off.resolve(undefined))
       await broken_off.promise
     }),
   ]
-  expect(await Promise.all(looks)).toEqual(['under way', 'under way'])
+  expect(await Promise.all(passes)).toEqual(['under way', 'under way'])
   await jobs.end('deleted')
   expect(told).toEqual([])
   long.resolve(undefined)

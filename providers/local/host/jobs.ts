@@ -1,17 +1,17 @@
-// Long work that goes on between two looks: a copy of a whole database, say. It runs inside this process under a name
-// that every look derives anew, so a look that finds it under way leaves it alone.
-// It is never the truth: what a job has made is found in the file system, and a killed one is simply begun again.
+// Long work that goes on between two passes, such as a copy of a whole database. It runs inside this process under a name
+// that every pass derives anew, so a pass that finds it under way leaves it alone.
+// It is never the truth: what a job has made is found in the file system, and a killed job is begun again.
 
 export type Jobs = {
-  /** Begins the work unless it is under way. Whoever ensures it later learns how it ended. */
+  /** Begins the work unless it is under way. A later `ensure` returns how it ended. */
   begin(name: string, work: (signal: AbortSignal) => Promise<void>): void
   /** Begins the work unless it is under way, and waits a little for its end. Its failure is thrown, to one caller. */
   ensure(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<'done' | 'under way'>
-  /** Waits a little for the end of work that is under way. How it ended is for those to hear who ensure it. */
+  /** Waits a little for the end of work that is under way. How it ended is for callers of `ensure`. */
   wait(name: string): Promise<void>
-  /** Called with the service's id when work ends that somebody was told is under way: there is something new to see. */
+  /** Called with the service's id when work ends that `ensure` reported as under way: a pass has something to do. */
   onEnd(listen: (service_id: string) => void): void
-  /** Breaks off every job of a service and waits until nothing of it goes on. */
+  /** Aborts every job of a service and waits until none goes on. */
   end(service_id: string): Promise<void>
   close(): Promise<void>
 }
@@ -19,7 +19,7 @@ export type Jobs = {
 type Outcome = { error?: unknown }
 type Job = { breaking_off: AbortController; ended: Promise<Outcome>; awaited: boolean }
 
-/** Small databases are copied within it, so that one look is enough for them. */
+/** Small databases are copied within it, so that one pass is enough for them. */
 const wait_ms = 2_000
 
 /** A job's name is `<service id>/<what>`. */
@@ -35,7 +35,7 @@ export function newJobs(): Jobs {
     const breaking_off = new AbortController()
     const ended = work(breaking_off.signal).then(
       (): Outcome => {
-        // What it made can be seen; only a failure has to wait for somebody who asks.
+        // Success shows on the disk; only a failure is kept for the next `ensure`.
         jobs.delete(name)
         return {}
       },

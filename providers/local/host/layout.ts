@@ -1,5 +1,5 @@
-// Where everything of the local provider lives, and under which user. Pure: the same directory, service and port give
-// the same names for ever, because every later look finds things by these names alone.
+// Where all files of the local provider are, and under which user. Pure: the same directory, service and port give
+// the same names for ever, because every later pass finds things by these names alone.
 //
 // What PostgreSQL writes (data, log, sockets) belongs to the service's own user. What we write (settings, key) belongs
 // to us in a folder of ours that this user may only read, so a broken-out backend cannot plant links for root to follow.
@@ -30,33 +30,33 @@ export function nodeOf(directory: string, service_id: string, port: number, as_r
     owner,
     /** Where PostgreSQL listens; its unix socket is named after it too. */
     port,
-    /** Which of the service's nodes; 0 is the one that it was made with. */
+    /** Which of the service's nodes; 0 is the node with which it was created. */
     number: 0,
-    role: 'primary' as Role, // one of three, not this one for ever
+    role: 'primary' as Role, // one of three, not this literal
     home,
-    /** What belongs to this node alone lies here. */
+    /** The folder of this node alone. */
     node_home: home,
-    /** What is being deleted, out of the way in one move. */
+    /** A home that is being deleted, moved aside by one rename. */
     home_removed: `${home}.gone`,
     data: join(home, 'data'),
     data_aside: join(home, 'data.new'),
-    /** A snapshot that was handed over whole and is on its way to become the data. */
+    /** A snapshot that was handed over whole and is about to become the data. */
     data_moved: join(home, 'data.moved'),
     /** Finished WAL, written by PostgreSQL itself; pruned by us, but never beyond the oldest snapshot. */
     archive: join(home, 'archive'),
-    /** Ours alone: what a snapshot holds cannot be changed by the service it was taken of. */
+    /** Ours alone: a service cannot change its snapshots. */
     snapshots: join(home, 'snapshots'),
-    /** WAL of the parent on the way to a moment, until the fork is there. */
+    /** WAL of the parent for the replay to a moment, until the fork is made. */
     restore: join(home, 'restore'),
     /** How far the replay to a moment has come, or why it can never get there. */
     replay: join(home, 'replay.json'),
-    /** What a lost primary wrote last, on its way to the node that takes over. */
+    /** The WAL that a lost primary wrote last, for the node that takes over. */
     tail: join(home, 'tail'),
     /** Names the process that is copying in this home. */
     copying: join(home, 'copying'),
     /** Names the process that is making this node's data. */
     making: join(home, 'making'),
-    /** A node's data that is of no use any more, out of the way in one move. */
+    /** Useless data of a node, moved aside by one rename. */
     data_removed: join(home, 'data.gone'),
     /** Since when a standby does not stream, although its primary serves. */
     not_streaming: join(home, 'not-streaming'),
@@ -75,7 +75,7 @@ export function nodeOf(directory: string, service_id: string, port: number, as_r
     /** Names the postmaster that was told to read its files again, and what they said. */
     reloaded: join(home, 'reloaded'),
     sockets,
-    /** Where the primary is found, whichever node that is. */
+    /** The socket folder of the primary, whichever node that is. */
     service_sockets: sockets,
   }
 }
@@ -84,8 +84,8 @@ export function nodeOf(directory: string, service_id: string, port: number, as_r
 export const listeningAt = (node: Node, port: number): Node => ({ ...node, port })
 
 /**
- * Another node of the same service. The primary has the service's own socket folder, so that all who want the primary (standbys, the
- * pooler) find it at one place, or it is led to from there; a standby has a folder of its own.
+ * Another node of the same service. The primary listens in the service's own socket folder, or a link leads from there to it, so that
+ * standbys and the pooler always find it there; a standby has a folder of its own.
  */
 export function nodeAt(node: Node, number: number, role: Role): Node {
   const home = number === 0 ? node.home : join(node.home, `node-${number}`)
@@ -123,7 +123,7 @@ export const groupOf = ({ service_id, number }: Node): string => (number === 0 ?
 export const clientsKeyOf = ({ service_id, role, number }: Node): string =>
   role === 'standby' ? `${service_id}/${number}` : service_id
 
-/** The port of the service whose files have this owner: the way back from `placeOf`. */
+/** The port of the service whose files have this owner: the inverse of `nodeOf`. */
 export const portOf = (owner: { uid: number }): number => owner.uid - first_service_uid
 
 export function foldersOf(directory: string) {
@@ -133,16 +133,16 @@ export function foldersOf(directory: string) {
     run: join(directory, 'run'),
     authority: join(directory, 'ca'),
     copies: join(directory, 'postgres'),
-    /** Control files of our own, by what they hold. */
+    /** Control files of our own, named by their contents. */
     extensions: join(directory, 'extensions'),
-    /** What was last wanted of each service. */
+    /** What the server last wanted of each service. */
     wanted: join(directory, 'wanted'),
     /** Which process is at work on which service. */
     turns: join(directory, 'turns'),
   }
 }
 
-/** Nobody but the administrator can help, and nobody has to tell us afterwards. */
+/** Only the administrator can help; a later pass notices by itself. */
 export function noSpaceSentence(directory: string): string {
   return `no space left on the disk of ${directory}; it goes on when there is space`
 }

@@ -1,12 +1,12 @@
-// The end of everything that runs for a service or a replica set, also of what code of a tenant started and hid: in a session of its
-// own, elsewhere, under another name. Killed until none was seen.
+// Kills everything that runs for a service or a replica set, also processes that code of a tenant started and hid: in a session of its
+// own, elsewhere, under another name. Repeated until a whole listing finds none.
 //
 // 1. A process is known by its control group, which it cannot leave, and as root by its user, all four of them.
 // 2. Another installation of this host may run a service under the same user, for the port was free then: its processes are in its
 //    own groups, or work below a home of its own that only root can have made. They are spared.
-// 3. Replica sets have the user of their service. They are ended with it, and spared while only it stops.
+// 3. Replica sets have the user of their service. They are killed with it, and spared while only the service stops.
 // 4. An ordinary user has one user for all. Without groups a process is known there by the folder that it works in and by its
-//    ancestors; a process without both cannot be told from others.
+//    ancestors; a process without both cannot be told from other processes.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
@@ -32,24 +32,24 @@ import { homeOf, isIn } from './process-home.ts'
 
 type Host = { directory: string; installation_id: string; effect: Effect; limits: Limits }
 
-/** `user`: all that its user has, for a service that is deleted; else what belongs to the service, or to the set, itself. */
+/** `user`: all processes of its user, for a service that is deleted; else those of the service, or of the set, itself. */
 export type Scope = 'user' | 'service' | 'set'
 
 export type Leftovers = {
-  /** After the grace, in which processes may end by themselves, kills what is left until none is seen. */
+  /** After the grace, in which processes may exit by themselves, kills until none is left. */
   end(grace_ms: number): Promise<void>
 }
 
-/** What a server still says when its postmaster has ended, its log collector writes within this. */
+/** After its postmaster exits, a server's log collector writes its last lines within this. */
 export const last_words_ms = 1_000
 
 const poll_every_ms = 3
 const wait_ms = 8_000
 const sweep_every_ms = 200
-/** A link of /proc takes some 5 µs: so many are read before other work has a turn. */
+/** Reading a link of /proc takes some 5 µs: so many are read before other work has a turn. */
 const at_a_stretch = 256
 
-/** To be made before anything is told to end: who started whom can only be seen while they live. */
+/** To be made before any process is told to stop: who started whom can only be read while they live. */
 export async function newLeftovers(host: Host, node: Node, scope: Scope): Promise<Leftovers> {
   const whose = `${scope === 'set' ? 'replica set' : 'service'} ${node.service_id}`
   const started: Started = node.owner || host.limits.hierarchy ? new Map() : await listStarted(node)
@@ -64,7 +64,7 @@ export async function newLeftovers(host: Host, node: Node, scope: Scope): Promis
   }
 }
 
-/** The control group goes, after whatever is in it. Nothing may be meant to run there any more. */
+/** Removes the control group, after killing its processes. No process may be wanted there any more. */
 export async function ensureGroupRemoved(host: Pick<Host, 'effect' | 'limits'>, group: string): Promise<void> {
   await ensureGroupEmpty(host, group, last_words_ms)
   if (host.limits.hierarchy) removeInner(host.limits.hierarchy, group)
@@ -75,7 +75,7 @@ export async function ensureGroupEmpty(host: Pick<Host, 'effect' | 'limits'>, gr
   await endGroup(host, group, { grace_ms, isLeft: isThere })
 }
 
-/** None of its processes runs any program afterwards; they may still be giving back their memory. */
+/** Afterwards none of its processes runs its program; they may still be giving back their memory. */
 export async function ensureGroupKilled(host: Pick<Host, 'effect' | 'limits'>, group: string): Promise<void> {
   await endGroup(host, group, { grace_ms: 0, isLeft: isAtWork })
 }
@@ -96,10 +96,10 @@ const isThere = (pid: number) => findHostProcess(pid) !== undefined
 /** The identities of processes by their ids. */
 type Started = ReadonlyMap<number, string>
 
-/** `others`: of the same user and not to be ended. */
+/** `others`: of the same user and not to be killed. */
 type Found = { ours: number[]; others: number[]; groups: readonly string[] }
 
-/** user: the one of whom nothing may be left. isLeft: whether a process is still waited for. */
+/** user: of whom no process may be left. isLeft: whether a process is still waited for. */
 type Ending = { user?: Owner | undefined; whose: string; grace_ms: number; isLeft: (pid: number) => boolean }
 
 async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, list: () => Promise<Found>, ending: Ending) {
@@ -120,7 +120,7 @@ async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, list:
       for (const pid of ours) signalIfThere(pid, 'SIGKILL')
       await untilExited(ours, sweep_every_ms, isLeft)
     }
-    // A process that forks ahead of every look is never seen: the kernel has the last word. Where nothing is left, it changes nothing.
+    // A process that forks faster than a listing is never found: the kernel kills all of the user's at once. Without leftovers it changes nothing.
     if (user && others.length === 0 && performance.now() - swept_at > sweep_every_ms) {
       await killAllOf(user)
       swept_at = performance.now()
@@ -128,7 +128,7 @@ async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, list:
   }
 }
 
-/** A look at all processes of a host costs as much as hundreds of looks at those that are waited for. */
+/** Listing all processes of a host costs as much as reading hundreds of those that are waited for. */
 async function untilExited(pids: readonly number[], ms_max: number, isLeft: Ending['isLeft']): Promise<void> {
   const deadline = performance.now() + ms_max
   while (performance.now() < deadline && pids.some(isLeft)) await pause(poll_every_ms)
@@ -147,7 +147,7 @@ async function list(host: Host, node: Node, scope: Scope, started: Started): Pro
   const { hierarchy } = host.limits
   const groups = hierarchy ? groupsOf(hierarchy, node.service_id) : []
   const members = new Set(hierarchy ? groups.flatMap((group) => membersOf(hierarchy, group)) : [])
-  // What is in no group was never started here, where there are groups; only with its last service a user must have nothing left.
+  // Where there are groups, a process in none of them was not started by us; only a deleted service's user must have none left.
   if (hierarchy && scope !== 'user') return { ours: [...members], others: [], groups }
   const { owner } = node
   if (!owner) return { ours: [...members, ...(await listInPlace(node, started))], others: [], groups }
@@ -163,7 +163,7 @@ async function list(host: Host, node: Node, scope: Scope, started: Started): Pro
   return found
 }
 
-/** By their folders alone, which cost a tenth of all that is known of them: a thousand processes may be looked at for every stop. */
+/** By their folders alone, which cost a tenth of reading everything: a thousand processes may be read for every stop. */
 async function listInPlace(node: Node, started: Started): Promise<number[]> {
   const own = ancestors()
   const found: number[] = []
@@ -185,18 +185,18 @@ function isOfUser(host: Host, node: Node, scope: Scope, process: HostProcess): b
 }
 
 /**
- * A child of a server that does something as the service's user: it is in the session of its parent, which is root's. A daemon is not,
- * and nothing that a daemon starts can enter that session.
+ * A child of a server that works as the service's user for a moment: it is in the session of its parent, which is root's. A daemon is
+ * not, and no process that a daemon starts can enter that session.
  */
 function isErrand({ pid, parent }: HostProcess): boolean {
   const by_root = findHostProcess(parent)?.uids.every((uid) => uid === 0) === true
   return by_root && sessionOf(parent) === sessionOf(pid)
 }
 
-/** PostgreSQL works in its data directory, and so does what it starts unless that goes elsewhere. */
+/** PostgreSQL works in its data directory, and so do its children unless they change directory. */
 const isOfNode = (node: Node, process: Pick<HostProcess, 'pid'>) => isIn(node, folderOf(process))
 
-/** All that came from what works in the place's folders. */
+/** All descendants of the processes that work in the node's folders. */
 async function listStarted(node: Node): Promise<Started> {
   const all = await listHostProcesses()
   const chosen = new Set(all.filter((process) => isOfNode(node, process)).map(({ pid }) => pid))
@@ -208,7 +208,7 @@ async function listStarted(node: Node): Promise<Started> {
   return new Map([...chosen].map((pid) => [pid, identityOf(pid)]))
 }
 
-/** This process, and all that it came from: a person may have started it in a folder of the service. */
+/** This process and its ancestors: a person may have started it in a folder of the service. */
 function ancestors(): Set<number> {
   const found = new Set<number>()
   for (let pid = process.pid; pid > 0 && !found.has(pid); pid = findHostProcess(pid)?.parent ?? 0) found.add(pid)

@@ -1,7 +1,7 @@
 // CPU and memory limits of a service's processes through control groups: version 2, or version 1 where only that has the
 // controllers. Promises: a process is in its group before its program starts; limits change while it runs; groups of
-// one installation lie under one parent, howdah-<installation_id>. It never kills anything. Where the host does not permit
-// groups, it says so once in a sentence and does nothing.
+// one installation lie under one parent, howdah-<installation_id>. It never kills a process. Where the host does not permit
+// groups, it reports why once and does nothing.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -13,11 +13,10 @@ import { promisify } from 'node:util'
 import type { Size } from '../../provider.ts'
 import { mayGiveUsers } from '../../host/privilege.ts'
 import { system_env } from '../../host/program.ts'
-
-export type RunAs = { uid: number; gid: number }
+import { type Owner, unprivileged } from '../../host/user-map.ts'
 
 export type Limits = {
-  /** One sentence for people: what is enforced, or why nothing is and how to permit it. */
+  /** For people: what is enforced, or why nothing is and how to permit it. */
   description: string
   enforced: boolean
   /** Where the groups are; absent where there are none. */
@@ -29,10 +28,10 @@ export type Limits = {
   wrap(
     service_id: string,
     command: readonly string[],
-    run_as: RunAs | undefined,
+    run_as: Owner | undefined,
   ): { command: string[]; uid?: number; gid?: number }
   ensure(service_id: string, size: Size | 'starting'): Promise<void>
-  /** Waits briefly for processes on their way out. */
+  /** Waits briefly for exiting processes. */
   remove(service_id: string): Promise<void>
 }
 
@@ -74,7 +73,7 @@ async function tryOut(limits: Limits, hierarchy: Hierarchy): Promise<string | un
   try {
     await removeOldProbes(hierarchy)
     await limits.ensure(probe_id, { cpu_millis: 500, memory_gbs: 1 })
-    const run_as = mayGiveUsers() ? nobody : undefined
+    const run_as = mayGiveUsers() ? unprivileged : undefined
     const [program = '', ...args] = limits.wrap(probe_id, ['/bin/true'], run_as).command
     await promisify(execFile)(program, args, { env: system_env })
     return await limits.remove(probe_id).then(() => undefined)
@@ -116,13 +115,13 @@ export function hierarchyOf(mounts: CgroupMounts, v2_controllers: string, parent
   const [cpu, memory] = [mounts.v1.get('cpu'), mounts.v1.get('memory')]
   if (cpu === undefined || memory === undefined) return undefined
   const directories = { cpu: join(cpu, parent_name), memory: join(memory, parent_name) }
-  // cpuacct counts what was used; it is often, but not always, mounted together with cpu.
+  // cpuacct counts processor time; it is often, but not always, mounted together with cpu.
   const counting = mounts.v1.has('cpuacct') ? [join(mounts.v1.get('cpuacct') ?? '', parent_name)] : []
   return { version: 1, parents: [...new Set([directories.cpu, directories.memory, ...counting])], directories }
 }
 
 /**
- * What the control files must hold, in the order of writing. `starting`: a burst of work for which somebody waits, which
+ * What the control files must hold, in the order of writing. `starting`: a burst of work for which a client waits, which
  * neither a quota nor the small share of a service among many must slow down.
  */
 export function controlsOf(
@@ -150,14 +149,13 @@ export function controlsOf(
 /** The kernel's own default: short enough that a throttled query pauses for a tenth of a second at most. */
 const period_us = 100_000
 /**
- * Where the shell, which has one thread, writes itself in. Version 1 lets a thread move alone, for which the kernel stops
- * nobody; a move of whole processes waits until all processors have paused, ten milliseconds and more for each group.
+ * The file by which the shell, which has one thread, joins a group. Version 1 lets a thread move alone, for which the kernel stops no
+ * other; a move of whole processes waits until all processors have paused, ten milliseconds and more for each group.
  */
 const joining = { 1: 'tasks', 2: 'cgroup.procs' } as const
-/** How long a group may still hold processes that were told to end. */
+/** How long a group may still have processes that were told to stop. */
 const leave_timeout_ms = 5000
 const ensure_attempts = 10
-const nobody: RunAs = { uid: 65_534, gid: 65_534 }
 
 function limitsIn(hierarchy: Hierarchy): Limits {
   const groups = (service_id: string) => {
@@ -165,7 +163,7 @@ function limitsIn(hierarchy: Hierarchy): Limits {
     return hierarchy.parents.map((parent) => join(parent, service_id))
   }
   return {
-    description: `CPU and memory limits are enforced through control groups, version ${hierarchy.version}.`,
+    description: `CPU and memory limits are enforced through control groups, version ${hierarchy.version}`,
     enforced: true,
     hierarchy,
     wrap(service_id, command, run_as) {
@@ -180,7 +178,7 @@ function limitsIn(hierarchy: Hierarchy): Limits {
           for (const group of groups(service_id)) await ensureGroup(group, hierarchy)
           return await writeControls(service_id, size, hierarchy)
         } catch (error) {
-          // Another service's removal may take the parent away, empty for a moment, while we are about to use it.
+          // The removal of another service may remove the parent, empty for a moment, while it is about to be used.
           if (!isCode(error, 'ENOENT') || attempt === ensure_attempts) throw error
         }
       }
@@ -188,7 +186,7 @@ function limitsIn(hierarchy: Hierarchy): Limits {
     async remove(service_id) {
       for (const group of groups(service_id)) {
         await removeGroup(group)
-        // The parent goes with the last service; while there are others, or it is not ours to remove, it stays.
+        // The parent is removed with the last service; while there are others, or it is not ours to remove, it stays.
         await rmdir(dirname(group)).catch(() => undefined)
       }
     },
@@ -197,7 +195,7 @@ function limitsIn(hierarchy: Hierarchy): Limits {
 
 function noLimits(reason: string): Limits {
   return {
-    description: `CPU and memory limits are not enforced, because ${reason}; to have them enforced run the server as root on a host with writable control groups, or as a unit of the user's own systemd.`,
+    description: `CPU and memory limits are not enforced, because ${reason}; to have them enforced run the server as root on a host with writable control groups, or as a unit of the user's own systemd`,
     enforced: false,
     wrap: (_, command, run_as) => ({ command: [...command], ...run_as }),
     ensure: async () => undefined,
@@ -216,7 +214,7 @@ async function ensureGroup(group: string, hierarchy: Hierarchy): Promise<void> {
   }
 }
 
-/** Looked at at once, as look.ts does: the kernel has them in memory. */
+/** Read synchronously, as in read.ts: the kernel has them in memory. */
 async function writeControls(service_id: string, size: Size | 'starting', hierarchy: Hierarchy): Promise<void> {
   for (const { controller, file, value } of controlsOf(hierarchy.version, size)) {
     const path = join(hierarchy.directories[controller], service_id, file)
@@ -243,7 +241,7 @@ async function removeGroup(group: string): Promise<void> {
   }
 }
 
-/** Left behind by a process that was killed while probing; those of living processes are in use. */
+/** Of a process that was killed while probing; those of living processes are in use. */
 async function removeOldProbes(hierarchy: Hierarchy): Promise<void> {
   for (const parent of hierarchy.parents) {
     for (const name of await readdir(parent).catch(() => [])) {
@@ -261,7 +259,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Ids become directory names and words of a shell script. */
+/** Ids become directory names and arguments of a shell script. */
 function assertId(id: string): void {
   assert.match(id, /^[a-z0-9-]{1,64}$/, 'an id consists of small letters, digits and dashes')
 }

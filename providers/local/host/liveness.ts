@@ -1,6 +1,6 @@
-// Whether a PostgreSQL server answers at all, found out at the price of one connection that never logs in: it is asked for
-// TLS at its unix socket, to which any living server answers one byte, also while it recovers or has no connection left.
-// Leaves nothing in the server's log. Kept open, the connection tells of the server's death the moment it happens.
+// Whether a PostgreSQL server answers at all, found out by one connection that never logs in: it requests
+// TLS at the unix socket, to which any living server answers one byte, also while it recovers or has no session left.
+// Leaves no line in the server's log. Kept open, the connection closes at the moment of the server's death.
 import type { Socket } from 'node:net'
 import { newSocketTo } from './tenant-files.ts'
 
@@ -9,8 +9,8 @@ const ssl_request = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 /** The folder of its unix socket, and the port after which that is named. */
 export type Listening = { sockets: string; port: number }
 
-/** The open connection, which the caller ends within a minute; undefined when there is no answer, whatever the reason. */
-export async function findLine(at: Listening, timeout_ms: number): Promise<Socket | undefined> {
+/** The open connection, which the caller closes within a minute; undefined when there is no answer, whatever the reason. */
+export async function findConnection(at: Listening, timeout_ms: number): Promise<Socket | undefined> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = newSocketTo(at.sockets, `.s.PGSQL.${at.port}`)
   const timer = setTimeout(resolve, timeout_ms, false)
@@ -27,7 +27,7 @@ export async function findLine(at: Listening, timeout_ms: number): Promise<Socke
 }
 
 export async function answers(at: Listening, timeout_ms: number): Promise<boolean> {
-  const line = await findLine(at, timeout_ms)
+  const line = await findConnection(at, timeout_ms)
   line?.destroy()
   return line !== undefined
 }

@@ -1,6 +1,6 @@
-// Who is copying in a service's home: a file that names a process, so that no second server on this directory begins
+// Which process is copying in a service's home: a file names it, so that no second server on this directory begins
 // the same copy, removes it half-made, or starts PostgreSQL on data that is being copied while it stands still.
-// A hold ends with its work or with its process: by pid and start time where that can be seen, else by its last sign of life.
+// A lock ends with its work or with its process: by pid and start time where /proc shows it, else by the age of the file.
 import { utimes } from 'node:fs/promises'
 import { ensureFile, ensureRemoved, type Effect } from './effect.ts'
 import { readIfThere } from '../../host/read.ts'
@@ -12,7 +12,7 @@ export type LockKind = 'copying while it runs' | 'copying while it stands still'
 
 const sign_of_life_ms = 2_000
 
-/** What a living process is doing in this home; undefined when nobody is. */
+/** What a living process is doing in this home; undefined when none is. */
 export async function findLock(node: Node): Promise<LockKind | undefined> {
   const text = await readIfThere(node.copying)
   if (text === undefined) return undefined
@@ -20,7 +20,7 @@ export async function findLock(node: Node): Promise<LockKind | undefined> {
   return isAlive(owner ?? '', node.copying) ? (kind as LockKind) : undefined // written below, in one piece
 }
 
-/** Does the work while holding; false, and nothing done, when somebody else holds. The caller has the service's lease. */
+/** Does the work while it owns the lock; false, and nothing done, when another process owns it. The caller has the service's lease. */
 export async function withLock(effect: Effect, node: Node, kind: LockKind, work: () => Promise<void>) {
   if ((await findLock(node)) !== undefined) return false
   await ensureFile(effect, 'lock', node.copying, `${kind}\n${ownName()}\n`, undefined)

@@ -6,7 +6,7 @@ import type { Watch } from './watch.ts'
 
 export type Machine = {
   directory: string
-  /** In the names of what all installations of a host share, such as network namespaces. */
+  /** In the names of resources that all installations of a host share, such as network namespaces. */
   installation_id: string
   as_root: boolean
   effect: Effect

@@ -1,8 +1,8 @@
-// The skeleton of every watch: a pass that is repeated while there is something to watch. It keeps no process from ending.
+// The skeleton of every watch: a pass that is repeated while there is something to watch. Its timer keeps no process alive.
 
 export type Polling = { set(on: boolean): void }
 
-/** Off at first. The next pass begins so long after the one before has ended: no two are under way at once. */
+/** Off at first. The next pass begins this long after the end of the one before: no two are under way at once. */
 export function newPolling(every_ms: number, pass: () => void | Promise<void>): Polling {
   let timer: NodeJS.Timeout | undefined
   const wait = () => {
@@ -15,7 +15,7 @@ export function newPolling(every_ms: number, pass: () => void | Promise<void>): 
   }
   return {
     set(on) {
-      // One that is on is not begun anew: it might never come to a pass.
+      // A waiting poll is not begun anew: repeated calls would postpone it for ever.
       if (on && timer === undefined) wait()
       if (on) return
       clearTimeout(timer)

@@ -1,12 +1,12 @@
 // To which service a process belongs whose user two installations, or a service and its replica sets, may share: by its control
-// group, or by the home that it works in or was started with. What a process says of itself counts only where root has made the
-// home that it names for that user, so a process cannot pass for one of another installation by a folder of its own making.
+// group, or by the home that it works in or was started with. Its own arguments count only where root has made the
+// home that they name for that user, so a process cannot pass for one of another installation by a folder of its own making.
 import { lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { folderOf, groupsTextOf, wordsOf, type HostProcess } from '../../host/process.ts'
 import type { Node } from './layout.ts'
 
-/** The id of a service or replica set of this installation; `elsewhere`: another installation's; undefined: nothing says. */
+/** The id of a service or replica set of this installation; `elsewhere`: another installation's; undefined: unknown. */
 export function homeOf(
   { directory, installation_id }: { directory: string; installation_id: string },
   node: Node,
@@ -25,13 +25,13 @@ export function homeOf(
   return undefined
 }
 
-/** Whether a process with this folder works on the data of one of the place's nodes. */
+/** Whether a process with this working directory works on the data of one of the service's nodes. */
 export function isIn({ home, home_removed }: Node, folder: string): boolean {
   const below = [home, home_removed].find((path) => folder.startsWith(`${path}/`))
   return below !== undefined && /^(node-\d+\/)?data(\.gone)?([ /]|$)/.test(folder.slice(below.length + 1))
 }
 
-/** What may be a home in a path, or in a word with one: `config_file=/srv/howdah/local/services/abc/howdah.conf`. */
+/** Paths in an argument that may be a home: `config_file=/srv/howdah/local/services/abc/howdah.conf`. */
 function homesIn(word: string): string[] {
   const path = word.slice(Math.max(0, word.indexOf('/')))
   const ends = [...path.matchAll(/\/services\/[a-z0-9]+(\.gone)?(?=\/|$)/g)].map(

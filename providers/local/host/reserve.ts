@@ -1,5 +1,5 @@
-// The last space of the disk, held by a file of the control plane: a tenant can fill the disk up to it, but never take it. It is
-// given free for those that must go on when the disk is full, once the service that filled it is shut.
+// The last disk space, occupied by a file of the control plane: a tenant can fill the disk up to it, but never use it. It is
+// freed for databases that must go on when the disk is full, once the service that filled it is shut.
 import { execFile } from 'node:child_process'
 import { renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

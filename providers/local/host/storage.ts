@@ -1,5 +1,5 @@
 // How much of the disk a service's data and WAL take, as the file system counts it. A walk over its files: cheap for one
-// service, not for hundreds at once, so it gives way to others as it goes, and how often it happens is the caller's care.
+// service, not for hundreds at once, so it yields to other work as it goes, and the caller decides how often it runs.
 import type { Stats } from 'node:fs'
 import { setImmediate as others } from 'node:timers/promises'
 import { listStats } from './tenant-files.ts'
@@ -8,17 +8,20 @@ import { listStats } from './tenant-files.ts'
 const entries_per_turn = 400
 const block_bytes = 512
 
-export async function storageOf(data: string): Promise<number> {
+/** `from`: of this folder below it alone. `without`: not of this one. */
+export async function storageOf(data: string, { from = '', without = '' } = {}): Promise<number> {
   let bytes = 0
-  let seen = 0
-  const folders = ['']
+  let visited = 0
+  const folders = [from]
   for (let below = folders.pop(); below !== undefined; below = folders.pop()) {
     for (const [name, stats] of statsIn(data, below)) {
       // Nothing below is a link: table spaces are not offered.
-      if (stats.isDirectory()) folders.push(below === '' ? name : `${below}/${name}`)
+      const path = below === '' ? name : `${below}/${name}`
+      if (path === without) continue
+      if (stats.isDirectory()) folders.push(path)
       else if (stats.isFile()) bytes += stats.blocks * block_bytes
-      seen += 1
-      if (seen % entries_per_turn === 0) await others()
+      visited += 1
+      if (visited % entries_per_turn === 0) await others()
     }
   }
   return bytes
@@ -29,7 +32,7 @@ export function lastWrittenOf(data: string): number {
   return Math.max(0, ...statsIn(data, 'pg_wal').map(([, { mtimeMs }]) => mtimeMs))
 }
 
-/** What vanishes meanwhile takes nothing. */
+/** An entry that is removed meanwhile takes no space. */
 function statsIn(data: string, below: string): [string, Stats][] {
   try {
     return listStats(data, below)

@@ -1,12 +1,12 @@
-// What lies below a folder that a service's own user may write (data, log, archive, sockets, the pooler's own), touched by a
+// Entries below a folder that a service's own user may write (data, log, archive, sockets, the pooler's own), touched by a
 // process that has more rights than that user. The user may put a link, a pipe or a folder anywhere below, and swap one for
-// another at any moment. This is the only module that touches such entries (test/tidy.test.ts sees to it).
+// another at any moment. This is the only module that touches such entries (checked by test/tidy.test.ts).
 // 1. The folder's own name lies in a folder of ours and is trusted. From there on each component is opened below the handle of
 //    the one before, and no link is followed: `/proc/self/fd/<handle>/<name>` does what openat does.
 // 2. A file is read, written and handed over by its handle, and only a regular file that belongs to the folder's owner. No open
 //    waits for the other end of a pipe.
 // 3. Names are removed and renamed below a handle; the system follows no link in the last component of either.
-// 4. Whatever else lies there is `Planted`, an error that names it.
+// 4. Any other entry is `Planted`, an error that names it.
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -43,10 +43,10 @@ const as_entry = 0o10000000 | constants.O_NOFOLLOW
 
 const text_bytes_max = 1024 ** 2
 const scratch = Buffer.allocUnsafeSlow(16_384)
-/** A removal that has not come to its end by then meets a process that goes on adding; the next pass goes on. */
+/** A removal that is not finished by then competes with a process that goes on adding; the next pass goes on. */
 const removal_rounds_max = 1_000
 
-/** By which an open entry is reached, wherever it lies meanwhile. */
+/** The path of an open entry, wherever it is moved meanwhile. */
 export const pathOf = (handle: number) => `/proc/self/fd/${handle}`
 
 /** The caller closes the handle. ENOENT is thrown when there is no such folder. */
@@ -72,10 +72,10 @@ export function openFile(folder: string, path: string): number | undefined {
   return withEntry(folder, path, (entry) => openOwned(folder, path, entry, statSync(folder).uid))
 }
 
-/** An open folder below another, by which its entries are told. uid: whose its files must be; absent: any user's. */
+/** An open folder below another, for messages about its entries. uid: whose its files must be; absent: any user's. */
 export type OpenFolder = { handle: number; folder: string; below: string; uid?: number | undefined }
 
-/** The same of a file in a folder that is open. ENOENT is thrown when there is none. */
+/** The same for a file in an open folder. ENOENT is thrown when there is none. */
 export function openIn({ handle, folder, below, uid }: OpenFolder, name: string): number {
   const path = below === '' ? name : `${below}/${name}`
   return openOwned(folder, path, `${pathOf(handle)}/${name}`, uid)
@@ -118,7 +118,7 @@ export function listNames(folder: string, below = ''): string[] {
   }
 }
 
-/** Every entry with what it is; what vanishes meanwhile is left out. */
+/** Every entry with its stats; entries that are removed meanwhile are left out. */
 export function listStats(folder: string, below = ''): [name: string, stats: Stats][] {
   const handle = openFolder(folder, below)
   try {
@@ -131,7 +131,7 @@ export function listStats(folder: string, below = ''): [name: string, stats: Sta
   }
 }
 
-/** Makes the file hold this text, at one stroke, as a file of this owner. `durable`: it is on the disk afterwards. */
+/** Makes the file hold this text, atomically, as a file of this owner. `durable`: it is on the disk afterwards. */
 export async function replaceFile(
   folder: string,
   path: string,
@@ -169,7 +169,7 @@ export async function removeEntry(folder: string, path: string): Promise<void> {
 }
 
 /**
- * A socket that connects to the server that listens in the folder, however it is told to connect: only to an entry that is
+ * A socket that connects to the server that listens in the folder, whatever path it is given: only to an entry that is
  * a socket of the folder's owner, because a link would lead to the server of another service.
  */
 export function newSocketTo(folder: string, name: string): Socket {
@@ -179,7 +179,7 @@ export function newSocketTo(folder: string, name: string): Socket {
     let handle: number | undefined
     try {
       handle = openSocket(folder, name)
-      // The system has found the server when this returns.
+      // The connection to the server is made when this returns.
       return connect({ path: pathOf(handle) })
     } catch (error) {
       return socket.destroy(error instanceof Error ? error : new Error(String(error)))
@@ -198,12 +198,12 @@ function openSocket(folder: string, name: string): number {
   throw new Planted(folder, name, stats.isSocket() ? 'a socket of another user' : kindOf(stats))
 }
 
-/** What `work` gives for the entry, reached below the handle of its folder; undefined when there is no such folder. */
+/** What `work` returns for the entry, reached below the handle of its folder; undefined when there is no such folder. */
 function withEntry<Value>(folder: string, path: string, work: (entry: string) => Value): Value | undefined {
   let handle: number | undefined
   try {
     const below = dirname(path)
-    // One component below a name of ours needs no handle: there is nothing between the two that could be a link.
+    // An entry directly below a name of ours needs no handle: there is no component between the two that could be a link.
     if (below === '.') return work(`${folder}/${path}`)
     handle = openFolder(folder, below)
     return work(`${pathOf(handle)}/${basename(path)}`)
@@ -239,13 +239,13 @@ function openEntry(folder: string, path: string, entry: string): number {
   try {
     return openSync(entry, as_file)
   } catch (error) {
-    // Of a socket the system says that there is no such device.
+    // Opening a socket fails with ENXIO.
     const what = { ELOOP: 'a link', ENXIO: 'a socket' }[errorCode(error) ?? '']
     throw what === undefined ? error : new Planted(folder, path, what)
   }
 }
 
-/** The same of an entry whose name is ours. */
+/** The same for an entry whose name is ours. */
 export async function removeTree(entry: string): Promise<void> {
   const stats = lstatSync(entry, { throwIfNoEntry: false })
   if (stats === undefined) return
@@ -261,7 +261,7 @@ export async function removeTree(entry: string): Promise<void> {
 }
 
 /**
- * Removes what is directly in the folder; what was two levels below comes up one. So a tree of any depth goes with two
+ * Removes the files of the folder and of its folders; their folders move up one level. So a tree of any depth is removed with two
  * handles at a time. False when nothing is left.
  */
 async function removeRound(top: number): Promise<boolean> {

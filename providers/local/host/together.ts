@@ -1,6 +1,6 @@
-// Several things at once whose caller goes on when all are over, however they end: nothing happens behind its back.
+// Several things at once whose caller goes on when all have ended, however they end: none continues in the background.
 
-/** A failure is thrown when neither goes on any more. */
+/** A failure is thrown when both have ended. */
 export async function together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([one, other])
   return [await one, await other]
@@ -9,7 +9,7 @@ export async function together<A, B>(one: Promise<A>, other: Promise<B>): Promis
 /** Each lane has one item under way. The four threads behind Node's file calls are busy from here on; more gain nothing. */
 const lanes = 16
 
-/** On the first failure the lanes stop, and it is thrown when all of them have: nothing goes on behind the caller's back. */
+/** On the first failure the lanes stop, and it is thrown when all of them have. */
 export async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
   let next = 0
   let failed = false

@@ -1,4 +1,4 @@
-// Settles and hands over whole directory trees that no service's user can enter.
+// Makes durable and hands over whole directory trees that no service's user can enter.
 import { execFile } from 'node:child_process'
 import { lchown, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export async function chownTree(path: string, { uid, gid }: { uid: number; gid: 
   await lchown(path, uid, gid)
 }
 
-/** Makes a freshly written tree durable: one flush of its file system, which beats an fsync of each of a thousand files. */
+/** Makes a freshly written tree durable: one flush of its file system, cheaper than an fsync of each of a thousand files. */
 export async function syncTree(path: string): Promise<void> {
   try {
     await promisify(execFile)('sync', ['-f', path], { env: system_env })
@@ -26,7 +26,7 @@ export async function syncTree(path: string): Promise<void> {
   }
 }
 
-/** A file; or of a folder which names it has, such as after a rename. */
+/** Flushes a file; or a folder's names, such as after a rename. */
 export async function syncOne(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

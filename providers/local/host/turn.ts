@@ -1,10 +1,10 @@
-// One at a time: what works on a service of this host waits until no other process of the host does, also one that has lost its
-// lease, or works without one because the metadata store is away. A turn ends with its work, with its process, or when its process
-// gives no sign of life, as one that was stopped.
+// One at a time: a process that works on a service of this host waits until no other process of the host does, also a process that
+// has lost its lease, or works without one because the metadata store is unreachable. A turn ends with its work, with its process,
+// or when its process, stopped for example, does not touch its file any more.
 //
 // Each has a file of its own, named after the service, the process and the stage, so a file of a dead process can be removed at any
-// moment. `wait` is written first, then the others are looked at; `held` is written when none is before it, and the others are
-// looked at once more: of two that wrote at the same moment both see the other, and both step back.
+// moment. `wait` is written first, then the others are read; `held` is written when none is before it, and the others are
+// read once more: two processes that wrote at the same moment both see the other's file, and both step back.
 import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,7 +14,7 @@ const poll_every_ms = 5
 const sign_of_life_ms = 2_000
 const silence_ms_max = 10_000
 
-/** Of this process: those that wait here come one after the other. */
+/** Of this process: its own callers come one after the other. */
 const last = new Map<string, Promise<unknown>>()
 
 export async function inTurn<T>(folder: string, key: string, work: () => Promise<T>): Promise<T> {
@@ -33,7 +33,7 @@ export async function inTurn<T>(folder: string, key: string, work: () => Promise
 }
 
 async function withTurn<T>(folder: string, key: string, work: () => Promise<T>): Promise<T> {
-  // In the name, not in the file: a file is there before what is written into it.
+  // In the name, not in the file: a file exists before its contents.
   const name = `${key}@${ownName().replaceAll('/', ',')}`
   const file = { wait: join(folder, `${name}.wait`), held: join(folder, `${name}.held`) }
   const timer = setInterval(() => Object.values(file).forEach(touchIfThere), sign_of_life_ms).unref()
@@ -56,7 +56,7 @@ function isTaken(folder: string, key: string, name: string, file: { wait: string
   return false
 }
 
-/** Of processes that live; what the dead have left is removed. */
+/** Of processes that live; files of dead processes are removed. */
 function othersOf(folder: string, key: string, name: string): string[] {
   return readdirSync(folder).filter((other) => {
     if (!other.startsWith(`${key}@`) || other.startsWith(`${name}.`)) return false
@@ -73,6 +73,6 @@ function touchIfThere(path: string): void {
   try {
     utimesSync(path, now, now)
   } catch {
-    // It is the file of the other stage.
+    // The file has the other stage's name.
   }
 }

@@ -1,5 +1,5 @@
 // What the processes of a service use: from its control groups where it has them, else summed over its processes. Only
-// reads small files of the kernel, synchronously: each is there in microseconds, and a thread for each would cost more.
+// reads small files of the kernel, synchronously: each takes microseconds, and a thread for each would cost more.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Hierarchy } from './limits.ts'
@@ -11,7 +11,7 @@ export type Usage = { cpu_ns: number; memory_bytes: number }
 export function usageOfGroup(hierarchy: Hierarchy, service_id: string): Usage | undefined {
   const read = (directory: string, file: string) => readOrNothing(join(directory, service_id, file))
   const { cpu, memory } = hierarchy.directories
-  // Most services lack some of the groups that are asked for, and a failed read is dear.
+  // Most services lack some of the groups, and a failed read is dear.
   if (!existsSync(join(cpu, service_id))) return undefined
   if (hierarchy.version === 2) {
     const used = read(cpu, 'cpu.stat')
@@ -20,20 +20,20 @@ export function usageOfGroup(hierarchy: Hierarchy, service_id: string): Usage | 
     return usage(Number(fieldOf(used, 'usage_usec')) * 1000, Number(read(memory, 'memory.current')) - Number(inactive))
   }
   let counted = ''
-  // The last of them is the one that counts, unless they are all the same.
+  // The last parent is cpuacct's, unless all are the same.
   for (const parent of hierarchy.parents.toReversed()) counted ||= read(parent, 'cpuacct.usage')
   if (counted === '') return undefined
-  // What the kernel would give back at once is not in use: files read long ago.
+  // Memory that the kernel would give back at once is not in use: files read long ago.
   const inactive = fieldOf(read(memory, 'memory.stat'), 'total_inactive_file')
   return usage(Number(counted), Number(read(memory, 'memory.usage_in_bytes')) - Number(inactive))
 }
 
-/** Of a postmaster and the processes it has forked; undefined when it is gone. */
+/** Of a postmaster and its children; undefined when it does not run. */
 export function usageOfProcesses(postmaster: number): Usage | undefined {
   const own = readOrNothing(`/proc/${postmaster}/stat`)
   if (own === '') return undefined
   const children = readOrNothing(`/proc/${postmaster}/task/${postmaster}/children`).split(' ').filter(Boolean)
-  // With the time of those that have ended, which only their parent knows.
+  // With the time of exited children, which only their parent knows.
   let ticks = ticksOf(own, 4)
   let anonymous_kb = 0
   let shared_kb = 0
@@ -41,7 +41,7 @@ export function usageOfProcesses(postmaster: number): Usage | undefined {
     if (pid !== String(postmaster)) ticks += ticksOf(readOrNothing(`/proc/${pid}/stat`), 2)
     const status = readOrNothing(`/proc/${pid}/status`)
     anonymous_kb += Number(fieldOf(status, 'RssAnon:'))
-    // All of them map the same shared memory; nobody has touched more of it than the one who touched most.
+    // All of them map the same shared memory, so the largest share is the best estimate.
     shared_kb = Math.max(shared_kb, Number(fieldOf(status, 'RssShmem:')))
   }
   return usage(ticks * ns_per_tick, (anonymous_kb + shared_kb) * 1024)

@@ -1,8 +1,8 @@
 // The user namespace of an isolated installation. It lives as long as a process is in it, such as a database.
-// 1. Every command and every server enters the one that is there: root of another namespace, be it with the same ids, may not
+// 1. Every command and every server enters the existing namespace: root of another namespace, even with the same ids, may not
 //    signal the processes of the first.
-// 2. Where there is none, no process of the installation runs, and one is made. Turns keep two starts from making two.
-// 3. It is reached by a process that is in it, which may be a tenant's and go elsewhere at that moment, into a namespace in which the
+// 2. Where there is none, no process of the installation runs, and it is made. Turns keep two starts from making two.
+// 3. It is reached through a process in it, which may be a tenant's and move at that moment into a namespace in which the
 //    tenant is root. So it is known by its inode, and what is opened is compared before it is entered.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -10,7 +10,7 @@ import { statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { signalIfThere } from '../../host/daemon.ts'
 import { type HostProcess, identityOf, listHostProcesses } from '../../host/process.ts'
-import { nobody } from '../../host/user-map.ts'
+import { unprivileged } from '../../host/user-map.ts'
 import { isInside } from '../../host/privilege.ts'
 import { findProgram, system_env } from '../../host/program.ts'
 import { inTurn } from './turn.ts'
@@ -32,23 +32,31 @@ export async function enterUserNamespace(data_dir: string, map: UserMap): Promis
 /** A process that is in it, and its inode. */
 type Namespace = { pid: number; inode: number }
 
-/** For a shell that becomes the command inside. */
+/** The arguments of a shell that becomes the command inside. */
 export function wordsToEnter({ pid, inode }: Namespace, command: readonly string[]): string[] {
-  const gone = 'howdah: the user namespace of this data directory has just ended; try again'
+  const stale = 'howdah: the user namespace of this data directory has just ended; try again'
   const script = [
     'exec 3< "$0" && namespace=$(stat -Lc %i /proc/self/fd/3)',
-    `if test "$namespace" != ${inode}; then echo '${gone}' >&2; exit 1; fi`,
+    `if test "$namespace" != ${inode}; then echo '${stale}' >&2; exit 1; fi`,
     `exec nsenter --user=/proc/self/fd/3 -- sh -c 'exec "$@" 3<&-' sh "$@"`,
   ]
   return ['-c', script.join('; '), `/proc/${pid}/ns/user`, ...command]
 }
 
-/** Makes one, is another user in it, and lets go of it. Fails as the first step that this host refuses. */
+/** Makes one, becomes another user in it, and releases it. Throws the error of the first step that this host refuses. */
 export async function tryUserNamespace(map: UserMap): Promise<void> {
   const pid = await makeNamespace(map)
-  const as_nobody = ['setpriv', '--reuid', `${nobody.uid}`, '--regid', `${nobody.gid}`, '--clear-groups', '--']
+  const as_unprivileged = [
+    'setpriv',
+    '--reuid',
+    `${unprivileged.uid}`,
+    '--regid',
+    `${unprivileged.gid}`,
+    '--clear-groups',
+    '--',
+  ]
   try {
-    await run(await getProgram('nsenter'), [`--user=/proc/${pid}/ns/user`, '--', ...as_nobody, 'true'])
+    await run(await getProgram('nsenter'), [`--user=/proc/${pid}/ns/user`, '--', ...as_unprivileged, 'true'])
   } finally {
     signalIfThere(pid, 'SIGKILL')
   }
@@ -69,20 +77,20 @@ async function ensureNamespace(data_dir: string, map: UserMap): Promise<Namespac
   }
 }
 
-/** By the oldest process of ours, or else of any user: a command ends soon, what was there before it stays. */
+/** By the oldest process of ours, or else of any user: a command exits soon, an older process lives on. */
 async function findNamespace(map: UserMap): Promise<Namespace | undefined> {
   const start = ({ pid }: HostProcess) => Number(identityOf(pid).split('/')[1])
   const isOurs = ({ uids }: HostProcess) => uids.every((uid) => uid === process.getuid?.())
   const all = (await listHostProcesses()).toSorted((one, other) => start(one) - start(other))
   for (const { pid } of [...all.filter(isOurs), ...all]) {
     const inode = inodeOf(pid)
-    // A process that leaves a namespace in which it has no rights cannot return: what it was in after, it was in before.
+    // A process that leaves a namespace in which it has no rights cannot return: if it is in it now, it was in it before.
     if (isInside(map, pid)) return { pid, inode }
   }
   return undefined
 }
 
-/** NaN when there is no such process, or it is not ours to know. */
+/** NaN when there is no such process, or we may not read it. */
 function inodeOf(pid: number): number {
   try {
     return statSync(`/proc/${pid}/ns/user`).ino
@@ -91,13 +99,13 @@ function inodeOf(pid: number): number {
   }
 }
 
-/** The process that is first in it. */
+/** Returns the first process in it. */
 async function makeNamespace({ uids, gids }: UserMap): Promise<number> {
-  // Its parent ends at once: a server would never reap a child that it does not know.
+  // Its parent exits at once: a server would never reap a child that it does not know.
   const first = `unshare --user -- sh -c 'echo $$; exec sleep ${first_process_seconds} </dev/null >/dev/null 2>&1' &`
   const { stdout, stderr } = await run('/bin/sh', ['-c', first])
   const pid = stdout.trim()
-  // The shell succeeds also when what it has begun fails.
+  // The shell succeeds also when its background command fails.
   if (pid === '') throw new Error(firstLineOf(stderr))
   try {
     await run(await getProgram('newuidmap'), [pid, ...uids.split(' ')])

@@ -1,18 +1,18 @@
-// Notices when a process of a service is gone, also one that is not our child: within half a second, or at once where
-// others wait to take its place. Of those it also notices that they were stopped, no longer answer, or have lost their data.
-// Promises: one call back per death, no mistaking of a reused process id, next to no cost while nothing happens.
-// It only looks; what a death means is for the caller to find out.
+// Notices the death of a process of a service, also when it is not our child: within half a second, or at once where
+// a replica could take over. Of those it also notices that they were stopped (SIGSTOP), no longer answer, or have lost their data.
+// Promises: one call back per death, no confusion by a reused process id, next to no cost while nothing happens.
+// It only reads; the caller finds out what a death means.
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { isStopped } from '../../host/daemon.ts'
-import { findLine, type Listening } from './liveness.ts'
+import { findConnection, type Listening } from './liveness.ts'
 import { newPolling } from './polling.ts'
 import { findEntry } from './tenant-files.ts'
 
 export type Watch = {
   /**
    * The key is an id, or `<id>/<what>` for one of several processes of it. Watching the same process again changes nothing
-   * but the options; another process under the same key takes its place.
+   * but the options; another process under the same key replaces it.
    */
   track(key: string, pid: number, options?: WatchOptions): void
   has(key: string): boolean
@@ -24,11 +24,11 @@ export type Watch = {
 }
 
 export type WatchOptions = {
-  /** Somebody can take its place: looked at all the time. */
+  /** A replica can take over: checked all the time. */
   urgent?: boolean
-  /** Its unix socket, to be asked for an answer now and then. */
+  /** Its unix socket, polled for an answer. */
   listening?: Listening
-  /** Its data directory, to be there whenever it is asked: moved away or emptied, it would not notice for long. */
+  /** Its data directory, checked at every poll: moved or emptied, the server itself would not notice for long. */
   data?: string
 }
 
@@ -36,7 +36,7 @@ type Tracked = WatchOptions & {
   pid: number
   fd: number | undefined
   line?: Socket | undefined
-  /** Of those that are urgent, when somebody last looked. */
+  /** Of urgent processes: as of the last poll. */
   stopped?: boolean
 }
 
@@ -61,15 +61,15 @@ export function newWatch(): Watch {
     one?.line?.destroy()
   }
   const poll = (chosen: (one: Tracked) => boolean) => {
-    const gone: string[] = []
-    for (const [key, one] of tracked) if (chosen(one) && !isAlive(one.fd, buffer)) gone.push(key)
-    for (const key of gone) forgetOne(key)
-    if (gone.length > 0) setTimers()
-    for (const key of gone) tell(key)
+    const dead: string[] = []
+    for (const [key, one] of tracked) if (chosen(one) && !isAlive(one.fd, buffer)) dead.push(key)
+    for (const key of dead) forgetOne(key)
+    if (dead.length > 0) setTimers()
+    for (const key of dead) tell(key)
   }
   const ask = (key: string, one: Tracked) => {
     const isTracked = () => tracked.get(key) === one
-    // A death is told once, by whoever sees it first.
+    // A death is reported once, by the poll or by the connection, whichever notices it first.
     void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : poll((other) => other === one)))
   }
   const timers = [
@@ -108,7 +108,7 @@ export function newWatch(): Watch {
   }
 }
 
-/** Of those whose place somebody can take: who was not stopped when this was last asked. */
+/** Urgent processes that are stopped now and were not at the last call. */
 function newlyStopped(tracked: ReadonlyMap<string, Tracked>): string[] {
   const keys: string[] = []
   for (const [key, one] of tracked) {
@@ -120,17 +120,17 @@ function newlyStopped(tracked: ReadonlyMap<string, Tracked>): string[] {
   return keys
 }
 
-/** Asks it, and keeps the connection by which it answered until it has answered by the next. */
+/** Asks it, and keeps the connection by which it answered until it has answered on the next. */
 async function renewLine(one: Tracked, isTracked: () => boolean, tell: () => void): Promise<void> {
   if (one.listening === undefined) return
   const has_data = one.data === undefined || hasControlFile(one.data)
-  const line = has_data ? await findLine(one.listening, answer_within_ms) : undefined
+  const line = has_data ? await findConnection(one.listening, answer_within_ms) : undefined
   if (!isTracked()) return void line?.destroy()
   if (line === undefined) return tell()
   const before = one.line
   one.line = line.unref()
   before?.destroy()
-  // Its end is that of the server: with the line that is in use, nobody else ends it.
+  // The server alone closes the connection in use: its close is the server's death.
   line.once('close', () => {
     if (isTracked() && one.line === line) tell()
   })
@@ -142,7 +142,7 @@ function isSame(one: WatchOptions, other: WatchOptions): boolean {
   return one.urgent === other.urgent && same_socket && one.data === other.data
 }
 
-/** A folder in its place that is none counts as lost: what it means is for the caller to find out. */
+/** A folder without a control file counts as lost: the caller finds out what that means. */
 function hasControlFile(data: string): boolean {
   try {
     return findEntry(data, 'global/pg_control') !== undefined
@@ -153,7 +153,7 @@ function hasControlFile(data: string): boolean {
 
 const isUrgent = ({ urgent }: Tracked) => urgent === true
 
-/** An open file of /proc belongs to one process, not to its number: once that process is gone, reading fails for ever. */
+/** An open file of /proc belongs to one process, not to its number: after its death reading fails for ever. */
 function openProcess(pid: number): number | undefined {
   try {
     return openSync(`/proc/${pid}/statm`, 'r')
@@ -164,7 +164,7 @@ function openProcess(pid: number): number | undefined {
 
 const zero = '0'.charCodeAt(0)
 
-/** A zombie has ended, whoever forgot to collect it: it has no memory left. Half the price of reading its state. */
+/** A zombie is dead, reaped or not: it has no memory left. Half the price of reading its state. */
 function isAlive(fd: number | undefined, buffer: Buffer): boolean {
   if (fd === undefined) return false
   try {

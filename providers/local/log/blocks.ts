@@ -1,6 +1,6 @@
 // Reads a file backwards in blocks of whole lines, the newest first, without ever holding more than one block.
-// 1. Every complete line between `low` and `high` is in exactly one block. What follows the last line break is a line still
-//    being written, and left out. 2. A line that is longer than a line may be comes by itself, as its place only. 3. A
+// 1. Every complete line between `low` and `high` is in exactly one block. The bytes after the last line break are a line still
+//    being written, and left out. 2. A line longer than the maximum comes by itself, as a range without its bytes. 3. A
 //    block is valid until the next one is asked for: its memory is used again.
 import { readAt } from './files.ts'
 
@@ -33,7 +33,7 @@ export async function* blocksBackwards(
   try {
     while (end > low) {
       const { bytes, start, length }: Block = await (ahead ?? readBefore(end))
-      // While the caller looks at one block the next one is read; not behind the first, with which most callers are content.
+      // While the caller works on one block the next one is read; not behind the first, which is enough for most callers.
       ahead = end < high && start > low ? readBefore(start) : undefined
       end = start
       const last_break = bytes.subarray(0, length).lastIndexOf(line_break)

@@ -1,4 +1,4 @@
-// Cursors: what was made is read back, and everything else is refused.
+// Cursors: a cursor is read back, and any other text is refused.
 import fc from 'fast-check'
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { newCursor, parseCursor } from './cursor.ts'
 
 const position = { node: 0, file: 'postgresql-20261115-010203.json', offset: 123_456_789_012 }
 
-test('a cursor names the place it was made for', () => {
+test('a cursor names the position it was made for', () => {
   expect(parseCursor('abcdefghij', newCursor('abcdefghij', position))).toEqual(position)
 })
 
@@ -47,6 +47,6 @@ test('random text is refused', () => {
   )
 })
 
-test.each(['../../etc/passwd', 'postgresql-1.json', ''])('a place outside the log (%j) is refused', (file) => {
+test.each(['../../etc/passwd', 'postgresql-1.json', ''])('a file outside the log (%j) is refused', (file) => {
   expect(parseCursor('abcdefghij', newCursor('abcdefghij', { ...position, file }))).toBeUndefined()
 })

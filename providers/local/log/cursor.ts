@@ -1,10 +1,10 @@
-// A cursor names a place in one node's log: a file and a byte at which a line starts. It is not a count, so it stays true
-// while entries arrive, files rotate and old ones go. It is opaque to callers, and one that we did not make for this very
-// service is refused: by its version, its service and a checksum. It holds no secret and grants nothing.
+// A cursor names a position in one node's log: a file and a byte at which a line starts. It is not a count, so it stays valid
+// while entries arrive, files rotate and old ones are removed. It is opaque to callers, and a cursor of another
+// service or of other making is refused: by its version, its service and a checksum. It holds no secret and grants nothing.
 import { createHash } from 'node:crypto'
 import { isLogFile } from './files.ts'
 
-/** Entries before this byte of this file, and those of all older files, are older than the place. */
+/** Entries before this byte of this file, and those of all older files, are older than the position. */
 export type LogPosition = { node: number; file: string; offset: number }
 
 const version = 1
@@ -15,7 +15,7 @@ export function newCursor(service_id: string, { node: number, file, offset }: Lo
   return Buffer.concat([checksumOf(text), Buffer.from(text)]).toString('base64url')
 }
 
-/** Undefined for what is not a cursor of this service. */
+/** Undefined for text that is no cursor of this service. */
 export function parseCursor(service_id: string, cursor: string): LogPosition | undefined {
   const bytes = Buffer.from(cursor, 'base64url')
   // The decoder skips what is not base64url; a cursor has one spelling only.

@@ -1,6 +1,6 @@
 // The log files of one node: found by their names, which sort by age, and opened with care. The folder belongs to the
-// service's own user, so a link or a file of another user in it is passed over: it could lead to another tenant's log.
-// Looking things up is done synchronously: it takes microseconds, and a detour through a thread takes longer.
+// service's own user, so a link or a file of another user in it is skipped: it could lead to another tenant's log.
+// Listing and opening are synchronous: they take microseconds, and a thread takes longer.
 import { fstatSync, read } from 'node:fs'
 import { promisify } from 'node:util'
 import { errorCode } from '../../host/read.ts'
@@ -42,5 +42,5 @@ export function openLogFile(folder: string, name: string): LogFile | undefined {
   }
 }
 
-/** What is read in bulk is read by other threads. */
+/** Bulk reads go through threads. */
 export const readAt = promisify(read)

@@ -1,13 +1,13 @@
-// Keeps the logs of this host within their bounds between two looks, which are minutes apart: a service that logs as fast as
-// it can would fill the disk meanwhile. A folder is listed only when a file in it has begun or gone, so what does not
-// rotate costs next to nothing. A folder that is gone is forgotten.
+// Keeps the logs of this host within their bounds between two passes, which are minutes apart: a service that logs as fast as
+// it can would fill the disk meanwhile. A folder is listed only when a file in it was begun or removed, so a log that does not
+// rotate costs next to nothing. A removed folder is not watched any more.
 import { statSync } from 'node:fs'
 import type { Effect } from '../host/effect.ts'
 import { newPolling } from '../host/polling.ts'
 import { ensureLogRetention, type LogRetention } from './retention.ts'
 
 export type LogWatch = {
-  /** Removes what is too old or too much, now and from now on. */
+  /** Removes log files that are too old or too much, now and from now on. */
   ensureKept(folder: string): Promise<void>
   close(): void
 }
@@ -21,7 +21,7 @@ export function newLogWatch(effect: Effect, retention: LogRetention, poll_every_
 
   const ensureKept = async (folder: string) => {
     const now_ms = changedAt(folder) ?? 0
-    // Before the listing, so that what changes after it is seen next time; another change at the same tick of the clock too.
+    // Before the listing, so that a change after it is noticed next time; another change at the same tick of the clock too.
     changed_ms.set(folder, now_ms < Date.now() - clock_tick_ms_max ? now_ms : 0)
     await ensureLogRetention(effect, folder, retention)
   }
@@ -29,7 +29,7 @@ export function newLogWatch(effect: Effect, retention: LogRetention, poll_every_
     for (const [folder, before_ms] of changed_ms) {
       const now_ms = changedAt(folder)
       if (now_ms === undefined) changed_ms.delete(folder)
-      // One that fails here fails again in the next look at its service, and is told then.
+      // A failure here recurs in the next pass over its service, which reports it.
       else if (now_ms !== before_ms) await ensureKept(folder).catch(() => undefined)
     }
   })

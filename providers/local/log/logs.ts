@@ -1,5 +1,5 @@
-// The log of a service, as PostgreSQL itself wrote it: pages of it, and its end by retention. Each node has its own. It is
-// there whether the service runs or not, as long as the service is.
+// The log of a service, as PostgreSQL itself wrote it: pages of it, and its retention. Each node has its own. It
+// exists as long as the service, whether it runs or not.
 import type { LogPage, LogQuery, LogRefusal } from '../../provider.ts'
 import { nodeOf } from '../host/layout.ts'
 import { newCursor, parseCursor } from './cursor.ts'

@@ -1,4 +1,4 @@
-// Where the lines of a block are that a search may be about, the newest first. Pure. The block is read as Latin-1, a character a byte,
+// The lines of a block that may match a search, newest first. Pure. The block is read as Latin-1, a character a byte,
 // which costs a fraction of decoding it; so the pattern is one of bytes.
 import type { Lines } from './blocks.ts'
 import type { Search } from './search.ts'

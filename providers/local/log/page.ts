@@ -1,7 +1,7 @@
-// One page of a node's log, read backwards from the end or from a cursor's place, through all its files.
-// 1. The page is a stretch of the log in the order of writing, so that following cursors neither loses nor repeats an
+// One page of a node's log, read backwards from the end or from a cursor's position, through all its files.
+// 1. The page is a range of the log in the order of writing, so that following cursors neither loses nor repeats an
 //    entry; within the page entries are sorted by their times, which may be written a little out of order.
-// 2. Only lines that may be on the page are parsed. 3. What is read for one page is bounded; a page that stops there has a
+// 2. Only lines that may be on the page are parsed. 3. The bytes read for one page are bounded; a page that stops there has a
 //    cursor to go on, even if it found little.
 import { closeSync } from 'node:fs'
 import type { LogEntry, LogQuery } from '../../provider.ts'
@@ -25,10 +25,10 @@ const block_bytes = 256 * 1024
 /** Counted in whole files, which rotation keeps small. */
 const scanned_bytes_max = 2 * 1024 ** 3
 const head_bytes = 64 * 1024
-/** How much earlier than its neighbours an entry may lie: its time is taken before it waits for its turn to be written. */
+/** How much earlier than its neighbours an entry may be: its time is taken before it waits for its turn to be written. */
 const disorder_ms = 1_000
 
-/** What has been found so far. `reached`: where the next page goes on, once that is known. */
+/** `reached`: where the next page goes on, once that is known. */
 type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: LogPosition | undefined }
 type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; position: LogPosition }
 
@@ -67,7 +67,7 @@ function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: Pag
   return {
     low: since?.earlier ? since.offset : 0,
     high: Math.min(until?.offset ?? end, end),
-    /** Whatever comes before is too old. */
+    /** All earlier entries are too old. */
     last: since?.earlier === true,
   }
 }
@@ -104,7 +104,7 @@ async function collectFile(part: Part, query: PageQuery, search: Search, harvest
   return false
 }
 
-/** Of a line longer than any should be only the head is read. */
+/** Of a line longer than the maximum only the head is read. */
 async function collectLong(part: Part, start: number, end: number, query: PageQuery, search: Search, harvest: Harvest) {
   const head = Buffer.alloc(Math.min(head_bytes, end - start))
   const { bytesRead } = await readAt(part.file.fd, head, 0, head.length, start)
@@ -118,7 +118,7 @@ function isWithin(time_ms: number, { since_ms = -Infinity, until_ms = Infinity }
   return time_ms > since_ms && time_ms < until_ms
 }
 
-/** Takes the entry if it is asked for. True when it is one more than the page holds: then there are older ones. */
+/** Takes the entry if it matches. True when it is one more than the page holds: then there are older ones. */
 function collectEntry(
   part: Part,
   offset: number,

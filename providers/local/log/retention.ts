@@ -1,5 +1,5 @@
-// The end of old log files: by age and by size, whichever comes first, while the service runs as well as when it does not.
-// Whole files go, the oldest first, so that what remains is always the newest stretch without a gap. The file being
+// Removes old log files: by age and by size, whichever comes first, while the service runs as well as when it does not.
+// Whole files are removed, the oldest first, so that the newest remain without a gap. The file being
 // written stays whatever its size: rotation is set so that it is a small part of what may be kept.
 import type { Effect } from '../host/effect.ts'
 import { findEntry, listNames, removeEntry } from '../host/tenant-files.ts'
@@ -12,7 +12,7 @@ const mib = 1024 ** 2
 const day_ms = 24 * 3600 * 1000
 const rotation_mb_max = 100
 
-/** PostgreSQL writes its JSON log and, beside it, a plain one for what is said by others in its name. */
+/** PostgreSQL writes its JSON log and, beside it, a plain one for output of other programs on its stderr. */
 const name_form = /^(postgresql-\d{8}-\d{6})\.(?:json|log)$/
 
 /** How large a file grows before the next one begins: a tenth of all, so that the limit is met within a tenth. */

@@ -1,5 +1,5 @@
-// What a query looks for, in three steps. Pure. `mayBeIn` passes over bytes that lack one of the letters; `pattern` finds, in raw
-// bytes read as Latin-1, every line that can hold an entry that is asked for, so that no other line is parsed; `accepts` decides
+// A search of the log, in three steps. Pure. `mayBeIn` skips bytes that lack one of the letters; `pattern` finds, in raw
+// bytes read as Latin-1, every line that can hold a matching entry, so that no other line is parsed; `accepts` decides
 // on the parsed entry, without its passwords.
 // A caller chooses the terms and a tenant the lines: the pattern takes time in proportion to the bytes, whatever both are.
 import { isAscii } from 'node:buffer'
@@ -8,16 +8,16 @@ import { type ParsedEntry, text_labels } from '../../postgres/log-entry.ts'
 import { masked } from '../../postgres/log-mask.ts'
 
 export type Search = {
-  /** Whether these bytes have what is looked for, or every letter of it: three times as fast as the pattern. */
+  /** Whether these bytes have the term, or every letter of it: three times as fast as the pattern. */
   mayBeIn(bytes: Buffer): boolean
-  /** Undefined: any line can. */
+  /** Undefined: any line may match. */
   pattern: RegExp | undefined
   accepts(entry: ParsedEntry): boolean
 }
 
 export function newSearch({ search, severities }: Pick<LogQuery, 'search' | 'severities'>): Search {
   const terms = search.map(foldCase).filter((term) => term !== '')
-  // The longest one is the rarest.
+  // The longest term is the rarest.
   const [form] = terms.flatMap(formOf).toSorted((a, b) => b.length - a.length)
   const members = severities.map((severity) => `"error_severity":${JSON.stringify(severity)}`)
   const hasLetters = newLetterCheck(terms.map(coreOf))
@@ -52,14 +52,14 @@ function newLetterCheck(texts: readonly string[]): (bytes: Buffer) => boolean {
     !(beyond_ascii && isAscii(bytes)) && letters.every((cases) => cases.some((letter) => bytes.includes(letter)))
 }
 
-/** What the text of an entry has and the log has not. */
+/** Texts that an entry has and the log has not. */
 const inserted_texts = [...Object.values(text_labels), masked].map(foldCase)
 
 /** The pattern of a term's lines; none when it can be in any line. */
 function formOf(term: string): string[] {
   const core = coreOf(term)
   if (core !== '') return [literal(core)]
-  // Part of a label: it is in the log itself, or the log has what is labelled so.
+  // Part of a label: it is in the log itself, or the log has a labelled text.
   if (foldCase(masked).includes(term)) return []
   const labelled = Object.entries(text_labels).filter(([, label]) => foldCase(label).includes(term))
   if (labelled.length === 0) return []
@@ -79,9 +79,9 @@ function coreOf(term: string): string {
   return term.slice(from, Math.max(from, to))
 }
 
-/** A longer one finds nothing sooner, and may be compared with as many bytes at every place. */
+/** A longer literal finds nothing sooner, and may be compared with as many bytes at every position. */
 const literal_chars_max = 32
-/** All that can be said of a term of which each character has other bytes in another case: it is not ASCII. */
+/** Where each character of a term has other bytes in another case, all that is known is that it is not ASCII. */
 const no_ascii = String.raw`[\x80-\xff]`
 
 /** The bytes of a folded text as it stands in JSON, in any case: the longest part of it whose bytes are known. */
@@ -108,7 +108,7 @@ const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
 /** Undefined where another case has other bytes. */
 function bytesOf(character: string): string | undefined {
   if (character <= '\u007f') return others_of[character] ?? escaped(character)
-  // The dot of that I, and what stands for bytes that are no text.
+  // The dot of that I, and the replacement character for bytes that are no text.
   if (character === '\u0307' || character === '\ufffd') return undefined
   const has_case = character.toUpperCase() !== character || foldCase(character) !== character
   return has_case ? undefined : Buffer.from(character).toString('latin1')

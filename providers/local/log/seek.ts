@@ -1,5 +1,5 @@
-// Finds the place of a moment in a log file by halving: entries lie in the order of their times, or nearly so. It reads
-// a few kilobytes at some twenty places, whatever the size of the file; and where a line is very long, none of it twice.
+// Finds the position of a moment in a log file by bisection: entries lie in the order of their times, or nearly so. It reads
+// a few kilobytes at some twenty positions, whatever the size of the file; and where a line is very long, none of it twice.
 import { readSync } from 'node:fs'
 import { timeAt } from '../../postgres/log-entry.ts'
 
@@ -17,7 +17,7 @@ export function seekTime(fd: number, size: number, time_ms: number): { offset: n
   let found_at = size
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    // What starts at or after `high` has been looked at.
+    // Lines that start at or after `high` have been read.
     const found = firstEntryBetween(fd, buffer, middle, high, size)
     if (found !== undefined && found.time_ms < time_ms) {
       low = found.start + 1
@@ -41,7 +41,7 @@ function firstEntryBetween(fd: number, buffer: Buffer, first: number, before: nu
     let line = at_line_start ? 0 : bytes.indexOf(line_break) + 1
     while (at_line_start || line > 0) {
       if (at + line >= before) return undefined
-      // Too close to the end of what was read: look again from there.
+      // Too close to the end of the read bytes: read again from there.
       if (line + time_bytes > bytes.length && at + bytes.length < size) break
       at_line_start = false
       const time_ms = timeAt(bytes, line)

@@ -1,5 +1,5 @@
 // What PostgreSQL counts about itself: connections, transactions, blocks found in memory or read. One short session over the
-// unix socket a look; a session held open would cost every idle service a process.
+// unix socket a poll; a session held open would cost every idle service a process.
 import type { Node } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 

@@ -1,5 +1,5 @@
-// How far the standbys of a service are behind, in its primary's own words. Whoever asks every few seconds asks over one
-// session, which stays open while somebody does: a new one each time would cost the primary a process and a line in its log.
+// How far the standbys of a service are behind, as its primary reports it. A caller that polls every few seconds uses one
+// session, which stays open meanwhile: a new one each time would cost the primary a process and a line in its log.
 import type pg from 'pg'
 import type { Node } from '../host/layout.ts'
 import { endSession, newSession } from '../postgres/superuser.ts'
@@ -15,7 +15,7 @@ export type LagReader = {
 type Session = { client: pg.Client; connected: Promise<unknown>; idle: NodeJS.Timeout }
 
 const answer_ms_max = 2_000
-/** Nobody asks any more: of a service without standbys, or because others do. */
+/** No caller polls any more: the service has no standbys, or another server polls it. */
 const idle_ms_max = 30_000
 
 export function newLagReader(): LagReader {
@@ -36,7 +36,7 @@ export function newLagReader(): LagReader {
   }
   return {
     async read(primary) {
-      if (closed) throw new Error('nobody asks any more')
+      if (closed) throw new Error('the lag reader is closed')
       const key = `${primary.service_id} at ${primary.sockets}, ${primary.port}`
       const session = sessions.get(key) ?? open(key, primary)
       session.idle.refresh()

@@ -18,13 +18,13 @@ test.each([
   ['all that are near', nodes(well, idle), ['in', 'in']],
   ['not one with much to replay', nodes(well, far), ['in', 'out']],
   ['not one whose last commit is old while there are newer ones', nodes(old, well), ['out', 'in']],
-  ['not one that its primary does not know', nodes(undefined, well), ['out', 'in']],
+  ['not a node that its primary does not know', nodes(undefined, well), ['out', 'in']],
   ['the least late when all are late', nodes(farther, far), ['out', 'in']],
   ['the least late, although nothing is known of another', nodes(undefined, farther), ['out', 'in']],
   ['all when nothing is known of any', nodes(undefined, undefined), ['in', 'in']],
-  ['one that was late when it has nearly caught up', out(nodes(well, well), 1), ['in', 'in']],
-  ['not yet one that was late and is still behind', out(nodes(well, between), 1), ['in', 'out']],
-  ['one that is as far behind, but was never late', nodes(well, between), ['in', 'in']],
+  ['a node that was late when it has nearly caught up', out(nodes(well, well), 1), ['in', 'in']],
+  ['not yet a node that was late and is still behind', out(nodes(well, between), 1), ['in', 'out']],
+  ['a node that is as far behind, but was never late', nodes(well, between), ['in', 'in']],
 ])('readers get %s', (_, given, expected) => {
   expect([...usesByLag(given).values()]).toEqual(expected)
 })

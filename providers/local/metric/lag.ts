@@ -1,12 +1,12 @@
-// How far the standbys of a service are behind its primary, and what follows for the nodes of a replica set: one that is too
+// How far the standbys of a service are behind its primary, and what follows for the nodes of a replica set: a node that is too
 // far behind gets no new readers until it has caught up. Never all of them, because old answers are better than none. Pure.
 import type { ReplicaLag } from '../../provider.ts'
 import type { NodeUse } from '../haproxy/nodes.ts'
 
-/** `bytes`: WAL that it has not replayed yet. `seconds`: how old the commit was that it replayed last, while there are any. */
+/** `bytes`: WAL that it has not replayed yet. `seconds`: age of the commit that it replayed last, while there is WAL to replay. */
 export type Lag = { bytes: number; seconds: number }
 
-/** Of one node; without a lag the primary knows nothing of it. */
+/** Of one node; without a lag the primary does not know it. */
 export type NodeLag = { node: number; use: NodeUse; lag: Lag | undefined }
 
 const mib = 1024 ** 2
@@ -14,7 +14,7 @@ const too_far: Lag = { bytes: 64 * mib, seconds: 30 }
 /** Well below, so that a node at the bound does not come and go. */
 const near_again: Lag = { bytes: 16 * mib, seconds: 10 }
 
-/** As told outside: a name is `node_<number>` or `<replica_set_id>_<number>`. What has another name is no standby of ours. */
+/** For the API: a name is `node_<number>` or `<replica_set_id>_<number>`. A standby with another name is not ours. */
 export function replicaLagsOf(lags: ReadonlyMap<string, Lag>): ReplicaLag[] {
   return [...lags].flatMap(([name, lag]) => {
     const [, owner, number] = /^(\w+)_(\d+)$/.exec(name) ?? []
@@ -23,7 +23,7 @@ export function replicaLagsOf(lags: ReadonlyMap<string, Lag>): ReplicaLag[] {
   })
 }
 
-/** Which nodes are to get readers. What is switched off is somebody else's care and stays so. */
+/** Which nodes get readers. A node that is switched off stays so: replica-set/nodes.ts decides about that. */
 export function usesByLag(nodes: readonly NodeLag[]): Map<number, NodeUse> {
   const chosen = nodes.filter(({ use }) => use !== 'off')
   const near = chosen.filter(isNear)
@@ -37,7 +37,7 @@ function isNear({ use, lag }: NodeLag): boolean {
   return lag !== undefined && lag.bytes <= bound.bytes && (lag.bytes === 0 || lag.seconds <= bound.seconds)
 }
 
-/** The one that has least to replay; all of them when nothing is known of any. */
+/** The nodes with the least to replay; all of them when no lag is known. */
 function leastBehind(nodes: readonly NodeLag[]): readonly NodeLag[] {
   const known = nodes.filter(({ lag }) => lag !== undefined)
   const [first] = known.toSorted((one, other) => (one.lag?.bytes ?? 0) - (other.lag?.bytes ?? 0))

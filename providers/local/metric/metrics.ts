@@ -1,8 +1,8 @@
 // The meter of all services on this host. Processor and memory are read at every call, from a few small files a service.
-// What costs more, the walk over a service's files and the session in its database, happens at a slower pace, only for
-// services that did something meanwhile, and within a budget a call; between two of them the last value stands. No
-// process is started, and a service that sleeps is let sleep. How far standbys are behind is asked at every call, of those
-// services only that have some, over a session that stays open.
+// The dearer parts, the walk over a service's files and the session in its database, run at a slower pace, only for
+// services that were busy meanwhile, and within a budget a call; between two of them the last value stands. No
+// process is started, and an idle service is not woken. The lag of standbys is asked at every call, only of services
+// that have some, over a session that stays open.
 import { readFileSync } from 'node:fs'
 import { setImmediate as others } from 'node:timers/promises'
 import type { MeasuredService, ServiceMetrics } from '../../provider.ts'
@@ -29,7 +29,7 @@ export type MeterHost = {
   quota_watch: Pick<QuotaWatch, 'find'>
 }
 
-/** What is remembered of a service between two calls. Times are of the monotonic clock. */
+/** What is kept of a service between two calls. Times are of the monotonic clock. */
 type Memory = {
   pid: number
   /** Under which its unix socket is found. */
@@ -44,11 +44,11 @@ type Memory = {
 type Running = { memory: Memory; node: Node; has_standbys: boolean }
 
 const pace_ms = 60_000
-/** So often also for a service that did nothing, as far as its processor time tells. */
+/** The pace for a service that was idle, as far as its processor time tells. */
 const idle_pace_ms = 300_000
-/** Less than a session or a checkpoint takes, more than our own looks and PostgreSQL's own housekeeping. */
+/** Less than a session or a checkpoint takes, more than our own polls and PostgreSQL's own housekeeping. */
 const idle_cpu_ns_per_minute = 30_000_000
-/** A huge data directory is walked over less often: a hundredth of the time at most. */
+/** A huge data directory is walked less often: a hundredth of the time at most. */
 const walk_share = 100
 const walks_ms_per_call = 500
 const sessions_per_call = 30
@@ -119,10 +119,10 @@ function usageOfPooler({ limits }: MeterHost, node: Node): Usage | undefined {
   return pid === undefined ? undefined : usageOfProcesses(pid)
 }
 
-/** With the port at which it listens by its own word. */
+/** With the port at which it listens, from its pid file. */
 const postmasterOf = (node: Node) => processIn(node.data, pid_file)
 
-/** From a daemon's own pid file, whose process must be there. As UTF-8, which Node reads three times as fast as Latin-1. */
+/** From a daemon's own pid file, whose process must run. As UTF-8, which Node reads three times as fast as Latin-1. */
 function processIn(folder: string, name: string): { pid: number; port: number | undefined } | undefined {
   try {
     const text = readText(folder, name)
@@ -134,7 +134,7 @@ function processIn(folder: string, name: string): { pid: number; port: number | 
   }
 }
 
-/** Whether it is time for something that was last done then. */
+/** Whether work that was last done then is due again. */
 function isDue(memory: Memory, last: { at_ms: number; cpu_ns: number } | undefined, at_least_ms = 0): boolean {
   if (last === undefined) return true
   const age_ms = memory.at_ms - last.at_ms
@@ -155,7 +155,7 @@ function dueAmong(running: readonly Running[], of: 'storage' | 'activity'): Runn
     .toSorted((a, b) => waited(a) - waited(b))
 }
 
-/** What its quota is measured by is newer than the last walk here, and saves the next one. */
+/** The measurement for its quota is newer than the last walk here, and saves the next one. */
 function noteQuota(quota_watch: MeterHost['quota_watch'], { memory, node }: Running): void {
   const found = quota_watch.find(node.service_id)
   if (!found) return
@@ -174,7 +174,7 @@ async function walkSome(running: readonly Running[]): Promise<void> {
     if (begun - started > walks_ms_per_call) return
     const { at_ms, usage, storage } = memory
     const observed = { at_ms, cpu_ns: usage.cpu_ns, written_ms: lastWrittenOf(node.data) }
-    // What has neither worked nor written is as large as it was.
+    // A service that has neither worked nor written is as large as it was.
     if (storage?.written_ms === observed.written_ms && !isBusy(memory, storage)) {
       memory.storage = { ...storage, ...observed }
       continue
@@ -188,7 +188,7 @@ async function askSome(running: readonly Running[]): Promise<void> {
   const due = new Set(dueAmong(running, 'activity'))
   for (const one of running) if (!due.has(one)) rest(one.memory)
   await inLanes([...due].slice(0, sessions_per_call), async ({ memory, node }) => {
-    // One that cannot be asked right now, such as while it starts, is asked again at its next turn.
+    // A server that cannot be asked now, such as while it starts, is asked again at its next turn.
     noteActivity(memory, await activityOf(node).catch(() => undefined))
   })
 }

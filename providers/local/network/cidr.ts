@@ -1,5 +1,5 @@
-// Ranges of IPv4 addresses as numbers. Pure. Whoever wants a VPC has checked its range before; what the host itself says
-// of its routes comes in every spelling that iproute2 has.
+// Ranges of IPv4 addresses as numbers. Pure. The range of a wanted VPC was checked by the caller; the host's own
+// routes come in every spelling that iproute2 has.
 import assert from 'node:assert/strict'
 
 type Range = { first: number; last: number }

@@ -1,5 +1,5 @@
-// iproute2's programs, by which networks of this host are looked at and changed. Many lines go to one process, because a
-// process is what costs. It knows the answers' form and no meaning.
+// iproute2's programs, by which networks of this host are read and changed. Many lines go to one process, because
+// processes are dear. It knows the form of the answers, not their meaning.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { isHostRoot } from '../../host/privilege.ts'
@@ -7,7 +7,7 @@ import { system_env } from '../../host/program.ts'
 import { own_root, shell, unshare_words } from './owner-process.ts'
 import type { Namespace } from './namespace.ts'
 
-/** Only a kernel in trouble takes so long. */
+/** Only a kernel in trouble takes this long. */
 const timeout_ms = 10_000
 const answer_bytes_max = 64 * 1024 ** 2
 
@@ -27,7 +27,7 @@ export type IpRoute = {
 }
 export type IpRule = { priority: number; iif?: string; action?: string }
 
-/** Changes a namespace, or the host where none is named, line by line; the first line that fails ends it. */
+/** Changes a namespace, or the host where none is named, line by line; it stops at the first line that fails. */
 export async function changeNetwork(namespace: Namespace | undefined, lines: readonly string[]): Promise<void> {
   await run([...ipIn(namespace), '-batch', '-'], lines)
 }
@@ -36,7 +36,7 @@ export async function makeNamespace({ name, manage }: Namespace): Promise<void> 
   await run([...manage, 'ip', 'netns', 'add', name])
 }
 
-/** The name goes; the namespace itself stays for as long as a process is in it. */
+/** Removes the name; the namespace itself stays for as long as a process is in it. */
 export async function removeNamespace({ name, manage }: Namespace): Promise<void> {
   await run([...manage, 'ip', 'netns', 'delete', name])
 }
@@ -48,7 +48,7 @@ export async function listIn(namespace: Namespace): Promise<{ links: IpLink[]; r
   return { links: links as IpLink[], routes: routes as IpRoute[], rules: rules as IpRule[] }
 }
 
-/** The routes of the host that lead nowhere and bear this mark. */
+/** The unreachable routes of the host with this mark. */
 export async function listUnreachable(protocol: string): Promise<IpRoute[]> {
   const [routes = []] = await ask(['ip', '-j', '-4'], [`route show type unreachable proto ${protocol}`])
   return routes as IpRoute[] // iproute2's own form
@@ -59,12 +59,12 @@ export async function listRoutes(): Promise<IpRoute[]> {
   return (await ask(['ip', '-j', '-4'], ['route show table all'])).flat() as IpRoute[] // iproute2's own form
 }
 
-/** Ends the TCP connections of a namespace with a range, as far as the kernel knows how to; both programs are told. */
-export async function endConnections({ change }: Namespace, cidr: string): Promise<void> {
+/** Closes the TCP connections of a namespace with a range, as far as the kernel can; both programs get an error. */
+export async function closeConnections({ change }: Namespace, cidr: string): Promise<void> {
   await run([...change, 'ss', '-K', '-t', '-H', 'dst', cidr])
 }
 
-/** Tries what VPCs need, in namespaces that end with the process that is in them. Fails as the first of them does. */
+/** Tries what VPCs need, in namespaces that end with the process in them. Throws the first failure. */
 export async function tryNetworks(): Promise<void> {
   const links =
     'ip link add vpc0 type bridge && ip link add try0 type veth peer name try1 && ip rule add not iif lo unreachable'
@@ -74,10 +74,10 @@ export async function tryNetworks(): Promise<void> {
 }
 
 /**
- * Whether this kernel ends connections of others when it is told to; without it who was cut off learns it by a timeout only.
- * Tried on a connection of a port with itself, which is what one gets where there is no other port.
+ * Whether this kernel closes connections of other processes on request; without it a peer that became unreachable is noticed by a timeout only.
+ * Tried on a connection of a port with itself, which is what a client gets where there is no other port.
  */
-export async function canEndConnections(): Promise<boolean> {
+export async function canCloseConnections(): Promise<boolean> {
   const connect =
     'ip link set lo up && echo 40000 40000 > /proc/sys/net/ipv4/ip_local_port_range && exec 3<>/dev/tcp/127.0.0.1/40000'
   const script = `${connect} && ss -K -t -H dst 127.0.0.1 > /dev/null && ss -t -H state established`
@@ -111,7 +111,7 @@ async function run(command: readonly string[], lines: readonly string[] = []): P
   }
 }
 
-/** The first thing that the program said, and the line that it was about. */
+/** The first line that the program printed, and the input line that it was about. */
 function reasonOf(error: unknown, lines: readonly string[]): string {
   const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
   if (said === '') return error instanceof Error ? error.message : String(error)

@@ -5,7 +5,7 @@ import { linkTo, metricOf, namespaceOf, peerOf, vpcOf } from './name.ts'
 const one = { installation_id: 'abc' }
 const other = { installation_id: 'abcd' }
 
-test('a namespace names its installation and its VPC, and nobody finds another one’s', () => {
+test('a namespace names its installation and its VPC, and no installation finds another’s', () => {
   expect(namespaceOf(one, '1000')).toBe('howdah-abc-1000')
   expect(vpcOf(one, namespaceOf(one, '1000'))).toBe('1000')
   expect(vpcOf(one, namespaceOf(other, '1000'))).toBeUndefined()
@@ -14,7 +14,7 @@ test('a namespace names its installation and its VPC, and nobody finds another o
   expect(() => namespaceOf({ installation_id: 'a-1' }, '1000')).toThrow(/letters and digits/)
 })
 
-test('the name of a link is one that the kernel takes, and leads back', () => {
+test('the kernel accepts the name of a link, and it leads back to the VPC', () => {
   expect(linkTo('9999999999999').length).toBeLessThanOrEqual(15)
   expect(peerOf(linkTo('1000'))).toBe('1000')
   expect(peerOf('vpc0')).toBeUndefined()

@@ -1,9 +1,9 @@
-// What everything of a VPC is called on this host. Pure: the same installation and VPC give the same names for ever, and
+// The names of everything of a VPC on this host. Pure: the same installation and VPC give the same names for ever, and
 // two installations on one host never the same.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 
-/** A bridge inside the namespace: addresses of services lie on it, and whoever wants to joins programs of their own to it. */
+/** A bridge inside the namespace: addresses of services lie on it, and tenants' own programs can be joined to it. */
 export const bridge = 'vpc0'
 
 export type Named = { installation_id: string }
@@ -25,9 +25,9 @@ export const linkTo = (vpc_id: string) => `v${vpc_id}`
 
 export const peerOf = (link: string): string | undefined => /^v(\d+)$/.exec(link)?.[1]
 
-/** The metric of a VPC's route on the host. Only this tells it from those of other VPCs with the same range. */
+/** The metric of a VPC's route on the host. It alone tells the route from those of other VPCs with the same range. */
 export function metricOf({ installation_id }: Named, vpc_id: string): number {
   const hash = createHash('sha256').update(`${installation_id}/${vpc_id}`).digest()
-  // In the upper half: a route of the host itself to the same range has a lower one, and stays in force.
+  // In the upper half: a route of the host itself to the same range has a lower metric, and stays in force.
   return 2 ** 31 + (hash.readUInt32BE() >>> 1)
 }

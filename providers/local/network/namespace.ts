@@ -1,4 +1,4 @@
-// The namespace of a VPC: which file stands for it, and how programs get to it. Pure. Root's are where iproute2 keeps all of
+// The namespace of a VPC: its file, and how programs enter it. Pure. Root's are where iproute2 keeps all of
 // them. An ordinary user has networks inside a user namespace, whose process (owner_process.ts) a link in our own folder leads to;
 // the file is below that process's own /run. In an isolated installation that is the user namespace that we are in.
 import { join } from 'node:path'
@@ -12,11 +12,11 @@ export type NetworkNames = Named & { directory: string }
 export type Namespace = {
   name: string
   path: string
-  /** The words before a program that makes or removes networks. */
+  /** The command prefix of a program that makes or removes networks. */
   manage: readonly string[]
-  /** The words before a program that changes this one. */
+  /** The command prefix of a program that changes this network. */
   change: readonly string[]
-  /** The words before a program that is to run inside, as the user that we are. */
+  /** The command prefix of a program that runs inside, as the server's user. */
   enter: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export function namespaceAt(of: NetworkNames, vpc_id: string): Namespace {
   if (isHostRoot()) return { name, path, manage: [], change: nsenter, enter: nsenter }
   const owner_process = ownerProcessOf(of)
   const user = mayGiveUsers() ? [] : ['--preserve-credentials', `--user=${owner_process}/ns/user`]
-  // There the other networks have their names.
+  // The other networks have their names in that mount namespace.
   const names = `--mount=${owner_process}/ns/mnt`
   return {
     name,
@@ -43,12 +43,12 @@ export function namespacesOf(of: Pick<NetworkNames, 'directory'>): string {
   return isHostRoot() ? '/run/netns' : join(ownerProcessOf(of), 'root/run/netns')
 }
 
-/** A link to the folder of the process that holds the networks of an ordinary user. */
+/** A link to the folder of the process that owns the networks of an ordinary user. */
 export function ownerProcessOf({ directory }: Pick<NetworkNames, 'directory'>): string {
   return join(foldersOf(directory).run, 'networks')
 }
 
-/** In their user namespace whoever made it is root, and PostgreSQL refuses to be: so programs have one more, as themselves. */
+/** Root in the user namespace is the user that made it, and PostgreSQL refuses to run as root: so programs get one more, as that user. */
 function ourselves(): string[] {
   return ['unshare', '--user', `--map-user=${process.getuid?.()}`, `--map-group=${process.getgid?.()}`, '--']
 }

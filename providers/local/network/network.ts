@@ -1,8 +1,8 @@
-// The network of one VPC: a network namespace with a bridge, the VPC's own address on it, and no way out. What is missing
-// is added line by line, so that a cut-off change is finished by the next look.
+// The network of one VPC: a network namespace with a bridge, the VPC's own address on it, and no way out. Missing
+// parts are added line by line, so that the next pass finishes a change that was killed.
 //
-// 1. The host's way to the range is barred before the namespace is there, and opened after it is gone.
-// 2. Nothing is ever forwarded: what comes in over an interface is for an address of this namespace or is refused,
+// 1. The host's route to the range is barred before the namespace is made, and opened after it is removed.
+// 2. Nothing is ever forwarded: a packet that comes in over an interface is for an address of this namespace or is refused,
 //    whatever the host's own setting for forwarding, which new namespaces inherit.
 import { readdir, stat, statfs } from 'node:fs/promises'
 import type { WantedVpc } from '../../provider.ts'
@@ -23,17 +23,17 @@ export type Network = {
   closed: boolean
 }
 
-/** The kernel's mark of a file that stands for a namespace. */
+/** The kernel's magic number of a namespace file. */
 const nsfs_magic = 0x6e_73_66_73
 const closed_priority = 10
 
-/** Returns what is there now, and whether it had to be changed. */
+/** Returns the network as it is now, and whether it had to be changed. */
 export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Promise<Network & { changed: boolean }> {
   const namespace = namespaceAt(host, vpc_id)
   await host.networks_owner.ensure()
   const found = await findNetwork(namespace)
   if (!found) {
-    // Left by somebody who died between making the file and making it a namespace.
+    // Of a server that died between making the file and making it a namespace.
     if ((await findInode(namespace)) !== undefined) {
       await host.effect('network: remove unfinished')
       await removeNamespace(namespace)
@@ -49,7 +49,7 @@ export async function ensureNetwork(host: Host, { vpc_id, cidr }: WantedVpc): Pr
   return { ...(await getNetwork(namespace)), changed: true }
 }
 
-/** Its links first: the namespace itself may live on for a while, with a program that somebody runs inside. */
+/** Its links first: the namespace itself may live on for a while, with a program that a tenant runs inside. */
 export async function ensureNetworkRemoved(host: Host, vpc_id: string): Promise<void> {
   const namespace = namespaceAt(host, vpc_id)
   const network = await findNetwork(namespace)
@@ -70,7 +70,7 @@ export async function findNetwork(namespace: Namespace): Promise<Network | undef
   return stats?.type === nsfs_magic ? await getNetwork(namespace) : undefined
 }
 
-/** Of the file that stands for it, and so which one it is. A path through a process that is gone may lead anywhere. */
+/** Of the namespace's file: it identifies the namespace. A path through a dead process may lead anywhere. */
 export async function findInode({ path }: Namespace): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.ino
 }
@@ -110,5 +110,5 @@ function missingIn({ links, closed }: Network, cidr: string): string[] {
   ]
 }
 
-/** Without the IPv6 address that every interface otherwise gives itself: a second way in that nobody asked for. */
+/** Without the IPv6 address that every interface otherwise gives itself: a second, unwanted way in. */
 export const linkUp = (link: string): string[] => [`link set ${link} addrgenmode none`, `link set ${link} up`]

@@ -1,12 +1,12 @@
-// The process that holds the networks of an ordinary user: an own user namespace, in which that user may make networks, and an
-// own root, in whose /run iproute2 keeps them. It does nothing but live, longer than we do. When it dies, the networks go with it
-// and are made again like any that were removed by hand. Root needs none.
+// The process that owns the networks of an ordinary user: an own user namespace, in which that user may make networks, and an
+// own root, in whose /run iproute2 keeps them. It only sleeps, and outlives the server. When it dies, the networks are removed with it
+// and made again like any that were removed by hand. Root needs none.
 // A mount namespace is a copy of the mount table and keeps every file system in it busy, also after the host has unmounted it. So
 // it goes into a root of its own, which has the folders of programs and nothing else of the host's.
 import { spawn } from 'node:child_process'
 import { readlink, rename, rm, symlink } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, endProcesses } from '../../host/daemon.ts'
+import { commandOf, killProcesses } from '../../host/daemon.ts'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
 import { statIfThere } from '../../host/read.ts'
 import { isHostRoot, mayGiveUsers } from '../../host/privilege.ts'
@@ -21,7 +21,7 @@ const poll_every_ms = 3
 const start_wait_ms = 5_000
 const end_wait_ms = 5_000
 
-/** Without the files of a person's own shell, which bash reads where its input is a socket, as from us. */
+/** Without the user's own shell files, which bash reads where its input is a socket, as from us. */
 export const shell = ['bash', '--norc', '-c'] as const
 /** What an ordinary user needs to make networks. An isolated installation is in a user namespace already. */
 const as_root_inside = mayGiveUsers() ? [] : ['--user', '--map-root-user']
@@ -39,7 +39,7 @@ export function newNetworksOwner(host: OwnerHost): NetworksOwner {
   let under_way: Promise<void> | undefined
   if (isHostRoot()) return { ensure: async () => {}, end: async () => {} }
   return {
-    // VPCs are looked at side by side, and all need the same one.
+    // Passes over VPCs run side by side, and all need the same process.
     ensure: () => (under_way ??= ensureOwnerProcess(host).finally(() => (under_way = undefined))),
     end: () => endOwnerProcesses(host),
   }
@@ -49,7 +49,7 @@ async function ensureOwnerProcess(host: OwnerHost): Promise<void> {
   const link = ownerProcessOf(host)
   const linked = Number((await readlink(link).catch(() => '')).replace('/proc/', ''))
   if (linked && (await isOwnerProcess(host, linked))) return
-  // One that was spawned by somebody who died before saying which it is.
+  // Of a server that died after spawning it and before making the link.
   await endOwnerProcesses(host)
   await host.effect('networks owner: spawn')
   const pid = await spawnOwnerProcess(host)
@@ -78,16 +78,16 @@ async function spawnOwnerProcess(host: OwnerHost): Promise<number> {
 async function endOwnerProcesses(host: OwnerHost): Promise<void> {
   const belongs = async (pid: number) => (await commandOf(pid)).includes(titleOf(host)) && (await isOfOurUser(pid))
   const end = { what: 'networks owner: kill', whose: 'the networks', wait_ms: end_wait_ms }
-  await endProcesses(host.effect, belongs, end)
+  await killProcesses(host.effect, belongs, end)
   await ensureRemoved(host.effect, 'networks owner link', ownerProcessOf(host))
 }
 
-/** It takes this name when all is done. */
+/** It takes this name when it is set up. */
 async function isOwnerProcess(host: OwnerHost, pid: number): Promise<boolean> {
   return (await commandOf(pid))[0] === titleOf(host) && (await isOfOurUser(pid))
 }
 
-/** Anybody can call a process what they like. */
+/** Any user can give a process this name. */
 async function isOfOurUser(pid: number): Promise<boolean> {
   return (await statIfThere(`/proc/${pid}`))?.uid === process.getuid?.()
 }

@@ -1,5 +1,5 @@
-// A TCP connection that is made inside a network into which this process cannot go: a shell there connects and passes the
-// bytes on. A program of our own inside would cost ten times as much, and services are looked at all day.
+// A TCP connection that is made inside a network into which this process cannot go: a shell there connects and forwards the
+// bytes. A program of our own inside would cost ten times as much, and passes run all day.
 import { spawn } from 'node:child_process'
 import { Duplex } from 'node:stream'
 import type { Endpoint } from '../../provider.ts'
@@ -8,7 +8,7 @@ import { shell } from './owner-process.ts'
 
 export type Relay = {
   connection: Duplex
-  /** Ends it and gives what the shell said, such as why it could not connect. */
+  /** Closes it and returns what the shell printed, such as why it could not connect. */
   close(): Promise<string>
 }
 
@@ -19,13 +19,13 @@ const said_chars_max = 1_000
 /** The prefix brings a command into the network. */
 export function openRelay(prefix: readonly string[], { host, port }: Endpoint): Relay {
   const [program, ...args] = [...prefix, ...shell, script, 'bash', host, String(port)]
-  // A group of its own, so that all of it can be ended at once.
+  // A process group of its own, so that all of it can be killed at once.
   const child = spawn(program, args, { cwd: '/', env: system_env, detached: true, stdio: 'pipe' })
   const connection = Duplex.from({ readable: child.stdout, writable: child.stdin })
-  // Whoever reads is told by the end of the stream.
+  // The reader gets the end of the stream.
   connection.on('error', () => undefined)
   child.on('error', (error) => connection.destroy(error))
-  // Its last words may be read only after its end was noticed: they are complete when nobody can add to them.
+  // stderr may still hold bytes after the exit: it is complete when all its writers have closed it.
   const silent = new Promise((resolve) => child.stderr.once('close', resolve))
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -47,6 +47,6 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has exited by itself.
   }
 }

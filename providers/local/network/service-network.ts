@@ -1,5 +1,5 @@
-// A service inside a VPC: where it listens, how its processes get into the network, and whether they are in it. Whatever
-// runs for a service in a VPC is started behind `networkPrefix`. Its unix socket is reached from the host as ever.
+// A service inside a VPC: where it listens, how its processes get into the network, and whether they are in it. Every
+// process of a service in a VPC is started behind `networkPrefix`. Its unix socket is reached from the host as ever.
 import { stat } from 'node:fs/promises'
 import type { Endpoint, WantedNetwork, WantedService } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
@@ -19,20 +19,20 @@ export function listenOf({ endpoint, network }: Pick<WantedService, 'endpoint' |
   return network ? { host: network.address, port: vpc_port } : endpoint
 }
 
-/** What its certificate names: also the address that it goes back to, so that going back needs no new one. */
+/** The names in its certificate: also the address that it has outside the VPC, so that leaving needs no new one. */
 export function hostsOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 'network'>): string[] {
   const { address, pooler_address } = network ?? {}
   return [...new Set([endpoint.host, address, pooler_address])].filter((host) => host !== undefined)
 }
 
-/** The words before a command that is to run in the network; none when there is no network. */
+/** The prefix of a command that runs in the network; none when there is no network. */
 export function networkPrefix(host: NetworkNames, network: WantedNetwork | undefined): readonly string[] {
   return network ? namespaceAt(host, network.vpc_id).enter : []
 }
 
 /**
- * Makes the address one of the VPC's. It stays when the service leaves: where nobody listens, callers are refused at
- * once, and the next holder of the address cannot lose it to a late cleaner. A sentence when the network is not there.
+ * Adds the address to the VPC. It stays when the service leaves: while no server listens there, callers are refused at
+ * once, and the next owner of the address cannot lose it to a late cleanup. A sentence when there is no network.
  */
 export async function ensureAddress(host: NetworkHost, vpc_id: string, address: string): Promise<string | undefined> {
   const network = await findNetwork(namespaceAt(host, vpc_id))
@@ -44,7 +44,7 @@ export async function ensureAddress(host: NetworkHost, vpc_id: string, address: 
   return undefined
 }
 
-/** The network is there with this address, so that a process can listen at it. A sentence when not, or not yet. */
+/** Afterwards the network has this address, so that a process can listen at it. A sentence when not, or not yet. */
 export async function ensureInNetwork(
   host: NetworkHost,
   network: WantedNetwork | undefined,
@@ -54,20 +54,20 @@ export async function ensureInNetwork(
   return (await host.networkRefusal()) ?? (await ensureAddress(host, network.vpc_id, address))
 }
 
-/** Whether the process is in the network that has this name now; it may be in one that was removed and made anew. */
+/** Whether the process is in the network that has this name now; it may be in a removed network of the same name. */
 export async function isInNetwork(
   host: NetworkNames,
   network: WantedNetwork | undefined,
   pid: number,
 ): Promise<boolean> {
-  // Outside there is only one; whoever came from a VPC is known by its settings.
+  // The host has one network; a process that still runs in a VPC has other settings, by which it is noticed.
   if (!network) return true
-  // Root of a container without CAP_SYS_PTRACE may not look at the processes of other users.
+  // Root of a container without CAP_SYS_PTRACE may not read the namespaces of other users' processes.
   const own = await stat(`/proc/${pid}/ns/net`).catch(() => undefined)
   return own === undefined || own.ino === (await findInode(namespaceAt(host, network.vpc_id)))
 }
 
-/** As a customer comes: in a VPC from inside it. */
+/** As a client connects: in a VPC from inside it. */
 export async function probeAt(host: NetworkNames, network: WantedNetwork | undefined, spec: ProbeSpec): Promise<Probe> {
   return network ? await probeInside(host, network, spec) : await probe(spec)
 }

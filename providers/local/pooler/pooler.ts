@@ -1,9 +1,9 @@
 // The connection pooler of a service or a replica set, from top to bottom: its role in PostgreSQL, its files, its process,
-// and a login at its endpoint as a customer makes it. What PgBouncer can read again while it runs is never a restart.
+// and a login at its endpoint as a client makes it. Settings that PgBouncer can read again while it runs never restart it.
 //
-// 1. No settings file, no process: the file is written before the first start and removed after the last end.
-// 2. It finds the primary at one place, whichever node that is, so a failover is none of its business.
-// 3. Whoever makes its clients wait says so in a file first; any later look lets them go on.
+// 1. No settings file, no process: the file is written before the first start and removed after the last stop.
+// 2. It finds the primary in one socket folder, whichever node that is, so a failover does not concern it.
+// 3. A pass that makes its clients wait writes a file first; any later pass lets them go on.
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
@@ -13,7 +13,7 @@ import type { Node } from '../host/layout.ts'
 import { ensureGroupRemoved } from '../host/leftovers.ts'
 import type { Machine } from '../host/machine.ts'
 import {
-  endPooler,
+  killPooler,
   ensurePoolerLogBounded,
   findPooler,
   poolerGroupOf,
@@ -94,7 +94,7 @@ export async function ensurePoolerRemoved(host: PoolerHost, node: Node): Promise
   host.watch.forget(watchedAs(node))
   const files = poolerFilesOf(node)
   if ((await statIfThere(files.settings)) === undefined) return
-  await endPooler(host.effect, node)
+  await killPooler(host.effect, node)
   await host.effect('pooler: limits removed')
   await ensureGroupRemoved(host, poolerGroupOf(node))
   for (const path of [files.paused, files.loaded, files.log, files.users, files.folder, files.settings]) {
@@ -103,8 +103,8 @@ export async function ensurePoolerRemoved(host: PoolerHost, node: Node): Promise
 }
 
 /**
- * Makes clients wait from the end of their transactions on, until they are let go on: a planned restart of PostgreSQL is then
- * a pause for them. Those of the session database have their connection for themselves and lose it.
+ * Makes clients wait from the end of their transactions on, until they are resumed: a planned restart of PostgreSQL is then
+ * a pause for them. Clients of the session database own their connection and lose it.
  */
 export async function pausePooler(host: PoolerHost, primary: Node): Promise<void> {
   const said_before = (await statIfThere(poolerFilesOf(primary).log))?.size ?? 0
@@ -113,11 +113,11 @@ export async function pausePooler(host: PoolerHost, primary: Node): Promise<void
   while (performance.now() < deadline && !(await poolerLogSince(primary, said_before)).includes('SIGUSR1')) {
     await pause(poll_every_ms)
   }
-  // Whoever is in the middle of a transaction may finish it; a primary that cannot be asked has nobody to wait for.
-  await untilNobodyIsAtWork(primary, deadline).catch(() => undefined)
+  // Open transactions may finish; a primary that cannot be asked has none to wait for.
+  await untilIdle(primary, deadline).catch(() => undefined)
 }
 
-/** Of a primary that is lost: nobody is at work there, and whoever comes waits for the next one. False: no pooler runs. */
+/** For a lost primary: its clients have no transaction left to finish, and wait for the next primary. False: no pooler runs. */
 export async function ensurePaused(host: PoolerHost, primary: Node): Promise<boolean> {
   const { pid } = await findPooler(primary)
   if (pid === undefined) return false
@@ -126,7 +126,7 @@ export async function ensurePaused(host: PoolerHost, primary: Node): Promise<boo
   return true
 }
 
-/** As soon as the primary takes writes. Costs a glance at one file when nobody waits. */
+/** As soon as the primary takes writes. Costs a read of one file when no client waits. */
 export async function ensureResumed(host: PoolerHost, node: Node): Promise<void> {
   const { paused } = poolerFilesOf(node)
   if ((await statIfThere(paused)) === undefined) return
@@ -135,7 +135,7 @@ export async function ensureResumed(host: PoolerHost, node: Node): Promise<void>
   await ensureRemoved(host.effect, 'pooler pause', paused)
 }
 
-/** The id of a process that listens as wanted and has read what is wanted; a sentence when there is none. */
+/** The id of a process that listens as wanted and has read the wanted settings; a sentence when there is none. */
 async function ensureRunning(
   host: PoolerHost,
   spec: PoolerSpec,
@@ -163,7 +163,7 @@ async function ensureRunning(
     () => undefined,
     (error: unknown) => {
       const setback_of_tenant = tenantSetbackOf(error)
-      // One that runs has it; replicas serve on while their primary is away.
+      // A running pooler has the role already; replicas serve on while their primary is unreachable.
       if (!setback_of_tenant && usable === undefined) throw error
       return setback_of_tenant?.message
     },
@@ -177,9 +177,9 @@ async function ensureRunning(
   const running = usable ?? (await startAnew(host, spec, program.path))
   if (typeof running === 'string') return running
   if (found.died) {
-    events.push({ kind: 'restarted', message: 'The connection pooler had ended by itself and was started again' })
+    events.push({ kind: 'restarted', message: 'the connection pooler died and was started again' })
   }
-  // Only now: whoever is killed before it reads once more, or starts once more.
+  // Only now: a server that is killed before it reads or starts once more.
   await ensureFile(effect, 'pooler marker', files.loaded, `${running} ${start_hash} ${read_hash}`, undefined)
   return running
 }
@@ -187,7 +187,7 @@ async function ensureRunning(
 async function startAnew(host: PoolerHost, spec: PoolerSpec, program: string): Promise<number | string> {
   const { effect, limits } = host
   const { node, listen, network } = spec
-  await endPooler(effect, node)
+  await killPooler(effect, node)
   await ensureRemoved(effect, 'pooler pause', poolerFilesOf(node).paused)
   if (!network && !(await portIsFree(listen.host, listen.port))) {
     return `port ${listen.port} on ${listen.host} is in use by another program; the pooler starts when the port is free`
@@ -201,7 +201,7 @@ async function loginTrouble(host: PoolerHost, spec: PoolerSpec): Promise<string 
   const authority_pem = host.authority.certificate_pem
   const tried = () => probeAt(host, network, { endpoint, password_verifier, authority_pem })
   let login = await tried()
-  // It reads its files a moment after it was told to.
+  // It reads its files a moment after the signal.
   for (
     const deadline = performance.now() + reload_wait_ms;
     login.result === 'other_password' && performance.now() < deadline;
@@ -210,14 +210,14 @@ async function loginTrouble(host: PoolerHost, spec: PoolerSpec): Promise<string 
     login = await tried()
   }
   if (login.result === 'ok') return undefined
-  // As many clients as there may be: it serves them.
+  // It has as many clients as it may have: it serves them.
   if (login.result === 'failed' && /max_(db_)?client_conn/.test(login.reason)) return undefined
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return `a login at the pooler, ${endpoint.host}:${endpoint.port}, does not work yet: ${reason}`
 }
 
-/** Whoever comes by the unix socket, and is not the control plane, comes through the pooler. */
-async function untilNobodyIsAtWork(primary: Node, deadline: number): Promise<void> {
+/** A session at the unix socket that is not the control plane's is the pooler's. */
+async function untilIdle(primary: Node, deadline: number): Promise<void> {
   await withSuperuser(primary, {}, async (client) => {
     while (performance.now() < deadline) {
       const { rowCount } = await client.query(

@@ -1,9 +1,9 @@
-// The process of a pooler: found, started, signalled, ended. It is a daemon that outlives us, so nothing about it is
-// remembered: what runs is read from its own pid file, which it writes when it listens, and from /proc.
+// The process of a pooler: found, started, signalled, killed. It is a daemon that outlives the server, so no state about it is
+// kept: its own pid file, which it writes when it listens, and /proc are read every time.
 import type { ChildProcess } from 'node:child_process'
 import { truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, endProcesses, signalIfThere, spawnDaemon } from '../../host/daemon.ts'
+import { commandOf, killProcesses, signalIfThere, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
@@ -11,12 +11,12 @@ import type { Limits } from '../host/limits.ts'
 import { readText } from '../host/tenant-files.ts'
 import { poolerFilesOf } from './files.ts'
 
-/** `died`: a pid file of a process that is no more, so it ended without being told to. */
+/** `died`: the process of the pid file does not run, so it died by itself. */
 export type FoundPooler = { pid: number | undefined; died: boolean }
 
 export type PoolerStart = {
   program: string
-  /** In front of everything: what brings it into its network. */
+  /** The command prefix that brings it into its network. */
   prefix: readonly string[]
   files_max: number
   limits: Limits
@@ -38,10 +38,10 @@ export async function findPooler(node: Node): Promise<FoundPooler> {
   return (await isOurs(node, pid)) ? { pid, died: false } : { pid: undefined, died: true }
 }
 
-/** Starts one where none runs and waits until it listens. A sentence when it does not. */
+/** Starts it where none runs and waits until it listens. A sentence when it does not. */
 export async function startPooler(effect: Effect, node: Node, start: PoolerStart): Promise<number | string> {
-  // One that was spawned by somebody who died, and has written no pid file yet.
-  await endPooler(effect, node)
+  // Of a server that died after spawning it; it has written no pid file yet.
+  await killPooler(effect, node)
   const said_before = (await statIfThere(poolerFilesOf(node).log))?.size ?? 0
   await effect('pooler: spawn')
   const child = await spawnPooler(node, start)
@@ -58,10 +58,10 @@ export async function startPooler(effect: Effect, node: Node, start: PoolerStart
   return `the connection pooler did not start: ${broken?.message ?? (await lastWordsOf(node, said_before))}`
 }
 
-/** Its clients lose their connections; what they had not committed is undone by PostgreSQL. */
-export async function endPooler(effect: Effect, node: Node): Promise<void> {
+/** Its clients lose their connections; PostgreSQL rolls back what they had not committed. */
+export async function killPooler(effect: Effect, node: Node): Promise<void> {
   const whose = `the pooler of ${node.service_id}`
-  await endProcesses(effect, (pid) => isOurs(node, pid), { what: 'pooler: kill', whose, wait_ms: end_wait_ms })
+  await killProcesses(effect, (pid) => isOurs(node, pid), { what: 'pooler: kill', whose, wait_ms: end_wait_ms })
   // PgBouncer does not start when the number in it is in use again.
   const { folder, pid_name } = poolerFilesOf(node)
   await ensureEntryRemoved(effect, 'pooler pid file', folder, pid_name)
@@ -69,11 +69,11 @@ export async function endPooler(effect: Effect, node: Node): Promise<void> {
 
 export async function signalPooler(effect: Effect, node: Node, pid: number, signal: NodeJS.Signals): Promise<void> {
   await effect(`pooler: ${signal}`)
-  // Looked at once more: between the first look and here the process may have ended and its number been given away.
+  // Checked again: meanwhile the process may have exited and its number been reused.
   if (await isOurs(node, pid)) signalIfThere(pid, signal)
 }
 
-/** What it says is of use while it is new. Refused logins are a line each, and anybody can be refused. */
+/** Its log is of use while it is new. Refused logins are a line each, and any client can be refused. */
 export async function ensurePoolerLogBounded(effect: Effect, node: Node): Promise<void> {
   const { log } = poolerFilesOf(node)
   if (((await statIfThere(log))?.size ?? 0) <= log_bytes_max) return
@@ -90,14 +90,14 @@ async function spawnPooler(node: Node, { program, prefix, files_max, limits }: P
   const { command, uid, gid } = limits.wrap(poolerGroupOf(node), [program, files.settings], node.owner)
   // Dropped last: privileges are needed to enter a network.
   const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
-  // A client is an open file: as many as it takes, or at least as many as we may have.
+  // A client is an open file: as many as needed, or at least as many as the system permits.
   const raise = `ulimit -n ${files_max} 2>/dev/null || ulimit -S -n "$(ulimit -H -n)"; exec "$@"`
   const raised = ['/bin/sh', '-c', raise, 'sh', ...prefix, ...drop, ...command]
   // Appended to, so that it can be emptied under a running process.
   return await spawnDaemon({ command: raised }, { path: files.log, flags: 'a' })
 }
 
-/** PgBouncer with our settings, or what is about to become it; under the user that it must run as, or still under ours. */
+/** PgBouncer with our settings, or the process about to become it; under the user that it must run as, or still under ours. */
 async function isOurs(node: Node, pid: number): Promise<boolean> {
   const argv = await commandOf(pid)
   // What others do with the file, such as reading it, is their own affair.

@@ -1,4 +1,4 @@
-// PgBouncer as this host has it, found and asked for its version at each use: whoever installs or replaces it need not
+// PgBouncer as this host has it, found and asked for its version at each use: an administrator who installs or replaces it need not
 // start the server anew. Debian 12 has 1.18; newer ones keep two promises more.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -8,7 +8,7 @@ export type PoolerProgram = { path: string; version: string }
 
 const version_timeout_ms = 10_000
 
-/** Undefined when there is none. One that does not tell its version counts as a very old one. */
+/** Undefined when there is none. A program that does not tell its version counts as a very old one. */
 export async function findPgBouncer(): Promise<PoolerProgram | undefined> {
   const path = await findProgram('pgbouncer')
   if (path === undefined) return undefined

@@ -1,8 +1,8 @@
 // What the pooler needs inside PostgreSQL: a role without a password, which only the service's own user can be, and the function
-// that gives this role the verifier of another. Both are part of the template; services from before it get them here, and so
+// that gives this role the verifier of another. Both are part of the template; older services get them here, and so
 // does a database that a tenant made anew from template0.
 //
-// It is looked at as the pooler itself comes, in the tenant's database: with that role, and no settings but the role's own. A
+// It is checked as the pooler itself connects, in the tenant's database: with that role, and no settings but the role's own. A
 // superuser's session in that database is opened only to make the function, and names nothing outside pg_catalog.
 import pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
@@ -15,7 +15,7 @@ import { TenantSetback, tenantSetbackOf } from '../postgres/tenant-setback.ts'
 import { lookup_body, lookup_function, lookup_sql, pooler_lookup } from '../../postgres/pooler-lookup.ts'
 import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
-/** Looked at again and again: a tenant may drop the database and make another one of that name. */
+/** Checked in every pass: a tenant may drop the database and make another one of that name. */
 export async function ensurePoolerRole(effect: Effect, primary: Node, events: ObservedEvent[]): Promise<void> {
   if ((await lookupTrouble(primary)) === undefined) return
   const major = await withCatalogChanges(primary, events, async (client) => {
@@ -44,7 +44,7 @@ async function lookupTrouble(primary: Node): Promise<string | undefined> {
       return rowCount === 1 ? undefined : `it does not find the role ${master_role}`
     })
   } catch (error) {
-    // A server that is going away, or a connection that broke, says nothing about the role.
+    // An error of a stopping server, or of a broken connection, says nothing about the role.
     const refused = error instanceof pg.DatabaseError && !error.code?.startsWith('57P')
     if (!refused || tenantSetbackOf(error)) throw error
     return error.message

@@ -14,12 +14,12 @@ export function archiveSettings({ archive }: Node, has_module: boolean): Record<
     return { archive_mode: 'on', archive_library: 'basic_archive', 'basic_archive.archive_directory': archive }
   }
   const [target, aside] = [shellPath(`${archive}/%f`), shellPath(`${archive}/%f.new`)]
-  // Repeated after a crash, the file may be there already: the same content is as good as success.
+  // Repeated after a crash, the file may exist already: the same content counts as success.
   const whole = `cp "%p" ${aside} && sync ${aside} && mv -n ${aside} ${target}`
   return { archive_mode: 'on', archive_command: `cmp -s "%p" ${target} || { test ! -e ${target} && ${whole}; }` }
 }
 
-/** Whether the installation has the module; its libraries are in one of two places relative to its programs. */
+/** Whether the installation has the module; its libraries are in one of two folders relative to its programs. */
 export async function hasArchiveModule(bin: string): Promise<boolean> {
   const names = ['lib/basic_archive.so', 'lib/postgresql/basic_archive.so']
   const found = await Promise.all(names.map((name) => statIfThere(join(bin, '..', name))))

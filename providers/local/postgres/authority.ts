@@ -44,8 +44,8 @@ async function findAuthority(directory: string): Promise<Authority | undefined> 
   const authority = both ? await parseAuthority({ certificate_pem, key_pem }) : undefined
   if (authority !== undefined) return authority
   throw new Error(
-    `The certificate authority in ${directory} is damaged: ca.pem and ca.key must both be there and belong together. ` +
-      'Restore them from a backup; or remove the directory to get a new authority, which every client must then trust anew.',
+    `the certificate authority in ${directory} is damaged: ca.pem and ca.key must both exist and belong together; ` +
+      'restore them from a backup, or remove the directory to get a new authority, which every client must then trust anew',
   )
 }
 

@@ -1,5 +1,5 @@
 // What pg_control says about a data directory: whether it was shut down cleanly and where its recovery would begin.
-// Only reads. The fields it knows lie at the same place in every PostgreSQL from 13 to 18.
+// Only reads. The fields it knows have the same offsets in every PostgreSQL from 13 to 18.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,7 +13,7 @@ const control_path = 'global/pg_control'
 /** PostgreSQL's own size of it is 8 kB. */
 const control_bytes_max = 65_536
 const state_shut_down = 1
-/** PostgreSQL rewrites it in one go of a few microseconds: a torn read is whole the next time. */
+/** PostgreSQL rewrites it within a few microseconds: a torn read is whole the next time. */
 const read_attempts_max = 50
 
 export async function readControl(data: string): Promise<ControlFile> {
@@ -26,7 +26,7 @@ export async function readControl(data: string): Promise<ControlFile> {
   }
 }
 
-/** What the server whose WAL was written or replayed here last had of that which a standby must not have less of. */
+/** The settings of the server whose WAL was last written or replayed here; a standby must not have less of them. */
 export async function floorOf(data: string): Promise<Floor> {
   const bytes = await readWhole(data)
   return {

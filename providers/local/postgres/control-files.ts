@@ -1,8 +1,8 @@
 // Control files of our own, which PostgreSQL finds before those of its installation: an extension that is offered to tenants is
-// trusted there, and one that is refused has a script that says why.
-// 1. The folder is named after what it holds and renamed into place whole: it never changes, and servers that run may go on to
-//    read one of an earlier version. Only its owner, who runs the control plane, can write there.
-// 2. A refusal is a control file without scripts of the extension beside it. That is safe only where PostgreSQL looks for scripts
+// trusted there, and a refused extension has a script that raises the reason.
+// 1. The folder is named after its contents and renamed into place whole: it never changes, and running servers may go on to
+//    read that of an earlier version. Only its owner, who runs the control plane, can write there.
+// 2. A refusal is a control file without scripts of the extension beside it. That is safe only where PostgreSQL searches scripts
 //    in the folder of the control file and nowhere else: from 18 on.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -20,7 +20,7 @@ import { refused_extensions, tenant_extensions } from '../../postgres/tenant-ext
 const first_major_with_path = 18
 const ask_timeout_ms = 30_000
 
-/** What a server of this installation is told, so that it finds the control files; nothing where it cannot be told. */
+/** The settings by which a server of this installation finds the control files; none where it has no such setting. */
 export async function ensureControlFiles(
   effect: Effect,
   directory: string,
@@ -34,10 +34,10 @@ export async function ensureControlFiles(
   if (!has_path && !(await hasDestination(installation.bin, uid))) return {}
   const files = new Map([...(await offeredFiles(from)), ...(has_path ? refusalFiles(installation.extensions) : [])])
   const folder = join(foldersOf(directory).extensions, `${installation.major}-${hashOf(files)}`)
-  // Debian's setting is put before the whole path of what is looked for.
+  // Debian's setting is put before the whole path of each file.
   const inside = has_path ? 'extension' : from
   await ensureMade(effect, folder, inside, files).catch((error: unknown) => {
-    // A server starts on a full disk too. PostgreSQL passes over a folder that is not there, and the next start makes it.
+    // A server starts on a full disk too. PostgreSQL skips a missing folder, and the next start makes it.
     if (!isDiskFull(error)) throw error
   })
   return has_path ? { extension_control_path: `${folder}:$system` } : { extension_destdir: folder }
@@ -54,7 +54,7 @@ async function hasDestination(bin: string, uid: number | undefined): Promise<boo
   )
 }
 
-/** Those of the installation, but for one word, with all their scripts. */
+/** Those of the installation, with one line more, and all their scripts. */
 async function offeredFiles(from: string): Promise<[string, string][]> {
   const names = await readdir(from)
   const offered = tenant_extensions.filter((extension) => names.includes(`${extension}.control`))
@@ -75,7 +75,7 @@ function refusalFiles(available: ReadonlySet<string>): [string, string][] {
   ])
 }
 
-/** No name in it is looked up. */
+/** It refers to no name that a search path would resolve. */
 const refusalSql = (extension: string, reason: string) =>
   `do language plpgsql $refusal$ begin
   raise insufficient_privilege using message = 'permission denied to create extension "${extension}": ${reason}';
@@ -86,7 +86,7 @@ async function ensureMade(effect: Effect, folder: string, inside: string, files:
   await ensureFolder(effect, 'control files folder', dirname(folder), 0o755)
   await removeUnfinished(effect, dirname(folder))
   if (await isWhole(join(folder, inside), files)) return
-  // What a loss of power has left of one.
+  // An unfinished folder, after a loss of power.
   await ensureRemoved(effect, 'control files', folder)
   const aside = await newAside(folder)
   try {
@@ -104,7 +104,7 @@ async function ensureMade(effect: Effect, folder: string, inside: string, files:
     await rename(aside, folder)
   } catch (error) {
     await ensureRemoved(effect, 'unfinished control files', aside)
-    // Another server was faster: the place is taken by a whole folder.
+    // Another server was faster: the folder exists and is whole.
     if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
   }
 }

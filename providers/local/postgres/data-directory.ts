@@ -41,7 +41,7 @@ export async function ensureDataDirectory(
   try {
     await clone(effect, node, await template(), spares)
   } catch (error) {
-    // What a full disk interrupted gives its space back; any later look starts anew.
+    // An interrupted copy gives its space back; any later pass starts anew.
     await ensureRemoved(effect, 'unfinished data directory', node.data_aside)
     throw error
   }
@@ -53,7 +53,7 @@ export async function majorOf(node: Node): Promise<number | undefined> {
   return text === undefined ? undefined : Number(text)
 }
 
-/** Takes everything of a service out of the way in one move, and then away. Nothing of it may be running. */
+/** Moves the service's home aside by one rename, and then removes it. None of its processes may run. */
 export async function ensureDataRemoved(effect: Effect, node: Node): Promise<void> {
   await ensureRemoved(effect, 'deleted service', node.home_removed)
   if (await statIfThere(node.home)) {
@@ -72,7 +72,7 @@ async function clone(effect: Effect, node: Node, template: string, spares: Spare
   await effect('data directory: own identifier')
   const identifier = newSystemIdentifier(Math.floor(Date.now() / 1000), randomInt(2 ** 32))
   await saveSystemIdentifier(aside, identifier, randomBytes(32))
-  // Not before: what is written to it would go wherever its owner leads.
+  // Not before: writes to it would follow links of its owner.
   if (node.owner) await chownTree(aside, node.owner)
   await effect('data directory: make durable')
   await syncTree(aside)

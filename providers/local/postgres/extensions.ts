@@ -2,8 +2,8 @@
 // anything, so nothing of a tenant may be within reach of a script.
 //
 // 1. Before the master role can log in there is nothing of a tenant: they are made where they belong.
-// 2. After that an extension that got lost, with a schema or with the database, is made in a schema that no tenant knows, and
-//    moved from there whole. What is in its way then is not touched: it is said.
+// 2. After that a lost extension, dropped with a schema or with the database, is made in a schema that no tenant knows, and
+//    moved from there whole. Objects in its way are not touched, but reported.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Effect } from '../host/effect.ts'
@@ -14,12 +14,12 @@ import { master_database, master_role, pooler_role } from '../../postgres/names.
 /** Fixed: no search path decides. */
 const home_schema = 'public'
 
-/** An extension of a new service could not be made. The message is a sentence for the events of the service. */
+/** An extension of a new service could not be made. The message is for the events of the service. */
 export class UnmadeExtension extends Error {
   override readonly name = 'UnmadeExtension'
 }
 
-/** No tenant has been here. Without `cascade`: an extension that needs others is none that is offered. */
+/** No tenant has connected yet. Without `cascade`: no offered extension needs another. */
 export async function makeExtensions(effect: Effect, node: Node, extensions: readonly string[], major: number) {
   if (extensions.length === 0) return
   await withSuperuser(node, { database: master_database, major }, async (client) => {
@@ -27,7 +27,7 @@ export async function makeExtensions(effect: Effect, node: Node, extensions: rea
       await effect('master database: create extension')
       const sql = `create extension if not exists ${client.escapeIdentifier(extension)} schema ${home_schema}`
       await client.query(sql).catch((error: unknown) => {
-        // What PostgreSQL itself says of the extension; not that the disk is full, or the server gone.
+        // What PostgreSQL itself says of the extension; not that the disk is full, or the server stopped.
         if (!(error instanceof pg.DatabaseError) || /^5[37]/.test(error.code ?? '')) throw error
         const what = `the extension ${extension} could not be made: ${error.message}`
         throw new UnmadeExtension(`${what}; see to its package on this host, then it is tried again`)
@@ -52,7 +52,7 @@ export async function ensureExtensions(effect: Effect, node: Node, extensions: r
   )
 }
 
-/** Looked at as a role that can do nothing. */
+/** Read as a role that can do nothing. */
 async function findLacking(node: Node, extensions: readonly string[]): Promise<string[]> {
   if (extensions.length === 0) return []
   const present = await withRole(node, pooler_role, master_database, async (client) => {

@@ -1,5 +1,5 @@
-// The files that one PostgreSQL server reads: its settings, who may connect, and its certificate, which must be there.
-// Returned are hashes of all they say: a server that was started with other settings must be started anew, while the rest
+// The files that one PostgreSQL server reads: its settings, who may connect, and its certificate, which must exist.
+// Returns hashes of them: a server that was started with other settings must be started anew, while the rest
 // it can read again as it runs.
 import { X509Certificate } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -13,9 +13,9 @@ import type { Hashes } from './process.ts'
 import type { Access, PostgresHost } from './postgres-host.ts'
 import { hashOf, hbaOf, identOf, settingsOf, shutHbaOf, type SettingsSpec } from './settings.ts'
 
-/** Of all that is said about writes, so that one text can be written over another. */
+/** Of every text about writes, so that one text can be written over another. */
 const writes_chars = 72
-const nobody_waited_for = `synchronous_standby_names = ''\n`
+const no_synchronous_standbys = `synchronous_standby_names = ''\n`
 
 /** `extensions`: of the service. */
 type Spec = Pick<SettingsSpec, 'size' | 'endpoint' | 'node' | 'following' | 'floor'> & {
@@ -45,23 +45,23 @@ export async function ensureServerFiles(
   await ensureFile(effect, 'settings', node.settings, settings, node.owner)
   await ensureClientRules(host, node)
   await ensureFile(effect, 'user map', node.ident, identOf(host.control_plane_user), node.owner)
-  // Without it every server would say at every look at its files that it is not there.
+  // Without it every server would log at every read of its files that it is missing.
   if (!(await statIfThere(node.synchronous))) {
-    await ensureFile(effect, 'synchronous replicas', node.synchronous, nobody_waited_for, node.owner)
+    await ensureFile(effect, 'synchronous replicas', node.synchronous, no_synchronous_standbys, node.owner)
   }
   await ensureWritesSetting(host, node)
   return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(node) }
 }
 
-/** Who may log in. */
+/** Which clients may log in. */
 export async function ensureClientRules(host: RulesHost, node: Node): Promise<void> {
   const hba = host.accessOf(node.service_id).logins ? hbaOf() : shutHbaOf()
   await ensureFile(host.effect, 'client rules', node.hba, hba, node.owner)
 }
 
 /**
- * Whether there is space to write, as PostgreSQL reads it. With the time of the change, so that no two texts are the same: on a
- * full disk nobody can note that the server has read one.
+ * Whether there is disk space to write, as PostgreSQL reads it. With the time of the change, so that no two texts are the same: on a
+ * full disk the marker that the server has read a text cannot be written.
  */
 export async function ensureWritesSetting(host: RulesHost, node: Node): Promise<void> {
   const { effect } = host
@@ -83,12 +83,12 @@ function writesText({ writes = true, temp_file_limit }: Access): string {
   return `${lines.join('\n').padEnd(writes_chars)}\n`
 }
 
-/** Of what the files say right now. */
+/** Of the files as they are now. */
 export async function findFilesHash(node: Node): Promise<string> {
   const [hba = '', ident = '', pem = '', synchronous = '', writes = ''] = await Promise.all(
     [node.hba, node.ident, node.certificate, node.synchronous, node.writes].map(readIfThere),
   )
-  // What is remarked in the file changes nothing.
+  // Comments in the file change nothing.
   const lines = synchronous.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return hashOf([hba, ident, new X509Certificate(pem).fingerprint256, writes, ...lines])
 }

@@ -1,5 +1,5 @@
-// The PostgreSQL installations of this host: those that were configured, the bundled one, and those of the distribution.
-// Promises: what it offers was run a moment ago, as the user that will run it. Below 16 nothing is offered, for there a
+// The PostgreSQL installations of this host: the configured ones, the bundled one, and those of the distribution.
+// Promises: each offered installation was run a moment ago, as the user that will run it. Below 16 nothing is offered, for there a
 // role with CREATEROLE can make itself superuser. It never writes into an installation; where the bundled one cannot be
 // used in place, it is copied once and atomically.
 import { execFile } from 'node:child_process'
@@ -20,7 +20,7 @@ export type PostgresInstallation = {
   major: number
   extensions: ReadonlySet<string>
   origin: 'bundled' | 'configured' | 'discovered'
-  /** What its servers are told because it is this one. */
+  /** The settings of servers of this installation. */
   settings?: Readonly<Record<string, string>>
 }
 
@@ -28,8 +28,8 @@ export type PostgresInstallation = {
 type Reachable = { copies_directory: string; uid: number | undefined }
 
 /**
- * In order of preference: what was configured before the rest, and of each the newest major version. A configured directory that
- * cannot be used is an error; anything else unusable is left out.
+ * In order of preference: configured ones before the rest, and of each the newest major version. A configured directory that
+ * cannot be used is an error; any other unusable one is left out.
  */
 export async function findInstallations(
   configured: readonly string[],
@@ -41,7 +41,7 @@ export async function findInstallations(
     findDiscovered(reachable.uid),
   ])
   if (bundled && 'problem' in bundled && chosen.length + discovered.length === 0) {
-    throw new Error(`The bundled PostgreSQL cannot be used, and there is no other: ${bundled.problem}`)
+    throw new Error(`the bundled PostgreSQL cannot be used, and there is no other: ${bundled.problem}`)
   }
   const rest = [...(bundled && !('problem' in bundled) ? [bundled] : []), ...discovered]
   const all = [chosen, rest].flatMap((some) => some.toSorted((one, other) => other.major - one.major))
@@ -65,27 +65,27 @@ export function missingExtensionSentence(
   const what = `${named.length > 1 ? 'extensions' : 'extension'} ${named.join(' and ')}`
   const searched = installations.map((each) => `${each.bin} (${each.origin}, PostgreSQL ${each.version})`).join(', ')
   return (
-    `No PostgreSQL installation of this region has the ${what}${nowhere.length === 0 ? ' together' : ''}. ` +
-    `Searched: ${searched || 'none found'}. ` +
-    `Install ${named.length > 1 ? 'them' : 'it'} into a PostgreSQL ${lowest_major} or newer and name its directory ` +
-    'with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES.'
+    `no PostgreSQL installation of this region (${searched || 'none found'}) ` +
+    `has the ${what}${nowhere.length === 0 ? ' together' : ''}; ` +
+    `install ${named.length > 1 ? 'them' : 'it'} into a PostgreSQL ${lowest_major} or newer and name its directory ` +
+    'with --postgres-directories or HOWDAH_POSTGRES_DIRECTORIES'
   )
 }
 
-/** From here on CREATEROLE reaches only roles that its holder administers. */
+/** From here on CREATEROLE reaches only roles that the role itself administers. */
 const lowest_major = 16
 const discovery_directory = '/usr/lib/postgresql'
-/** Only a hung file system takes so long to print a version. */
+/** Only a hung file system takes this long to print a version. */
 const probe_timeout_ms = 30_000
 
 async function getConfigured(directory: string, uid: number | undefined): Promise<PostgresInstallation> {
   const bin = (await isThere(join(directory, 'bin', 'postgres'))) ? join(directory, 'bin') : directory
   const probed = await probe(bin, 'configured', uid)
-  const where = `The configured PostgreSQL directory ${directory} cannot be used: `
+  const where = `the configured PostgreSQL directory ${directory} cannot be used: `
   if ('problem' in probed) throw new Error(where + probed.problem)
   if (probed.major < lowest_major) {
     throw new Error(
-      `${where}it is PostgreSQL ${probed.version}, and ${lowest_major} is the oldest that keeps customers from becoming superuser.`,
+      `${where}it is PostgreSQL ${probed.version}, and ${lowest_major} is the oldest that keeps tenants from becoming superuser`,
     )
   }
   return probed
@@ -118,7 +118,7 @@ async function findPackage(): Promise<string | undefined> {
 }
 
 /**
- * A copy that everybody can run, named after what it is a copy of. Needed where the package lies in a closed directory,
+ * A copy that all users can run, named after its source. Needed where the package lies in a closed directory,
  * such as a clone under /root, or was installed without the links that its install script makes.
  */
 async function ensureCopy(package_directory: string, copies_directory: string): Promise<string> {
@@ -146,7 +146,7 @@ async function ensureCopy(package_directory: string, copies_directory: string): 
   return copy
 }
 
-/** What a killed process left behind. One that is still at it removes its own, and finds the finished copy instead. */
+/** Of killed processes. A process that is still making one removes its own, and finds the finished copy instead. */
 async function removeUnfinished(copy: string): Promise<void> {
   for (const name of await readdir(dirname(copy))) {
     if (name.startsWith(`${basename(copy)}.new-`)) await removeTree(join(dirname(copy), name)).catch(() => undefined)
@@ -171,7 +171,7 @@ async function probe(bin: string, origin: PostgresInstallation['origin'], uid: n
     await runVersion(join(real_bin, 'initdb'), uid)
     const answer = await runVersion(join(real_bin, 'postgres'), uid)
     const version = /\(PostgreSQL\) (\d+[.\w]*)/.exec(answer)?.[1]
-    if (version === undefined) return { problem: `its postgres says "${answer.trim()}" when asked for its version.` }
+    if (version === undefined) return { problem: `its postgres says "${answer.trim()}" when asked for its version` }
     const major = Number.parseInt(version, 10)
     return { bin: real_bin, version, major, extensions: await listExtensions(real_bin, major), origin }
   } catch (error) {
@@ -187,9 +187,9 @@ async function runVersion(program: string, uid: number | undefined): Promise<str
 
 function problemOf(error: unknown, uid: number | undefined): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOENT') return 'it has no postgres and initdb programs, neither itself nor in bin/.'
+  if (code === 'ENOENT') return 'it has no postgres and initdb programs, neither itself nor in bin/'
   if (code === 'EACCES')
-    return `user ${uid ?? process.getuid?.()} may not run its programs; every directory above needs mode 0711 or wider.`
+    return `user ${uid ?? process.getuid?.()} may not run its programs; every directory above needs mode 0711 or wider`
   return `its programs do not run here: ${error instanceof Error ? error.message.trim() : String(error)}`
 }
 

@@ -1,5 +1,5 @@
-// The master role gets into its database. The database is the tenant's own: it can be closed, limited to no connection, renamed
-// or dropped. What can be undone without touching data is undone; for the rest the events say what the tenant must do.
+// Keeps the master role able to log in to its database. The database is the tenant's own: it can be closed, limited to no connection, renamed
+// or dropped. What can be undone without touching data is undone; otherwise the events say what the tenant must do.
 // All of it is read and changed from database `postgres`.
 import type pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
@@ -7,7 +7,7 @@ import type { Effect } from '../host/effect.ts'
 import { TenantSetback } from './tenant-setback.ts'
 import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
-/** What PostgreSQL puts there when a DROP DATABASE was cut off. */
+/** PostgreSQL's value after an interrupted DROP DATABASE. */
 const invalid_limit = -2
 const names_max = 3
 
@@ -85,7 +85,7 @@ function undoingOf({ limit, open, may_connect, pooler_may_connect, preloads }: D
       locked_out: false,
     },
     {
-      // A login fails when one of the libraries is not there; a session can still load what it needs by itself.
+      // A login fails when one of the libraries is missing; a session can still load libraries by itself.
       needed: preloads,
       what: `local_preload_libraries was set for ${database} or the role ${master_role}`,
       sql: [
@@ -124,7 +124,7 @@ async function ensureMade(effect: Effect, client: pg.Client, limit: number | nul
 function missingSentence(names: readonly string[], limit: number | null): string {
   const here = `as ${master_role} in another database (there is ${names.join(', ')})`
   if (limit === invalid_limit) {
-    return `a drop of the database ${master_database} was cut off; run ${here}: drop database ${master_database}, then create database ${master_database}`
+    return `a drop of the database ${master_database} was interrupted; run ${here}: drop database ${master_database}, then create database ${master_database}`
   }
   return `there is no database ${master_database}: it was renamed or dropped; run ${here}: alter database … rename to ${master_database}, or create database ${master_database}`
 }

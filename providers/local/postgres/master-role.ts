@@ -16,10 +16,10 @@ import { master_role, pooler_role } from '../../postgres/names.ts'
 
 export type RoleSpec = { password_verifier: string; extensions: readonly string[] }
 
-/** `lacks`: a sentence about extensions that the tenant's database does not have. `postgres_version`: such as `18.4`. */
+/** `lacks`: which extensions the tenant's database does not have, for people. `postgres_version`: such as `18.4`. */
 export type ObservedRole = { events: ObservedEvent[]; lacks?: string; postgres_version?: string }
 
-/** Rights of earlier templates: with the one its holder reads all verifiers, with the other it locks all catalogs. */
+/** Rights of earlier templates: the one reads all verifiers, the other locks all catalogs. */
 const withdrawn_rights = ['pg_read_all_data', 'pg_maintain']
 
 /** Throws a TenantSetback where the tenant has made a login impossible and must undo it. */
@@ -64,8 +64,8 @@ async function readRole(client: pg.Client): Promise<Role> {
 }
 
 /**
- * A service from before gets the reserved roles and loses what the master role must not have. Also where neither replicas nor a
- * pooler are wanted: a tenant must not be the first to make such a role. The pooler's is the last, and the mark of it all.
+ * An older service gets the reserved roles and loses the rights that the master role must not have. Also where neither replicas nor a
+ * pooler are wanted: a tenant must not be the first to make such a role. The pooler's is made last and marks that all is done.
  */
 async function ensureUpToDate(effect: Effect, client: pg.Client, events: ObservedEvent[]): Promise<void> {
   await ensureRightsWithdrawn(effect, client, events)
@@ -74,7 +74,7 @@ async function ensureUpToDate(effect: Effect, client: pg.Client, events: Observe
   }
   for (const role of reserved_roles) {
     await ensureReservedRole(effect, client, role).catch((error: unknown) => {
-      // Whatever needs the role says so.
+      // The feature that needs the role reports it.
       if (!(error instanceof TenantSetback)) throw error
     })
   }
@@ -91,7 +91,7 @@ async function ensureRightsWithdrawn(effect: Effect, client: pg.Client, events: 
   const { rights = [], sees_postgres } = rows[0] ?? {}
   if (rights.length > 0) {
     await effect('master role: withdraw rights')
-    // From all to whom it was granted on, too.
+    // Also from all roles to which the master role granted them.
     await client.query(`revoke ${rights.join(', ')} from ${master_role} cascade`)
     const message = `${rights.join(' and ')} was revoked from ${master_role} and from all roles to which it was granted on, because it shows verifiers or locks catalogs; grant rights on schemas and tables instead`
     events.push({ kind: 'changed', message })

@@ -1,14 +1,14 @@
-// The nodes of one service: which there are, by what lies on the disk, and which of them is the primary.
+// The nodes of one service: which exist, by their folders on the disk, and which of them is the primary.
 import { readdir } from 'node:fs/promises'
 import type { WantedService } from '../../provider.ts'
 import { statIfThere } from '../../host/read.ts'
 import { nodeAt, nodeOf, portOf, type Node } from '../host/layout.ts'
 import { findLeader } from './primary.ts'
 
-/** Whether others can take the primary's place when it is lost: then nothing may keep them waiting. */
+/** Whether a replica can take over when the primary is lost: then no wait may delay it. */
 export const isReplaceable = ({ power, ha }: WantedService) => power === 'on' && (ha?.replica_count ?? 0) > 0
 
-/** A service's primary by its id alone; undefined when there is no such service. As root its port is told by its group. */
+/** A service's primary by its id alone; undefined when there is no such service. As root its port follows from its group. */
 export async function findService(directory: string, service_id: string, as_root: boolean): Promise<Node | undefined> {
   const { home } = nodeOf(directory, service_id, 0, as_root)
   const stats = await statIfThere(home)
@@ -16,7 +16,7 @@ export async function findService(directory: string, service_id: string, as_root
   return await findLeader(nodeOf(directory, service_id, as_root ? portOf({ uid: stats.gid }) : 0, as_root))
 }
 
-/** Those with data, and those that are on their way there or away. */
+/** Those with data, and those that are being copied or removed. */
 export async function listNodeFolders(node: Node): Promise<number[]> {
   const names = await readdir(node.home).catch(() => [])
   const numbers = names.flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
@@ -24,7 +24,7 @@ export async function listNodeFolders(node: Node): Promise<number[]> {
   return [...first, ...numbers.toSorted((a, b) => a - b)]
 }
 
-/** The primary first, then the others as they are found. */
+/** The primary first, then the others in the order of the listing. */
 export async function listNodes(primary: Node): Promise<[Node, ...Node[]]> {
   const others = (await listNodeFolders(primary)).filter((number) => number !== primary.number)
   return [primary, ...others.map((number) => nodeAt(primary, number, 'standby'))]

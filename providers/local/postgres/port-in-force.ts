@@ -1,5 +1,5 @@
-// The port under which a running service is found, by its own word: attaching to a VPC and leaving one change it, and what
-// runs may still be as it was wanted before.
+// The port of a running service, read from its pid file: attaching to a VPC and leaving one change the wanted port, and the
+// running server may still have the one before.
 import { listeningAt, type Node } from '../host/layout.ts'
 import { readText } from '../host/tenant-files.ts'
 

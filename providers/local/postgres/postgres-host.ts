@@ -1,4 +1,4 @@
-// What it takes to run PostgreSQL on this host: the machine, the installations, and what the files of a server say of this host.
+// What PostgreSQL needs of this host: the machine, the installations, and the parts of a server's settings that depend on the host.
 import type { Size } from '../../provider.ts'
 import type { Machine } from '../host/machine.ts'
 import type { PostgresInstallation } from './installation.ts'
@@ -23,7 +23,7 @@ export type PostgresHost = Machine & {
   installations: readonly PostgresInstallation[]
   template(installation: PostgresInstallation): Promise<string>
   spares: Spares
-  /** Sees to it that a copy of the template will lie ready for the next service, behind the caller's back. */
+  /** Begins a copy of the template for the next service, in the background. */
   beginSpare(): void
   log_rotation_mb: number
   quotaBytesOf(size: Size): number | undefined

@@ -1,5 +1,5 @@
 // Which node of a service is its primary: one small file in the service's home, replaced whole and made durable. It is the
-// only truth about it; no node is asked, because after a failover a node may believe anything of itself.
+// only truth about it; no node is asked, because after a failover a node may still take itself for the primary.
 // It is written only when no process of the primary before runs any more, so that there is never more than one.
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,9 +12,9 @@ export type Primary = {
   node: number
   /** Rises with every change of the primary. */
   term: number
-  /** How many of the planned changes that were ever asked for have been made, or given up. */
+  /** How many of the planned changes ever requested have been made, or given up. */
   switchovers: number
-  /** It was promoted where it ran as a replica, and a relay has the endpoint, until its next start. */
+  /** It was promoted where it ran as a replica, and a relay listens at the endpoint, until its next start. */
   relayed?: true
 }
 
@@ -25,13 +25,13 @@ export async function findPrimary(node: Node): Promise<Primary> {
   return text === undefined ? first : (JSON.parse(text) as Primary) // written below, in one piece
 }
 
-/** The place of that node. */
+/** The node that is the primary. */
 export const leaderOf = (base: Node, { node: number, relayed }: Primary): Node =>
   nodeAt(base, number, relayed ? 'relayed' : 'primary')
 
 export const findLeader = async (base: Node): Promise<Node> => leaderOf(base, await findPrimary(base))
 
-/** Throws when `before` no longer holds: somebody else has gone on while this process was not looking. */
+/** Throws when `before` is no longer true: another process has changed the primary meanwhile. */
 export async function savePrimary(effect: Effect, node: Node, before: Primary, next: Primary): Promise<void> {
   const path = pathOf(node)
   const aside = `${path}.new`

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, endProcesses, entering, spawnDaemon } from '../../host/daemon.ts'
+import { commandOf, killProcesses, entering, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import { groupOf, type Node } from '../host/layout.ts'
@@ -20,7 +20,7 @@ export type Postmaster = {
   files_hash: string | undefined
 }
 
-/** `died`: a pid file of a postmaster that is no more, so it ended without being told to. */
+/** `died`: the postmaster of the pid file does not run, so it died by itself. */
 export type Found = { postmaster: Postmaster | undefined; died: boolean }
 
 export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
@@ -44,11 +44,11 @@ export async function findPostmaster(node: Node): Promise<Found> {
 
 export type Hashes = { settings_hash: string; files_hash: string }
 
-/** network_prefix: what brings it into its network; absent: it stays in the host's. */
+/** network_prefix: the command prefix that brings it into its network; absent: it stays in the host's. */
 type Start = Hashes & {
   bin: string
   network_prefix?: readonly string[] | undefined
-  /** Nobody is let in while it is in recovery. */
+  /** No client may log in while it is in recovery. */
   closed_in_recovery?: boolean
 }
 
@@ -78,7 +78,7 @@ export async function startPostmaster(
   return `PostgreSQL did not start: ${broken?.message ?? (await startFailure(node, started_at))}`
 }
 
-/** The postmaster once it is ready; undefined when it ended, or is not ready within seconds. */
+/** The postmaster once it is ready; undefined when it exited, or is not ready within seconds. */
 export async function readyPostmaster(node: Node, ended?: () => boolean): Promise<Postmaster | undefined> {
   for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
     const { postmaster } = await findPostmaster(node)
@@ -101,9 +101,9 @@ export async function ensureStopped(effect: Effect, node: Node): Promise<string 
   return undefined
 }
 
-/** Ends every process of the service at once, for one that is being deleted. */
+/** Kills every process of a service that is being deleted. */
 export async function ensureKilled(effect: Effect, node: Node): Promise<void> {
-  // What its user has put in the place of the pid file tells nothing; what runs is found without it.
+  // A planted pid file says nothing; running processes are found without it.
   const { postmaster } = await findPostmaster(node).catch(diedIfPlanted)
   if (postmaster) {
     await sendSignal(effect, node, postmaster.pid, 'SIGQUIT')
@@ -147,15 +147,15 @@ async function sendSignal(effect: Effect, node: Node, pid: number, signal: NodeJ
 }
 
 /**
- * Backends of a postmaster that died, or a postmaster that was spawned by somebody who died: while they live, the data
- * is not ours to start on or to remove.
+ * Backends of a postmaster that died, or a postmaster whose server died while starting it: while they live, the data
+ * may be neither started on nor removed.
  */
 async function endLeftovers(effect: Effect, node: Node): Promise<void> {
   const belongs = (pid: number) => worksHere(node, pid)
   const whose = `service ${node.service_id}`
   const ending = { what: 'leftover processes: kill', whose, uid: node.owner?.uid, wait_ms: kill_wait_ms }
-  await endProcesses(effect, belongs, ending)
-  // PostgreSQL clears away the pid file of a dead process, but neither an empty one nor one whose number is in use again.
+  await killProcesses(effect, belongs, ending)
+  // PostgreSQL removes the pid file of a dead process, but neither an empty one nor one whose number is in use again.
   const pid = pidIn(node)
   if (!pid || (await statIfThere(`/proc/${pid}`))) {
     await ensureEntryRemoved(effect, 'stale pid file', node.data, pid_file)
@@ -163,8 +163,8 @@ async function endLeftovers(effect: Effect, node: Node): Promise<void> {
 }
 
 /**
- * Of the socket, by a server that was killed: this one's, or another node's that served here. PostgreSQL takes it for alive
- * while its number is in use, be it by somebody else or because nobody has collected the dead process yet.
+ * Of the socket, by a killed server: this node's, or another node's that served here. PostgreSQL takes its owner for alive
+ * while its number is in use, by another process or by a zombie.
  */
 async function removeStaleLocks(effect: Effect, { sockets }: Node): Promise<void> {
   for (const name of listNames(sockets).filter((one) => /^\.s\.PGSQL\.\d+\.lock$/.test(one))) {
@@ -184,7 +184,7 @@ async function worksHere(node: Node, pid: number): Promise<boolean> {
   return here || isPostmaster(node, pid)
 }
 
-/** Undefined also where something else lies in the place of the file. */
+/** Undefined also where another kind of entry has the name of the file. */
 function pidIn({ data }: Node): number | undefined {
   try {
     return Number(readText(data, pid_file)?.split('\n')[0]) || undefined

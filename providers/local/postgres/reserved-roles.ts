@@ -4,7 +4,7 @@
 // 1. Each has a mark that only a superuser can give: REPLICATION, or a predefined role that no tenant administers.
 // 2. None has a password or members, so no other role can alter, rename, drop or become it.
 // 3. A role of such a name without the mark, which no role administers, is replaced: no tenant can undo it, and a session
-//    that was opened as the old one has nothing of the new one.
+//    that was opened as the old role has no rights of the new one.
 import type pg from 'pg'
 import type { Effect } from '../host/effect.ts'
 import { TenantSetback } from './tenant-setback.ts'
@@ -17,7 +17,7 @@ export type ReservedRole = (typeof reserved_roles)[number]
 export const pooler_mark = 'pg_use_reserved_connections'
 const dependent_objects = '2BP01'
 
-/** `timeout 0` is none. They win over what a tenant sets for its database. */
+/** `timeout 0` is none. They win over a tenant's settings for its database. */
 const pooler_settings: Readonly<Record<string, string>> = {
   search_path: 'pg_catalog, pg_temp',
   role: 'none',
@@ -38,12 +38,12 @@ export function roleSql(role: ReservedRole, major: number): string[] {
   return [
     `create role ${pooler_role} login noinherit`,
     ...settingsSql(major),
-    // Last: one without it is not finished.
+    // Last: a role without it is not finished.
     `grant ${pooler_mark} to ${pooler_role} with inherit true`,
   ]
 }
 
-/** Not from before, and not by a tenant; made here when it is missing. Throws while a tenant has a role of that name. */
+/** Makes the role when it is missing, and replaces an unfinished one. Throws while a tenant has a role of that name. */
 export async function ensureReservedRole(effect: Effect, client: pg.Client, role: ReservedRole): Promise<void> {
   const observed = await readRole(client, role)
   if (observed.kind === 'ours') {
@@ -61,7 +61,7 @@ export async function ensureReservedRole(effect: Effect, client: pg.Client, role
   for (const sql of roleSql(role, observed.major)) await client.query(sql)
 }
 
-/** REPLICATION is the standby role's alone. What an earlier server was tricked to give away is taken back. */
+/** REPLICATION is the standby role's alone. It is revoked where an earlier server was tricked to grant it. */
 export async function ensureReplicationReserved(effect: Effect, client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ rolname: string; oid: number }>(
     `select r.rolname, r.oid from pg_catalog.pg_roles r
@@ -120,7 +120,7 @@ async function removeLeft(effect: Effect, client: pg.Client, role: ReservedRole,
     if (!(error instanceof Error && 'code' in error && error.code === dependent_objects)) throw error
     const detail = 'detail' in error && typeof error.detail === 'string' ? error.detail.split('\n')[0] : ''
     throw new TenantSetback(
-      `the role ${role} was not made by the control plane, which needs one of that name, and cannot be dropped (${detail}); revoke what was granted to it and drop what it owns`,
+      `the role ${role} was not made by the control plane, which needs one of that name, and cannot be dropped (${detail}); revoke its privileges and drop its objects`,
     )
   })
 }

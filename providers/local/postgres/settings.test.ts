@@ -72,7 +72,7 @@ test('the hash tells settings apart', () => {
   expect(hashOf(['a', 'b'])).not.toBe(hashOf(['ab', '']))
 })
 
-test('nobody may connect from elsewhere without TLS', () => {
+test('no client may connect by TCP without TLS', () => {
   expect(hbaOf()).not.toMatch(/^host\s|^hostnossl|^host.*trust|md5/m)
 })
 

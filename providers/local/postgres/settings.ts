@@ -1,5 +1,5 @@
-// The settings of one PostgreSQL server, derived from its size and its part in the service. Pure: the same wish gives the
-// same text, and its hash tells a running server that was started with another one. The text holds no secret.
+// The settings of one PostgreSQL server, derived from its size and its role in the service. Pure: the same spec gives the
+// same text, and its hash tells whether a running server was started with it. The text holds no secret.
 import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
 import { archiveSettings, shellPath } from './archive-settings.ts'
@@ -13,20 +13,20 @@ export type SettingsSpec = {
   /** Absent: it is reached by its unix socket only. */
   endpoint?: Endpoint | undefined
   node: Node
-  /** Whom it follows, and as whom; absent: it follows nobody. */
+  /** Which primary it follows, and as whom; absent: it is no standby. */
   following?: Following | undefined
-  /** What it must have at least, to replay the WAL of a server that had so much. */
+  /** Lower bounds, to replay the WAL of a server that had so much. */
   floor?: Floor | undefined
   major: number
   /** Libraries with which it starts: see preloads.ts. */
   preloads?: readonly Preload[] | undefined
-  /** What every server of its installation is told. */
+  /** Of every server of its installation. */
   of_installation?: Readonly<Record<string, string>> | undefined
   /** Whether the installation has PostgreSQL's own module for archiving. */
   archive_module: boolean
   host_memory_mb: number
   log_rotation_mb: number
-  /** What the service may take of the disk; absent: there is no quota. */
+  /** How much of the disk the service may take; absent: there is no quota. */
   disk_quota_bytes?: number | undefined
 }
 
@@ -58,18 +58,18 @@ export function settingsOf(spec: SettingsSpec): string {
   }
   const raised = Object.entries(spec.floor ?? {}).filter(([name, least]) => least > Number(values[name] ?? 0))
   const lines = Object.entries({ ...values, ...followed(spec), ...Object.fromEntries(raised) })
-  // Who is waited for, and whether there is space to write, changes while servers run.
+  // Which standbys are waited for, and whether there is disk space to write, changes while servers run.
   lines.push(['include_if_exists', spec.node.synchronous], ['include_if_exists', spec.node.writes])
   return `# Written by Howdah; changes made here are undone at the next look.\n${lines.map(lineOf).join('\n')}\n`
 }
 
 /**
- * Who may connect: the control plane by its operating-system user, everybody else by TLS and SCRAM. The two roles without a
- * password are let in where only the service's own user can come: its socket folders are closed to all others.
+ * Who may connect: the control plane by its operating-system user, all others by TLS and SCRAM. The two roles without a
+ * password are let in only at sockets of the service's own user, whose folders are closed to all other users.
  *
  * The word `replication` means physical replication only. A connection with `replication=database`, which can copy a whole
- * cluster as well, is let in like any other to that database: what keeps tenants from it is that no role of theirs has
- * REPLICATION, and that the roles that have it come by no address.
+ * cluster as well, is let in like any other to that database: tenants cannot make one because no role of theirs has
+ * REPLICATION, and the roles that have it may not connect by TCP.
  */
 export function hbaOf(): string {
   return [
@@ -87,7 +87,7 @@ export function hbaOf(): string {
   ].join('\n')
 }
 
-/** The same while the service is shut: the control plane and standbys come in, and nobody else. */
+/** The same while the service is shut: only the control plane and standbys may connect. */
 export function shutHbaOf(): string {
   return hbaOf().replaceAll(/^((?:local|hostssl) +all +all +.*?)\S+$/gm, '$1reject')
 }
@@ -96,7 +96,7 @@ export function identOf(control_plane_user: string): string {
   return `howdah "${control_plane_user}" postgres\n`
 }
 
-/** Whether a server of this size has more of something than a standby with this can follow. */
+/** Whether a server of this size has more of something than a standby with this floor can follow. */
 export function rises(size: Size, floor: Floor, preloads: readonly Preload[]): boolean {
   const values: Values = sizeSettings(size, 0, preloads)
   return floored.some((name) => Number(values[name] ?? 0) > (floor[name] ?? Infinity))
@@ -120,20 +120,20 @@ const fixed = {
   // Five standbys that can take over and four sets of ten that read; and copies of them all, at one time.
   max_wal_senders: 50,
   max_replication_slots: 60,
-  // PostgreSQL's own, but known here: else a server would have other settings as a standby than as a primary.
+  // PostgreSQL's own default, but fixed here: else a server would have other settings as a standby than as a primary.
   max_locks_per_transaction: 64,
   max_prepared_transactions: 0,
   // However many connections tenants take: the control plane's sessions, some of which last as long as a copy, and the
   // pooler's lookups.
   superuser_reserved_connections: 8,
   reserved_connections: 2,
-  // A standby that is away for long must not fill the disk; from the archive it catches up all the same.
+  // A standby that is unreachable for long must not fill the disk; it can catch up from the archive all the same.
   max_slot_wal_keep_size: '2GB',
-  // Somebody may be waiting for what a hung standby does not say.
+  // A commit may be waiting for a hung standby.
   wal_sender_timeout: '5s',
   // Recovery begins with making everything durable: at once, instead of file by file.
   recovery_init_sync_method: 'syncfs',
-  // A client that vanished, or whose network was cut, holds its locks for two minutes, not for hours.
+  // A client that vanished, or whose network is unreachable, holds its locks for two minutes, not for hours.
   tcp_keepalives_idle: 60,
   tcp_keepalives_interval: 10,
   tcp_keepalives_count: 6,
@@ -148,7 +148,7 @@ const fixed = {
   log_file_mode: '0600',
   log_rotation_age: '1d',
   log_timezone: 'UTC',
-  // What people look for afterwards, and nothing that a busy service says a thousand times a second.
+  // What people search for afterwards, and nothing that a busy service logs a thousand times a second.
   log_statement: 'ddl',
   log_min_duration_statement: '1s',
   log_autovacuum_min_duration: '1s',
@@ -174,7 +174,7 @@ function locations({
     ...(disk_quota_bytes && { temp_file_limit: `${Math.floor((disk_quota_bytes * temp_file_share) / 1024)}kB` }),
     ...archiveSettings(node, archive_module),
     log_rotation_size: `${log_rotation_mb}MB`,
-    // Who came in, once; older versions cannot leave out who merely knocked, as a balancer does every few seconds.
+    // One line a login; older versions cannot leave out connections without one, which a balancer makes every few seconds.
     log_connections: major >= 18 ? 'authorization' : readsOnly(following) ? 'off' : 'on',
     // Known from PostgreSQL 18 on, where the default keeps three processes waiting in every idle service.
     ...(major >= 18 ? { io_method: 'sync' } : {}),
@@ -189,7 +189,7 @@ function locations({
   }
 }
 
-/** A node of a replica set: it never takes over, so nothing is kept for it. */
+/** A node of a replica set: it never takes over, so no slot keeps WAL for it. */
 const readsOnly = (following: Following | undefined) => following !== undefined && following.slot === undefined
 
 function followed({ following, node }: SettingsSpec): Values {
@@ -204,7 +204,7 @@ function followed({ following, node }: SettingsSpec): Values {
     primary_conninfo: Object.entries(address)
       .map(([key, value]) => `${key}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`)
       .join(' '),
-    // One that takes over has, once, something else to read to the end (ha/wal-tail.ts), and says that it has looked there.
+    // A replica that takes over reads the WAL of the lost primary too (ha/wal-tail.ts), and marks that it has read the folder.
     restore_command: slot === undefined ? archived : `${archived} || { ${from_tail}; }`,
     wal_retrieve_retry_interval: '100ms',
     ...(slot === undefined ? {} : { primary_slot_name: slot }),

@@ -1,5 +1,5 @@
 // What processes of a service leave outside its folders: shared memory of a killed postmaster, which the next start of the same data
-// directory would clear away, and whatever code of a tenant made in the kernel's tables and in the folders that all users share.
+// directory would remove, and whatever code of a tenant made in the kernel's tables and in the folders that all users share.
 // Only where a service has a user of its own can its things be told from its neighbours'.
 import { execFile } from 'node:child_process'
 import { lstatSync } from 'node:fs'
@@ -22,7 +22,7 @@ const tables = [
   { file: '/proc/sysvipc/msg', option: '-q', user_column: 7 },
 ] as const
 const remove_timeout_ms = 5_000
-/** The kernel has them in memory, microseconds each: so many before other work has a turn. */
+/** The kernel has them in memory, microseconds each: so many are read before other work has a turn. */
 const at_a_stretch = 500
 
 export async function ensureSharedMemoryRemoved(effect: Effect, owner: Owner): Promise<void> {
@@ -38,7 +38,7 @@ export async function ensureSharedMemoryRemoved(effect: Effect, owner: Owner): P
   }
 }
 
-/** By a child that has this user: the names are a tenant's, and nothing with more rights walks them. */
+/** By a child that has this user: a tenant chose the names, and no process with more rights walks them. */
 async function ensureFilesRemoved(effect: Effect, owner: Owner): Promise<void> {
   const found = await Promise.all(shared_folders.map((folder) => hasFilesOf(folder, owner)))
   const folders = shared_folders.filter((_, at) => found[at])
@@ -47,7 +47,7 @@ async function ensureFilesRemoved(effect: Effect, owner: Owner): Promise<void> {
   const chosen = ['-mindepth', '1', '-maxdepth', '1', '-uid', String(owner.uid)]
   const words = [...folders, ...chosen, '-exec', 'rm', '-rf', '--one-file-system', '--', '{}', '+']
   const child = promisify(execFile)('find', words, { ...owner, env: system_env, cwd: '/', timeout: remove_timeout_ms })
-  // What it cannot remove, or not in time, is only in the way of this user.
+  // Files that it cannot remove, or not in time, hinder only this user.
   await child.catch(() => undefined)
 }
 

@@ -11,13 +11,13 @@ import { copyTree } from '../host/copy-tree.ts'
 import { syncTree } from '../host/tree.ts'
 import { newAside, removeUnfinished } from './template.ts'
 
-/** Under which it is made. */
+/** The name of the job that makes it. */
 export const spare_job = 'spare'
 
 export type Spares = {
-  /** Makes one that is missing, if any is. */
+  /** Makes a missing spare, if any is missing. */
   ensureOne(effect: Effect, template: string, signal: AbortSignal): Promise<void>
-  /** False when none lies ready. */
+  /** False when none is ready. */
   take(template: string, to: string): Promise<boolean>
 }
 
@@ -57,7 +57,7 @@ async function make(effect: Effect, template: string, spare: string, signal: Abo
     await rename(aside, spare)
   } catch (error) {
     await ensureRemoved(effect, 'unfinished spare', aside)
-    // Another server was faster: the place is taken by a whole one.
+    // Another server was faster: the spare exists and is whole.
     if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
   }
 }

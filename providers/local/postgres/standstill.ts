@@ -1,18 +1,18 @@
-// A server that somebody has stopped (SIGSTOP) neither answers nor refuses: whoever asks it something would wait until the
-// patience for a busy server is over, and a look that waits cannot replace it. Here is who tells them.
+// A server that is stopped (SIGSTOP) neither answers nor refuses: its caller would wait as long as for a busy server, and a
+// waiting pass cannot replace it. A poll tells the caller.
 import { isStopped } from '../../host/daemon.ts'
 import type { Node } from '../host/layout.ts'
 import { readText } from '../host/tenant-files.ts'
 
 export class StandsStill extends Error {
   override readonly name = 'StandsStill'
-  override readonly message = 'PostgreSQL was stopped by somebody and does not answer'
+  override readonly message = 'PostgreSQL is stopped (SIGSTOP) and does not answer; continue it with SIGCONT'
 }
 
-/** Long enough that most conversations are over before anybody looks. */
+/** Most sessions are over before the first poll. */
 const poll_every_ms = 250
 
-/** The work is told by the signal when the server with which it speaks stands still, and is expected to end. */
+/** The signal tells the work that its server is stopped; the work is expected to end then. */
 export async function unlessStill<T>(node: Node, work: (still: AbortSignal) => Promise<T>): Promise<T> {
   const still = new AbortController()
   const timer = setInterval(() => {

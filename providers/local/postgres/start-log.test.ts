@@ -30,7 +30,7 @@ test('of a log only a FATAL entry of this start is the reason', () => {
   expect(fatalOfLog(log, Date.parse('2026-11-15T03:00:00Z'))).toBeUndefined()
 })
 
-test('a reason that the log collector writes after the server has ended is waited for', async () => {
+test('a reason that the log collector writes after the server has exited is waited for', async () => {
   const log = mkdtempSync(join(tmpdir(), 'howdah-start-log-'))
   onTestFinished(() => rmSync(log, { recursive: true }))
   const start_log = join(log, 'start.log')

@@ -1,5 +1,5 @@
 // Why a postmaster did not start, in its own words: the last FATAL line of its output or, when its log collector was
-// already running, of its log. Only what this start wrote counts. It only reads, and never more than a bounded tail.
+// already running, of its log. Only lines of this start count. It only reads, and never more than a bounded tail.
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -16,13 +16,13 @@ export async function startFailure(node: Pick<Node, 'log' | 'start_log'>, starte
   for (const deadline = performance.now() + collector_wait_ms; ; await pause(poll_every_ms)) {
     const logged = fatalOfLog(tailOfLog(node), started_at)
     const output = tailOf(dirname(node.start_log), basename(node.start_log))
-    // The collector ends after the postmaster, and may still be writing what that one said last.
+    // The collector exits after the postmaster, and may still be writing its last lines.
     if (logged === undefined && output.includes(collector_begins) && performance.now() < deadline) continue
     return (logged ?? fatalOfOutput(output) ?? 'it gave no reason').slice(0, sentence_chars_max)
   }
 }
 
-/** Everything that PostgreSQL has logged since then, oldest first, as far as the tail goes. */
+/** All lines that PostgreSQL has logged since then, oldest first, as far as the tail goes. */
 export async function logSince(node: Node, started_at: number): Promise<string[]> {
   const entries = tailOfLog(node).split('\n').map(parseEntry)
   return entries.flatMap((entry) => (entry !== undefined && entry.time >= started_at ? [entry.message] : []))

@@ -1,5 +1,5 @@
 // The control plane's own connection to a service: by its unix socket, as the superuser that only the control plane's
-// operating-system user may be. Nothing it says reaches the server's log: a statement may hold a verifier.
+// operating-system user may be. None of its statements reaches the server's log: a statement may hold a verifier.
 //
 // 1. It trusts nothing that a tenant can make. It runs in database `postgres`, to which tenants cannot connect; a session in
 //    another database is the exception, and every name that it says is qualified.
@@ -25,7 +25,7 @@ export type SessionOptions = {
 const connect_timeout_ms_default = 5_000
 const statement_timeout_ms_default = 8_000
 const goodbye_ms_max = 500
-/** Of one session, the longest of which asks for a few hundred bytes every few seconds. */
+/** Of one session, the longest of which reads a few hundred bytes every few seconds. */
 const answer_bytes_max = 256 * 1024 ** 2
 
 export async function withSuperuser<T>(
@@ -41,7 +41,7 @@ export async function withSuperuser<T>(
       return await work(client)
     })
   } finally {
-    // The server takes leave by itself, and nobody needs to see it.
+    // The server closes its side by itself; no caller waits for that.
     void endSession(client)
   }
 }
@@ -56,7 +56,7 @@ export async function withRole<T>(
   return await withSuperuser(node, { user, database }, work)
 }
 
-/** Whoever takes it connects it and ends it. */
+/** The caller connects it and ends it. */
 export function newSession(
   node: Node,
   {
@@ -87,14 +87,14 @@ export function socketOf({ sockets, port }: Node) {
   return { host: sockets, port, stream }
 }
 
-/** What answers there may be a program of the service's user, which could answer without end. */
+/** The process that answers there may be a program of the service's user, which could answer without end. */
 function bounded(socket: Socket): Socket {
   return socket.on('data', () => {
     if (socket.bytesRead > answer_bytes_max) socket.destroy(new Error('the server answers without end'))
   })
 }
 
-/** A server that stands still never takes leave. Nobody waits for it: least of all a look that may have to replace it. */
+/** A stopped server (SIGSTOP) never closes its side. No caller waits for it, least of all a pass that may have to replace it. */
 export async function endSession(client: pg.Client): Promise<void> {
   const leave = setTimeout(() => client.connection.stream.destroy(), goodbye_ms_max)
   await client.end().catch(() => undefined)

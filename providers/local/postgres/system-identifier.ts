@@ -1,6 +1,6 @@
 // Gives a cleanly stopped copy of a data directory an identity of its own, as pg_resetwal would, but keeping its WAL:
 // the system identifier in pg_control and in the first page of every WAL segment, and the secret from which PostgreSQL
-// invents salts for unknown roles. Must not be run on a directory in use, one that needs recovery, or one that a service's user can enter.
+// invents salts for unknown roles. Must not be run on a directory that is in use, needs recovery, or can be entered by a service's user.
 import { open, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 

@@ -1,7 +1,7 @@
 // The data directory that every new service is a copy of: one for each PostgreSQL version, built once.
 // 1. It is built aside under a name that carries the builder's process, and renamed into place whole and durable: two
-//    builders at once, or a killed one, leave exactly one template and, after the next look, nothing else.
-// 2. It is built without a listening server: single-user PostgreSQL ends with the process that feeds it.
+//    builders at once, or a killed one, leave exactly one template and, after the next pass, nothing else.
+// 2. It is built without a listening server: single-user PostgreSQL exits with the process that feeds it.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chown, readdir, rename } from 'node:fs/promises'
@@ -12,12 +12,12 @@ import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
 import { lookup_sql } from '../../postgres/pooler-lookup.ts'
 import type { PostgresInstallation } from './installation.ts'
-import { nobody } from '../../host/user-map.ts'
+import { unprivileged } from '../../host/user-map.ts'
 import { foldersOf } from '../host/layout.ts'
 import { reserved_roles, roleSql } from './reserved-roles.ts'
 import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
-/** Raised when what the template holds changes, so that new services get it. */
+/** Raised when the contents of the template change, so that new services get them. */
 const template_format = 4
 /**
  * Half of PostgreSQL's own. Every snapshot and every fork leaves files early and begins new ones: of a small database those
@@ -44,7 +44,7 @@ export async function ensureTemplate(
     await rename(aside, template)
   } catch (error) {
     await ensureRemoved(effect, 'unfinished template', aside)
-    // Somebody else was faster: the place is taken by a whole template.
+    // Another server was faster: the template exists and is whole.
     if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
   }
   return template
@@ -52,7 +52,7 @@ export async function ensureTemplate(
 
 const nameOf = ({ version }: PostgresInstallation) => `${version}-${template_format}`
 
-/** Those of an earlier format or of a PostgreSQL that is gone, with their spares, and what the dead have left unfinished. */
+/** Those of an earlier format or of a removed PostgreSQL, with their spares, and the unfinished ones of dead processes. */
 export async function removeOldTemplates(
   effect: Effect,
   directory: string,
@@ -63,7 +63,7 @@ export async function removeOldTemplates(
   await removeUnfinished(effect, templates)
   for (const name of await readdir(templates)) {
     if (name.includes('.making-') || in_use.includes(name.replace(/\.spare(-\d)?$/, ''))) continue
-    // In one move, so that nobody takes half of one for a whole.
+    // By one rename, so that no create takes half of it for a whole.
     const aside = await newAside(join(templates, name))
     await effect('old template: rename away')
     await rename(join(templates, name), aside).catch((error: unknown) => {
@@ -74,12 +74,12 @@ export async function removeOldTemplates(
   }
 }
 
-/** Where this process makes what is to lie at the path. */
+/** Where this process makes what it will rename to the path. */
 export async function newAside(path: string): Promise<string> {
   return `${path}.making-${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
 }
 
-/** What processes that are no more have begun to make or to remove in this folder. */
+/** What dead processes have begun to make or to remove in this folder. */
 export async function removeUnfinished(effect: Effect, folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
@@ -91,7 +91,7 @@ export async function removeUnfinished(effect: Effect, folder: string): Promise<
 async function build(effect: Effect, aside: string, installation: PostgresInstallation, as_root: boolean) {
   const run = (program: string, args: readonly string[], input = '') =>
     runToEnd(join(installation.bin, program), args, input, as_root)
-  await ensureFolder(effect, 'template', aside, 0o700, as_root ? nobody : undefined)
+  await ensureFolder(effect, 'template', aside, 0o700, as_root ? unprivileged : undefined)
   await effect('template: initdb')
   await run('initdb', ['-D', aside, ...initdbOptions(installation.major)])
   const single = ['--single', '-D', aside, '-c', 'exit_on_error=on', '-c', 'fsync=off', '-c', 'min_wal_size=32MB']
@@ -106,7 +106,7 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   if (as_root) await chown(aside, 0, 0)
   await effect('template: remove spare WAL')
   await removeSpareWal(aside)
-  // Counts of what building did would make autovacuum work through every fresh copy.
+  // Statistics of the build would make autovacuum work through every fresh copy.
   await effect('template: forget activity')
   await removeEntry(aside, 'pg_stat/pgstat.stat')
   await effect('template: make durable')
@@ -130,25 +130,25 @@ function initdbOptions(major: number): string[] {
 /** Which of PostgreSQL's own roles the master role has. None that reads verifiers or locks catalogs. */
 const rights = ['pg_monitor', 'pg_signal_backend', 'pg_checkpoint']
 
-// One statement a line: so reads single-user PostgreSQL.
+// One statement a line: single-user PostgreSQL reads them so.
 function clusterSql(major: number): string {
   return [
     ...reserved_roles.flatMap((role) => roleSql(role, major)),
-    // Its first login is allowed when everything is there that it is to find: see the file of the master role.
+    // Its first login is allowed when everything that it is to find has been made: see master-role.ts.
     `create role ${master_role} nologin createrole createdb`,
     `grant ${rights.join(', ')} to ${master_role} with admin option`,
     `create database ${master_database} owner ${master_role}`,
     `grant connect on database ${master_database} to ${pooler_role}`,
-    // The control plane's sessions are in the one, and every new database is a copy of the other.
+    // The control plane's sessions are in postgres, and every new database is a copy of template1.
     'revoke all on database postgres, template1 from public',
     '',
   ].join('\n')
 }
 
-/** A server that starts late in a WAL file makes the next one first, and whoever creates a service waits for it. */
+/** A server that starts late in a WAL file makes the next one first, and the create would wait for it. */
 const databaseSql = `alter schema public owner to ${master_role}\nvacuum (freeze, analyze)\nselect pg_switch_wal()\n`
 
-/** Runs a program of PostgreSQL, as `nobody` where we are root, and throws with the end of its output unless it succeeds. */
+/** Runs a program of PostgreSQL, unprivileged where the server is root, and throws with the end of its output unless it succeeds. */
 function runToEnd(program: string, args: readonly string[], input: string, as_root: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, [...args], {
@@ -156,7 +156,7 @@ function runToEnd(program: string, args: readonly string[], input: string, as_ro
       env: { PATH: '/usr/bin:/bin', LC_ALL: 'C.UTF-8' },
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: build_timeout_ms,
-      ...(as_root ? nobody : {}),
+      ...(as_root ? unprivileged : {}),
     })
     let output = ''
     const collect = (chunk: Buffer) => {
@@ -170,7 +170,7 @@ function runToEnd(program: string, args: readonly string[], input: string, as_ro
       const error = new Error(`${program} failed: ${output.trim()}`)
       reject(/No space left on device/.test(output) ? Object.assign(error, { code: 'ENOSPC' }) : error)
     })
-    // A program that ends early breaks the pipe; its exit says why.
+    // A program that exits early breaks the pipe; its exit code says why.
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
   })

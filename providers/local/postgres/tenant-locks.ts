@@ -1,5 +1,5 @@
-// Changes of roles and databases that no tenant can hold up: a tenant's transaction that stays open holds its locks on them for
-// as long as it likes. A session that keeps such a change waiting is ended, and the events say so.
+// Changes of roles and databases that no tenant can delay: an open transaction of a tenant keeps its locks on them for
+// as long as it likes. A session that keeps such a change waiting is terminated, and an event reports it.
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
@@ -7,7 +7,7 @@ import type { Node } from '../host/layout.ts'
 import { withSuperuser } from './superuser.ts'
 import { superuser } from '../../postgres/names.ts'
 
-/** Far longer than such a change takes; whoever asked for a new password waits for it. */
+/** Far longer than such a change takes; a caller that changes the password waits for it. */
 const patience_ms = 500
 const attempts_max = 3
 
@@ -29,7 +29,7 @@ export async function withCatalogChanges<T>(
   })
 }
 
-/** What waited for a row that was then changed is refused, and finds the change when it looks again. */
+/** A statement that waited for a row that was then changed is refused; the next attempt finds the change. */
 async function withAttempts<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -40,7 +40,7 @@ async function withAttempts<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Another transaction was faster, or the wait for one was longer than it may be. */
+/** Another transaction was faster, or the wait for a lock timed out. */
 function isMeantime(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? error.code : undefined
@@ -51,7 +51,7 @@ function isMeantime(error: unknown): boolean {
   )
 }
 
-/** Until the signal: looks now and then who keeps the session waiting, and ends those that are not the control plane's. */
+/** Until the signal: polls which sessions keep this one waiting, and terminates those that are not the control plane's. */
 async function endBlockers(node: Node, client: pg.Client, over: AbortSignal, events: ObservedEvent[]): Promise<void> {
   // Known to the driver, but not to its types.
   const { processID: pid } = client as pg.Client & { processID: number }
@@ -60,14 +60,14 @@ async function endBlockers(node: Node, client: pg.Client, over: AbortSignal, eve
     if (!waited) return
     const ended = await withSuperuser(node, {}, (other) => endBlockersOf(other, pid)).catch(() => [])
     for (const { blocker, usename } of ended) {
-      const message = `a session of ${usename} (process ${blocker}) was ended: it kept the control plane waiting for a lock`
+      const message = `a session of ${usename} (process ${blocker}) was terminated: it kept the control plane waiting for a lock`
       events.push({ kind: 'session ended', message })
     }
   }
 }
 
 async function endBlockersOf(client: pg.Client, pid: number) {
-  // Chosen first and ended then: in one condition PostgreSQL may try the end before the choice.
+  // Chosen first and terminated then: in one condition PostgreSQL may evaluate the termination first.
   const { rows } = await client.query<{ blocker: number; usename: string }>(
     `with blockers as materialized (
        select a.pid, a.usename from pg_catalog.pg_stat_activity a

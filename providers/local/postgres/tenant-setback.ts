@@ -1,5 +1,5 @@
-// What a tenant did to its own server and only the tenant can undo. The message is a sentence for the events of the service: it
-// names the thing and says what to do. It is a setback of that service, never an unexpected error.
+// What a tenant did to its own server and only the tenant can undo. The message is for the events of the service: it
+// names the object and says what to do. It is a setback of that service, never an unexpected error.
 
 export class TenantSetback extends Error {
   override readonly name = 'TenantSetback'
@@ -8,7 +8,7 @@ export class TenantSetback extends Error {
 /** PostgreSQL's code for a server whose connections are all taken, also those that it reserves for superusers. */
 const too_many_connections = '53300'
 
-/** The setback that an error of a session stands for; undefined when it is no doing of the tenant. */
+/** The setback that an error of a session stands for; undefined when the tenant did not cause it. */
 export function tenantSetbackOf(error: unknown): TenantSetback | undefined {
   if (error instanceof TenantSetback) return error
   if (!(error instanceof Error) || !('code' in error) || error.code !== too_many_connections) return undefined

@@ -1,5 +1,5 @@
-// Whether a service takes writes and logins right now, by what is left of the disk and of its quota. Asked by whoever writes
-// the files that PostgreSQL reads; nothing is remembered here.
+// Whether a service takes writes and logins right now, by what is left of the disk and of its quota. Read when the files
+// that PostgreSQL reads are written; no state is kept here.
 import type { Access } from '../postgres/postgres-host.ts'
 import { quotaTrouble, type QuotaWatch } from './watch.ts'
 import { low_sentence, type DiskSpaceWatch, shut_sentence } from './disk-space-watch.ts'
@@ -17,7 +17,7 @@ export function accessOf({ disk_space_watch, quota_watch, disk_quota }: SpaceWat
   return { writes: true, logins }
 }
 
-/** Why, for its users; undefined when it takes both. */
+/** The reason, for its users; undefined when it takes both. */
 export function accessTrouble({ disk_space_watch, quota_watch }: SpaceWatches, service_id: string): string | undefined {
   if (disk_space_watch.isShut(service_id)) return shut_sentence
   if (disk_space_watch.lowSince()) return low_sentence

@@ -1,16 +1,16 @@
-// When services refuse writes for lack of space, as a table of what is free at each look.
+// When services refuse writes for lack of space, as a table of what is free at each poll.
 import { expect, test } from 'vitest'
 import { type DiskSpaceReading, diskSpaceStateOf } from './disk-space-watch.ts'
 
 const mib = 1024 ** 2
 
-/** Looks a tenth of a second apart, in MB that are free. */
+/** Polls a tenth of a second apart, in MB that are free. */
 function after(...free_mb: number[]): DiskSpaceReading {
   let state: DiskSpaceReading | undefined
   for (const [at, free] of free_mb.entries()) {
     state = diskSpaceStateOf(state, { free: free * mib, at_ms: 1_000_000 + at * 100 }, false)
   }
-  if (!state) throw new Error('there was no look')
+  if (!state) throw new Error('there was no poll')
   return state
 }
 
@@ -31,7 +31,7 @@ test.each([
   expect(after(...free_mb).low_since_ms !== undefined).toBe(expected)
 })
 
-test('whoever grows is shut when it does so after writes were refused, and close to the reserve', () => {
+test('a service that grows is shut when it does so after writes were refused, and close to the reserve', () => {
   expect(after(191, 185, 180, 175).may_shut).toBe(false)
   expect(after(191, ...slowly(185, 165)).may_shut).toBe(false)
   expect(after(191, ...slowly(185, 160)).may_shut).toBe(true)
@@ -50,7 +50,7 @@ test('the reserve alone is left', () => {
   expect(after(200, 147, 149).wall_since_ms).toBe(undefined)
 })
 
-test('the search for whoever grows needs something that was taken', () => {
+test('the search for growing services needs space that was taken', () => {
   expect(after(191, 191).search).toBe(false)
   expect(after(191, 189).search).toBe(true)
   expect(after(191, 189, 188.5).search).toBe(false)

@@ -1,9 +1,9 @@
-// Looks after the last space of the disk on which databases run: PostgreSQL ends at once when it cannot begin its next WAL file.
+// Guards the last space of the disk on which databases run: PostgreSQL panics when it cannot begin its next WAL file.
 // 1. When little is left, services serve reads only until there is more.
 // 2. A service that goes on to grow all the same, by transactions that insist on writing or in any other way, is shut. When it
 //    comes back and little is left once more, it is shut at once.
-// 3. A service that was faster comes to the reserve, which is held (reserve.ts): it is refused space there, is shut, and then the
-//    reserve is given free, for whatever the databases need to go on.
+// 3. A faster service reaches the reserve, which a file occupies (reserve.ts): there it is refused space, is shut, and then the
+//    reserve is freed for what the databases need to go on.
 import type { Growth, Running } from './growth.ts'
 import { clientsKeyOf, type Node } from '../host/layout.ts'
 import { type Reserve, reserve_bytes } from '../host/reserve.ts'
@@ -14,24 +14,24 @@ const mib = 1024 ** 2
 const low_bytes = reserve_bytes + 64 * mib
 /** A service that still grows is shut. */
 const shut_bytes = reserve_bytes + 32 * mib
-/** Not to go to and fro; nor with a disk that fills by leaps. */
+/** Hysteresis, also on a disk that fills by leaps. */
 const enough_bytes = low_bytes + 32 * mib
 const low_ms_min = 2_000
 /** A database may need so much at once, for its next WAL file. */
 const wall_bytes = reserve_bytes + 20 * mib
-/** What is shut has ended so long after it was told to. On a busy machine it is found and told late: that is waited for, up to a bound. */
+/** A service that is shut is stopped this long after its shutting began. On a busy machine that comes late and is waited for, up to a bound. */
 const wall_ms = { least: 1_000, most: 10_000 }
 const suspect_ms = 600_000
-/** From the look at the disk until a writer that goes on although writes are refused is known, and until it has ended. */
+/** From the poll of the disk until a writer that goes on although writes are refused is known, and until it is stopped. */
 const refusing_ms = 800
 const shutting_ms = 400
-/** By then statements that were writing when writes were refused have ended. */
+/** By then statements that were writing when writes were refused are interrupted. */
 const interrupt_ms = 200
-/** The first searches for what takes space only remember: they come before writes are refused. */
+/** The first searches for growing services only record usage: they come before writes are refused. */
 const searching_ms = 2_000
 /** So much less must be left since the last search to search again. */
 const search_every_bytes = mib
-/** Where so much is left, no writer fills the disk before the next look. */
+/** With this much left, no writer fills the disk before the next poll. */
 const plenty_bytes = 2048 * mib
 const poll_every_ms = { plenty: 1_000, scarce: 100 }
 
@@ -44,11 +44,11 @@ export type DiskSpaceWatch = {
   lowSince(): Date | undefined
   /** A service that goes on taking the last space is shut until there is more. */
   isShut(service_id: string): boolean
-  /** A server with clients of its own: changes are told of it. */
+  /** A server with clients of its own: it is reported to `onChange`. */
   track(node: Node, pid: number): void
   /** All of a service or of a set, or one node of it. */
   forget(key: string): void
-  /** The reserve is held until the callback is done with what it does about a service that is shut. */
+  /** The reserve is held until the callback has dealt with the service that is shut. */
   onChange(callback: (node: Node) => unknown): void
   close(): void
 }
@@ -79,12 +79,12 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
     tell(shut.add(defiant))
     if (isOver(wall_since_ms, searching ? at_ms : toldAtMs(at_ms), at_ms)) reserve.release()
   }
-  const look = () => {
+  const poll = () => {
     const free = freeIfThere(folder) + reserve.heldBytes()
     const was_low = state?.low_since_ms !== undefined
     const next = diskSpaceStateOf(state, { free, at_ms: performance.now() }, searching)
     state = next
-    timer = setTimeout(look, free < plenty_bytes ? poll_every_ms.scarce : poll_every_ms.plenty).unref()
+    timer = setTimeout(poll, free < plenty_bytes ? poll_every_ms.scarce : poll_every_ms.plenty).unref()
     guardReserve(next)
     if (next.search) void search(next)
     const is_low = next.low_since_ms !== undefined
@@ -102,7 +102,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
       tell(opened)
     }
   }
-  look()
+  poll()
   return {
     lowSince: () => dateOf(state?.low_since_ms),
     isShut: shut.has,
@@ -116,7 +116,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
   }
 }
 
-/** What grew at the wall was found and told so long ago that it has ended. */
+/** The services that grew into the reserve were shut so long ago that they are stopped. */
 const isOver = (wall_since_ms: number, told_at_ms: number, at_ms: number) =>
   at_ms - Math.max(wall_since_ms, told_at_ms) > wall_ms.least || at_ms - wall_since_ms > wall_ms.most
 
@@ -130,7 +130,7 @@ function newListeners() {
   let told_at_ms = -Infinity
   return {
     onChange: (callback: (node: Node) => unknown) => void callbacks.push(callback),
-    /** When the last one was done with what it was told; now, while one is not. */
+    /** When the last callback returned; now, while one runs. */
     toldAtMs: (now_ms: number) => (under_way.size > 0 ? now_ms : told_at_ms),
     tell: (nodes: readonly Node[]) => {
       const told = nodes.flatMap((node) => callbacks.map((callback) => callback(node)))
@@ -151,7 +151,7 @@ function newShut() {
   return {
     has: (service_id: string) => shut.has(service_id),
     isSuspect: ({ service_id }: Node) => (suspect_until_ms.get(service_id) ?? 0) > performance.now(),
-    /** Those of them that were open. */
+    /** Returns those of them that were open. */
     add(growing: readonly Node[]): Node[] {
       const more = growing.filter(({ service_id }) => !shut.has(service_id))
       for (const { service_id } of more) {
@@ -168,16 +168,16 @@ function newShut() {
 type FreeAt = { free: number; at_ms: number }
 
 export type DiskSpaceState = FreeAt & {
-  /** Since the look before, in bytes per millisecond. */
+  /** Since the poll before, in bytes per millisecond. */
   falling: number
   low_since_ms: number | undefined
-  /** Nothing but the reserve is left. */
+  /** Only the reserve is left since. */
   wall_since_ms: number | undefined
   /** The last search, or the most that was free since. */
   searched: FreeAt
 }
 
-/** What follows: to find out who grows, whether those do it although writes are refused, to shut those, to open all that are shut. */
+/** What follows: whether to search for growing services, whether they grew although writes are refused, to shut those, to open all that are shut. */
 export type DiskSpaceReading = DiskSpaceState & {
   search: boolean
   are_defiant: boolean
@@ -202,7 +202,7 @@ export function diskSpaceStateOf(
   const most_free = Math.max(searched.free, free)
   const is_watched = low || free_in(searching_ms) < low_bytes
   const search = !searching && is_watched && free <= most_free - search_every_bytes
-  // Whatever grew since the last search did so after writes were refused.
+  // All growth since the last search came after writes were refused.
   const are_defiant = at_ms - searched.at_ms < low_ms - interrupt_ms
   return {
     free,
@@ -224,7 +224,7 @@ function fallingOf(before: DiskSpaceState | undefined, { free, at_ms }: FreeAt):
   return fallen / Math.max(at_ms - before.at_ms, 1)
 }
 
-/** On a disk that is not there nothing can be written either way. */
+/** A missing disk counts as full: nothing can be written either way. */
 function freeIfThere(folder: string): number {
   try {
     return freeBytes(folder)

@@ -1,10 +1,10 @@
-// Quotas that the kernel itself enforces: project quotas of XFS, mounted with `prjquota`. What PostgreSQL writes carries the
-// number of a project, each with a limit of its own: tables, archive, and the rest with the WAL. So no limit of the others ever
-// keeps PostgreSQL from writing WAL, or the small files that a checkpoint makes, without which it ends. A table or an archive that
-// meets its limit is refused space, and all else goes on, also while no server watches.
-// 1. The limit is beyond the quota: what refuses writes in time is the watch (watch.ts).
+// Quotas that the kernel itself enforces: project quotas of XFS, mounted with `prjquota`. Files of PostgreSQL carry the
+// number of a project, each with a limit of its own: tables, archive, and the rest with the WAL. So no other limit ever
+// keeps PostgreSQL from writing WAL, or the small files of a checkpoint, without which it panics. A table or an archive that
+// reaches its limit is refused space, and all else goes on, also while no server watches.
+// 1. The limit is beyond the quota: the watch (watch.ts) refuses writes before it is reached.
 // 2. Folders of a service's user are marked by a child that runs as that user, so nothing there can mislead root.
-// 3. Only a service's own home is left unmarked: what is renamed into it may come from anywhere.
+// 3. Only a service's own home is left unmarked: files from anywhere are renamed into it.
 import { execFile } from 'node:child_process'
 import { closeSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,11 +18,11 @@ import type { Used } from './rules.ts'
 
 export type Projects = {
   /**
-   * `starting`: nothing runs there, and what starts must have some space. A sentence when it fails for the first time: nothing
+   * `starting`: no server runs there, and a start needs some space. A sentence when it fails for the first time: nothing
    * depends on it, because the service is measured then.
    */
   ensure(node: Node, quota_bytes: number, starting: boolean): Promise<string | undefined>
-  /** Of a standby, which must be able to follow its primary wherever that goes. */
+  /** For a standby, which must be able to follow its primary at any size. */
   lift(node: Node): Promise<void>
   /** Undefined when the kernel does not count all of it. */
   usedBy(node: Node): Used | undefined
@@ -31,7 +31,7 @@ export type Projects = {
 type Books = { limit_bytes: number; used_bytes: number }
 
 const mib = 1024 ** 2
-/** More than a service gets before it is shut, and what PostgreSQL itself needs to stop and to start. */
+/** More than the bound at which a service is shut, with what PostgreSQL itself needs to stop and to start. */
 const limitOf = (quota_bytes: number) => wholeMib(quota_bytes * 1.2) + 256 * mib
 const start_bytes = 64 * mib
 const programs = { quota: '/usr/sbin/xfs_quota', io: '/usr/sbin/xfs_io', as_user: '/usr/bin/setpriv' }
@@ -40,7 +40,7 @@ const run_ms_max = 600_000
 /** A user's own numbers: one for its archive, two for each node. */
 const projects_per_user = 1024
 
-/** Finds out by doing: marks a folder, limits it, and must be refused space. Undefined where that does not work. */
+/** Tries it: marks a folder, limits it, and must be refused space. Undefined where that does not work. */
 export async function openProjects(effect: Effect, directory: string): Promise<Projects | undefined> {
   const mount = mountOf(readFileSync('/proc/self/mountinfo', 'utf8'), directory)
   return mount !== undefined && (await isEnforced(mount, directory)) ? newProjects(effect, mount) : undefined
@@ -56,7 +56,7 @@ export function mountOf(mountinfo: string, directory: string): string | undefine
       .split(' ')[4]
       ?.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
     if (path === undefined || !`${directory}/`.startsWith(path.endsWith('/') ? path : `${path}/`)) continue
-    // Of several at one path the last one is seen.
+    // Of several mounts at one path the last one is visible.
     if (found && path.length < found.path.length) continue
     found = { path, enforces: type === 'xfs' && /(^|,)p(rj)?quota(,|$)/.test(options) }
   }
@@ -82,7 +82,7 @@ function newProjects(effect: Effect, mount: string): Projects {
     async lift(node) {
       if (!node.owner || !booksOf(mount, node)) return
       await effect('quota: lift')
-      // What fails is tried again by the next pass; until then the limit is that of its time as a primary.
+      // A failure is repeated by the next pass; until then the limit is that of its time as a primary.
       await setLimits(mount, foldersOf(node, node.owner).slice(0, 2), [0, 0]).catch(() => undefined)
     },
     usedBy(node) {
@@ -101,10 +101,10 @@ async function ensureLimited(effect: Effect, mount: string, spec: LimitSpec): Pr
   const observed = booksOf(mount, node)
   if (!observed) await markAll(effect, mount, node, owner)
   const books = observed ?? booksOf(mount, node)
-  if (!books) throw new Error('what was marked is not counted')
+  if (!books) throw new Error('the marked folders are not counted')
   const limits = books.map(({ limit_bytes, used_bytes }) => {
     const least = wholeMib(used_bytes) + start_bytes
-    // While it runs its limit does not rise with what it takes.
+    // While it runs its limit does not rise with its usage.
     const kept = starting || !observed ? least : Math.min(least, limit_bytes)
     return Math.min(Math.max(limitOf(quota_bytes), kept), largest)
   })
@@ -115,7 +115,7 @@ async function ensureLimited(effect: Effect, mount: string, spec: LimitSpec): Pr
 
 type Folder = { folder: string; below: string; project: number }
 
-/** WAL and all that lies beside the tables; tables; archive. */
+/** WAL and all files beside the tables; tables; archive. */
 function foldersOf({ data, archive, number }: Node, { uid }: Owner): Folder[] {
   const first = uid * projects_per_user
   return [
@@ -131,7 +131,7 @@ function booksOf(mount: string, node: Node): Books[] | undefined {
   const disk_blocks = statfsSync(mount).blocks
   const books = foldersOf(node, node.owner).flatMap((one) => bookOf(one, disk_blocks) ?? [])
   const [wal, tables] = books
-  // Both are counted as one: marking was cut off between them, or done by a former version.
+  // Both are counted as one: marking was killed between them, or done by a former version.
   if (books.length < 3 || wal?.used_bytes === tables?.used_bytes) return undefined
   return books
 }
@@ -156,7 +156,7 @@ function limitMax(mount: string): number {
   return Math.floor((blocks * bsize) / mib - 1) * mib
 }
 
-/** What each has taken shows only where there is a limit, so there is one from the beginning. */
+/** The usage of each shows only where there is a limit, so there is one from the beginning. */
 async function markAll(effect: Effect, mount: string, node: Node, owner: Owner): Promise<void> {
   const folders = foldersOf(node, owner)
   await effect('quota: mark')
@@ -169,7 +169,7 @@ async function markAll(effect: Effect, mount: string, node: Node, owner: Owner):
   for (const folder of folders) await mark(folder, owner)
 }
 
-/** Twice, for what a server made in a folder before the folder itself was marked. */
+/** Twice, for files that a server made in a folder before the folder itself was marked. */
 async function mark({ folder, below, project }: Folder, { uid, gid }: Owner): Promise<void> {
   const user = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--']
   const commands = ['chattr -R +P', `chproj -R ${project}`, `chproj -R ${project}`].flatMap((one) => ['-c', one])

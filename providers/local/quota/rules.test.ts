@@ -41,7 +41,7 @@ test.each([
   ['shut', ['500/600', '500/901']],
   ['shut', ['1000/0', '1100/0', '1000/0']],
   ['near', ['1000/0', '1100/0', '900/0']],
-  // Writes were not refused before: nobody can have insisted.
+  // Writes were not refused before: no transaction can have insisted.
   ['full', ['900/0', '1200/0', '1299/0']],
   ['shut', ['900/0', '1200/0', '1301/0']],
   // A server that starts finds it so.

@@ -1,4 +1,4 @@
-// What a service may take of the disk, and what follows from what it takes. Pure: the clock comes in.
+// How much of the disk a service may take, and what follows from its usage. Pure: the clock comes in.
 //
 // The quota counts data and WAL of the primary, and the archive. The archive gives way first: from 100 % on it is cut down to
 // the newest snapshot. Writes are refused when data and WAL alone take 100 %, or all three a tenth more. A transaction that
@@ -36,9 +36,9 @@ const pressing = { begin: 1, end: 0.9 }
 const archive_share_min = 0.05
 /** What the archive may take beyond the quota, because it needs a snapshot, and so some time, to give way. */
 const archive_extra = 0.1
-/** The same before it is shut: what was written before writes were refused may yet have to be archived. */
+/** The same before it is shut: WAL from before writes were refused may yet have to be archived. */
 const archive_extra_insisting = 0.3
-/** For transactions that free space, from where writes were refused; and for those of a service that was shut. */
+/** For transactions that free space, counted from where writes were refused; and for those of a service that was shut. */
 const freeing = { share: 0.1, bytes: 256 * 1024 ** 2 }
 const opening = { share: 0.01, bytes: 16 * 1024 ** 2 }
 const shut_ms = { first: 15_000, last: 3_600_000 }
@@ -120,14 +120,14 @@ function leveled({ shut_until_ms }: Shut, is_full: boolean, is_near: boolean, no
   return is_near ? 'near' : 'within'
 }
 
-/** How long a service needs at least to come to where it is shut; and no measure costs more than it is worth. */
+/** How long a service needs at least to reach the bound at which it is shut; and measuring takes a bounded share of the time. */
 export function measureAgainInMs({ data_bytes, archive_bytes }: Used, quota_bytes: number, took_ms: number): number {
   const left_bytes = quota_bytes * (1 + freeing.share) - data_bytes - archive_bytes
   const in_ms = Math.min(Math.max(left_bytes / bytes_per_ms_max, measure_every_ms.least), measure_every_ms.most)
   return Math.max(in_ms, took_ms * walk_share)
 }
 
-/** What of a change of level people want to read later; a service that is full says so by what it waits for. */
+/** The events of a change of level; that a service is full shows in its waiting_for. */
 export function eventsOf(before: QuotaState | undefined, state: QuotaState, quota_bytes: number): ObservedEvent[] {
   const { data_bytes, archive_bytes } = state.used
   const parts = `${inGb(data_bytes)} of data and WAL, ${inGb(archive_bytes)} of archive`
@@ -143,7 +143,7 @@ export function eventsOf(before: QuotaState | undefined, state: QuotaState, quot
   return told.map((message) => ({ kind: 'disk_quota', message }))
 }
 
-/** What the level means for its users, when it means anything. */
+/** What the level means for its users; undefined when it means nothing to them. */
 export function sentenceOf({ level }: QuotaState, quota_bytes: number): string | undefined {
   const quota = `its disk quota of ${inGb(quota_bytes)}`
   const remedy = 'delete data in transactions that start with `begin read write`, or choose a larger size'

@@ -1,5 +1,5 @@
-// What a service takes of the disk, as its quota counts it: by the kernel's own books where it keeps some, else by a walk
-// over its files. Snapshots do not count: how many there are is for the control plane to say, and they share most blocks.
+// How much of the disk a service takes, as its quota counts it: by the kernel's own counts where there are some, else by a walk
+// over its files. Snapshots do not count: the control plane decides how many there are, and they share most blocks.
 import type { Node } from '../host/layout.ts'
 import { storageOf } from '../host/storage.ts'
 import type { Projects } from './project.ts'

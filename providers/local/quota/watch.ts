@@ -1,6 +1,6 @@
-// Measures what each running service takes of the disk, every ten seconds at most and the more often the less is left of its
-// quota, and calls back when something follows from it. A service without processor time since its last measure is left
-// alone. A call back changes nothing by itself: whoever is called finds out what is in force (service/access.ts).
+// Measures how much of the disk each running service takes, every ten seconds at most and the more often the less is left of its
+// quota, and calls back when something follows from it. A service without processor time since its last measure is
+// skipped. A call back changes nothing by itself: the callee reads what is in force (access.ts).
 import type { ObservedEvent } from '../../provider.ts'
 import { clientsKeyOf, type Node } from '../host/layout.ts'
 import { newPolling } from '../host/polling.ts'
@@ -14,7 +14,7 @@ export type QuotaWatch = {
   forget(key: string): void
   /** Undefined: it is not tracked. Without a state it was not measured yet. */
   find(service_id: string): { quota_bytes: number; state?: QuotaState } | undefined
-  /** What happened since this was last asked. */
+  /** What happened since the last call. */
   takeEvents(service_id: string): ObservedEvent[]
   /** `is_news`: false when it was measured for the first time, and nothing follows. */
   onChange(callback: (node: Node, is_news: boolean) => void): void
@@ -35,7 +35,7 @@ type Tracked = {
 const poll_every_ms = 500
 /** Within it a backend writes some megabytes at most. */
 const idle_cpu_ns = 20_000_000
-/** More than what a server writes that nobody uses. */
+/** More than an idle server writes. */
 const growth_bytes = 1024 ** 2
 
 type Parts = { measure: (node: Node) => Promise<Used>; processorTime: ProcessorTime }
@@ -45,7 +45,7 @@ export function newQuotaWatch(parts: Parts): QuotaWatch {
   const callbacks: ((node: Node, is_news: boolean) => void)[] = []
   const polling = newPolling(poll_every_ms, async () => {
     for (const one of [...tracked.values()].filter(({ due_ms }) => due_ms <= performance.now())) {
-      // A folder that vanished belongs to a service that is going away.
+      // A removed folder belongs to a service that is being deleted.
       const news = await measureOne(parts, one).catch(() => undefined)
       const is_current = tracked.get(clientsKeyOf(one.node)) === one
       if (news && is_current) for (const callback of callbacks) callback(one.node, news.is_news)
@@ -95,15 +95,15 @@ async function measureOne({ measure, processorTime }: Parts, one: Tracked): Prom
   one.events.push(...eventsOf(before, state, quota_bytes))
   if (!before) return { is_news: state.level !== 'within' || state.presses }
   const changed = before.level !== state.level || before.presses !== state.presses
-  // A login may have come in while it was being shut.
+  // A client may have logged in while it was being shut.
   const leaks = state.level === 'shut' && used.data_bytes - before.used.data_bytes > growth_bytes
   return changed || leaks ? { is_news: changed } : undefined
 }
 
-/** Of others space may come back without any work of theirs, or time itself changes something. */
+/** At other levels space may come back without any work of the service, or time itself changes something. */
 const canRest = ({ level, presses }: QuotaState) => (level === 'within' || level === 'near') && !presses
 
-/** What an over-full service tells its users. */
+/** The message of an over-full service to its users. */
 export function quotaTrouble(watch: QuotaWatch, service_id: string): string | undefined {
   const found = watch.find(service_id)
   return found?.state && sentenceOf(found.state, found.quota_bytes)

@@ -1,5 +1,5 @@
-// Between two looks at a replica set, keeps new readers away from its nodes that are too far behind, and gives them some
-// again when they have caught up. It looks at the primary and at the balancer every time and remembers nothing, so that
+// Between two passes over a replica set, drains nodes that are too far behind, and gives them new readers
+// again when they have caught up. It reads the primary and the balancer every time and keeps no state, so that
 // several servers may do it at once; without any server everything stays as it is.
 import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import type { Effect } from '../host/effect.ts'
@@ -9,18 +9,18 @@ import { usesByLag } from '../metric/lag.ts'
 import { findLeader } from '../postgres/primary.ts'
 import type { Node } from '../host/layout.ts'
 
-/** `service`: of one of its nodes, by which the one that is its primary is found. */
+/** `service`: one of its nodes, from which its primary is found. */
 export type Balanced = { set: Node; service: Node }
 
 export type BalanceWatch = {
   track(balanced: Balanced): void
   forget(replica_set_id: string): void
-  /** Called for a set that lacks a node or its balancer, though nobody has ended: somebody should look why. */
+  /** Called for a set that lacks a node or its balancer, though no death was noticed: a pass should find out why. */
   onMissing(callback: (replica_set_id: string) => void): void
   close(): void
 }
 
-/** A node that comes to a halt is a few seconds behind by then; one question to the primary a look is cheap. */
+/** A node whose replay stops is a few seconds behind by then; one query to the primary a poll is cheap. */
 const poll_every_ms = 5_000
 
 export function newBalanceWatch(effect: Effect, lag_reader: LagReader): BalanceWatch {
@@ -28,7 +28,7 @@ export function newBalanceWatch(effect: Effect, lag_reader: LagReader): BalanceW
   const callbacks: ((replica_set_id: string) => void)[] = []
   const polling = newPolling(poll_every_ms, async () => {
     for (const [id, balanced] of tracked) {
-      // One that cannot be asked now is asked again soon enough.
+      // A primary that cannot be asked now is asked again by the next poll.
       const complete = await ensureBalanced(effect, lag_reader, balanced).catch(() => true)
       if (!complete && tracked.has(id)) for (const callback of callbacks) callback(id)
     }
@@ -55,7 +55,7 @@ export function newBalanceWatch(effect: Effect, lag_reader: LagReader): BalanceW
 
 /**
  * False when the primary does not know one of the nodes, or one of them or the balancer does not answer. While the primary
- * cannot be asked nobody falls behind: this throws.
+ * cannot be asked no node falls further behind: this throws.
  */
 async function ensureBalanced(effect: Effect, lag_reader: LagReader, { set, service }: Balanced): Promise<boolean> {
   const uses = await findUses(set.service_sockets)

@@ -14,7 +14,7 @@ const spec: BalancerSpec = {
   prefix: [],
 }
 
-test('the settings carry their own hash, and another wish has another one', () => {
+test('the settings carry their own hash, and another spec has another', () => {
   const { text, hash } = balancerSettingsOf(spec)
   expect(text).toContain(`description ${hash}\n`)
   expect(balancerSettingsOf(spec).hash).toBe(hash)
@@ -27,7 +27,7 @@ test('the settings carry their own hash, and another wish has another one', () =
   for (const other of others) expect(balancerSettingsOf(other).hash).not.toBe(hash)
 })
 
-test('customers reach the nodes by TCP, the pooler by unix sockets, and both lists know who is well', () => {
+test('clients reach the nodes by TCP, the pooler by unix sockets, and both lists know which are healthy', () => {
   const { text } = balancerSettingsOf(spec)
   expect(text).toContain('bind 127.0.0.1:5501\n')
   expect(text).toContain('bind unix@/data/local/run/abc/.s.PGSQL.5501 mode 600\n')

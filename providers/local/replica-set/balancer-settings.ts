@@ -1,6 +1,6 @@
-// The settings of the balancer of a replica set: which nodes there are, who may come, and how it finds out who is well. Pure.
+// The settings of the balancer of a replica set: its nodes, who may connect, and how it checks their health. Pure.
 //
-// Round robin, not fewest connections: a node that refuses everybody quickly always has the fewest, and would get them all.
+// Round robin, not fewest connections: a node that refuses all clients quickly always has the fewest, and would get them all.
 import type { Endpoint } from '../../provider.ts'
 import {
   asked_nodes,
@@ -15,9 +15,9 @@ import { master_role } from '../../postgres/names.ts'
 
 export type BalancedNode = {
   node: number
-  /** The folder of its unix socket: for the pooler, which needs no TLS, and for us to ask how it is. */
+  /** The folder of its unix socket: for the pooler, which needs no TLS, and for health checks. */
   sockets: string
-  /** For customers: PostgreSQL speaks TLS over TCP only. */
+  /** For clients: PostgreSQL speaks TLS over TCP only. */
   address: Endpoint
 }
 
@@ -27,7 +27,7 @@ export type BalancerSpec = {
   sockets: string
   nodes: readonly BalancedNode[]
   connections_max: number
-  /** What brings it into its network: one that runs in another network is not the one that is wanted. */
+  /** What brings it into its network: a balancer that runs in another network is replaced. */
   prefix: readonly string[]
 }
 
@@ -44,7 +44,7 @@ function bodyOf({ listen, sockets, nodes }: BalancerSpec): string {
     section('defaults', defaults),
     section('frontend customers', [
       `bind ${listen.host}:${listen.port}`,
-      // Rather a node that seems ill than none at all: it may answer, and else says itself what is the matter.
+      // Rather an unhealthy node than none at all: it may answer, and else reports itself what is wrong.
       'use_backend any_node if { nbsrv(customers_nodes) lt 1 }',
       'default_backend customers_nodes',
     ]),
@@ -62,14 +62,14 @@ const defaults = [
   ...connection_defaults,
   'balance roundrobin',
   'timeout check 2s',
-  // A node that refuses a connection is not asked again for this one: the next takes it, at once.
+  // A node that refuses a connection is not tried again for it: the next takes it, at once.
   'retries 3',
   'option redispatch 1',
 ] as const
 
 /**
- * A login as the master role, broken off where the password is asked for: neither PostgreSQL's log nor its statistics see
- * it. A node that is full is well. Seldom, because each costs a process; what ends is noticed without it.
+ * A login as the master role, closed where the password is asked for: neither PostgreSQL's log nor its statistics show
+ * it. A node that is full is healthy. Seldom, because each costs a process; a death is noticed without it.
  */
 const health_check = [
   'option tcp-check',

@@ -1,4 +1,4 @@
-// The balancer of a replica set of several nodes: HAProxy at the set's endpoint, told anew whenever the nodes change.
+// The balancer of a replica set of several nodes: HAProxy at the set's endpoint, configured anew whenever the nodes change.
 import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
 import { ensureHaproxy, ensureHaproxyRemoved, findHaproxyProgram } from '../haproxy/process.ts'
 import type { Node } from '../host/layout.ts'
@@ -35,7 +35,7 @@ export async function ensureBalancer(host: ReplicaSetHost, spec: Balancing): Pro
   if (missing !== undefined) return { waiting_for: missing, events: [] }
   const prefix = networkPrefix(host, network)
   const settings = balancerSettingsOf({ ...spec, sockets: node.service_sockets, prefix })
-  const seen = await ensureHaproxy(host, {
+  const observed = await ensureHaproxy(host, {
     node,
     name: 'balancer',
     settings,
@@ -44,10 +44,10 @@ export async function ensureBalancer(host: ReplicaSetHost, spec: Balancing): Pro
     network,
     gracefully: true,
   })
-  if (typeof seen === 'string') return { waiting_for: seen, events: [] }
-  host.watch.track(watchedAs(node), seen.pid)
-  const message = 'the balancer had ended by itself and was started again'
-  return { events: seen.died ? [{ kind: 'restarted', message }] : [] }
+  if (typeof observed === 'string') return { waiting_for: observed, events: [] }
+  host.watch.track(watchedAs(node), observed.pid)
+  const message = 'the balancer died and was started again'
+  return { events: observed.died ? [{ kind: 'restarted', message }] : [] }
 }
 
 export async function ensureBalancerRemoved(host: ReplicaSetHost, node: Node): Promise<void> {

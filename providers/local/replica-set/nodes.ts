@@ -25,13 +25,13 @@ import {
 export type ReplicaSet = {
   wanted: WantedReplicaSet
   node: Node
-  /** Of the node that is its service's primary now. */
+  /** The node that is its service's primary now. */
   primary: Node
   listen: Endpoint
 }
 
 export type ObservedNodes = {
-  /** How many of them can be read from. */
+  /** How many of them serve readers. */
   running: number
   waiting_for?: string
   look_again_seconds?: number
@@ -40,10 +40,10 @@ export type ObservedNodes = {
 }
 
 const answer_within_ms = 3_000
-/** A copy of data that fills its quota has WAL of its own; what is beyond are temporary files of readers. */
+/** A copy of data that fills its quota has WAL of its own; the rest is for temporary files of readers. */
 const standby_share = 1.15
 
-/** Where customers reach a node, through the balancer. */
+/** Where clients reach a node, through the balancer. */
 export function nodeAddressOf({ wanted, listen }: ReplicaSet, number: number): Endpoint {
   if (wanted.nodes === 1) return listen
   return { host: nodeHostOf(wanted.endpoint.port, number), port: listen.port }
@@ -56,7 +56,7 @@ export async function ensureNodes(
 ): Promise<ObservedNodes> {
   const observed: ObservedStandby[] = []
   for (let number = 0; number < set.wanted.nodes; number++) {
-    // One copy at a time is burden enough for the primary.
+    // One copy at a time is load enough for the primary.
     const wait =
       observed.some(({ state }) => state === 'copying') &&
       !(await statIfThere(nodeAt(set.node, number, 'standby').data))
@@ -75,7 +75,7 @@ export async function ensureNodes(
   }
 }
 
-/** Ends every node at once; their files go with the home of the set. A sentence while somebody else is making one. */
+/** Kills every node; their files are removed with the home of the set. A sentence while another server is making one. */
 export async function ensureNodesRemoved(host: ReplicaSetHost, node: Node): Promise<string | undefined> {
   for (const number of await listNodeFolders(node)) {
     if (await isBeingMade(nodeAt(node, number, 'standby'))) return 'another server is copying its data'
@@ -84,7 +84,7 @@ export async function ensureNodesRemoved(host: ReplicaSetHost, node: Node): Prom
   return undefined
 }
 
-/** After the balancer has forgotten them. */
+/** After they are removed from the balancer. */
 export async function ensureSurplusRemoved(host: ReplicaSetHost, node: Node, wanted_nodes: number): Promise<void> {
   for (const number of (await listNodeFolders(node)).filter((one) => one >= wanted_nodes)) {
     for (const watch of [host.watch, host.disk_space_watch, host.quota_watch]) watch.forget(watchedAs(node, number))
@@ -119,38 +119,38 @@ async function ensureNode(
   if (lost !== undefined) await use('off')
   if (lost === 'hangs') await ensureKilled(host.effect, node)
   const { pid: _, ...observed } = await ensureStandby(host, spec)
-  // While its primary is away it is not judged; but it can be read from.
+  // While its primary does not serve it is not judged; but it can be read from.
   if (observed.state === 'not_streaming' && (await statIfThere(node.data))) await ensureStandbyRunning(host, spec)
   const pid = await findReady(node)
   if (pid === undefined) return observed
-  // Of several the balancer knows how they are.
+  // In a larger set the balancer checks their health.
   host.watch.track(watchedAs(node, number), pid, set.wanted.nodes === 1 ? { listening: node } : {})
   host.disk_space_watch.track(node, pid)
   const quota_bytes = quotaBytesOf(set.wanted.service.size, host.disk_quota)
   if (quota_bytes !== undefined) host.quota_watch.track(node, { pid, quota_bytes: quota_bytes * standby_share })
   if ((await findUses(node.service_sockets))?.get(number)?.use === 'off') await use('in')
-  return { ...observed, pid, events: [...observed.events, ...storyOf(number, lost)] }
+  return { ...observed, pid, events: [...observed.events, ...restartEventsOf(number, lost)] }
 }
 
-type Loss = 'absent' | 'ended' | 'hangs'
+type Loss = 'absent' | 'died' | 'hangs'
 
-/** Why nobody can read from the node as it is found; undefined when one can. */
+/** Why no client can read from the node as it is; undefined when one can. */
 async function lossOf(node: Node): Promise<Loss | undefined> {
   const { postmaster, died } = await findPostmaster(node)
-  if (!postmaster?.ready) return died ? 'ended' : 'absent'
-  // One that is about to move into a VPC, or out of one, still listens where it was.
+  if (!postmaster?.ready) return died ? 'died' : 'absent'
+  // A node that is about to move into a VPC, or out of one, still listens where it was.
   const at = await inForce(node)
   // Twice, because the machine may be very busy.
   if (await answers(at, answer_within_ms)) return undefined
   return (await answers(at, answer_within_ms)) ? undefined : 'hangs'
 }
 
-function storyOf(number: number, lost: Loss | undefined): ObservedEvent[] {
-  const why = { absent: undefined, ended: 'had ended by itself', hangs: 'did not answer any more' }[lost ?? 'absent']
+function restartEventsOf(number: number, lost: Loss | undefined): ObservedEvent[] {
+  const why = { absent: undefined, died: 'died', hangs: 'did not answer any more' }[lost ?? 'absent']
   return why === undefined ? [] : [{ kind: 'restarted', message: `node ${number} ${why} and was started again` }]
 }
 
-/** Whether readers have somewhere else to go. A set of one has no choice. */
+/** Whether readers have another node to go to. A set of one has no choice. */
 async function canSpare({ wanted, node }: ReplicaSet, number: number): Promise<boolean> {
   if (wanted.nodes === 1) return true
   for (let other = 0; other < wanted.nodes; other++) {

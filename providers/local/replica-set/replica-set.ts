@@ -1,8 +1,8 @@
-// The whole story of one read replica set on this host: standbys of a service's primary that only read, behind one
-// endpoint. Like a service it is looked at first and then moved towards what is wanted.
-// 1. It belongs to the operating-system user of its service, because whoever is that user has the data anyway.
+// A pass over one read replica set on this host: standbys of a service's primary that only read, behind one
+// endpoint. As with a service, every step reads first and then moves towards what is wanted.
+// 1. It belongs to the operating-system user of its service, who has the same data anyway.
 // 2. One node listens at the endpoint itself; several listen on loopback addresses of their own, behind a balancer.
-// 3. What serves goes on serving while its primary does not, and never do all nodes leave at once.
+// 3. Nodes that serve go on serving while their primary does not, and never do all nodes stop at once.
 import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provider.ts'
 import { balancerRefusal, ensureBalancer, ensureBalancerRemoved, type ObservedBalancer } from './balancer.ts'
 import { hasHaproxy } from '../haproxy/process.ts'
@@ -25,7 +25,7 @@ import { connectionsOf } from '../../postgres/size.ts'
 const port_in_a_network = 5_432
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
-/** A death and a node that is late are noticed by themselves. */
+/** A death and a lagging node are noticed by the watches. */
 const look_again_when_well_seconds = 300
 
 export async function applyReplicaSet(host: ReplicaSetHost, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> {
@@ -84,9 +84,9 @@ async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<Obs
   const no_network = await ensureInNetwork(host, wanted.network)
   if (no_network !== undefined) return setback(await stateOf(node), no_network, look_again_soon_seconds)
   await ensureCertificate(host.effect, node, host.authority, hostsOf(wanted))
-  // One node takes the endpoint for itself.
+  // A set of one node has no balancer: the node listens at the endpoint.
   if (wanted.nodes === 1) await ensureBalancerRemoved(host, node)
-  // A balancer that was there and is not any more keeps everybody out: before a look at every node.
+  // A balancer that died keeps all clients out: it is started before the pass over the nodes.
   const early = (await hasHaproxy(node, 'balancer')) ? await ensureFront(host, set) : undefined
   const nodes = await ensureNodes(host, set, installation)
   if (nodes.running === 0) {
@@ -104,13 +104,13 @@ async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<Obs
   return { state, settled: true, look_again_seconds: look_again_when_well_seconds, events }
 }
 
-/** Whoever listens at every address has those of the nodes too, which are then in use. Undefined: it does not. */
+/** A server that listens at every address occupies those of the nodes too. Undefined: it listens at one. */
 function everywhereSentence({ host }: Endpoint): string | undefined {
   if (!['0.0.0.0', '::', '*'].includes(host)) return undefined
   return `several nodes need an endpoint at one address, not at all of them (${host}); set the service host to one`
 }
 
-/** The balancer of several nodes, and who of them gets readers. */
+/** The balancer of several nodes, and which of them get readers. */
 async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<ObservedBalancer> {
   const { wanted, node, listen } = set
   const { network } = wanted
@@ -129,7 +129,7 @@ async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<Obser
   return observed
 }
 
-/** Its role is made at the primary: without that, a pooler that is not there yet has to wait. */
+/** Its role is made at the primary: while that does not serve, a new pooler has to wait. */
 async function ensurePooling(
   host: ReplicaSetHost,
   set: ReplicaSet,
@@ -148,7 +148,7 @@ async function ensurePooling(
     target_port: set.listen.port,
     listen: address === undefined ? pooler : { host: address, port: port_in_a_network },
     size,
-    // As many as there are when one node is away.
+    // As many as there are without one node.
     max_connections: Math.max(1, wanted.nodes - 1) * connectionsOf(size),
     password_verifier: wanted.service.password_verifier,
     network,
@@ -174,7 +174,7 @@ async function loginTrouble(host: ReplicaSetHost, set: ReplicaSet): Promise<stri
   return `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
 }
 
-/** The same that runs the primary: a standby is of the same major version. A sentence: there is none. */
+/** The installation of the primary's major version, which a standby must have too. A sentence: there is none. */
 async function findInstallation(
   host: ReplicaSetHost,
   { primary, node, wanted }: ReplicaSet,
@@ -187,7 +187,7 @@ async function findInstallation(
   return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
 }
 
-/** What can be said without changing anything. */
+/** What is known without changing anything. */
 async function stateOf(node: Node): Promise<ObservedReplicaSet['state']> {
   return (await statIfThere(node.data)) ? 'not_serving' : 'absent'
 }

@@ -1,4 +1,4 @@
-// The two ways in which a service or a replica set is worked on: as it is wanted now, and, after a death, as it was last wanted here.
+// The two ways in which a service or a replica set is passed over: as it is wanted now, and, after a death, as it was last wanted here.
 // Both one at a time, among all processes of this host.
 import type { ObservedReplicaSet, ObservedService, WantedReplicaSet, WantedService } from '../../provider.ts'
 import { findService } from '../postgres/nodes.ts'
@@ -7,7 +7,7 @@ import type { ServiceHost } from './service-host.ts'
 import { isDiskFull } from '../../host/read.ts'
 import { applyReplicaSet } from '../replica-set/replica-set.ts'
 import { inTurn } from '../host/turn.ts'
-import { ensureNoted, findNoted, idOf, isSet, type Wanted } from './last-wanted.ts'
+import { ensureLastWanted, findLastWanted, idOf, isReplicaSet, type Wanted } from './last-wanted.ts'
 import { setback } from './observed.ts'
 import { applyService } from './service.ts'
 
@@ -25,7 +25,7 @@ export const applySetInTurn = (host: ServiceHost, wanted: WantedReplicaSet): Pro
 
 async function notedInTurn<T>({ effect, directory }: ServiceHost, wanted: Wanted, work: () => Promise<T>): Promise<T> {
   return await inTurn(foldersOf(directory).turns, idOf(wanted), async () => {
-    await ensureNoted(effect, directory, wanted)
+    await ensureLastWanted(effect, directory, wanted)
     return await work()
   })
 }
@@ -36,15 +36,15 @@ async function noSpaceFor({ directory, as_root }: ServiceHost, wanted: Wanted, e
   return setback(state, noSpaceSentence(directory))
 }
 
-/** Undefined when nothing is wanted of it here, or nothing of it is there: then it is not made. */
+/** Undefined when it is not wanted here, or none of its data exists: then it is not made. */
 export async function healInTurn(host: ServiceHost, id: string) {
   const { directory, as_root } = host
   return await inTurn(foldersOf(directory).turns, id, async () => {
-    const wanted = await findNoted(directory, id)
+    const wanted = await findLastWanted(directory, id)
     if (!wanted || !(await findService(directory, id, as_root))) return undefined
-    if (!isSet(wanted)) return await applyService(host, wanted)
+    if (!isReplicaSet(wanted)) return await applyService(host, wanted)
     // Its service may have been stopped since.
-    const service = await findNoted(directory, wanted.service.service_id)
-    return service && !isSet(service) ? await applyReplicaSet(host, { ...wanted, service }) : undefined
+    const service = await findLastWanted(directory, wanted.service.service_id)
+    return service && !isReplicaSet(service) ? await applyReplicaSet(host, { ...wanted, service }) : undefined
   })
 }

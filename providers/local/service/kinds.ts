@@ -1,6 +1,6 @@
-// What lies below the provider's directory, told by its kind: services and replica sets have homes side by side. Which of them certainly
-// do not serve is told from what their servers say of themselves: a file and a look at a process each, so it can be asked of hundreds
-// at once, before any of them is looked at in full.
+// The kind of each home below the provider's directory: services and replica sets have homes side by side. Which of them certainly
+// do not serve is read from pid files and processes, one of each, so hundreds can be read
+// at once, before any full pass.
 import { readdir } from 'node:fs/promises'
 import type { Kind, Listed } from '../../provider.ts'
 import { findService } from '../postgres/nodes.ts'
@@ -8,7 +8,7 @@ import { isRelayUp } from '../ha/relay.ts'
 import { foldersOf } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { findPostmaster } from '../postgres/process.ts'
-import { findNoted, isSet } from './last-wanted.ts'
+import { findLastWanted, isReplicaSet } from './last-wanted.ts'
 
 type Host = Pick<ServiceHost, 'directory' | 'as_root' | 'watch'>
 
@@ -22,8 +22,8 @@ export function newKinds(host: Host): Kinds {
   /** An id never changes its kind; that of a home without a note is not known yet. */
   const known = new Map<string, Kind>()
   const of = async (id: string): Promise<Kind> => {
-    const noted = known.has(id) ? undefined : await findNoted(host.directory, id)
-    if (noted) known.set(id, isSet(noted) ? 'replica set' : 'service')
+    const noted = known.has(id) ? undefined : await findLastWanted(host.directory, id)
+    if (noted) known.set(id, isReplicaSet(noted) ? 'replica set' : 'service')
     return known.get(id) ?? 'service'
   }
   const list = async (kind: Kind): Promise<Listed[]> => {
@@ -49,7 +49,7 @@ async function isDown(host: Host, service_id: string): Promise<boolean> {
 async function findReady(host: Host, service_id: string): Promise<number | undefined> {
   const node = await findService(host.directory, service_id, host.as_root)
   if (node?.role === 'relayed' && !(await isRelayUp(host, node))) return undefined
-  // What its user has put in the place of a file is told by the full look.
+  // A planted pid file is reported by the full pass.
   const found = node && (await findPostmaster(node).catch(() => undefined))
   return found?.postmaster?.ready ? found.postmaster.pid : undefined
 }

@@ -1,5 +1,5 @@
-// A login as a customer makes it: whether the master role can log in right now at the service's endpoint, with the wanted
-// password, and what the tenant has done to keep it from that. What this process has seen to hold is looked at seldom.
+// A login as a client makes it: whether the master role can log in right now at the service's endpoint, with the wanted
+// password, and what the tenant has done to keep it from that. What this process has observed to hold is checked seldom.
 import type { WantedService } from '../../provider.ts'
 import { archiveTrouble, ensureArchiveWhole, ensureEndedPassed } from '../wal/archive.ts'
 import type { Node } from '../host/layout.ts'
@@ -13,15 +13,15 @@ import { accessOf, accessTrouble } from '../quota/access.ts'
 import { unlessStill } from '../postgres/standstill.ts'
 import { together } from '../host/together.ts'
 
-/** A death and a stalled archive are noticed by themselves; this is for what only a login shows, which costs some CPU. */
+/** The watches notice a death and a stalled archive; this is for what only a login shows, which costs some CPU. */
 const look_again_when_well_seconds = 300
 /**
- * A probe goes only as far as the password: that the rest of a login works, which a tenant can change at any time, is looked at
- * over a session, and at each routine pass.
+ * A probe goes only as far as the password: that the rest of a login works, which a tenant can change at any time, is checked
+ * over a session, and in each routine pass.
  */
 const known_ms_max = (look_again_when_well_seconds - 60) * 1000
 
-/** The master role can log in with the wanted password, as seen from outside. */
+/** The master role can log in with the wanted password, observed by a client's connection. */
 export async function ensureLogin(
   host: ServiceHost,
   node: Node,
@@ -46,17 +46,17 @@ export async function ensureLogin(
     ;[login, role] = await together(probed(made), made)
     const what = seenOf(wanted, postmaster)
     const { lacks, postgres_version } = role
-    host.roles_seen.set(service_id, { what, at_ms: performance.now(), lacks, postgres_version })
+    host.roles_observed.set(service_id, { what, at_ms: performance.now(), lacks, postgres_version })
   }
   const events = [...told, ...role.events]
-  const { lacks, postgres_version } = host.roles_seen.get(service_id) ?? {}
+  const { lacks, postgres_version } = host.roles_observed.get(service_id) ?? {}
   if (login.result === 'ok') {
     const stalled = await archiveTrouble(host.effect, node, host.stalls_told)
     const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
     if (host.disk_space_watch.lowSince() || stalled !== undefined) {
       return { ...setback('not_serving', waiting_for), settled: true, events }
     }
-    // A full quota is its users' own affair: it serves what they may still do, and can be given another size.
+    // A full quota is for its users to solve: it serves what they may still do, and can be given another size.
     const observed: Observed = {
       state: 'serving',
       settled: true,
@@ -71,7 +71,7 @@ export async function ensureLogin(
   return { ...setback('not_serving', sentence), events }
 }
 
-/** All that a customer finds with the first login. */
+/** Everything that a client finds at its first login. */
 async function ensureRole(host: ServiceHost, node: Node, wanted: WantedService): Promise<ObservedRole> {
   const observed = await ensureMasterRole(host.effect, node, wanted)
   if ((await findPrimary(node)).term <= 1) return observed
@@ -80,14 +80,14 @@ async function ensureRole(host: ServiceHost, node: Node, wanted: WantedService):
   return observed
 }
 
-/** Whether this postmaster was seen to have all that this generation wants. */
+/** Whether this postmaster was observed to have all that this generation wants. */
 export function isKnown(
-  { roles_seen }: ServiceHost,
+  { roles_observed }: ServiceHost,
   wanted: WantedService,
   postmaster: Postmaster,
   age_ms_max = Infinity,
 ) {
-  const observed = roles_seen.get(wanted.service_id)
+  const observed = roles_observed.get(wanted.service_id)
   return observed?.what === seenOf(wanted, postmaster) && performance.now() - observed.at_ms < age_ms_max
 }
 

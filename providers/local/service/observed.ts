@@ -1,7 +1,7 @@
-// What a look at a service comes to, and how soon the next one follows.
+// The result of a pass over a service, and how soon the next one follows.
 import type { ObservedService } from '../../provider.ts'
 
-/** What is seen of the service itself; its snapshots are looked at last. */
+/** What is observed of the service itself; its snapshots are read last. */
 export type Observed = Omit<ObservedService, 'snapshots'>
 
 export const look_again_soon_seconds = 1
@@ -15,7 +15,7 @@ export function setback(
   return { state, settled: false, waiting_for, look_again_seconds, events: [] }
 }
 
-/** Both together: it serves as the one says, and is settled when the other is too. */
+/** Both together: it serves as the first says, and is settled when the second is too. */
 export function withMore(
   observed: Observed,
   more: Pick<Observed, 'settled' | 'waiting_for' | 'look_again_seconds' | 'events'>,

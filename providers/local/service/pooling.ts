@@ -1,5 +1,5 @@
-// The pooler's part in the story of one service: there when it is wanted and the primary serves, gone when it is not
-// wanted. What does not serve is left alone: a pooler whose PostgreSQL is on its way back keeps its clients waiting.
+// The pooler's part in a pass over one service: it is made when it is wanted and the primary serves, and removed when it is not
+// wanted. While the primary does not serve it is not touched: its clients wait for PostgreSQL to come back.
 import type { WantedService } from '../../provider.ts'
 import type { Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
@@ -7,7 +7,7 @@ import { ensurePooler, ensurePoolerRemoved } from '../pooler/pooler.ts'
 import { withMore, type Observed } from './observed.ts'
 import { connectionsOf } from '../../postgres/size.ts'
 
-/** What was seen of the service, and of its pooler. It serves without its pooler too, but is not settled. */
+/** What is observed of the service and of its pooler. It serves without its pooler too, but is not settled. */
 export async function withPooler(
   host: ServiceHost,
   primary: Node,
@@ -16,7 +16,7 @@ export async function withPooler(
 ): Promise<Observed> {
   const { pooler: listen, network, size, password_verifier } = wanted
   if (listen === undefined) await ensurePoolerRemoved(host, primary)
-  // One whose archive stalls does not count as serving, but logins work.
+  // A service whose archive stalls does not count as serving, but logins work.
   const can_log_in = observed.state === 'serving' || observed.settled
   if (listen === undefined || !can_log_in) return observed
   const { serving, ...pooler } = await ensurePooler(host, {

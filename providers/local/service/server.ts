@@ -1,5 +1,5 @@
-// The server of a service's primary: one that runs with the settings that are wanted, started, or stopped and started again,
-// as needed. A planned restart is a pause for those who come by the pooler, and finds the replicas ready for it.
+// The server of a service's primary: it runs with the wanted settings, and is started, or stopped and started again,
+// as needed. A planned restart is a pause for clients of the pooler, and finds the replicas ready for it.
 import type { ObservedEvent, Size, WantedService } from '../../provider.ts'
 import { findLock } from '../host/lock.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
@@ -22,14 +22,14 @@ import { quotaBytesOf } from '../quota/rules.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
 import { look_again_soon_seconds, setback, type Observed } from './observed.ts'
 import { isStandby } from '../ha/standby-data.ts'
-import { ensureStandbysRisen } from '../ha/standbys.ts'
+import { ensureStandbysRaised } from '../ha/standbys.ts'
 
-/** Nobody has watched it yet, and nothing says that the next one does not start. */
+/** The watch does not know it yet, and the next start may well succeed. */
 const look_again_when_killed_seconds = 0.2
 
 export type Start = Hashes & { installation: PostgresInstallation }
 
-/** A ready postmaster that was started with these settings; else what is seen meanwhile. */
+/** A ready postmaster that was started with these settings; else what is observed meanwhile. */
 export async function ensureRunning(
   host: ServiceHost,
   node: Node,
@@ -40,7 +40,7 @@ export async function ensureRunning(
   const { effect } = host
   const { postmaster, died } = await findPostmaster(node)
   const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
-  // A server that is not there yet needs space to start.
+  // A server that does not run yet needs disk space to start.
   const unlimited = quota_bytes && (await host.projects?.ensure(node, quota_bytes, postmaster === undefined))
   if (unlimited) events.push({ kind: 'disk_quota', message: unlimited })
   if (!postmaster) return await startHere(host, node, wanted, start, events, died)
@@ -49,12 +49,12 @@ export async function ensureRunning(
     if (!postmaster.ready) await ensureLimits(host, node, wanted.size)
     const ready = postmaster.ready ? postmaster : await readyPostmaster(node)
     if (!ready) return setback('not_serving', still_starting, look_again_soon_seconds)
-    // Not before: one that has hardly begun ends by the same signal.
+    // Not before: the signal would kill a server that has just begun to start.
     await ensureReloaded(effect, node, ready, start.files_hash)
     return ready
   }
   host.watch.forget(node.service_id)
-  await ensureStandbysRisen(host, node, wanted, start.installation)
+  await ensureStandbysRaised(host, node, wanted, start.installation)
   await pausePooler(host, node)
   const waiting_for = await ensureStopped(effect, node)
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
@@ -70,7 +70,7 @@ export async function ensureLimits(
   await limits.ensure(groupOf(node), size)
 }
 
-/** Nothing runs there. */
+/** Called when no server runs there. */
 async function startHere(
   host: ServiceHost,
   node: Node,
@@ -81,10 +81,10 @@ async function startHere(
 ): Promise<Postmaster | Observed> {
   const { effect, limits } = host
   if (died) await ensurePaused(host, node)
-  // What does not serve is said not to, before the time that a start and a recovery take.
+  // Reported before the time that a start and a recovery take.
   if (died && !host.deaths_told.has(node.service_id)) {
     host.deaths_told.add(node.service_id)
-    return setback('not_serving', 'PostgreSQL has ended by itself and is started again', 0)
+    return setback('not_serving', 'PostgreSQL has died and is started again', 0)
   }
   if ((await findLock(node)) === 'copying while it stands still') {
     return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
@@ -99,13 +99,13 @@ async function startHere(
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
   await ensureLimits(host, node, 'starting')
   const network_prefix = networkPrefix(host, wanted.network)
-  // One that takes over would answer at the primary's endpoint with what it has replayed so far.
+  // A replica that takes over would answer at the primary's endpoint with what it has replayed so far.
   const closed_in_recovery = await isStandby(node)
   const began = { ...hashes, bin: installation.bin, network_prefix, closed_in_recovery }
   const started = await startPostmaster(effect, node, { ...began, limits, died })
   const begun = typeof started !== 'string' || started === still_starting
   if (died && begun) {
-    events.push({ kind: 'restarted', message: 'PostgreSQL had ended by itself and was started again' })
+    events.push({ kind: 'restarted', message: 'PostgreSQL died and was started again' })
   }
   if (typeof started !== 'string') return started
   return setback('not_serving', started, started === killed_at_start ? look_again_when_killed_seconds : undefined)

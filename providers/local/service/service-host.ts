@@ -1,12 +1,12 @@
 // What a service is given of this host, and the little that this process remembers to save itself work. Losing that memory
-// changes nothing but the cost of the next look.
+// changes nothing but the cost of the next pass.
 import type { ReplicaSetHost } from '../replica-set/replica-set-host.ts'
 import type { ArchiveWatch } from '../wal/archive-watch.ts'
 
 export type ServiceHost = ReplicaSetHost & {
   archive_watch: ArchiveWatch
-  /** What this process itself saw hold: service id → `<pid of its postmaster>/<generation>`, and when. Only saves a connection. */
-  roles_seen: Map<
+  /** What this process itself observed to hold: service id → `<pid of its postmaster>/<generation>`, and when. Only saves a connection. */
+  roles_observed: Map<
     string,
     { what: string; at_ms: number; lacks?: string | undefined; postgres_version?: string | undefined }
   >

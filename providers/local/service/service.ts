@@ -1,5 +1,5 @@
-// The whole story of one service on this host, from top to bottom: what is wanted, what is found, what is done about
-// it. Every step looks first, so a call repeats nothing that already holds and finishes what a killed one began.
+// A pass over one service on this host, from top to bottom: what is wanted, what is observed, what is done about
+// it. Every step reads first, so a pass repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
 import { ensureDataDirectory, ensureDataRemoved, ensureHome, majorOf } from '../postgres/data-directory.ts'
@@ -38,7 +38,7 @@ import { isStandby } from '../ha/standby-data.ts'
 import { together } from '../host/together.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
-import { ensureHomeward, ensureInPlaceOrHome } from '../ha/in-place.ts'
+import { ensureNotRelayed, ensureRelayedOrMoved } from '../ha/in-place.ts'
 import { ensureRelay, ensureRelayRemoved, ensureRelayOpen } from '../ha/relay.ts'
 import { ensureStandbyFiles } from '../ha/standby.ts'
 import { standbySpecOf } from '../ha/standby-spec.ts'
@@ -51,11 +51,11 @@ export async function applyService(host: ServiceHost, wanted: WantedService): Pr
   const own = nodeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
   const known = await statIfThere(own.home)
   const observed = await observe(host, own, wanted).catch((error: unknown): ObservedService => {
-    // Its user has put something into its folders that must not be touched; what is more cannot be known.
+    // A planted entry in its folders must not be touched; nothing more can be known.
     if (error instanceof Planted) return { ...setback('not_serving', error.message), snapshots: [] }
     throw error
   })
-  // Whoever waits for a new service, or for a new primary, does not wait for what the next service may need.
+  // A caller that waits for a new service, or for a new primary, does not wait for the spare of the next service.
   if (known) {
     host.beginSpare()
     if (!isReplaceable(wanted)) await host.jobs.wait(spare_job)
@@ -67,12 +67,12 @@ async function observe(host: ServiceHost, own: Node, wanted: WantedService): Pro
   const base = listeningAt(own, listenOf(wanted).port)
   if (wanted.deleted) return { ...(await ensureServiceRemoved(host, base)), snapshots: [] }
   const { node, events, waiting_for } = await leaderFor(host, base, wanted)
-  // Whoever lost its primary knows already that it did not serve.
+  // A lost primary has been reported already as not serving.
   if (events.length > 0) host.deaths_told.add(wanted.service_id)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), events, snapshots: [] }
   await beginEarly(host, node, wanted)
   const of_server = await ensureAsWanted(host, node, wanted).catch(async (error: unknown) => {
-    // Where another node can take its place, that is for the next look, which is next.
+    // Where a replica can take over, the next pass, which follows at once, lets it.
     if (error instanceof StandsStill) {
       return setback('not_serving', error.message, isReplaceable(wanted) ? 0 : undefined)
     }
@@ -83,22 +83,22 @@ async function observe(host: ServiceHost, own: Node, wanted: WantedService): Pro
     return setback(await stateOf(node), noSpaceSentence(host.directory))
   })
   const server = { ...of_server, events: [...events, ...of_server.events] }
-  // What asks to be looked at again at once does not wait for copies.
+  // A pass that is followed by the next at once does not wait for copies.
   if (server.look_again_seconds === 0 || !(await statIfThere(node.data))) return { ...server, snapshots: [] }
-  // One that waits for its VPC still runs where it was.
+  // A service that waits for its VPC still runs where it was.
   const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(node), wanted)
   const archive_presses = host.quota_watch.find(wanted.service_id)?.state?.presses === true
   const observed = { ...withMore(server, { ...copying, settled: true, events: [] }), snapshots }
   return archive_presses ? { ...observed, archive_presses } : observed
 }
 
-/** A primary that is lost is replaced here; of a service that should not run nothing can be lost. */
+/** Replaces a lost primary; a service that should not run has none to lose. */
 async function leaderFor(host: ServiceHost, base: Node, wanted: WantedService): Promise<ObservedPrimary> {
   if (wanted.power === 'on') return await ensurePrimary(host, base, wanted)
   return { node: await findLeader(base), events: [] }
 }
 
-/** Of a service that is as it was when it was last looked at, a snapshot need not wait for the rest of the look. */
+/** Where nothing has changed since the last pass, a snapshot need not wait for the rest of the pass. */
 async function beginEarly(host: ServiceHost, node: Node, wanted: WantedService): Promise<void> {
   const { postmaster } = await findPostmaster(node)
   if (postmaster?.ready && isKnown(host, wanted, postmaster)) await beginSnapshot(host, node, wanted)
@@ -109,7 +109,7 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
   const written: Start[] = []
   if (wanted.source && !(await statIfThere(node.data))) {
     await ensureHome(host.effect, node)
-    // There is time for it while the data is copied. Should that need another version, it is written once more.
+    // There is time for it while the data is copied. Should the data need another version, it is written once more.
     const waiting = await ensureForked(host, node, wanted.source, async () => {
       const likely = await findInstallation(host, node, wanted)
       if (typeof likely === 'string') return
@@ -120,7 +120,7 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
   const installation = await findInstallation(host, node, wanted)
   if (typeof installation === 'string') return setback(await stateOf(node), installation)
   if (node.role === 'relayed' && wanted.power === 'on') {
-    const leader = await ensureInPlaceOrHome(host, node, wanted, installation)
+    const leader = await ensureRelayedOrMoved(host, node, wanted, installation)
     if (typeof leader === 'string') return setback('not_serving', leader, look_again_soon_seconds)
     node = leader
   }
@@ -141,7 +141,7 @@ async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Obse
   host.archive_watch.forget(service_id)
   host.disk_space_watch.forget(service_id)
   host.quota_watch.forget(service_id)
-  host.roles_seen.delete(service_id)
+  host.roles_observed.delete(service_id)
   host.deaths_told.delete(service_id)
   host.stalls_told.delete(service_id)
   host.pruned_seen.delete(service_id)
@@ -167,7 +167,7 @@ async function ensureOff(host: ServiceHost, node: Node): Promise<Observed> {
   await ensurePoolerRemoved(host, node)
   const waiting_for = await ensureNodesStopped(host, node, 'service')
   if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
-  await ensureHomeward(host, node)
+  await ensureNotRelayed(host, node)
   return { state: 'stopped', settled: true, events: [] }
 }
 
@@ -214,7 +214,7 @@ async function ensureServing(host: ServiceHost, node: Node, wanted: WantedServic
 
 const none = Promise.resolve(undefined)
 
-/** Its server runs and takes writes; else what is seen meanwhile. `promoted`: it does so since this look. */
+/** Its server runs and takes writes; else what is observed meanwhile. `promoted`: it does so since this pass. */
 async function ensureLeads(
   host: ServiceHost,
   node: Node,
@@ -232,7 +232,7 @@ async function ensureLeads(
   return { postmaster, promoted }
 }
 
-/** Where others can take its place, its death and its silence are noticed at once. */
+/** Where a replica can take over, its death and its silence are noticed at once. */
 function watch(host: ServiceHost, node: Node, wanted: WantedService, { pid }: Postmaster): void {
   const urgent = { urgent: true, listening: node, data: node.data }
   host.watch.track(node.service_id, pid, isReplaceable(wanted) ? urgent : {})
@@ -255,12 +255,12 @@ async function ensureFiles(
   if (node.role === 'relayed') {
     return await ensureStandbyFiles(host, standbySpecOf(node, node.number, wanted, installation))
   }
-  // One that takes over begins as the standby that it was.
+  // A node that takes over starts with the settings of the standby that it was.
   const floor = (await isStandby(node)) ? await floorOf(node.data) : undefined
   return await ensureServerFiles(host, installation, { size, extensions, endpoint, node, floor })
 }
 
-/** `written`: what this look has written already. */
+/** `written`: the files that this pass has written already. */
 async function startWith(
   host: ServiceHost,
   node: Node,
@@ -272,7 +272,7 @@ async function startWith(
   return known ?? { ...(await ensureFiles(host, node, wanted, installation)), installation }
 }
 
-/** Data is run by the major version that made it; among those, one that has the extensions. A sentence: there is none. */
+/** Data is run by the major version that made it; among those, by an installation that has the extensions. A sentence: there is none. */
 async function findInstallation(host: ServiceHost, node: Node, { extensions }: WantedService) {
   const major = await majorOf(node)
   const fitting = host.installations.filter((installation) => major === undefined || installation.major === major)
@@ -282,7 +282,7 @@ async function findInstallation(host: ServiceHost, node: Node, { extensions }: W
   return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
 }
 
-/** What can be said without changing anything, when a step before the last one did not succeed. */
+/** What is known without changing anything, when an earlier step did not succeed. */
 async function stateOf(node: Node): Promise<ObservedService['state']> {
   if (!(await statIfThere(node.data))) return 'absent'
   return (await findPostmaster(node)).postmaster ? 'unknown' : 'not_serving'

@@ -1,6 +1,6 @@
-// Where too little space is left, of the disk or of its quota, a service refuses writes: a transaction finds itself read-only,
-// by a setting, and statements that are writing are interrupted. A transaction that asks to write by itself, to free space, is
-// let. A service that goes on to grow is shut: its clients are disconnected, and cannot come back until it is opened again.
+// Where too little is left of the disk or of its quota, a service refuses writes: transactions become read-only
+// by a setting, and statements that are writing are interrupted. A transaction that sets itself read-write, to free space, is
+// allowed. A service that goes on to grow is shut: its clients are disconnected, and refused until it is opened again.
 import type { Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { ensureClientRules, ensureWritesSetting, findFilesHash } from '../postgres/files.ts'
@@ -8,7 +8,7 @@ import { ensureReloaded, findPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { accessOf } from '../quota/access.ts'
 
-/** At once for one that runs, whatever else is being done to it. */
+/** At once for a running server, whatever pass is under way. */
 export async function ensureWrites(host: ServiceHost, node: Node): Promise<void> {
   await ensureWritesSetting(host, node)
   await ensureClientRules(host, node)

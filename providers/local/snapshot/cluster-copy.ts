@@ -1,7 +1,7 @@
 // A copy of a whole data directory from which PostgreSQL recovers to a consistent state by itself: of a running server by
-// its backup mode, of a stopped or crashed one as it lies there. One mechanism for snapshots and all that stands on them.
-// 1. A copy of a running server without its backup_label would usually start, and sometimes be wrong without a word: the
-//    label is written before anybody else can see the copy.
+// its backup mode, of a stopped or crashed one by its files. One mechanism for snapshots and forks.
+// 1. A copy of a running server without its backup_label would usually start, and sometimes be silently wrong: the
+//    label is written before any other process can see the copy.
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -88,7 +88,7 @@ async function giveAdded(to: string, owner: Owner): Promise<void> {
   for (const name of ['backup_label', 'global/pg_control']) chownSync(join(to, name), owner.uid, owner.gid)
 }
 
-/** Nobody may start it meanwhile. After a crash the copy recovers as the service itself would. */
+/** No server may start on it meanwhile. After a crash the copy recovers as the service itself would. */
 export async function copyStopped(effect: Effect, node: Node, to: string, signal: AbortSignal): Promise<ClusterCopy> {
   const control = await readControl(node.data)
   const segments = await listSegments(pgWalOf(node.data))
@@ -139,8 +139,8 @@ function saveArchived(pg_wal: string, segments: readonly Segment[]): void {
 }
 
 /**
- * Whoever goes to an earlier moment needs no WAL beyond: only a later commit tells the replay that the moment has passed.
- * Before the end of the backup, which begins a new WAL file: one that holds nothing is not archived.
+ * A replay to an earlier moment needs no WAL beyond: only a later commit tells it that the moment has passed.
+ * Before the end of the backup, which begins a new WAL file: an empty file is not archived.
  */
 async function commitNow(effect: Effect, client: pg.Client): Promise<{ ms: number; wal_file: string }> {
   const { rows: clock } = await client.query<{ ms: number }>(`select ${clock_ms} as ms`)

@@ -63,7 +63,7 @@ export async function ensureForked(
   return { waiting_for: 'the data of its parent is being copied', look_again_seconds: look_again_soon_seconds }
 }
 
-/** The parent ended, or could not answer, while it was copied: the next look finds it as it is then. */
+/** The parent stopped, or could not answer, while it was copied: the next pass finds it as it is then. */
 class CutOff extends Error {
   override readonly name = 'CutOff'
 }
@@ -77,7 +77,7 @@ const failedFor = (waiting_for: string): ObservedFork => ({
   look_again_seconds: look_again_seldom_seconds,
 })
 
-/** Also of one that is gone: then nothing is found there. */
+/** Also of a removed service: then no snapshot is found there. */
 async function parentNode({ directory, as_root }: Machine, service_id: string): Promise<Node> {
   return (await findService(directory, service_id, as_root)) ?? nodeOf(directory, service_id, 0, as_root)
 }
@@ -87,7 +87,7 @@ type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<vo
 async function make(host: Machine, node: Node, parent: Node, source: Making) {
   const { signal } = source
   await withLock(host.effect, node, 'making its data', async () => {
-    // A look that came meanwhile may have found a killed server's work finished.
+    // Another pass may have finished the work of a killed server.
     if (await statIfThere(node.data)) return
     try {
       const target_time = source.target_time ?? (await momentOfLeft(parent, source))
@@ -100,14 +100,14 @@ async function make(host: Machine, node: Node, parent: Node, source: Making) {
       await replaceFile(made, 'postgresql.auto.conf', '', node)
       await finish(host, node, made)
     } finally {
-      // Nothing when it was renamed into place; what was cut off gives its space back.
+      // A no-op after the rename; else an unfinished copy gives its space back.
       await ensureRemoved(host.effect, 'unfinished data directory', node.data_aside)
     }
   })
 }
 
 /**
- * Of a snapshot that a failover has left behind, because its primary had commits that were lost: its moment, at which the
+ * For a snapshot whose timeline a failover abandoned, because its primary had commits that were lost: its moment, at which the
  * service's own history leads somewhere else. Undefined when the snapshot is of that history, or the history is not there.
  */
 async function momentOfLeft(parent: Node, source: ServiceSource): Promise<string | undefined> {
@@ -157,7 +157,7 @@ async function copyParent(host: Machine, node: Node, parent: Node, { signal, mea
   }
 }
 
-/** Taken while the parent stood still. Nobody else needs it: on a plain file system this halves the cost of a fork. */
+/** Taken while the parent stood still, for this fork alone: on a plain file system this halves the cost of a fork. */
 async function moveSnapshot({ effect }: Machine, node: Node, parent: Node, source: ServiceSource): Promise<string> {
   if (!(await statIfThere(node.data_moved))) {
     await effect('fork: take over snapshot')

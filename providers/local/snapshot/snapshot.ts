@@ -1,5 +1,5 @@
 // The snapshots of a service: those wanted are taken, all others removed. A snapshot is a folder with the copied data
-// and a file of facts; it is made aside and renamed, so it is complete or not there at all.
+// and a file of facts; it is made aside and renamed, so it is complete or absent.
 // Taking one never stops, starts or fails the service it is taken of.
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,9 +27,9 @@ export type ObservedSnapshots = { snapshots: ObservedSnapshot[]; waiting_for?: s
 
 const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 10
-/** By then the WAL of a snapshot is in the archive, and whoever waited for the snapshot has it. */
+/** By then the WAL of a snapshot is in the archive, and the caller that waited for the snapshot has it. */
 const fresh_seconds = 5
-/** A look answers within seconds, however many snapshots are wanted. */
+/** A pass returns within seconds, however many snapshots are wanted. */
 const poll_ms_max = 4_000
 
 export async function ensureSnapshots(
@@ -65,19 +65,19 @@ export async function ensureSnapshots(
   return { ...(fresh && { look_again_seconds: fresh_seconds + 1 }), ...outcome, snapshots }
 }
 
-/** Where another node can take over from one that died meanwhile, that comes first; what has time is done by its look. */
+/** Where a replica can take over from a primary that died meanwhile, that comes first; what has time is left to its pass. */
 function newLost(node: Node, wanted: WantedService): () => Promise<boolean> {
   return async () => isReplaceable(wanted) && (await findPostmaster(node)).died
 }
 
-/** Tells of a snapshot whether a failover has left it behind, for which the data must be readable. */
+/** Tells whether a snapshot has diverged, for which the data must be readable. */
 async function newLeft(node: Node): Promise<(facts: ClusterCopy) => boolean> {
   const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
   const { segment_bytes } = await readControl(node.data)
   return (facts) => !leadsOn(facts, path, segment_bytes)
 }
 
-/** Begins what the rest of the look need not wait for: somebody may be waiting for a fork. The server must be ready. */
+/** Begins what the rest of the pass need not wait for: a fork may be waiting. The server must be ready. */
 export async function beginSnapshot(host: SnapshotHost, node: Node, wanted: WantedService): Promise<void> {
   for (const { snapshot_id, deleted, private: for_fork } of wanted.snapshots) {
     if (deleted || for_fork || (await findSnapshot(node, snapshot_id))) continue
@@ -119,7 +119,7 @@ export async function findStart(node: Node, path: Path, snapshot_id: string): Pr
   const complete = await listComplete(node)
   const upTo = complete.slice(0, 1 + complete.findIndex((snapshot) => snapshot.snapshot_id === snapshot_id))
   for (const one of upTo.toReversed()) {
-    // Of one that became a fork only the facts are left.
+    // A snapshot that became a fork has only its facts left.
     const whole = await statIfThere(snapshotData(node, one.snapshot_id))
     if (whole && leadsOn(one, path, segment_bytes)) return one.snapshot_id
   }
@@ -137,7 +137,7 @@ export async function lastWalFileFor(node: Node, path: Path, target_time: string
   const { segment_bytes } = await readControl(node.data)
   const commits = (await listComplete(node)).flatMap(({ commit }) => commit ?? [])
   const later = commits.filter(({ ms }) => Date.parse(target_time) < ms)
-  // One that a failover has left behind tells nothing of the way that the service went.
+  // A diverged snapshot tells nothing of the service's own WAL.
   const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, segment_bytes))
   return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
@@ -188,7 +188,7 @@ function sentenceOf(host: SnapshotHost, error: unknown): string {
   return `a snapshot could not be taken and is tried again: ${error instanceof Error ? error.message : String(error)}`
 }
 
-/** Does nothing when somebody else is copying here, or PostgreSQL is just starting or lost: the next look finds out. */
+/** Does nothing when another process is copying here, or PostgreSQL is just starting or lost: the next pass finds out. */
 async function take(
   host: SnapshotHost,
   node: Node,
@@ -218,8 +218,8 @@ async function take(
       await effect('snapshot: rename into place')
       await rename(aside, join(node.snapshots, id))
     } finally {
-      // A copy that a full disk cut off gives its space back at once; of one that was broken off, or whose server died, the
-      // next look removes what is left: somebody may be waiting for another primary.
+      // A copy that met a full disk gives its space back at once; an aborted copy, or one whose server died, leaves that to the
+      // next pass: clients may be waiting for another primary.
       const hurried = signal.aborted || (await findPostmaster(node)).died
       if (!hurried) await ensureRemoved(effect, 'unfinished snapshot', aside)
     }
@@ -230,7 +230,7 @@ async function prune({ effect, pruned_seen }: SnapshotHost, node: Node, complete
   const starts = complete.map((facts) => facts.start_wal_file)
   const oldest = starts.toSorted((a, b) => (walPositionOf(a) < walPositionOf(b) ? -1 : 1))[0]
   if (oldest === undefined || pruned_seen.get(node.service_id) === oldest) return
-  // What is wrong with an archive is for the look at the archive to say.
+  // What is wrong with an archive is reported by archiveTrouble.
   if (!(await statIfThere(node.archive))?.isDirectory()) return
   await pruneArchive(effect, node, oldest)
   pruned_seen.set(node.service_id, oldest)

@@ -1,8 +1,8 @@
-// The host's own way to the range of a VPC: there must be none. Without this route a program on the host that dials an
-// address of the VPC would reach whoever has that address outside, by the default route. Every VPC has a route of its
+// The host's own route to the range of a VPC: there must be none. Without this barrier a program on the host that dials an
+// address of the VPC would reach the owner of that address outside, by the default route. Every VPC has a route of its
 // own, told apart by its metric, so that VPCs with the same range never share one. An ordinary user cannot bar the host.
 // Nothing is ever added to the host's routing table that is outside the operator's ranges or that the host needs itself,
-// whatever the API let pass; such a route of a former version goes.
+// whatever the API accepted; such a route of a former version is removed.
 import type { WantedVpc } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { isHostRoot } from '../../host/privilege.ts'
@@ -12,7 +12,7 @@ import { isOutside, readHostUse, vpcRefusal, type VpcRanges } from './ranges.ts'
 
 type Host = Named & { effect: Effect; vpc_ranges: VpcRanges }
 
-/** Marks the routes that we made, in a column of the routing table that is there for it. */
+/** Marks the routes that we made, in the column of the routing table for their origin. */
 const protocol = '172'
 
 /** A sentence when the host's routing table does not get this range. */

@@ -1,8 +1,8 @@
 // The link between two peers: a pair of interfaces, one in each namespace, and in each a route to the other's range and to
-// nothing else. Either side may make, finish or cut it; both come to the same, because all names follow from the two VPCs.
+// nothing else. Either side may make, finish or remove it; both come to the same, because all names follow from the two VPCs.
 import { gatewayOf } from '../network/cidr.ts'
 import type { Effect } from '../host/effect.ts'
-import { changeNetwork, endConnections } from '../network/ip.ts'
+import { changeNetwork, closeConnections } from '../network/ip.ts'
 import { bridge, linkTo } from '../network/name.ts'
 import type { Namespace } from '../network/namespace.ts'
 import { findNetwork, linkUp, type Network } from '../network/network.ts'
@@ -13,7 +13,7 @@ export async function ensureLink(effect: Effect, one: Side, other: Side): Promis
   const ends = [one.network.links.has(linkTo(other.vpc_id)), other.network.links.has(linkTo(one.vpc_id))]
   const whole = ends.every(Boolean)
   if (!whole) {
-    // An end alone leads into a namespace that was removed by hand while a program was still in it.
+    // A single end leads into a namespace that was removed by hand while a program was still in it.
     if (ends[0]) await removeEnd(effect, one.network, other.vpc_id)
     if (ends[1]) await removeEnd(effect, other.network, one.vpc_id)
     await makeLink(effect, one, other)
@@ -23,10 +23,10 @@ export async function ensureLink(effect: Effect, one: Side, other: Side): Promis
 }
 
 /**
- * From the first step on nothing passes. Then those who were connected are told, instead of waiting for hours with
- * whatever they have locked. The interfaces go last, because they are what says that there is something to cut.
+ * From the first step on nothing passes. Then open connections are closed, instead of waiting for hours with
+ * their locks. The interfaces are removed last, because a later pass finds the rest of the work by them.
  */
-export async function cutLink(effect: Effect, network: Network, peer: { vpc_id: string; namespace: Namespace }) {
+export async function removeLink(effect: Effect, network: Network, peer: { vpc_id: string; namespace: Namespace }) {
   const link = linkTo(peer.vpc_id)
   if (network.links.get(link)?.up) {
     await effect('link: cut')
@@ -41,8 +41,8 @@ export async function cutLink(effect: Effect, network: Network, peer: { vpc_id: 
 }
 
 /**
- * Neither end asks who has an address: there is only the other end, and it has the same hardware address. Whether such
- * questions are answered for addresses of another interface is a setting of the host, which new namespaces inherit.
+ * Neither end sends ARP requests: there is only the other end, and it has the same hardware address. Whether such
+ * requests are answered for addresses of another interface is a setting of the host, which new namespaces inherit.
  */
 const silent = 'address 02:00:00:00:00:01 arp off'
 
@@ -70,13 +70,13 @@ async function ensureEnd(effect: Effect, { cidr, network }: Side, far: Side, who
   await changeNetwork(network.namespace, lines)
 }
 
-/** The other end goes with it. */
+/** The other end is removed with it. */
 async function removeEnd(effect: Effect, network: Network, peer_id: string): Promise<void> {
   await effect('link: remove')
   await changeLink(network, peer_id, `link delete ${linkTo(peer_id)}`)
 }
 
-/** For changes on the way to no link: the other side may have been faster, and then there is nothing left to change. */
+/** For changes while a link is removed: the other side may have been faster, and then there is nothing left to change. */
 async function changeLink({ namespace }: Network, peer_id: string, line: string): Promise<void> {
   await changeNetwork(namespace, [line]).catch(async (error: unknown) => {
     if ((await findNetwork(namespace))?.links.has(linkTo(peer_id))) throw error
@@ -85,5 +85,5 @@ async function changeLink({ namespace }: Network, peer_id: string, line: string)
 
 async function endBetween(near: Network, far: Network): Promise<void> {
   const range = [...far.routes].find(([, link]) => link === bridge)?.[0]
-  if (range !== undefined) await endConnections(near.namespace, range)
+  if (range !== undefined) await closeConnections(near.namespace, range)
 }

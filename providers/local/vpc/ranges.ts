@@ -1,6 +1,6 @@
-// Which ranges VPCs may have on this host. A tenant chooses a range, and as root the server bars the host's own way to it: so
-// a range that the host needs would cut the host off. The list that the operator gave is the wall; what is known to be needed
-// is refused inside it too.
+// Which ranges VPCs may have on this host. A tenant chooses a range, and as root the server bars the host's own route to it: so
+// a range that the host needs would make that network unreachable for it. The operator's list is the wall; ranges that are known
+// to be needed are refused inside it too.
 import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { overlap, within } from '../network/cidr.ts'
@@ -19,7 +19,7 @@ export const vpc_ranges_default = ['10.64.0.0/10'] as const
 const resolver_files = ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']
 const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
 
-/** Whom the host reaches, and by which routes. */
+/** The host's routes and name servers. */
 export type HostUse = { routes: readonly IpRoute[]; name_servers: readonly string[] }
 
 export async function readHostUse(): Promise<HostUse> {
@@ -28,7 +28,7 @@ export async function readHostUse(): Promise<HostUse> {
   return { routes, name_servers }
 }
 
-/** Why no VPC can have this range, as a sentence that says what to do; undefined when one can. Pure. */
+/** Why no VPC can have this range, with what to do; undefined when one can. Pure. */
 export function vpcRefusal(ranges: VpcRanges, use: HostUse, cidr: string): string | undefined {
   return rangeRefusal(ranges, cidr) ?? hostRefusal(ranges, use, cidr)
 }
@@ -42,7 +42,7 @@ function rangeRefusal(ranges: VpcRanges, cidr: string): string | undefined {
   return `the range ${cidr} is outside those that this region gives to VPCs: ${ranges.vpc_ranges.join(', ')}; choose a range inside`
 }
 
-/** The host's own networks: what its routes lead to, other than everything and nothing, and whom it reaches by them. */
+/** The host's own networks: the targets of its routes, other than everything and nothing, and the servers that it reaches by them. */
 function hostRefusal({ needed_addresses }: VpcRanges, { routes, name_servers }: HostUse, cidr: string) {
   const touching = routes.filter(({ dst }) => dst === 'default' || overlap(dst, cidr))
   const route = touching.find(({ type, dst }) => dst !== 'default' && !leads_nowhere.includes(type ?? ''))

@@ -4,13 +4,13 @@ import { isHostRoot } from '../../host/privilege.ts'
 
 type Lack = { finding: string; remedy: string }
 
-/** A sentence that names what is missing and how to grant it; undefined when nothing is. */
+/** What is missing and how to grant it; undefined when nothing is. */
 export async function networkRefusal(): Promise<string | undefined> {
   const lack = await networkLack()
   return lack && `services of this region cannot be in a VPC: ${lack.finding}; ${lack.remedy}`
 }
 
-/** Found out once where nothing is missing, and each time anew where somebody may meanwhile have granted it. */
+/** Tried once where nothing is missing, and each time anew where the administrator may have granted it meanwhile. */
 export function newNetworkRefusal(): () => Promise<string | undefined> {
   let asked: Promise<string | undefined> | undefined
   const ask = async () => {
@@ -35,7 +35,7 @@ export async function networkLack(): Promise<Lack | undefined> {
   }
 }
 
-/** In a user namespace everybody has these capabilities, over what is inside it. */
+/** In a user namespace every process has these capabilities, over what is inside it. */
 export const permit_user_namespaces =
   'let ordinary users have user namespaces: sysctl user.max_user_namespaces must not be 0, on Debian kernel.unprivileged_userns_clone be 1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns be 0'
 

@@ -1,11 +1,11 @@
-// The whole story of one VPC on this host: its network, and exactly the links that are wanted. Every step looks first.
+// A pass over one VPC on this host: its network, and exactly the links that are wanted. Every step reads first.
 import type { ObservedVpc, WantedPeer, WantedVpc } from '../../provider.ts'
 import type { Machine } from '../host/machine.ts'
 import { overlap } from '../network/cidr.ts'
 import type { VpcRanges } from './ranges.ts'
 import type { VpcWatch } from './watch.ts'
 import { ensureBarrier, ensureBarrierRemoved } from './barrier.ts'
-import { cutLink, ensureLink } from './link.ts'
+import { removeLink, ensureLink } from './link.ts'
 import type { NetworksOwner } from '../network/owner-process.ts'
 import { linkTo, peerOf } from '../network/name.ts'
 import { namespaceAt } from '../network/namespace.ts'
@@ -20,7 +20,7 @@ import {
 } from '../network/network.ts'
 
 const look_again_soon_seconds = 1
-/** A namespace that vanishes is noticed by itself; this is for somebody who takes a piece out of it. */
+/** The watch notices a removed namespace; this is for a namespace that loses a part. */
 const look_again_when_well_seconds = 300
 const look_again_when_refused_seconds = 300
 
@@ -42,12 +42,12 @@ export async function applyVpc(host: VpcHost, wanted: WantedVpc): Promise<Observ
   host.vpc_watch.track(wanted.vpc_id, network.namespace.path)
   await cutOthers(host, network, wanted.peers)
   const observed = await ensureLinks(host, network, wanted)
-  // Whoever runs in a namespace that was there before must move, and addresses may have been lost.
+  // Servers in the namespace before must move, and addresses may have been lost.
   if (network.changed) host.vpc_watch.tellServices(wanted.vpc_id)
   return unbarred === undefined ? observed : { waiting_for: unbarred, ...observed }
 }
 
-/** So that nothing of ours is left on a host whose databases are all stopped. The next look makes it again. */
+/** So that nothing of ours is left on a host whose databases are all stopped. The next pass makes it again. */
 export async function removeAllVpcs(host: VpcHost): Promise<void> {
   for (const vpc_id of await listVpcs(host)) await ensureVpcRemoved(host, vpc_id, undefined)
   await host.networks_owner.end()
@@ -56,7 +56,7 @@ export async function removeAllVpcs(host: VpcHost): Promise<void> {
 async function ensureVpcRemoved(host: VpcHost, vpc_id: string, refusal: string | undefined): Promise<ObservedVpc> {
   host.vpc_watch.forget(vpc_id)
   if (refusal !== undefined) {
-    // What could not be made need not be removed.
+    // Networks that could not be made need not be removed.
     const there = await findInode(namespaceAt(host, vpc_id))
     return there !== undefined ? setback(refusal, look_again_when_refused_seconds) : { settled: true, peers: [] }
   }
@@ -71,7 +71,7 @@ async function cutOthers(host: VpcHost, network: Network, peers: readonly Wanted
   for (const link of network.links.keys()) {
     const vpc_id = peerOf(link)
     if (vpc_id === undefined || peers.some((peer) => peer.vpc_id === vpc_id)) continue
-    await cutLink(host.effect, network, { vpc_id, namespace: namespaceAt(host, vpc_id) })
+    await removeLink(host.effect, network, { vpc_id, namespace: namespaceAt(host, vpc_id) })
   }
 }
 

@@ -1,5 +1,5 @@
-// Notices within a second when the namespace of a VPC vanishes or becomes another one, and knows which services this
-// process has seen in it, so that they are looked at when it has been made again. Forgetting all this costs only time.
+// Notices within a second when the namespace of a VPC is removed or replaced, and knows which services this
+// process has observed in it, so that they get a pass when it has been made again. Losing this state costs only time.
 import { statSync } from 'node:fs'
 import { newPolling } from '../host/polling.ts'
 
@@ -54,7 +54,7 @@ export function newVpcWatch(): VpcWatch {
   }
 }
 
-/** A path through a process that is gone may lead anywhere, also to where we may not look. */
+/** A path through a dead process may lead anywhere, also to where we may not read. */
 function inodeOf(path: string): number | undefined {
   try {
     return statSync(path).ino

@@ -1,5 +1,5 @@
 // Notices when the archive of a running service has stopped taking WAL, without a connection: by a finished segment that
-// waits for too long. It calls back once for each stall; what it means is for the next look to find out.
+// waits for too long. It calls back once for each stall; the next pass finds out what it means.
 import { somethingWaits } from './archive.ts'
 import type { Node } from '../host/layout.ts'
 import { newPolling } from '../host/polling.ts'
@@ -19,7 +19,7 @@ export function newArchiveWatch(): ArchiveWatch {
 
   const polling = newPolling(poll_every_ms, async () => {
     for (const [service_id, it] of tracked) {
-      // A folder that vanished belongs to a service that is going away.
+      // A removed folder belongs to a service that is being deleted.
       const stalled = await somethingWaits(it.node).catch(() => false)
       if (stalled && !it.stalled) for (const callback of callbacks) callback(service_id)
       it.stalled = stalled

@@ -1,5 +1,5 @@
 // The WAL archive of a service: a folder of its own, which PostgreSQL itself fills from its first second on
-// (postgres/archive-settings.ts). Here is a look at whether it keeps up, and the pruning.
+// (postgres/archive-settings.ts). Here is a check whether it keeps up, and the pruning.
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
 // 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
 import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
@@ -8,7 +8,7 @@ import { withSuperuser } from '../postgres/superuser.ts'
 import { findEntry, listNames, renameEntry, replaceFile } from '../host/tenant-files.ts'
 import { walPositionOf } from './wal.ts'
 
-/** A segment that has waited for so long has had every chance; one that waits behind others may yet have it. */
+/** A segment that has waited for so long has failed; a segment behind it may yet be archived. */
 const patience_ms = 20_000
 const checked_max = 10
 const archive_status = 'pg_wal/archive_status'
@@ -56,7 +56,7 @@ export async function somethingWaits(node: Node): Promise<boolean> {
 }
 
 /**
- * What a primary finished and did not come to archive is archived by the one that took over: it has it too, but takes it
+ * WAL that a primary finished and did not archive is archived by the node that took over: it has it too, but takes it
  * for archived. Nothing before the first file of the archive is missed there.
  */
 export async function ensureArchiveWhole(effect: Effect, node: Node): Promise<void> {
@@ -95,7 +95,7 @@ export async function ensureEndedPassed(effect: Effect, node: Node): Promise<boo
       await renameEntry(node.data, archive_status, `${name}.ready`, `${name}.done`)
       passed = true
     } else {
-      // Its next checkpoint would find that nobody knows of it, and hand it in.
+      // Without a status file its next checkpoint would mark it as ready to be archived.
       await replaceFile(node.data, `${archive_status}/${name}.done`, '', node)
     }
   }

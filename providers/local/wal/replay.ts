@@ -51,7 +51,7 @@ export async function savePlan(effect: Effect, node: Node, plan: Plan): Promise<
 /**
  * In the file that only a superuser could change otherwise, so the settings of the service itself are the same before
  * and after. hot_standby is off so that "ready" means: the target was reached and it takes writes.
- * The timeline is the one that the parent is on: its WAL may tell of others, which were left.
+ * The timeline is the parent's own: its WAL may contain others, which are abandoned.
  */
 export function replaySettings(node: Node, path: Path, target_time: string | undefined): string {
   const values = {

@@ -35,7 +35,7 @@ export async function gatherWal(
   const source_ran = last_wal_file !== undefined || (await passTarget(effect, parent))
   const timelines = [path, await findPath(parent.data, [])].map((one) => one.at(-1)?.timeline)
   if (timelines[0] !== timelines[1])
-    throw new Error('the parent has gone over to a new timeline; the next look follows')
+    throw new Error('the parent has gone over to a new timeline; the next pass follows it')
   await effect('gathered WAL: copy')
   await copyAll(node, parent, { first: snapshot.start_wal_file, last: last_wal_file, path, signal })
   const segments = await listSegments({ folder: node.restore, below: '' })

@@ -39,12 +39,12 @@ export async function copySegment({ pg_wal, archive }: Wal, name: string, target
   await copyWalFile(archive, name, target, options)
 }
 
-/** ENOENT is thrown when it is gone. */
+/** ENOENT is thrown when it is removed. */
 export async function copyWalFile(from: WalFolder, name: string, target: string, options: FileOptions): Promise<void> {
   await copyFileIn(from.folder, pathIn(from, name), target, options)
 }
 
-/** False when the file is not there any more. */
+/** False when the file has been removed. */
 async function isCopied(from: WalFolder, name: string, target: string, options: FileOptions): Promise<boolean> {
   try {
     await copyWalFile(from, name, target, options)

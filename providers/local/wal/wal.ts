@@ -53,13 +53,13 @@ export async function listSegments(wal: WalFolder, first_name?: string, last_nam
 }
 
 function findSegment(wal: WalFolder, name: string): Segment | undefined {
-  // Removed or reused between the listing and here, which PostgreSQL does only with what nobody needs.
+  // Removed or reused between the listing and here, which PostgreSQL does only with segments that it does not need.
   const header = readBytes(wal.folder, pathIn(wal, name), header_bytes)
   if (header === undefined || header.length < header_bytes) return undefined
   const [address, segment_bytes] = [header.readBigUInt64LE(8), header.readUInt32LE(32)]
   if (segment_bytes === 0) return undefined
   const number = segmentNumberOf(name, segment_bytes)
-  // One that was renamed for later use still says where it was before; a fresh one says nothing.
+  // A segment that was renamed for later use still has its old address; a fresh one has none.
   const in_use = address === BigInt(number) * BigInt(segment_bytes)
   return in_use ? { name, number, bytes: segment_bytes } : undefined
 }
