@@ -53,7 +53,7 @@ test('an authority without its key, or with a foreign one, is refused with a sen
   writeFileSync(join(directory, 'ca.key'), readFileSync(join(home, 'other', 'ca.key')))
   await expect(ensureAuthority(directory)).rejects.toThrow('is damaged')
   unlinkSync(join(directory, 'ca.key'))
-  await expect(ensureAuthority(directory)).rejects.toThrow('Restore them from a backup')
+  await expect(ensureAuthority(directory)).rejects.toThrow('restore them from a backup')
   expect(readFileSync(join(directory, 'ca.pem'), 'utf8')).toBe(certificate_pem)
 })
 

@@ -105,7 +105,7 @@ test.each(['data/postmaster.pid', 'run/.s.PGSQL.5432.lock'])(
 
 test('what a killed initdb left aside is removed by the next start', async () => {
   const dead_pid = 2 ** 30
-  mkdirSync(join(store.place.directory, `new-${dead_pid}-x`, 'data'), { recursive: true })
+  mkdirSync(join(store.place.directory, `new-${dead_pid}-7-x`, 'data'), { recursive: true })
   await store.startPostgres()
   expect(readdirSync(store.place.directory).filter((name) => name.startsWith('new-'))).toEqual([])
 })
