@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { Fault } from '#contract/fault.ts'
 import { type Endpoint, NoAddress, type Provider, type WantedNetwork } from '#providers/provider.ts'
 import type { Sql } from './store/db.ts'
+import { fragment, sql } from './store/sql.ts'
 import { nudge } from './work.ts'
 
 export type AddressRole = 'service' | 'pooler'
@@ -21,10 +22,10 @@ type Taking = {
   vpc?: { id: number; cidr: string }
 }
 
-/** Of the rows of a query, by their column with the id of the owner: a column `addresses`. */
-export const addressesColumn = (owner_id: string) => `(
-    select coalesce(json_agg(json_build_object('role', role, 'vpc_id', vpc_id, 'host', host, 'port', port)), '[]')
-    from addresses where owner_id = ${owner_id}) as addresses`
+/** A list of AddressRow in one column; whose they are is for the query to say, in a `where` that follows. */
+export const select_addresses = fragment`
+  select coalesce(json_agg(json_build_object('role', role, 'vpc_id', vpc_id, 'host', host, 'port', port)), '[]')
+  from addresses`
 
 /** The owner's address, or the first free candidate. */
 export async function takeAddress(tx: Sql, taking: Taking): Promise<AddressRow> {
@@ -46,47 +47,38 @@ export async function takeAddress(tx: Sql, taking: Taking): Promise<AddressRow> 
 }
 
 async function findAddress(tx: Sql, owner_id: string, role: AddressRole, vpc_id: number | null) {
-  const [row] = await tx.query<AddressRow>(
-    `select role, vpc_id, host, port from addresses
-     where owner_id = $1 and role = $2 and vpc_id is not distinct from $3`,
-    [owner_id, role, vpc_id],
-  )
+  const [row] = await tx.query(sql<AddressRow>`
+    select role, vpc_id, host, port from addresses
+    where owner_id = ${owner_id} and role = ${role} and vpc_id is not distinct from ${vpc_id}`)
   return row
 }
 
 async function listTaken(tx: Sql, region_code: string, vpc_id: number | null): Promise<Set<string>> {
-  const rows = await tx.query<Endpoint>(
-    `select host, port from addresses where region_code = $1 and vpc_id is not distinct from $2`,
-    [region_code, vpc_id],
-  )
+  const rows = await tx.query(sql<Endpoint>`
+    select host, port from addresses where region_code = ${region_code} and vpc_id is not distinct from ${vpc_id}`)
   return new Set(rows.map(({ host, port }) => `${host} ${port}`))
 }
 
 /** False when another owner has got it meanwhile. */
 async function insertAddress(tx: Sql, region_code: string, owner_id: string, row: AddressRow): Promise<boolean> {
-  const rows = await tx.query(
-    `insert into addresses (region_code, vpc_id, host, port, owner_id, role) values ($1, $2, $3, $4, $5, $6)
-     on conflict do nothing returning port`,
-    [region_code, row.vpc_id, row.host, row.port, owner_id, row.role],
-  )
+  const rows = await tx.query(sql`
+    insert into addresses (region_code, vpc_id, host, port, owner_id, role)
+    values (${region_code}, ${row.vpc_id}, ${row.host}, ${row.port}, ${owner_id}, ${row.role})
+    on conflict do nothing returning port`)
   return rows.length === 1
 }
 
 /** The owner was observed in no VPC: requests for its addresses there, and the removal of the VPC, can go on. */
 export async function releaseAddresses(tx: Sql, owner_id: string): Promise<void> {
-  const rows = await tx.query<{ vpc_id: number }>(
-    `delete from addresses where owner_id = $1 and vpc_id is not null returning vpc_id`,
-    [owner_id],
-  )
+  const rows = await tx.query(sql<{ vpc_id: number }>`
+    delete from addresses where owner_id = ${owner_id} and vpc_id is not null returning vpc_id`)
   for (const vpc_id of new Set(rows.map((row) => row.vpc_id))) await nudge(tx, 'vpc', String(vpc_id))
 }
 
 /** The VPC in which one of these still has an address. */
 export async function findLeaving(tx: Sql, owner_ids: readonly string[]): Promise<number | undefined> {
-  const [row] = await tx.query<{ vpc_id: number }>(
-    `select vpc_id from addresses where owner_id = any ($1) and vpc_id is not null limit 1`,
-    [owner_ids],
-  )
+  const [row] = await tx.query(sql<{ vpc_id: number }>`
+    select vpc_id from addresses where owner_id = any (${owner_ids}) and vpc_id is not null limit 1`)
   return row?.vpc_id
 }
 

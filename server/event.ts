@@ -2,6 +2,7 @@
 // its owners can still read why it was removed.
 import type { ServiceEventKind } from '#contract/service-event.ts'
 import type { Sql } from './store/db.ts'
+import { sql } from './store/sql.ts'
 
 const events_shown_max = 500
 
@@ -10,15 +11,13 @@ export type EventKind = ServiceEventKind | (string & {})
 
 export async function insertEvent(tx: Sql, service_id: string, kind: EventKind, message: string): Promise<void> {
   await tx.query(
-    `insert into service_events (service_id, kind, message) values ($1, $2, $3)`,
-    [service_id, kind, message],
+    sql`insert into service_events (service_id, kind, message) values (${service_id}, ${kind}, ${message})`,
     'insert event',
   )
 }
 
-export async function listEvents(sql: Sql, service_id: string) {
-  return sql.query<{ time: Date; kind: ServiceEventKind; message: string }>(
-    `select time, kind, message from service_events where service_id = $1 order by id desc limit $2`,
-    [service_id, events_shown_max],
-  )
+export async function listEvents(db: Sql, service_id: string) {
+  return db.query(sql<{ time: Date; kind: ServiceEventKind; message: string }>`
+    select time, kind, message from service_events where service_id = ${service_id}
+    order by id desc limit ${events_shown_max}`)
 }

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, Kind, Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
+import { sql } from './store/sql.ts'
 import type { Log } from './log.ts'
 import { alarm } from './work.ts'
 
@@ -63,7 +64,7 @@ export function newHealing(db: Db, log: Log): Healing {
     if (await isTaken(news)) {
       // Where very many crashed at once their passes wait for each other; only a store that is unreachable since then is no longer waited for.
       do await rest(pass_patience_ms)
-      while (!isOver() && (await isAnswered(db.query('select 1'))))
+      while (!isOver() && (await isAnswered(db.query(sql`select 1`))))
     }
     while (!isOver() && healing.size >= at_once_max) await rest(heal_again_ms.least)
     if (!isOver() && !healing.has(id)) await healUntilTaken(news)

@@ -10,6 +10,7 @@ import { capabilityHandlers } from './capabilities.ts'
 import { newChecks } from './checks.ts'
 import { type Config, shutdown_grace_seconds } from './config.ts'
 import type { Db } from './store/db.ts'
+import { sql } from './store/sql.ts'
 import { newHealing } from './healing.ts'
 import { newHttp } from './http/http.ts'
 import { hostsOf } from './http/host.ts'
@@ -236,7 +237,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
 
 async function reasonNotReady(db: Db): Promise<string | undefined> {
   try {
-    await db.query('select 1')
+    await db.query(sql`select 1`)
     return undefined
   } catch {
     return 'the metadata store cannot be reached right now'

@@ -2,6 +2,7 @@
 // and which installation a region is. Exactly once, also when several servers start at once.
 import { userInfo } from 'node:os'
 import type { Db, Sql } from './store/db.ts'
+import { sql } from './store/sql.ts'
 import { newId } from './id.ts'
 import { insertUser } from './identity/store.ts'
 import { createToken } from './identity/token.ts'
@@ -28,7 +29,7 @@ const registration_lock = 4_873_102
 
 export function ensureRegistration(db: Db): Promise<Registration> {
   return db.transaction(async (tx) => {
-    await tx.query('select pg_advisory_xact_lock($1)', [registration_lock])
+    await tx.query(sql`select pg_advisory_xact_lock(${registration_lock})`)
     const made = (await someUserExists(tx)) ? undefined : await register(tx)
     const [project] = await listProjects(tx)
     return { first_token: made?.token, password_link: made?.password_link, project_id: project?.id }
@@ -64,21 +65,18 @@ function userName(): string {
 }
 
 async function someUserExists(tx: Sql): Promise<boolean> {
-  const [row] = await tx.query<{ found: boolean }>('select exists (select from users) as found')
+  const [row] = await tx.query(sql<{ found: boolean }>`select exists (select from users) as found`)
   return row?.found === true
 }
 
 async function insertRegion(tx: Sql, region_code: string, installation_id: string): Promise<void> {
-  await tx.query(
-    'insert into regions (region_code, installation_id) values ($1, $2) on conflict (region_code) do nothing',
-    [region_code, installation_id],
-  )
+  await tx.query(sql`
+    insert into regions (region_code, installation_id) values (${region_code}, ${installation_id})
+    on conflict (region_code) do nothing`)
 }
 
 async function getRegionOwner(tx: Sql, region_code: string): Promise<string | undefined> {
-  const [row] = await tx.query<{ installation_id: string }>(
-    'select installation_id from regions where region_code = $1',
-    [region_code],
-  )
+  const [row] = await tx.query(sql<{ installation_id: string }>`
+    select installation_id from regions where region_code = ${region_code}`)
   return row?.installation_id
 }

@@ -2,6 +2,7 @@
 // prefer one long request to polling. Every pass after which everything wanted holds is announced.
 import { Fault } from '#contract/fault.ts'
 import type { Db, Sql } from './store/db.ts'
+import { sql } from './store/sql.ts'
 
 const patience_ms = 20_000
 
@@ -20,7 +21,7 @@ export type Settled = {
 type Waiting = { id: string; poll: () => void; giveUp: () => void }
 
 export async function announceSettled(tx: Sql, id: string): Promise<void> {
-  await tx.query(`select pg_notify('settled', $1)`, [id])
+  await tx.query(sql`select pg_notify('settled', ${id})`)
 }
 
 export function newSettled(db: Db): Settled {

@@ -4,6 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
+import { fragment, sql } from './store/sql.ts'
 import type { Healing } from './healing.ts'
 import type { Log } from './log.ts'
 import { releaseDeadLeases } from './reconciler.ts'
@@ -34,26 +35,22 @@ export async function watchOver({ region_code, provider, healing, db, log, opene
 }
 
 /** Observed to serve, and no pass is under way that may have stopped it for a while. */
-const at_rest = `power = 'on' and deleted_at is null and state = 'serving' and settled_generation = generation
+const at_rest = fragment`power = 'on' and deleted_at is null and state = 'serving' and settled_generation = generation
   and exists (select from work w where w.kind = 'service' and w.key = service_id
               and (w.lease_until is null or w.lease_until <= now()))`
 
 /** Services that served and do no longer are not READY, and their passes come first. */
 async function noteDown(db: Db, region_code: string, { service }: Pick<Provider, 'service'>): Promise<void> {
-  const rows = await db.query<{ service_id: string; seen: string }>(
-    `select service_id, now()::text as seen from services where region_code = $1 and ${at_rest}`,
-    [region_code],
-  )
+  const rows = await db.query(sql<{ service_id: string; seen: string }>`
+    select service_id, now()::text as seen from services where region_code = ${region_code} and ${at_rest}`)
   const serving = new Set((await service.list()).filter(({ down }) => !down).map(({ id }) => id))
   const down = rows.map(({ service_id }) => service_id).filter((id) => !serving.has(id))
   if (down.length === 0) return
   await db.transaction(async (tx) => {
     // What another server has observed since then is newer.
-    const noted = await tx.query<{ service_id: string }>(
-      `update services set state = 'not_serving', observed_at = now()
-       where service_id = any ($1) and ${at_rest} and observed_at <= $2 returning service_id`,
-      [down, rows[0]?.seen],
-    )
+    const noted = await tx.query(sql<{ service_id: string }>`
+      update services set state = 'not_serving', observed_at = now()
+      where service_id = any (${down}) and ${at_rest} and observed_at <= ${rows[0]?.seen} returning service_id`)
     const ids = noted.map(({ service_id }) => service_id)
     for (const id of ids) await insertEvent(tx, id, 'unstable', 'the service does not answer')
     await alarm(tx, 'service', ids)

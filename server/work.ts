@@ -7,6 +7,7 @@
 // 4. A row stays as long as its subject exists; due_at is when the next pass begins.
 // 5. Servers claim the work of their own regions only: no other server can do it.
 import type { Db, Sql } from './store/db.ts'
+import { fragment, sql } from './store/sql.ts'
 
 export const lease_seconds = 10
 const backoff_seconds_max = 300
@@ -31,43 +32,45 @@ export async function nudge(tx: Sql, kind: string, key: string, in_seconds = 0):
 export async function nudgeAll(tx: Sql, kind: string, keys: readonly string[], in_seconds = 0, region_code = '') {
   if (keys.length === 0) return
   await tx.query(
-    `with nudged as (
-       insert into work (kind, key, due_at, region_code)
-       select $1, key, now() + make_interval(secs => $3), coalesce(nullif(region_of($1, key), ''), $4)
-       from unnest($2::text[]) as key order by key
-       on conflict (kind, key) do update
-       set nudges = work.nudges + 1, due_at = least(work.due_at, excluded.due_at), attempts = 0 returning kind)
-     select pg_notify('work', kind) from nudged limit 1`,
-    [kind, keys, in_seconds, region_code],
+    sql`
+      with nudged as (
+        insert into work (kind, key, due_at, region_code)
+        select ${kind}, key, now() + make_interval(secs => ${in_seconds}),
+          coalesce(nullif(region_of(${kind}, key), ''), ${region_code})
+        from unnest(${keys}::text[]) as key order by key
+        on conflict (kind, key) do update
+        set nudges = work.nudges + 1, due_at = least(work.due_at, excluded.due_at), attempts = 0 returning kind)
+      select pg_notify('work', kind) from nudged limit 1`,
     'nudge',
   )
 }
 
 /** These may be down: their passes come before all that are merely due. */
-export async function alarm(sql: Sql, kind: string, keys: readonly string[]): Promise<void> {
-  await sql.query(
-    `with alarmed as (
-       update work set nudges = nudges + 1, due_at = now(), attempts = 0, urgent = true
-       where kind = $1 and key = any ($2) returning kind)
-     select pg_notify('work', kind) from alarmed`,
-    [kind, keys],
-  )
+export async function alarm(db: Sql, kind: string, keys: readonly string[]): Promise<void> {
+  await db.query(sql`
+    with alarmed as (
+      update work set nudges = nudges + 1, due_at = now(), attempts = 0, urgent = true
+      where kind = ${kind} and key = any (${keys}) returning kind)
+    select pg_notify('work', kind) from alarmed`)
 }
 
+const is_free = fragment`due_at <= now() and (lease_until is null or lease_until <= now())`
+
 export async function claim(db: Sql, scope: Scope, owner: string, limit: number, urgent_limit = limit) {
-  return db.query<Claim>(
-    `with urgent as (
-       select kind, key from work
-       where urgent and kind = any ($1) and region_code = any ($6) and due_at <= now() and (lease_until is null or lease_until <= now())
-       order by due_at limit $5 for update skip locked),
-     due as (
-       select kind, key from work
-       where not urgent and kind = any ($1) and region_code = any ($6) and due_at <= now() and (lease_until is null or lease_until <= now())
-       order by due_at limit $4 for update skip locked)
-     update work set lease_token = gen_random_uuid(), lease_owner = $2, lease_until = now() + make_interval(secs => $3)
-     where (kind, key) in (select * from urgent union all select * from due)
-     returning kind, key, lease_token, nudges, attempts`,
-    [scope.kinds, owner, lease_seconds, limit, urgent_limit, regionsOf(scope)],
+  return db.query(
+    sql<Claim>`
+      with urgent as (
+        select kind, key from work
+        where urgent and kind = any (${scope.kinds}) and region_code = any (${regionsOf(scope)}) and ${is_free}
+        order by due_at limit ${urgent_limit} for update skip locked),
+      due as (
+        select kind, key from work
+        where not urgent and kind = any (${scope.kinds}) and region_code = any (${regionsOf(scope)}) and ${is_free}
+        order by due_at limit ${limit} for update skip locked)
+      update work set lease_token = gen_random_uuid(), lease_owner = ${owner},
+        lease_until = now() + make_interval(secs => ${lease_seconds})
+      where (kind, key) in (select * from urgent union all select * from due)
+      returning kind, key, lease_token, nudges, attempts`,
     'claim',
   )
 }
@@ -77,11 +80,9 @@ const regionsOf = ({ regions }: Scope) => [...regions, '']
 
 /** False when the lease was lost: another server may have it by now. */
 export async function renew(db: Sql, { kind, key, lease_token }: Claim): Promise<boolean> {
-  const rows = await db.query(
-    `update work set lease_until = now() + make_interval(secs => $4)
-     where kind = $1 and key = $2 and lease_token = $3 returning key`,
-    [kind, key, lease_token, lease_seconds],
-  )
+  const rows = await db.query(sql`
+    update work set lease_until = now() + make_interval(secs => ${lease_seconds})
+    where kind = ${kind} and key = ${key} and lease_token = ${lease_token} returning key`)
   return rows.length === 1
 }
 
@@ -99,23 +100,25 @@ export async function settle(
   const end = async (tx: Sql) => {
     // The subject before the queue: in this order requests take them, and in the other one the two would deadlock.
     await save(tx)
-    const [row] = await tx.query<{ nudges: number }>(
-      `select nudges from work where kind = $1 and key = $2 and lease_token = $3 for update`,
-      [kind, key, lease_token],
+    const [row] = await tx.query(
+      sql<{ nudges: number }>`
+        select nudges from work where kind = ${kind} and key = ${key} and lease_token = ${lease_token} for update`,
       'lock claim',
     )
     if (row === undefined) throw new LeaseLost()
     if (outcome.again === 'never') {
-      await tx.query(`delete from work where kind = $1 and key = $2`, [kind, key])
+      await tx.query(sql`delete from work where kind = ${kind} and key = ${key}`)
       return true
     }
     const nudged = row.nudges !== claim.nudges
     const attempts = outcome.again === 'backoff' && !nudged ? claim.attempts + 1 : 0
+    const pause_seconds = nudged ? 0 : pauseSeconds(outcome.again, attempts, outcome.random)
     await tx.query(
-      `update work set lease_token = null, lease_owner = null, lease_until = null,
-         due_at = now() + make_interval(secs => $3), attempts = $4, error = $5, urgent = urgent and $6
-       where kind = $1 and key = $2`,
-      [kind, key, nudged ? 0 : pauseSeconds(outcome.again, attempts, outcome.random), attempts, outcome.error, nudged],
+      sql`
+        update work set lease_token = null, lease_owner = null, lease_until = null,
+          due_at = now() + make_interval(secs => ${pause_seconds}), attempts = ${attempts}, error = ${outcome.error},
+          urgent = urgent and ${nudged}
+        where kind = ${kind} and key = ${key}`,
       'end claim',
     )
     return true
@@ -137,29 +140,28 @@ const first_rows = 100
  * every pass, so it reads the first rows only, however many there are.
  */
 export async function secondsUntilDue(db: Sql, scope: Scope): Promise<number | undefined> {
-  const [row] = await db.query<{ seconds: number | null }>(
-    `select extract(epoch from min(greatest(due_at, lease_until)) - now())::float8 as seconds
-     from (select due_at, lease_until from work where kind = any ($1) and region_code = any ($3)
-           order by due_at limit $2) as first`,
-    [scope.kinds, first_rows, regionsOf(scope)],
+  const [row] = await db.query(
+    sql<{ seconds: number | null }>`
+      select extract(epoch from min(greatest(due_at, lease_until)) - now())::float8 as seconds
+      from (select due_at, lease_until from work
+            where kind = any (${scope.kinds}) and region_code = any (${regionsOf(scope)})
+            order by due_at limit ${first_rows}) as first`,
     'seconds until due',
   )
   return row?.seconds ?? undefined
 }
 
 export async function listLeaseOwners(db: Sql): Promise<string[]> {
-  const rows = await db.query<{ lease_owner: string }>(
-    `select distinct lease_owner from work where lease_owner is not null and lease_until > now()`,
-  )
+  const rows = await db.query(sql<{ lease_owner: string }>`
+    select distinct lease_owner from work where lease_owner is not null and lease_until > now()`)
   return rows.map((row) => row.lease_owner)
 }
 
 /** Ends the leases of a server that is known to be dead, so that its work need not wait for them to lapse. */
 export async function releaseLeases(db: Sql, owner: string): Promise<void> {
-  await db.query(`update work set lease_token = null, lease_owner = null, lease_until = null where lease_owner = $1`, [
-    owner,
-  ])
-  await db.query(`select pg_notify('work', '')`)
+  await db.query(sql`
+    update work set lease_token = null, lease_owner = null, lease_until = null where lease_owner = ${owner}`)
+  await db.query(sql`select pg_notify('work', '')`)
 }
 
 /** 1 s, 2 s, 4 s … up to five minutes; random (0–1) takes off up to half, so that failures do not march in step. */

@@ -1,55 +1,49 @@
 // Users, their roles and personal access tokens in the metadata store: one statement a function. Secrets come in as hashes.
 import type { Role } from '#contract/endpoint.ts'
 import type { Sql } from '../store/db.ts'
+import { fragment, sql } from '../store/sql.ts'
 
 /** joined_at is null for a user who was invited by e-mail and has not logged in yet. */
 export type UserRow = { id: number; email: string; name: string; created: Date; joined_at: Date | null }
 
-export async function insertUser(sql: Sql, user: { email: string; name: string }): Promise<UserRow> {
-  const [row] = await sql.query<UserRow>(
-    'insert into users (email, name) values ($1, $2) returning id, email, name, created, joined_at',
-    [user.email, user.name],
-  )
+export async function insertUser(db: Sql, user: { email: string; name: string }): Promise<UserRow> {
+  const [row] = await db.query(sql<UserRow>`
+    insert into users (email, name) values (${user.email}, ${user.name}) returning id, email, name, created, joined_at`)
   if (row === undefined) throw new Error('insert into users returned no row')
   return row
 }
 
 /** Does nothing when there is a user with that e-mail. */
-export async function insertInvitedUser(sql: Sql, user: { email: string; name: string }): Promise<void> {
-  await sql.query(
-    'insert into users (email, name, joined_at) values ($1, $2, null) on conflict (lower(email)) do nothing',
-    [user.email, user.name],
-  )
+export async function insertInvitedUser(db: Sql, user: { email: string; name: string }): Promise<void> {
+  await db.query(sql`
+    insert into users (email, name, joined_at) values (${user.email}, ${user.name}, null)
+    on conflict (lower(email)) do nothing`)
 }
 
-export async function findUserByEmail(sql: Sql, email: string): Promise<UserRow | undefined> {
-  const [row] = await sql.query<UserRow>(
-    'select id, email, name, created, joined_at from users where lower(email) = lower($1)',
-    [email],
-  )
+export async function findUserByEmail(db: Sql, email: string): Promise<UserRow | undefined> {
+  const [row] = await db.query(sql<UserRow>`
+    select id, email, name, created, joined_at from users where lower(email) = lower(${email})`)
   return row
 }
 
-export async function listUsers(sql: Sql): Promise<UserRow[]> {
-  return sql.query<UserRow>('select id, email, name, created, joined_at from users order by id')
+export async function listUsers(db: Sql): Promise<UserRow[]> {
+  return db.query(sql<UserRow>`select id, email, name, created, joined_at from users order by id`)
 }
 
 /** Other transactions that count what the user has wait until this one ends. */
 export async function lockUser(tx: Sql, user_id: number): Promise<void> {
-  await tx.query('select from users where id = $1 for no key update', [user_id])
+  await tx.query(sql`select from users where id = ${user_id} for no key update`)
 }
 
 /** One change of a project's members and tokens at a time; what only refers to the project goes on meanwhile. False: there is none. */
 export async function lockProject(tx: Sql, project_id: string): Promise<boolean> {
-  const rows = await tx.query('select from projects where id = $1 for no key update', [project_id])
+  const rows = await tx.query(sql`select from projects where id = ${project_id} for no key update`)
   return rows.length === 1
 }
 
-export async function findRole(sql: Sql, project_id: string, user_id: number): Promise<Role | undefined> {
-  const [row] = await sql.query<{ role: Role }>('select role from members where project_id = $1 and user_id = $2', [
-    project_id,
-    user_id,
-  ])
+export async function findRole(db: Sql, project_id: string, user_id: number): Promise<Role | undefined> {
+  const [row] = await db.query(sql<{ role: Role }>`
+    select role from members where project_id = ${project_id} and user_id = ${user_id}`)
   return row?.role
 }
 
@@ -66,42 +60,36 @@ export type TokenRow = {
 
 export type NewToken = Omit<TokenRow, 'created' | 'last_used_at'> & { secret_hash: Buffer }
 
-export async function insertToken(sql: Sql, token: NewToken): Promise<void> {
-  await sql.query(
-    `insert into tokens (public_key, secret_hash, name, project_id, user_id, role, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [token.public_key, token.secret_hash, token.name, token.project_id, token.user_id, token.role, token.expires_at],
-  )
+export async function insertToken(db: Sql, token: NewToken): Promise<void> {
+  await db.query(sql`
+    insert into tokens (public_key, secret_hash, name, project_id, user_id, role, expires_at)
+    values (${token.public_key}, ${token.secret_hash}, ${token.name}, ${token.project_id}, ${token.user_id},
+      ${token.role}, ${token.expires_at})`)
 }
 
-export async function listTokens(sql: Sql, project_id?: string): Promise<TokenRow[]> {
-  return sql.query<TokenRow>(
-    `select public_key, name, project_id, user_id, role, created, expires_at, last_used_at
-     from tokens where $1::text is null or project_id = $1 order by created, public_key`,
-    [project_id ?? null],
-  )
+export async function listTokens(db: Sql, project_id?: string): Promise<TokenRow[]> {
+  return db.query(sql<TokenRow>`
+    select public_key, name, project_id, user_id, role, created, expires_at, last_used_at
+    from tokens where project_id = coalesce(${project_id}, project_id) order by created, public_key`)
 }
 
-export async function countTokens(sql: Sql, project_id: string): Promise<number> {
-  const [row] = await sql.query<{ count: number }>('select count(*) as count from tokens where project_id = $1', [
-    project_id,
-  ])
+export async function countTokens(db: Sql, project_id: string): Promise<number> {
+  const [row] = await db.query(sql<{ count: number }>`
+    select count(*) as count from tokens where project_id = ${project_id}`)
   return row?.count ?? 0
 }
 
 /** False when there was no such token. */
-export async function removeToken(sql: Sql, public_key: string, project_id?: string): Promise<boolean> {
-  const rows = await sql.query(
-    `delete from tokens where public_key = $1 and ($2::text is null or project_id = $2) returning public_key`,
-    [public_key, project_id ?? null],
-  )
+export async function removeToken(db: Sql, public_key: string, project_id?: string): Promise<boolean> {
+  const rows = await db.query(sql`
+    delete from tokens where public_key = ${public_key} and project_id = coalesce(${project_id}, project_id)
+    returning public_key`)
   return rows.length > 0
 }
 
-export async function findTokenSecret(sql: Sql, public_key: string): Promise<Buffer | undefined> {
-  const [row] = await sql.query<{ secret_hash: Buffer }>('select secret_hash from tokens where public_key = $1', [
-    public_key,
-  ])
+export async function findTokenSecret(db: Sql, public_key: string): Promise<Buffer | undefined> {
+  const [row] = await db.query(sql<{ secret_hash: Buffer }>`
+    select secret_hash from tokens where public_key = ${public_key}`)
   return row?.secret_hash
 }
 
@@ -121,7 +109,7 @@ export type CallerRow = {
   member_role: Role
 }
 
-const select_caller = `
+const select_caller = fragment`
   select t.public_key, t.name as token_name, t.role as token_role, t.created, t.expires_at, t.last_used_at,
          u.id as user_id, u.email, u.name as user_name, p.id as project_id, p.name as project_name,
          m.role as member_role
@@ -130,20 +118,19 @@ const select_caller = `
   join users u on u.id = t.user_id
   join projects p on p.id = t.project_id`
 
-export async function findCaller(sql: Sql, public_key: string): Promise<CallerRow | undefined> {
-  const [row] = await sql.query<CallerRow>(`${select_caller} where t.public_key = $1`, [public_key])
+export async function findCaller(db: Sql, public_key: string): Promise<CallerRow | undefined> {
+  const [row] = await db.query(sql<CallerRow>`${select_caller} where t.public_key = ${public_key}`)
   return row
 }
 
 /** The tokens of a project with their issuers. */
-export async function listCallers(sql: Sql, project_id: string): Promise<CallerRow[]> {
-  return sql.query<CallerRow>(`${select_caller} where t.project_id = $1 order by t.created, t.public_key`, [project_id])
+export async function listCallers(db: Sql, project_id: string): Promise<CallerRow[]> {
+  return db.query(sql<CallerRow>`${select_caller} where t.project_id = ${project_id} order by t.created, t.public_key`)
 }
 
-export async function saveTokenUse(sql: Sql, public_key: string, pace_seconds: number): Promise<void> {
-  await sql.query(
-    `update tokens set last_used_at = now()
-     where public_key = $1 and (last_used_at is null or last_used_at < now() - make_interval(secs => $2))`,
-    [public_key, pace_seconds],
-  )
+export async function saveTokenUse(db: Sql, public_key: string, pace_seconds: number): Promise<void> {
+  await db.query(sql`
+    update tokens set last_used_at = now()
+    where public_key = ${public_key}
+      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${pace_seconds}))`)
 }

@@ -4,6 +4,7 @@ import { lowerRole, type Role } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 import { findRole, findUserByEmail, insertUser, lockProject } from '../identity/store.ts'
 import { countOwners, insertMember, removeMember, saveRole } from '../member/store.ts'
 import type { Claims } from './external-issuer.ts'
@@ -20,7 +21,7 @@ export async function ensureExternalUser(
   group_roles: readonly GroupRole[],
 ): Promise<number> {
   // Of two first logins at once, at two servers, one makes the user.
-  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`external ${issuer} ${claims.subject}`])
+  await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`external ${issuer} ${claims.subject}`}, 0))`)
   const user_id = (await findIdentity(tx, issuer, claims.subject)) ?? (await linkIdentity(tx, issuer, claims))
   for (const project_id of new Set(group_roles.map((row) => row.project_id))) {
     await followGroups(tx, user_id, project_id, roleOf(claims.groups, group_roles, project_id))
@@ -51,11 +52,8 @@ async function linkIdentity(tx: Sql, issuer: string, claims: Claims): Promise<nu
   }
   const name = nameProblem(claims.name) === undefined ? claims.name.trim() : email
   const user = (await findUserByEmail(tx, email)) ?? (await insertUser(tx, { email, name }))
-  await tx.query('insert into external_identities (issuer, subject, user_id) values ($1, $2, $3)', [
-    issuer,
-    subject,
-    user.id,
-  ])
+  await tx.query(sql`
+    insert into external_identities (issuer, subject, user_id) values (${issuer}, ${subject}, ${user.id})`)
   return user.id
 }
 
@@ -67,7 +65,7 @@ async function followGroups(tx: Sql, user_id: number, project_id: string, role: 
   if (known !== undefined && !by_group) return
   if (known === undefined && role !== undefined) {
     await insertMember(tx, { project_id, user_id, role })
-    await tx.query('insert into group_memberships (project_id, user_id) values ($1, $2)', [project_id, user_id])
+    await tx.query(sql`insert into group_memberships (project_id, user_id) values (${project_id}, ${user_id})`)
   }
   if (known === undefined || known === role) return
   // A project keeps an owner who can act, even against the groups.
@@ -77,17 +75,13 @@ async function followGroups(tx: Sql, user_id: number, project_id: string, role: 
 }
 
 async function findIdentity(tx: Sql, issuer: string, subject: string): Promise<number | undefined> {
-  const [row] = await tx.query<{ user_id: number }>(
-    'select user_id from external_identities where issuer = $1 and subject = $2',
-    [issuer, subject],
-  )
+  const [row] = await tx.query(sql<{ user_id: number }>`
+    select user_id from external_identities where issuer = ${issuer} and subject = ${subject}`)
   return row?.user_id
 }
 
 async function isByGroup(tx: Sql, project_id: string, user_id: number): Promise<boolean> {
-  const rows = await tx.query('select from group_memberships where project_id = $1 and user_id = $2', [
-    project_id,
-    user_id,
-  ])
+  const rows = await tx.query(sql`
+    select from group_memberships where project_id = ${project_id} and user_id = ${user_id}`)
   return rows.length > 0
 }

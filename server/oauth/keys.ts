@@ -5,6 +5,7 @@
 import { createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Db, Sql } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 import { newId } from '../id.ts'
 import { newRateLimit } from '../http/rate-limit.ts'
 import type { Secret } from '../secret.ts'
@@ -83,7 +84,7 @@ export async function rotateKey(place: KeyPlace, when: 'when due' | 'at once'): 
   const { installation_id, secret } = place
   const { publicKey, privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   return place.db.transaction(async (tx) => {
-    await tx.query(`select pg_advisory_xact_lock(hashtextextended('oauth key of ' || $1, 0))`, [installation_id])
+    await tx.query(sql`select pg_advisory_xact_lock(hashtextextended('oauth key of ' || ${installation_id}, 0))`)
     const current = openSigning(place, await listKeys(tx))
     if (current !== undefined && when === 'when due') return current
     await retireKeys(tx, installation_id)
@@ -97,10 +98,8 @@ export async function rotateKey(place: KeyPlace, when: 'when due' | 'at once'): 
 
 /** Tokens that they signed are refused from now on: for keys that may have leaked. Servers notice within five seconds. */
 export async function removeRetiredKeys({ db, installation_id }: KeyPlace): Promise<number> {
-  const rows = await db.query(
-    'delete from oauth_keys where installation_id = $1 and retired_at is not null returning kid',
-    [installation_id],
-  )
+  const rows = await db.query(sql`
+    delete from oauth_keys where installation_id = ${installation_id} and retired_at is not null returning kid`)
   return rows.length
 }
 
@@ -115,29 +114,24 @@ function openSigning({ installation_id, secret }: KeyPlace, rows: readonly KeyRo
 
 const publicOf = ({ kid, public_jwk }: KeyRow): PublicJwk => ({ ...public_jwk, kid, alg: signing_alg, use: 'sig' })
 
-async function listKeys(sql: Sql): Promise<KeyRow[]> {
-  return sql.query<KeyRow>(
-    `select kid, installation_id, public_jwk, private_key, retired_at,
-            created < now() - make_interval(days => $1) as is_due
-     from oauth_keys where retired_at is null or retired_at > now() - make_interval(days => $2) order by created desc`,
-    [signing_days, believed_days],
-  )
+async function listKeys(db: Sql): Promise<KeyRow[]> {
+  return db.query(sql<KeyRow>`
+    select kid, installation_id, public_jwk, private_key, retired_at,
+           created < now() - make_interval(days => ${signing_days}) as is_due
+    from oauth_keys where retired_at is null or retired_at > now() - make_interval(days => ${believed_days})
+    order by created desc`)
 }
 
 async function insertKey(
   tx: Sql,
   key: Pick<KeyRow, 'kid' | 'installation_id' | 'public_jwk' | 'private_key'>,
 ): Promise<void> {
-  await tx.query('insert into oauth_keys (kid, installation_id, public_jwk, private_key) values ($1, $2, $3, $4)', [
-    key.kid,
-    key.installation_id,
-    JSON.stringify(key.public_jwk),
-    key.private_key,
-  ])
+  await tx.query(sql`
+    insert into oauth_keys (kid, installation_id, public_jwk, private_key)
+    values (${key.kid}, ${key.installation_id}, ${JSON.stringify(key.public_jwk)}, ${key.private_key})`)
 }
 
 async function retireKeys(tx: Sql, installation_id: string): Promise<void> {
-  await tx.query('update oauth_keys set retired_at = now() where installation_id = $1 and retired_at is null', [
-    installation_id,
-  ])
+  await tx.query(sql`
+    update oauth_keys set retired_at = now() where installation_id = ${installation_id} and retired_at is null`)
 }

@@ -4,6 +4,7 @@
 // 3. One account from one address runs dry first, so that a stranger who guesses does not lock its owner out soon.
 import { hash } from 'node:crypto'
 import type { Db } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 import { addressKey } from '../http/rate-limit.ts'
 
 export type Throttle = {
@@ -32,9 +33,9 @@ export function newThrottle(db: Db): Throttle {
     },
     forgive: async (email, address) => {
       const keys = keysOf(email, address)
-      await db.query('delete from login_attempts where key = any($1)', [[keys.account_at_address, keys.account]])
+      await db.query(sql`delete from login_attempts where key = any(${[keys.account_at_address, keys.account]})`)
       // An office behind one address logs in as often as it likes: only failures count there.
-      await db.query('update login_attempts set amount = greatest(amount - 1, 0) where key = $1', [keys.address])
+      await db.query(sql`update login_attempts set amount = greatest(amount - 1, 0) where key = ${keys.address}`)
     },
   }
 }
@@ -53,13 +54,12 @@ function keysOf(email: string, address: string) {
 
 /** amount: how full of attempts the bucket is; it leaks one every seconds_each. */
 async function take(db: Db, key: Buffer, { burst, seconds_each }: Limit): Promise<number> {
-  const [row] = await db.query<{ amount: number }>(
-    `insert into login_attempts as a (key, amount, at) values ($1, 1, now())
-     on conflict (key) do update set
-       amount = least(greatest(a.amount - extract(epoch from now() - a.at) / $3, 0) + 1, $2 + 1), at = now()
-     returning amount`,
-    [key, burst, seconds_each],
-  )
+  const [row] = await db.query(sql<{ amount: number }>`
+    insert into login_attempts as a (key, amount, at) values (${key}, 1, now())
+    on conflict (key) do update set
+      amount = least(greatest(a.amount - extract(epoch from now() - a.at) / ${seconds_each}, 0) + 1, ${burst} + 1),
+      at = now()
+    returning amount`)
   const over = (row?.amount ?? 0) - burst
   return over <= 0 ? 0 : Math.ceil(over * seconds_each)
 }

@@ -1,70 +1,61 @@
 // Projects in the metadata store: one statement a function.
 import type { Sql } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 
 export type ProjectRow = { id: string; name: string; created: Date }
 
-export async function insertProject(sql: Sql, project: { id: string; name: string }): Promise<ProjectRow> {
-  const [row] = await sql.query<ProjectRow>(
-    'insert into projects (id, name) values ($1, $2) returning id, name, created',
-    [project.id, project.name],
-  )
+export async function insertProject(db: Sql, project: { id: string; name: string }): Promise<ProjectRow> {
+  const [row] = await db.query(sql<ProjectRow>`
+    insert into projects (id, name) values (${project.id}, ${project.name}) returning id, name, created`)
   if (row === undefined) throw new Error('insert into projects returned no row')
   return row
 }
 
-export async function findProject(sql: Sql, project_id: string): Promise<ProjectRow | undefined> {
-  const [row] = await sql.query<ProjectRow>('select id, name, created from projects where id = $1', [project_id])
+export async function findProject(db: Sql, project_id: string): Promise<ProjectRow | undefined> {
+  const [row] = await db.query(sql<ProjectRow>`select id, name, created from projects where id = ${project_id}`)
   return row
 }
 
-export async function listProjects(sql: Sql): Promise<ProjectRow[]> {
-  return sql.query<ProjectRow>('select id, name, created from projects order by created, id')
+export async function listProjects(db: Sql): Promise<ProjectRow[]> {
+  return db.query(sql<ProjectRow>`select id, name, created from projects order by created, id`)
 }
 
-export async function listProjectsOfUser(sql: Sql, user_id: number): Promise<ProjectRow[]> {
-  return sql.query<ProjectRow>(
-    `select p.id, p.name, p.created from projects p
-     join members m on m.project_id = p.id where m.user_id = $1 order by p.created, p.id`,
-    [user_id],
-  )
+export async function listProjectsOfUser(db: Sql, user_id: number): Promise<ProjectRow[]> {
+  return db.query(sql<ProjectRow>`
+    select p.id, p.name, p.created from projects p
+    join members m on m.project_id = p.id where m.user_id = ${user_id} order by p.created, p.id`)
 }
 
-export async function countOwnedProjects(sql: Sql, user_id: number): Promise<number> {
-  const [row] = await sql.query<{ count: number }>(
-    `select count(*) as count from members where user_id = $1 and role = 'owner'`,
-    [user_id],
-  )
+export async function countOwnedProjects(db: Sql, user_id: number): Promise<number> {
+  const [row] = await db.query(sql<{ count: number }>`
+    select count(*) as count from members where user_id = ${user_id} and role = 'owner'`)
   return row?.count ?? 0
 }
 
 /** Nothing can be put into the project until this transaction ends. */
 export async function lockProjectAgainstUse(tx: Sql, project_id: string): Promise<void> {
-  await tx.query('select from projects where id = $1 for update', [project_id])
+  await tx.query(sql`select from projects where id = ${project_id} for update`)
 }
 
-export async function saveProjectName(sql: Sql, project_id: string, name: string): Promise<ProjectRow | undefined> {
-  const [row] = await sql.query<ProjectRow>('update projects set name = $2 where id = $1 returning id, name, created', [
-    project_id,
-    name,
-  ])
+export async function saveProjectName(db: Sql, project_id: string, name: string): Promise<ProjectRow | undefined> {
+  const [row] = await db.query(sql<ProjectRow>`
+    update projects set name = ${name} where id = ${project_id} returning id, name, created`)
   return row
 }
 
 export type Content = { kind: string; id: string; name: string; total: number }
 
 /** Some of what keeps a project from being empty, each with how many there are in all. */
-export async function listContents(sql: Sql, project_id: string, at_most: number): Promise<Content[]> {
-  return sql.query<Content>(
-    `select kind, id, name, count(*) over () as total
-     from (select 'service' as kind, service_id as id, name, created from services where project_id = $1
-           union all
-           select 'VPC', id::text, name, created from vpcs where project_id = $1) as contents
-     order by kind desc, created, id limit $2`,
-    [project_id, at_most],
-  )
+export async function listContents(db: Sql, project_id: string, at_most: number): Promise<Content[]> {
+  return db.query(sql<Content>`
+    select kind, id, name, count(*) over () as total
+    from (select 'service' as kind, service_id as id, name, created from services where project_id = ${project_id}
+          union all
+          select 'VPC', id::text, name, created from vpcs where project_id = ${project_id}) as contents
+    order by kind desc, created, id limit ${at_most}`)
 }
 
 /** Members, tokens and idempotency keys go with it. */
 export async function removeProject(tx: Sql, project_id: string): Promise<void> {
-  await tx.query('delete from projects where id = $1', [project_id])
+  await tx.query(sql`delete from projects where id = ${project_id}`)
 }

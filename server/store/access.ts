@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { findStoreBin } from '#providers/store-program.ts'
 import type { Config } from '../config.ts'
 import { type Db, openDb, storeIsUnreachable } from './db.ts'
+import { sql } from './sql.ts'
 import type { Installation } from '../installation.ts'
 import type { Log } from '../log.ts'
 import { ensureMetadataStore } from './embedded.ts'
@@ -60,7 +61,7 @@ async function waitFor(db: Db, log: Log): Promise<void> {
   let told_at = -Infinity
   for (;;) {
     try {
-      await db.query('select 1')
+      await db.query(sql`select 1`)
       return
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)

@@ -2,11 +2,14 @@
 // files; this file knows no table. int8 arrives as a number: none of ours comes near 2^53.
 import pg from 'pg'
 import { Fault } from '#contract/fault.ts'
+import type { Statement } from './sql.ts'
 
 /** Where a statement can run: the pool, or the transaction that a function was handed. */
 export type Sql = {
   /** name: kept prepared under it on every connection. For statements of most requests or passes; columns must be named, not `*`. */
-  query<Row extends object>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>
+  query<Row extends object>(statement: Statement<Row>, name?: string): Promise<NoInfer<Row>[]>
+  /** Text that is not written in this server's code: migrations. */
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>
 }
 
 export type Db = Sql & {
@@ -41,7 +44,7 @@ export function openDb(url: string): Db {
   pool.on('connect', (client) => client.on('error', () => undefined))
   const listeners: Listener[] = []
   return {
-    query: (text, values, name) => run(pool, text, values, name),
+    ...queriesOn(pool),
     transaction: (work) => despiteDeadlocks(() => inTransaction(pool, work)),
     listen: (channel, onNotice) => {
       listeners.push(newListener(options, channel, onNotice))
@@ -89,14 +92,16 @@ export const unavailable = (): Fault =>
     retry_after_seconds: 1,
   })
 
-async function run<Row extends object>(
-  on: pg.Pool | pg.PoolClient,
-  text: string,
-  values: readonly unknown[] = [],
-  name?: string,
-) {
-  const result = await on.query<Row>({ text, values: [...values], ...(name !== undefined && { name }) })
-  return result.rows
+function queriesOn(on: pg.Pool | pg.PoolClient): Sql {
+  return {
+    query: async <Row extends object>(asked: Statement<Row> | string, more?: string | readonly unknown[]) => {
+      const { text, values } = typeof asked === 'string' ? { text: asked, values: [] } : asked
+      const named =
+        typeof more === 'string' ? { text, values, name: more } : { text, values: more ? [...more] : values }
+      const { rows } = await on.query<Row>(named)
+      return rows
+    },
+  }
 }
 
 async function inTransaction<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>): Promise<T> {
@@ -108,7 +113,7 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>): P
   client.on('error', onError)
   try {
     await client.query('begin')
-    const result = await work({ query: (text, values, name) => run(client, text, values, name) })
+    const result = await work(queriesOn(client))
     await client.query('commit')
     return result
   } catch (error) {

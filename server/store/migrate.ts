@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { Db, Sql } from './db.ts'
+import { sql } from './sql.ts'
 
 export type Migration = { name: string; text: string }
 
@@ -44,8 +45,8 @@ async function loadMigrations(): Promise<Migration[]> {
 function locked(db: Db, work: (tx: Sql) => Promise<void>): Promise<void> {
   return db.transaction(async (tx) => {
     // Another server's long migration is worth waiting for, longer than any ordinary statement.
-    await tx.query(`set local statement_timeout = '30min'`)
-    await tx.query('select pg_advisory_xact_lock($1)', [migration_lock])
+    await tx.query(sql`set local statement_timeout = '30min'`)
+    await tx.query(sql`select pg_advisory_xact_lock(${migration_lock})`)
     await work(tx)
   })
 }
@@ -73,7 +74,7 @@ function hashOf(migration: Migration): string {
 }
 
 async function createMigrationsTable(tx: Sql): Promise<void> {
-  await tx.query(`
+  await tx.query(sql`
     create table if not exists migrations (
       name text primary key,
       hash text not null,
@@ -82,9 +83,9 @@ async function createMigrationsTable(tx: Sql): Promise<void> {
 }
 
 async function listApplied(tx: Sql): Promise<Applied[]> {
-  return tx.query<Applied>('select name, hash from migrations order by name')
+  return tx.query(sql<Applied>`select name, hash from migrations order by name`)
 }
 
 async function insertApplied(tx: Sql, migration: Migration): Promise<void> {
-  await tx.query('insert into migrations (name, hash) values ($1, $2)', [migration.name, hashOf(migration)])
+  await tx.query(sql`insert into migrations (name, hash) values (${migration.name}, ${hashOf(migration)})`)
 }
