@@ -39,7 +39,7 @@ test('a directory that is too open is closed', async () => {
 
 test('a broken installation id is refused, not replaced', async () => {
   writeFileSync(join(folder, 'installation-id'), 'nonsense')
-  await expect(openInstallation(folder)).rejects.toThrow('does not hold an installation id')
+  await expect(openInstallation(folder)).rejects.toThrow('does not contain an installation id')
 })
 
 test('a folder with other things in it is refused and left as it is', async () => {
