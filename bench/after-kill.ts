@@ -57,16 +57,16 @@ async function createMany(bench: Bench, count: number): Promise<void> {
 /** Everything that works in the directory, or was started with it. */
 function killAll(data_dir: string): void {
   for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
-    const words = unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
-    const cwd = unlessGone(() => readlinkSync(`/proc/${pid}/cwd`))
+    const words = unlessRemoved(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+    const cwd = unlessRemoved(() => readlinkSync(`/proc/${pid}/cwd`))
     if (pid === process.pid || !(words.includes(data_dir) || cwd.startsWith(data_dir))) continue
-    unlessGone(() => String(process.kill(pid, 'SIGKILL')))
+    unlessRemoved(() => String(process.kill(pid, 'SIGKILL')))
   }
 }
 
-function unlessGone(look: () => string): string {
+function unlessRemoved(read: () => string): string {
   try {
-    return look()
+    return read()
   } catch {
     return ''
   }

@@ -47,6 +47,6 @@ async function oursOnce(bench: Bench): Promise<number> {
     await bench.waitFor(service_id, 'READY')
   })
   await bench.remove(service_id)
-  await bench.waitFor(service_id, 'gone')
+  await bench.waitFor(service_id, 'removed')
   return took_ms
 }

@@ -10,8 +10,8 @@ import { bin, initdb, startPlain, withPlainPostgres, type PlainPostgres } from '
 
 const poll_every_ms = 2
 const as_root = process.getuid?.() === 0
-const nobody = 65_534
-const user = as_root ? { uid: nobody, gid: nobody } : {}
+const unprivileged = 65_534
+const user = as_root ? { uid: unprivileged, gid: unprivileged } : {}
 
 /** Milliseconds from the kill to the first write that was acknowledged. */
 export async function floorFailover(folder: string): Promise<number> {
@@ -43,7 +43,7 @@ async function copy(primary: PlainPostgres, standby: PlainPostgres): Promise<voi
   writeFileSync(join(standby.data, 'standby.signal'), '')
   await client.end()
   execFileSync('chmod', ['-R', 'u=rwX,go=', standby.folder])
-  if (as_root) execFileSync('chown', ['-R', `${nobody}:${nobody}`, standby.folder])
+  if (as_root) execFileSync('chown', ['-R', `${unprivileged}:${unprivileged}`, standby.folder])
 }
 
 /** A standby, at its unix socket. */
@@ -60,8 +60,8 @@ async function start(it: PlainPostgres, primary_conninfo: string): Promise<void>
   await until(async () => lineOf(it.data, 7) === 'ready')
 }
 
-async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await pause(poll_every_ms)
+async function until(poll: () => Promise<boolean>): Promise<void> {
+  while (!(await poll())) await pause(poll_every_ms)
 }
 
 async function login({ folder, port }: PlainPostgres): Promise<pg.Client> {

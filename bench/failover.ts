@@ -97,7 +97,7 @@ async function outagesOfOne(bench: Bench, runs: number, { replicas, sync, wal_mb
     await writers.stop()
   }
   await bench.remove(service.service_id)
-  await bench.waitFor(service.service_id, 'gone')
+  await bench.waitFor(service.service_id, 'removed')
   return measured
 }
 
@@ -119,7 +119,7 @@ function killIfThere(pid: number): void {
   }
 }
 
-/** Much that cannot be compressed away, and is gone from the database before the next time. */
+/** Much that cannot be compressed away, and is removed from the database before the next time. */
 async function writeWal(service: ReadyService, ca: string, wal_mb: number): Promise<void> {
   await withClient(service, ca, 120_000, async (client) => {
     await client.query('drop table if exists filler')

@@ -102,9 +102,9 @@ async function start(copy: Copy): Promise<void> {
   await ask({ service_id: '', home: '', sockets: copy.folder, port: copy.port }, 'select 1')
 }
 
-function unlessMissing(look: () => boolean): boolean {
+function unlessMissing(read: () => boolean): boolean {
   try {
-    return look()
+    return read()
   } catch {
     return false
   }

@@ -104,8 +104,8 @@ export async function takeSnapshot(bench: Bench, parent: Parent): Promise<Listed
   }
 }
 
-/** Neither a snapshot being taken nor one of a fork being removed: nothing of ours disturbs what is measured next. */
+/** Neither a snapshot being taken nor one being removed: nothing of ours disturbs what is measured next. */
 export async function untilNoCopies(bench: Bench, parent: Pick<Parent, 'service_id'>): Promise<void> {
-  const lasting = ({ kind, status }: Listed) => kind !== 'fork' && status === 'complete'
+  const lasting = ({ status }: Listed) => status === 'complete'
   while (!(await listSnapshots(bench, parent)).every(lasting)) await pause(poll_ms)
 }

@@ -44,7 +44,7 @@ await inPlace(5, async ({ folder, description, runs, gb }) => {
   printFigures(`fork, ${runs} runs (${runs * idle_runs_per_run} of idle parents) on ${description}`, figures)
 })
 
-/** It takes minutes, and whoever waits wants to see what for. */
+/** It takes minutes: it prints what it is waiting for. */
 function say(what: string): void {
   console.log(`${new Date().toISOString().slice(11, 19)} ${what}`)
 }
@@ -65,7 +65,7 @@ async function figuresOf(bench: Bench, folder: string, runs: number, { parent, g
   say(`${gb} GB: forks NOW, under writes`)
   const busy = await underWrites(parent, () => compare(bench, [parent], runs, byHand, () => now('waiting')))
   await bench.remove(parent.service_id)
-  await bench.waitFor(parent.service_id, 'gone')
+  await bench.waitFor(parent.service_id, 'removed')
   return [
     figureOf(`fork NOW, ${gb} GB, idle`, idle),
     figureOf('the same, seen by a client that polls', polled),
@@ -136,7 +136,7 @@ async function forkNow(bench: Bench, parent: Parent, how?: How): Promise<number>
   return await forkOnce(bench, parent, { fork_strategy: 'NOW' }, how)
 }
 
-/** Milliseconds from the request to READY; the fork is gone again afterwards. */
+/** Milliseconds from the request to READY; the fork is removed afterwards. */
 async function forkOnce(bench: Bench, parent: Parent, input: object, how: How = 'waiting'): Promise<number> {
   let service_id = ''
   const took_ms = await timed(async () => {
@@ -144,7 +144,7 @@ async function forkOnce(bench: Bench, parent: Parent, input: object, how: How = 
     await bench.waitFor(service_id, 'READY', how)
   })
   await bench.remove(service_id)
-  await bench.waitFor(service_id, 'gone')
+  await bench.waitFor(service_id, 'removed')
   return took_ms
 }
 
@@ -164,7 +164,7 @@ async function growthOf(
     await until(service_id)
     const with_fork = usedBytes(folder)
     await bench.remove(service_id)
-    await bench.waitFor(service_id, 'gone')
+    await bench.waitFor(service_id, 'removed')
     return (with_fork - usedBytes(folder)) / size
   }
   const when_ready = await share(async () => undefined)

@@ -1,5 +1,5 @@
-// Bench: a service with replicas is broken round after round while clients write and read: what was lost or missed, and how
-// long nobody could write. `--rounds`, `--seed`, `--replicas` and `--sync` choose; `--kinds` names faults, separated by commas.
+// Bench: a service with replicas is broken round after round while clients write and read: which rows were lost or missed, and how
+// long writes failed. `--rounds`, `--seed`, `--replicas` and `--sync` choose; `--kinds` names faults, separated by commas.
 import { parseArgs } from 'node:util'
 import { type FaultKind, faults } from '#test/history/faults.ts'
 import { type Round, runHistory } from '#test/history/history.ts'

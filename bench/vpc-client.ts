@@ -1,6 +1,6 @@
 // A customer's program for bench/vpc.ts, run on the host or inside a VPC: it reads one order as JSON, does it, and prints
 // what it saw as JSON. `first`: logs in as soon as that works, and says when. `load`: queries a second of several
-// sessions, and how long one query takes while nobody else asks.
+// sessions, and how long one query takes while no other session asks.
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'

@@ -8,6 +8,7 @@ export const service_event_kinds = [
   'requested',
   'forked',
   'settled',
+  'progress',
   'setback',
   'unstable',
   'recovered',

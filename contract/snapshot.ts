@@ -5,17 +5,13 @@ import { ServiceId, SnapshotId } from './id.ts'
 import { choice, flag, GivenName, integer, moment, text } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'
 
-export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'fork', 'now'] as const
+export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'now'] as const
 export type SnapshotKind = (typeof snapshot_kinds)[number]
 
 export const Snapshot = Type.Object(
   {
     id: SnapshotId,
-    kind: choice(
-      snapshot_kinds,
-      '`fork`: for one fork NOW that is being made. `now`: what such forks leave, until a newer one is complete.',
-      'scheduled',
-    ),
+    kind: choice(snapshot_kinds, '`now`: what forks NOW leave, until a newer one is complete.', 'scheduled'),
     status: choice(['taking', 'complete', 'deleting'], 'Forks can be made of a `complete` one.', 'complete'),
     requested: moment('When it was requested.'),
     taken: Type.Optional(moment('The moment that it shows; absent until it is complete.')),

@@ -66,6 +66,8 @@ export type ObservedReplicaSet = {
   /** Something was tried and did not succeed; it is tried again. */
   failed?: boolean
   waiting_for?: string
+  /** `waiting_for` is a normal step of work that ends by itself, such as a start or a copy; else it is a setback. */
+  in_progress?: boolean | undefined
   look_again_seconds?: number
   events: readonly ObservedEvent[]
 }
@@ -83,23 +85,24 @@ export type ObservedVpc = {
   peers: readonly { peering_id: string; provisioned_id: string }[]
 }
 
-/** A point in time of one service: a snapshot, and the WAL after it up to target_time, if given. */
-export type ServiceSource = {
-  service_id: string
-  snapshot_id: string
-  /** In UTC, to the microsecond, as PostgreSQL notes commits: `2026-03-01T12:00:00.123456Z`. */
-  target_time?: string
-  /** The state of now: copied from the service while it runs, else from the snapshot, which is for this fork alone and may be consumed. */
-  private?: boolean
-}
+/** One moment of one service. */
+export type ServiceSource = { service_id: string; moment: Moment }
 
-/** `private`: for one fork. A running service is copied without it, so it is taken only of a stopped service. */
-export type WantedSnapshot = { snapshot_id: string; deleted: boolean; private?: boolean }
+/**
+ * `now`: with all that was committed before it was asked for, whether the service runs or not. A snapshot may still be on its way.
+ * `at`: in UTC, to the microsecond, as PostgreSQL notes commits: `2026-03-01T12:00:00.123456Z`.
+ */
+export type Moment = 'now' | { snapshot_id: string } | { at: string }
 
-/** `left_behind`: a failover abandoned its timeline, so no later moment can be reached from it. */
+/** A deleted snapshot stays, and is observed as complete, while another wanted one cannot do without it. */
+export type WantedSnapshot = { snapshot_id: string; deleted: boolean }
+
 export type ObservedSnapshot =
   | { snapshot_id: string; state: 'absent' | 'taking' }
-  | { snapshot_id: string; state: 'complete'; taken_at: Date; size_bytes: number; left_behind?: boolean }
+  | { snapshot_id: string; state: 'complete'; taken_at: Date; size_bytes: number }
+
+/** Each moment in between can be a source. `now`: up to the one at which it is asked for. */
+export type Restorable = { from: Date; until: Date | 'now' }
 
 /** What happened, for people to read later. No decision depends on it. */
 export type ObservedEvent = { kind: string; message: string }
@@ -113,10 +116,14 @@ export type ObservedService = {
   postgres_version?: string
   /** For people, when not settled: what is missing and, where a person can help, what to do. */
   waiting_for?: string
+  /** `waiting_for` is a normal step of work that ends by itself, such as a start or a copy; else it is a setback. */
+  in_progress?: boolean | undefined
   /** It can never become as wanted (a WAL segment of its source is missing, say): the caller stops trying. */
   failed?: boolean
   snapshots: readonly ObservedSnapshot[]
-  /** Its archive takes too much of its disk quota: a new snapshot would allow the WAL before it to be removed. */
+  /** Absent: it was not looked at. */
+  restorable?: Restorable | 'none'
+  /** Its archive takes too much of its disk quota: with a new snapshot the WAL before it can go. */
   archive_presses?: boolean
   /** When the next pass is due; absent: the caller's own pace. */
   look_again_seconds?: number

@@ -11,7 +11,12 @@ const routine_seconds = 300
 export const unsettled_seconds = 2
 
 /** What every kind of subject has in what a provider observes of it. */
-type Observed = { settled: boolean; waiting_for?: string; look_again_seconds?: number }
+type Observed = {
+  settled: boolean
+  waiting_for?: string
+  in_progress?: boolean | undefined
+  look_again_seconds?: number
+}
 
 type Parts<Subject, Result extends Observed> = {
   log: Log
@@ -74,7 +79,8 @@ export const settlesNow = (row: Progress, { settled }: Observed): boolean =>
 export function changesOf(row: Progress, observed: Observed): { kind: string; message: string }[] {
   const events: { kind: string; message: string }[] = []
   if (observed.waiting_for !== undefined && observed.waiting_for !== row.waiting_for) {
-    events.push({ kind: 'setback', message: observed.waiting_for })
+    const message = observed.waiting_for
+    events.push(observed.in_progress ? { kind: 'progress', message } : { kind: 'setback', message })
   }
   if (settlesNow(row, observed)) {
     events.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })

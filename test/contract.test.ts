@@ -71,7 +71,7 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   getMetricSeries: ['POST', `${one}/metrics/series`, 200, 'viewer'],
 }
 
-/** What only those see who manage it. And everybody may log out: that changes nothing but their own session. */
+/** What only those see who manage it. And every user may log out: that changes only their own session. */
 const guarded_reads = ['listTokens', 'listAudit']
 
 const rows = Object.entries<Endpoint>(api).map(([name, endpoint]) => ({ name, endpoint }))

@@ -1,4 +1,4 @@
-// Where the control groups of an installation can be, for those who look for what is left.
+// Where the control groups of an installation can be, for tests that search leftovers.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { groupsAround, parseCgroupMounts } from '#providers/local/host/limits.ts'

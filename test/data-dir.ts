@@ -38,7 +38,8 @@ export async function removeDataDir(data_dir: string): Promise<void> {
   assert(data_dir.startsWith(prefix), 'only directories that a test has made are removed')
   await endProcessesOf(() => listProcesses(data_dir), data_dir)
   await removeSharedMemory(usersOf(join(data_dir, 'local', 'services')))
-  const installation_id = unlessGone(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).split('\n')[0] ?? ''
+  const installation_id =
+    unlessRemoved(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).split('\n')[0] ?? ''
   if (installation_id !== '') await removeInstallation(installation_id)
   await rm(data_dir, { recursive: true, force: true, maxRetries: 5 })
 }
@@ -68,7 +69,7 @@ export async function endProcessesOf(list: () => Process[], owner: string): Prom
 
 /** What an installation has on the host outside its directory, when nothing of it runs any more. */
 export async function removeInstallation(installation_id: string): Promise<void> {
-  // A process counts in its group until it has gone altogether.
+  // A process counts in its group until it is reaped.
   const what = `the control groups of ${installation_id} can be removed`
   await until(() => removeControlGroups(installation_id), { timeout_ms: patience_ms, what })
   removeNetworks(installation_id)
@@ -85,11 +86,11 @@ export function listProcesses(folder: string, { by_environment = false } = {}): 
   for (const name of readdirSync('/proc')) {
     const pid = Number(name)
     if (!Number.isInteger(pid) || pid === process.pid) continue
-    const command = unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
-    // One that ends loses its command line first, and its folder a moment later.
+    const command = unlessRemoved(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+    // An exiting process loses its command line first, and its folder a moment later.
     if (command === '') continue
-    const cwd = unlessGone(() => readlinkSync(`/proc/${pid}/cwd`))
-    const environment = by_environment ? unlessGone(() => readFileSync(`/proc/${pid}/environ`, 'utf8')) : ''
+    const cwd = unlessRemoved(() => readlinkSync(`/proc/${pid}/cwd`))
+    const environment = by_environment ? unlessRemoved(() => readFileSync(`/proc/${pid}/environ`, 'utf8')) : ''
     if (!command.includes(folder) && !cwd.startsWith(folder) && !environment.includes(folder)) continue
     found.push({ pid, is_postgres: /^(\S*\/)?postgres\b/.test(command) })
   }
@@ -130,10 +131,10 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Processes and groups vanish while one looks. */
-function unlessGone(look: () => string): string {
+/** Processes and groups vanish while they are read. */
+function unlessRemoved(read: () => string): string {
   try {
-    return look()
+    return read()
   } catch {
     return ''
   }

@@ -1,5 +1,5 @@
 // A service's database as its customer uses it: TLS verified against the installation's published certificate, master
-// role and database as promised. And the metadata store of a test's installation, for looking behind the API.
+// role and database as promised. And the metadata store of a test's installation, to read behind the API.
 import { join } from 'node:path'
 import pg from 'pg'
 

@@ -50,7 +50,7 @@ test('every member says what it is', () => {
 })
 
 test('every member, body, query and answer has an example that its schema accepts', () => {
-  // A schema that several share is looked at once.
+  // A schema that several share is checked once.
   const each = new Map([...wholes, ...members].map(({ path, schema }) => [schema, path]))
   const wrong = [...each].flatMap(([schema, path]) => {
     const validate = validator.compile(plainSchema(schema))
@@ -72,8 +72,11 @@ describe('every kind of event', () => {
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
       .flatMap((file) => {
         const code = readFileSync(join(root, folder, file), 'utf8')
-        const found = [...code.matchAll(/\bkind: '([^']+)',\s*message\b|\binsertEvent\(\s*\w+,\s*[\w.]+,\s*'([^']+)'/g)]
-        return found.map(([, of_provider, of_server]) => of_provider ?? of_server ?? '')
+        const told_as =
+          /\bkind: '([^']+)',\s*message\b|\binsertEvent\(\s*\w+,\s*[\w.]+,\s*'([^']+)'|\bevent_kind: '([^']+)'/g
+        return [...code.matchAll(told_as)].map(
+          ([, observed, inserted, changed]) => observed ?? inserted ?? changed ?? '',
+        )
       }),
   )
 

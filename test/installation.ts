@@ -18,7 +18,7 @@ export type TestInstallation = {
   call: Call
   /** Creates a service and waits until it is READY; the answer has the password. */
   createService(input?: Readonly<Record<string, unknown>>): Promise<ReadyService>
-  /** Waits until the service has the status (or 404 for `gone`) and returns the last answer. */
+  /** Waits until the service has the status (or 404 for `removed`) and returns the last answer. */
   untilStatus(service_id: string, status: string): Promise<Answer<ServiceOrFault>>
   /** Closes the server and starts another one on the same data; databases go on running meanwhile. */
   restart(): Promise<void>
@@ -90,7 +90,7 @@ function newInstallation(
     until(
       async () => {
         const answer = await call('GET', `${services}/${service_id}`)
-        const found = status === 'gone' ? answer.status === 404 : answer.body.status === status
+        const found = status === 'removed' ? answer.status === 404 : answer.body.status === status
         return found ? answer : undefined
       },
       { what: `service ${service_id} is ${status}` },

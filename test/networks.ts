@@ -1,5 +1,5 @@
 // The networks that an installation of a test has made on this host, and their removal without its server: found by the
-// installation's own id, so nobody else's are ever touched.
+// installation's own id, so those of other installations are never touched.
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { metricOf, vpcOf } from '#providers/local/network/name.ts'
@@ -13,7 +13,7 @@ export function listNamespaces(installation_id: string): string[] {
   try {
     return readdirSync(namespaces_directory).filter((name) => vpcOf({ installation_id }, name) !== undefined)
   } catch {
-    return [] // nobody has ever made one here
+    return [] // none was ever made here
   }
 }
 

@@ -5,15 +5,15 @@ import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'n
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, relative } from 'node:path'
 
-/** nobody: a user that every host has. */
-export const nobody = 65_534
+/** The unprivileged user that every host has, with the name `nobody`. */
+export const unprivileged = 65_534
 
-export const as_ordinary_user = `setpriv --reuid ${nobody} --regid ${nobody} --clear-groups --`.split(' ')
+export const as_ordinary_user = `setpriv --reuid ${unprivileged} --regid ${unprivileged} --clear-groups --`.split(' ')
 
 /** Such as on a host whose administrator does not let ordinary users have user namespaces. */
 export const without_user_namespaces = [
   ...as_ordinary_user,
-  ...`unshare --user --map-user=${nobody} --map-group=${nobody} --keep-caps -- sh -c`.split(' '),
+  ...`unshare --user --map-user=${unprivileged} --map-group=${unprivileged} --keep-caps -- sh -c`.split(' '),
   'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --ambient-caps=-all -- "$@"',
   'sh',
 ]

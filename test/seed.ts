@@ -21,7 +21,7 @@ const of_provider = ['templates', 'extensions', 'postgres']
 
 let ensured: Promise<void> | undefined
 
-/** A fresh data directory, on which a server starts as on one that was begun before: without a user, a token or a service. */
+/** A fresh data directory, on which a server starts as on a used one: without a user, a token or a service. */
 export async function newSeededDataDir(): Promise<string> {
   const data_dir = newDataDir()
   try {

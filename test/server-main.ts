@@ -33,7 +33,7 @@ process.once('SIGTERM', () => {
   void server.close().then(() => process.exit(0))
 })
 
-// Synchronously: what was said before a kill has been said.
+// Synchronously: a line printed before a kill is not lost.
 function say(message: object): void {
   writeSync(1, `${JSON.stringify(message)}\n`)
 }

@@ -71,7 +71,7 @@ async function change(of: ReadyService, verb: string, body: object | undefined, 
 
 async function remove(gone: ReadyService): Promise<void> {
   await howdah.call('DELETE', `${howdah.services}/${gone.service_id}`)
-  await howdah.untilStatus(gone.service_id, 'gone')
+  await howdah.untilStatus(gone.service_id, 'removed')
 }
 
 describe.skipIf(why)(`time-series${why}`, () => {

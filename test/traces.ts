@@ -37,8 +37,8 @@ function foldersOfNodes(local: string, service_id: string): string[] {
 export function cpuLimitMillis(data_dir: string, service_id: string): number | undefined {
   const groups = listControlGroups(data_dir).filter((path) => path.endsWith(`/${service_id}`))
   const quotas = groups.flatMap((group) => [
-    look(() => readFileSync(join(group, 'cpu.max'), 'utf8')),
-    look(() => readFileSync(join(group, 'cpu.cfs_quota_us'), 'utf8')),
+    readOrEmpty(() => readFileSync(join(group, 'cpu.max'), 'utf8')),
+    readOrEmpty(() => readFileSync(join(group, 'cpu.cfs_quota_us'), 'utf8')),
   ])
   const quota = quotas.find((text) => text !== '')
   // Microseconds in each tenth of a second.
@@ -55,7 +55,7 @@ export function postmasterPid(data_dir: string, service_id: string): number {
 export function listPostmasters(data_dir: string, service_id: string): number[] {
   const data = join(data_dir, 'local', 'services', service_id, 'data')
   const named = listPids().filter((pid) => {
-    const words = look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+    const words = readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
     return words[0]?.endsWith('/postgres') === true && words[words.indexOf('-D') + 1] === data
   })
   // A backend that was forked a moment ago still has its postmaster's command line.
@@ -65,17 +65,17 @@ export function listPostmasters(data_dir: string, service_id: string): number[] 
   })
 }
 
-/** Undefined when the process is gone by now. */
+/** Undefined when the process is dead by now. */
 function parentOf(pid: number): number | undefined {
-  const parent = /^PPid:\s*(\d+)/m.exec(look(() => readFileSync(`/proc/${pid}/status`, 'utf8')))?.[1]
+  const parent = /^PPid:\s*(\d+)/m.exec(readOrEmpty(() => readFileSync(`/proc/${pid}/status`, 'utf8')))?.[1]
   return parent === undefined ? undefined : Number(parent)
 }
 
 function orphanProcesses(local: string, service_ids: readonly string[]): string[] {
   const services = join(local, 'services')
   const strangers = listPids().flatMap((pid) => {
-    const command = look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ')
-    const cwd = look(() => readlinkSync(`/proc/${pid}/cwd`))
+    const command = readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ')
+    const cwd = readOrEmpty(() => readlinkSync(`/proc/${pid}/cwd`))
     const name = new RegExp(`${services}/([^/ ]+)`).exec(`${cwd} ${command}`)?.[1]
     return name === undefined || service_ids.includes(name) ? [] : [`process ${pid}: ${command}`]
   })
@@ -121,8 +121,8 @@ function namesIn(path: string): string[] {
   }
 }
 
-/** Processes vanish while one looks. */
-function look(at: () => string): string {
+/** Processes vanish while they are read. */
+function readOrEmpty(at: () => string): string {
   try {
     return at()
   } catch {

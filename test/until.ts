@@ -1,16 +1,16 @@
-// Waiting for something to become true, by looking again. The only way a test waits: no sleeps, and the deadline is
+// Waiting for something to become true, by polling. The only way a test waits: no sleeps, and the deadline is
 // generous because the machine may be very busy; it exists so that a hang becomes a failure with a sentence.
 import { setTimeout as pause } from 'node:timers/promises'
 
 const timeout_ms_default = 120_000
 const interval_ms_min = 20
-/** Looks cost what the awaited work needs too: a long wait looks less often, and is over later by this share of it at most. */
+/** Polls cost what the awaited work needs too: a long wait polls less often, and is over later by this share of it at most. */
 const later_max = 0.05
 const interval_ms_max = 250
 
 type Falsy = false | undefined | null | 0 | ''
 
-/** Looks until the value is truthy and returns it. A look that throws counts as "not yet" and is named on failure. */
+/** Polls until the value is truthy and returns it. A poll that throws counts as "not yet" and is named on failure. */
 export async function until<T>(
   read: () => Promise<T> | T,
   options: { timeout_ms?: number; interval_ms?: number; what?: string } = {},

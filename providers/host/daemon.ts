@@ -52,7 +52,7 @@ export function isStopped(pid: number): boolean {
 /** `what`: the effect, and whose processes they are. `uid`: the user that they all have, if they have one of their own. */
 type Ending = { what: string; whose: string; uid?: number | undefined; wait_ms: number }
 
-/** Kills until none is left for which this holds, and has seen that none is. */
+/** Kills until no process is left for which this holds. */
 export async function killProcesses(
   effect: (name: string) => Promise<void>,
   belongs: (pid: number) => Promise<boolean>,

@@ -28,7 +28,7 @@ export function hasEnded(name: string): boolean {
 const runs = (pid = '', start = '') =>
   findHostProcess(Number(pid)) !== undefined && identityOf(Number(pid)) === `${pid}/${start}`
 
-/** Since its last sign of life; without end when there is no such file. */
+/** Since the file was last touched; Infinity when there is no such file. */
 export function silenceMsOf(path: string): number {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats ? Date.now() - stats.mtimeMs : Infinity

@@ -9,6 +9,7 @@ import {
   type LogPage,
   type LogQuery,
   type LogRefusal,
+  type Moment,
   type ObservedService,
   type ObservedSnapshot,
   type Provider,
@@ -103,21 +104,12 @@ function serviceSubject(services: Things<Service>): Provider['service'] {
       if (deleted && !services.remove(service_id))
         return { ...waiting('not_serving', 'it is being removed'), snapshots: [] }
       if (deleted) return { state: 'absent', settled: true, snapshots: wanted.snapshots.map(absent), events: [] }
-      const parent = source && services.find(source.service_id)
-      if (
-        source &&
-        !services.find(service_id) &&
-        !(source.private ? parent : parent?.snapshots.has(source.snapshot_id))
-      ) {
-        return {
-          ...waiting('absent', `the snapshot of its parent ${source.service_id} is not there yet`),
-          snapshots: [],
-        }
-      }
+      if (source && !services.find(service_id) && !hasMoment(services.find(source.service_id), source.moment))
+        return { ...waiting('absent', `its parent ${source.service_id} does not have that moment yet`), snapshots: [] }
       const thing = services.ensure(service_id, wanted, { snapshots: new Map(), log: [] })
       const observed = services.observe(thing, wanted.power)
       if (observed.settled) note(thing, `${observed.state} at generation ${wanted.generation}`)
-      return { ...observed, postgres_version, snapshots: observed.settled ? snapshotsOf(thing) : [] }
+      return { ...observed, postgres_version, ...(observed.settled ? copiesOf(thing) : { snapshots: [] }) }
     },
   }
 }
@@ -161,16 +153,25 @@ function* portsOf(host: string, { first, last }: MemoryOptions['ports']): Genera
 
 const absent = ({ snapshot_id }: { snapshot_id: string }): ObservedSnapshot => ({ snapshot_id, state: 'absent' })
 
+function hasMoment(parent: Service | undefined, moment: Moment): boolean {
+  if (parent === undefined || moment === 'now') return parent !== undefined
+  if ('snapshot_id' in moment) return parent.snapshots.has(moment.snapshot_id)
+  return [...parent.snapshots.values()].some(({ taken_at }) => taken_at <= new Date(moment.at))
+}
+
 /** Takes those that are wanted, and removes all others. */
-function snapshotsOf({ wanted, snapshots }: Service): ObservedSnapshot[] {
+function copiesOf({ wanted, snapshots }: Service): Pick<ObservedService, 'snapshots' | 'restorable'> {
   const kept = new Set(wanted.snapshots.filter(({ deleted }) => !deleted).map(({ snapshot_id }) => snapshot_id))
   for (const id of snapshots.keys()) if (!kept.has(id)) snapshots.delete(id)
-  return wanted.snapshots.map(({ snapshot_id, deleted }) => {
+  const observed = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
     if (deleted) return absent({ snapshot_id })
     const taken = snapshots.get(snapshot_id) ?? { taken_at: new Date(), size_bytes: snapshot_bytes }
     snapshots.set(snapshot_id, taken)
     return { snapshot_id, state: 'complete', ...taken }
   })
+  // In the order in which they were taken.
+  const [oldest] = snapshots.values()
+  return { snapshots: observed, restorable: oldest ? { from: oldest.taken_at, until: 'now' } : 'none' }
 }
 
 function note({ log }: Service, message: string): void {

@@ -1,7 +1,7 @@
-// A service or a replica set of the memory provider: when it has become as wanted, and what is observed until then.
-import type { ObservedEvent, Listed, ObservedService } from '../provider.ts'
+// A thing that is wanted of the memory provider, a service or a replica set: when it is as it is wanted, and what is seen of it meanwhile.
+import type { Listed, ObservedReplicaSet } from '../provider.ts'
 
-type State = ObservedService['state']
+type State = ObservedReplicaSet['state']
 
 export type Thing = {
   wanted: { generation: number }
@@ -44,9 +44,10 @@ export function newThings<T extends Thing>(delay_ms: number) {
       return true
     },
 
-    observe(thing: T, power: 'on' | 'off'): Observed {
+    observe(thing: T, power: 'on' | 'off'): ObservedReplicaSet {
       const left_ms = thing.ready_at_ms - performance.now()
-      if (thing.failure !== undefined) return waiting((thing.state = 'not_serving'), thing.failure)
+      if (thing.failure !== undefined)
+        return { ...waiting((thing.state = 'not_serving'), thing.failure), in_progress: false }
       if (left_ms > 0)
         return waiting(thing.state, `${Math.ceil(left_ms)} ms of the delay of this region are left`, left_ms)
       thing.state = power === 'on' ? 'serving' : 'stopped'
@@ -55,18 +56,11 @@ export function newThings<T extends Thing>(delay_ms: number) {
   }
 }
 
-type Observed = {
-  state: State
-  settled: boolean
-  waiting_for?: string
-  look_again_seconds?: number
-  events: ObservedEvent[]
-}
-
-export const waiting = (state: State, waiting_for: string, ms = 100): Observed => ({
+export const waiting = (state: State, waiting_for: string, ms = 100): ObservedReplicaSet => ({
   state,
   settled: false,
   waiting_for,
+  in_progress: true,
   look_again_seconds: ms / 1000,
   events: [],
 })

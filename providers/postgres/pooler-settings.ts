@@ -1,8 +1,8 @@
 // The settings of a service's connection pooler, which is PgBouncer. Pure: the same spec gives the same text.
 //
 // 1. Every role that can log in directly can log in here: PgBouncer asks PostgreSQL for the verifier at each login.
-// 2. No password is stored. The file of users holds the master role's verifier, which its statistics need, and for the two
-//    users that PgBouncer knows by itself a value that no password fits: otherwise an empty password would log in.
+// 2. No password is stored. The file of users has the master role's verifier, which its statistics need, and for the two
+//    users that PgBouncer knows by itself a value that no password fits: without it an empty password would log in.
 // 3. Nothing that a client does a thousand times a second is logged.
 import type { Endpoint } from '../provider.ts'
 import { master_database, master_role, pooler_role, transaction_database } from './names.ts'
@@ -28,7 +28,7 @@ const transaction_clients_each = 20
 /** Kept on each connection; PgBouncer's own default where it has one. */
 const prepared_statements_max = 200
 
-/** How many may be served at once, and how many clients there may be by session and by transaction. */
+/** How many connections there may be at once, and how many clients by session and by transaction. */
 export function poolerLimitsOf(max_connections: number) {
   const servers = Math.max(1, max_connections - direct_connections)
   return { servers, session_clients: servers, transaction_clients: servers * transaction_clients_each }
@@ -74,7 +74,7 @@ function valuesOf({ listen, certificate, max_connections, version, ...files }: P
     client_tls_sslmode: 'require',
     client_tls_cert_file: certificate,
     client_tls_key_file: certificate,
-    // Certificates of clients are not asked for; but without a file of its own it wants the host's, and not every host has one.
+    // Certificates of clients are not requested; but without a file of its own it loads the host's, and not every host has one.
     client_tls_ca_file: certificate,
     client_tls_protocols: 'secure',
     max_client_conn: session_clients + transaction_clients,

@@ -5,7 +5,7 @@
 /** `major`: of the server, where the session is in a tenant's database; there also settings count that older servers do not know. */
 type Session = { major?: number; statement_timeout_ms: number }
 
-/** Shorter than any statement may take, and longer than it takes to end a tenant's session that is in the way. */
+/** Shorter than the timeout of any statement, and longer than it takes to terminate a tenant's session that is in the way. */
 const lock_timeout_ms = 4_000
 /** No transaction of ours waits for anything outside the server. */
 const idle_in_transaction_ms_max = 60_000

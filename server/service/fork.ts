@@ -1,5 +1,5 @@
 // Fork a service: the same making as create, with a source: one moment of the parent. The moment is chosen while the
-// parent's row is locked, so the snapshot it stands on cannot go meanwhile.
+// parent's row is locked, so the snapshots that it may stand on cannot go meanwhile.
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
 import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
@@ -8,7 +8,7 @@ import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
 import { getProvider, problemsOf } from '../regions.ts'
-import { restorableOf, sourceSnapshot } from '../snapshot/rules.ts'
+import { lastSnapshot, restorableOf } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { type At, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
@@ -92,38 +92,32 @@ const aboutTarget = (message: string): Problem => ({ path: '/target_time', messa
 async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: string | undefined): Promise<Source> {
   const { service_id } = parent
   const now = new Date()
-  const source = {
-    source_service_id: service_id,
-    source_project_id: parent.project_id,
-    source_strategy: input.fork_strategy,
-  }
-  const event = `a fork was requested (${input.fork_strategy})`
-  // The parent may have something to do: take a snapshot, or finish one. One that serves is copied by the fork itself.
-  const is_copied = input.fork_strategy === 'NOW' && parent.power === 'on' && parent.state === 'serving'
-  await saveChange(tx, parent, { event, event_kind: 'forked', needs_pass: !is_copied })
-  if (input.fork_strategy === 'NOW') {
-    const { snapshot_id } = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'fork' })
+  const strategy = input.fork_strategy
+  const source = { source_service_id: service_id, source_project_id: parent.project_id, source_strategy: strategy }
+  const event = `a fork was requested (${strategy})`
+  // The parent may have a snapshot to finish; a fork NOW copies it by itself.
+  await saveChange(tx, parent, { event, event_kind: 'forked', needs_pass: strategy !== 'NOW' })
+  if (strategy === 'NOW') {
     await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'now' })
-    return { ...source, source_snapshot_id: snapshot_id, source_time: now.toISOString() }
+    return { ...source, source_snapshot_id: null, source_time: now.toISOString() }
   }
   const snapshots = await listSnapshots(tx, service_id)
-  if (input.fork_strategy === 'PITR') {
-    const window = restorableOf(snapshots, now)
-    if (window === undefined)
-      throw invalidRequest([aboutTarget('the service has no complete snapshot yet; try again shortly')])
-    const at = new Date(target ?? Number.NaN)
-    if (!(at >= window.from && at <= window.until)) {
-      const { from, until } = window
-      const reach = `${from.toISOString()} to ${until.toISOString()}`
-      throw invalidRequest([aboutTarget(`is outside the moments that can be restored, ${reach}`)])
-    }
+  if (strategy === 'PITR') {
+    requireRestorable(restorableOf(parent, snapshots, now), new Date(target ?? Number.NaN))
+    return { ...source, source_snapshot_id: null, source_time: target ?? null }
   }
-  const snapshot = sourceSnapshot(snapshots, input.fork_strategy, target === undefined ? undefined : new Date(target))
+  const snapshot = lastSnapshot(snapshots)
   if (snapshot === undefined)
     throw invalidRequest([{ path: '/fork_strategy', message: 'the service has no snapshot to fork from; use NOW' }])
-  return {
-    ...source,
-    source_snapshot_id: snapshot.snapshot_id,
-    source_time: target ?? snapshot.taken_at?.toISOString() ?? null,
-  }
+  const { snapshot_id, taken_at } = snapshot
+  return { ...source, source_snapshot_id: snapshot_id, source_time: taken_at?.toISOString() ?? null }
+}
+
+function requireRestorable(window: { from: Date; until: Date } | undefined, target: Date): void {
+  if (window === undefined)
+    throw invalidRequest([aboutTarget('the service has no complete snapshot yet; try again shortly')])
+  const { from, until } = window
+  if (target >= from && target <= until) return
+  const reach = `${from.toISOString()} to ${until.toISOString()}`
+  throw invalidRequest([aboutTarget(`is outside the moments that can be restored, ${reach}`)])
 }

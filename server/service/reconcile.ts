@@ -20,6 +20,7 @@ import {
   removeService,
   saveFirstPass,
   saveObserved,
+  saveRestorable,
   saveSourceFailed,
   type ServiceRow,
 } from './store.ts'
@@ -104,13 +105,14 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id)
   if (observed.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (observed.settled && row.settled_generation === 0 && row.source_service_id !== null) {
-    // The fork stands on its own now: its parent may drop the private snapshot, or go.
+    // The fork stands on its own now: its parent may take the snapshot that it leaves, or go.
     await nudge(tx, 'service', row.source_service_id, after_first_seconds)
   }
+  if (observed.restorable !== undefined) await saveRestorable(tx, row, observed.restorable)
   const progress = await saveSnapshots(tx, {
     row,
     snapshots,
-    seen: observed,
+    observed,
     policy: context.snapshot_policy,
     now: new Date(),
   })

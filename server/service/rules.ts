@@ -6,9 +6,8 @@ import type { Service } from '#contract/service.ts'
 import type { Addon } from '#contract/service-input.ts'
 import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
-import type { WantedService } from '#providers/provider.ts'
+import type { Moment, WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from './replica-set-view.ts'
-import { waitsForFork } from '../snapshot/rules.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
 import { endpointOf, homeOf, networkOf } from '../address.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
@@ -124,24 +123,21 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
       row.settled_generation === 0
         ? []
         : snapshots
-            .filter((snapshot) => !waitsForFork(snapshot, snapshots))
-            .map(({ snapshot_id, deleted_at, kind }) => ({
-              snapshot_id,
-              deleted: deleted_at !== null,
-              ...(kind === 'fork' && { private: true }),
-            })),
+            .filter(({ awaits_fork }) => !awaits_fork)
+            .map(({ snapshot_id, deleted_at }) => ({ snapshot_id, deleted: deleted_at !== null })),
   }
   const { replica_count, sync_replica_count, switchovers } = row
   if (replica_count > 0) wanted.ha = { replica_count, sync_replica_count, switchovers }
   if (row.pooler) wanted.pooler = homeOf(row, 'pooler')
   const network = networkOf(row, row.vpc_id)
   if (network !== undefined) wanted.network = network
-  if (row.source_service_id !== null && row.source_snapshot_id !== null) {
-    wanted.source = { service_id: row.source_service_id, snapshot_id: row.source_snapshot_id }
-    if (row.source_strategy === 'NOW') wanted.source.private = true
-    if (row.source_strategy === 'PITR' && row.source_time !== null) wanted.source.target_time = row.source_time
-  }
+  if (row.source_service_id !== null) wanted.source = { service_id: row.source_service_id, moment: momentOf(row) }
   return wanted
+}
+
+function momentOf({ source_strategy, source_snapshot_id, source_time }: ServiceRow): Moment {
+  if (source_snapshot_id !== null) return { snapshot_id: source_snapshot_id }
+  return source_strategy === 'PITR' && source_time !== null ? { at: source_time } : 'now'
 }
 
 /** What its region says of a service of its size. */

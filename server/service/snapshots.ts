@@ -7,7 +7,7 @@ import { type At, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { listServices, type ServiceRow } from './store.ts'
 import { restorableOf, snapshotView } from '../snapshot/rules.ts'
-import { insertSnapshot, listSnapshots, listSnapshotsInUse, saveSnapshotDeleted } from '../snapshot/store.ts'
+import { insertSnapshot, listSnapshots, saveSnapshotDeleted } from '../snapshot/store.ts'
 
 const no_snapshot_yet =
   'the first snapshot is not complete yet; moments before it cannot be restored, those after it can'
@@ -29,7 +29,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
         const { service_id } = service
         const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
         if (kept.length >= manual_snapshots_max) {
-          const limit = `a service has at most ${manual_snapshots_max} snapshots that were asked for; delete one first`
+          const limit = `a service has at most ${manual_snapshots_max} manual snapshots; delete one first`
           throw new Fault('QUOTA_EXCEEDED', limit)
         }
         const row = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'manual' })
@@ -40,8 +40,8 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
     deleteSnapshot: ({ params }) => deleteSnapshot(context, params, params.snapshot_id),
 
     getRestorable: async ({ params }) => {
-      const { service_id } = await getService(db, params)
-      const window = restorableOf(await listSnapshots(db, service_id), new Date())
+      const row = await getService(db, params)
+      const window = restorableOf(row, await listSnapshots(db, row.service_id), new Date())
       if (window === undefined) return { waiting_for: no_snapshot_yet }
       return { restorable_from: window.from.toISOString(), restorable_until: window.until.toISOString() }
     },
@@ -62,11 +62,11 @@ async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: strin
     const row = rows.find((one) => one.snapshot_id === snapshot_id)
     if (row === undefined) throw notFound(unknown_snapshot)
     if (row.deleted_at !== null) return
-    const lasting = rows.filter((one) => one.taken_at !== null && one.deleted_at === null && one.kind !== 'fork')
+    const lasting = rows.filter((one) => one.taken_at !== null && one.deleted_at === null)
     if (lasting.length === 1 && lasting[0] === row) {
       throw new Fault('CONFLICT', 'this is the last complete snapshot; take another one first')
     }
-    if ((await listSnapshotsInUse(tx, service_id)).includes(snapshot_id)) {
+    if (row.in_use) {
       throw new Fault('CONFLICT', 'a fork is being made from this snapshot; delete it when the fork is READY')
     }
     await saveSnapshotDeleted(tx, [snapshot_id])

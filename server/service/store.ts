@@ -4,6 +4,7 @@ import type { Sql } from '../store/db.ts'
 import { fragment, sql } from '../store/sql.ts'
 import { listReplicaSets, type ReplicaSetRow } from './replica-sets.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
+import type { Restorable } from '#providers/provider.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 
 export type ServiceRow = {
@@ -29,9 +30,14 @@ export type ServiceRow = {
   waiting_for: string | null
   /** Of the server that served last. */
   postgres_version: string | null
+  /** The moments that can be restored; null: none. */
+  restorable_from: Date | null
+  /** Null: up to now. */
+  restorable_until: Date | null
   source_service_id: string | null
   source_project_id: string | null
   source_strategy: ForkStrategy | null
+  /** Of LAST_SNAPSHOT alone. */
   source_snapshot_id: string | null
   /** In UTC, to the microsecond. */
   source_time: string | null
@@ -56,7 +62,7 @@ export type Source = Pick<
 
 const columns = fragment`service_id, project_id, name, created, region_code, service_type, environment,
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
-  deleted_at, state, settled_generation, observed_at, waiting_for, postgres_version,
+  deleted_at, state, settled_generation, observed_at, waiting_for, postgres_version, restorable_from, restorable_until,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
   replica_count, sync_replica_count, switchovers, pooler, replica_set_count,
@@ -182,6 +188,15 @@ export async function saveObserved(tx: Sql, service_id: string, seen: Observatio
       where service_id = ${service_id}`,
     'save observed',
   )
+}
+
+export async function saveRestorable(tx: Sql, before: ServiceRow, seen: Restorable | 'none'): Promise<void> {
+  const from = seen === 'none' ? null : seen.from
+  const until = seen === 'none' || seen.until === 'now' ? null : seen.until
+  const isSame = (one: Date | null, other: Date | null) => one?.getTime() === other?.getTime()
+  if (isSame(from, before.restorable_from) && isSame(until, before.restorable_until)) return
+  await tx.query(sql`
+    update services set restorable_from = ${from}, restorable_until = ${until} where service_id = ${before.service_id}`)
 }
 
 /** The first pass over a new service has begun: it is no longer merely queued. */

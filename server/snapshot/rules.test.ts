@@ -1,105 +1,78 @@
-// When a snapshot is due and which ones go, as a table: also after a failover that left some of them behind.
+// When a snapshot is due, which ones go, and which moments can be restored, as a table.
 import { expect, test } from 'vitest'
-import { expiredSnapshots, restorableOf, snapshotIsDue, sourceSnapshot, waitsForFork } from './rules.ts'
+import { expiredSnapshots, lastSnapshot, policyFor, restorableOf, snapshotIsDue } from './rules.ts'
 import type { SnapshotRow } from './store.ts'
 
 const day_ms = 86_400_000
 const now = new Date('2026-03-10T12:00:00Z')
 const policy = { interval_seconds: 86_400, kept: 2 }
 
-/** Taken so many days ago, which is its name too. */
-const rowOf = (age_days: number, kind: SnapshotRow['kind'] = 'scheduled', left_behind = false): SnapshotRow => {
-  const at = new Date(now.getTime() - age_days * day_ms)
-  return {
-    snapshot_id: `${age_days}`,
-    service_id: 's',
-    kind,
-    requested_at: at,
-    deleted_at: null,
-    taken_at: at,
-    size_bytes: 1,
-    left_behind,
-  }
-}
+const daysAgo = (days: number) => new Date(now.getTime() - days * day_ms)
 
-type Case = { what: string; rows: number[]; left_behind: string[]; in_use: string[]; gone: string[] }
+/** Taken so many days ago, which is its name too. */
+const rowOf = (age_days: number, parts: Partial<SnapshotRow> = {}): SnapshotRow => ({
+  snapshot_id: `${age_days}`,
+  service_id: 's',
+  kind: 'scheduled',
+  requested_at: daysAgo(age_days),
+  deleted_at: null,
+  taken_at: daysAgo(age_days),
+  size_bytes: 1,
+  in_use: false,
+  awaits_fork: false,
+  ...parts,
+})
+const ofNow = (age_days: number, parts: Partial<SnapshotRow> = {}) => rowOf(age_days, { kind: 'now', ...parts })
+const untaken = { taken_at: null, size_bytes: null }
+
+type Case = { what: string; rows: SnapshotRow[]; gone: string[] }
 
 test.each<Case>([
-  { what: 'the oldest beyond the number kept', rows: [0, 1, 2, 3], left_behind: [], in_use: [], gone: ['2', '3'] },
-  { what: 'none that is in use', rows: [0, 1, 2, 3], left_behind: [], in_use: ['2'], gone: ['3'] },
-  { what: 'none for one that was left behind', rows: [0, 1, 2], left_behind: ['1'], in_use: [], gone: [] },
-  {
-    what: 'one left behind, when it lies before all that are kept',
-    rows: [0, 1, 2],
-    left_behind: ['2'],
-    in_use: [],
-    gone: ['2'],
-  },
-  {
-    what: 'none, when all were left behind',
-    rows: [0, 1, 2, 3],
-    left_behind: ['0', '1', '2', '3'],
-    in_use: [],
-    gone: [],
-  },
-] satisfies { what: string; rows: number[]; left_behind: string[]; in_use: string[]; gone: string[] }[])(
-  'of the scheduled ones goes: $what',
-  ({ rows, left_behind, in_use, gone }) => {
-    expect(
-      expiredSnapshots(
-        rows.map((age) => rowOf(age, 'scheduled', left_behind.includes(`${age}`))),
-        { in_use, policy },
-      ),
-    ).toEqual(gone)
-  },
-)
-
-test('one by hand neither goes nor counts, and the private one of a fork goes when the fork is made', () => {
-  const rows = [rowOf(0), rowOf(1, 'manual'), rowOf(2), rowOf(3, 'fork'), rowOf(4, 'fork')]
-  expect(expiredSnapshots(rows, { in_use: ['4'], policy })).toEqual(['3'])
+  { what: 'the oldest beyond the number kept', rows: [rowOf(0), rowOf(1), rowOf(2), rowOf(3)], gone: ['2', '3'] },
+  { what: 'none that is in use', rows: [rowOf(0), rowOf(1), rowOf(2, { in_use: true }), rowOf(3)], gone: ['3'] },
+  { what: 'none that goes already', rows: [rowOf(0), rowOf(1), rowOf(2, { deleted_at: now })], gone: [] },
+  { what: 'none by hand, nor counts it', rows: [rowOf(0), rowOf(1, { kind: 'manual' }), rowOf(2)], gone: [] },
+])('of the scheduled ones goes: $what', ({ rows, gone }) => {
+  expect(expiredSnapshots(rows, policy)).toEqual(gone)
 })
 
 test('of those that forks NOW have left, the newest stays until a newer snapshot is complete', () => {
-  const untaken = (row: SnapshotRow): SnapshotRow => ({ ...row, taken_at: null, size_bytes: null })
-  const none = { in_use: [], policy }
-  expect(expiredSnapshots([rowOf(0.1, 'now'), rowOf(0.2, 'now'), rowOf(1)], none)).toEqual(['0.2'])
-  expect(expiredSnapshots([rowOf(0.1), rowOf(0.2, 'now'), rowOf(1)], none)).toEqual(['0.2'])
-  expect(expiredSnapshots([rowOf(0.1, 'scheduled', true), rowOf(0.2, 'now'), rowOf(1)], none)).toEqual([])
-  expect(expiredSnapshots([untaken(rowOf(0.1, 'now')), rowOf(0.2, 'now'), rowOf(1)], none)).toEqual([])
-  const under_way = [untaken(rowOf(0.1, 'now')), untaken(rowOf(0.2, 'now')), rowOf(1)]
-  expect(expiredSnapshots(under_way, none)).toEqual(['0.2'])
-  expect(expiredSnapshots(under_way, { ...none, in_use: ['0.2'] })).toEqual([])
-  expect(sourceSnapshot([rowOf(0.05, 'manual'), ...under_way], 'LAST_SNAPSHOT', undefined)?.snapshot_id).toBe('0.1')
+  const expired = (...rows: SnapshotRow[]) => expiredSnapshots(rows, policy)
+  expect(expired(ofNow(0.1), ofNow(0.2), rowOf(1))).toEqual(['0.2'])
+  expect(expired(rowOf(0.1), ofNow(0.2), rowOf(1))).toEqual(['0.2'])
+  expect(expired(ofNow(0.1, untaken), ofNow(0.2), rowOf(1))).toEqual([])
+  const under_way = [ofNow(0.1, untaken), ofNow(0.2, untaken), rowOf(1)]
+  expect(expired(...under_way)).toEqual(['0.2'])
+  expect(expired(ofNow(0.1, untaken), ofNow(0.2, { ...untaken, in_use: true }), rowOf(1))).toEqual([])
+  expect(lastSnapshot([rowOf(0.05, { kind: 'manual' }), ...under_way])?.snapshot_id).toBe('0.1')
 })
 
-test('what a fork NOW leaves waits for that fork and for earlier ones, not for later ones', () => {
-  const left = { ...rowOf(0.2, 'now'), taken_at: null }
-  const fork = (age_days: number) => ({ ...rowOf(age_days, 'fork'), taken_at: null })
-  expect(waitsForFork(left, [left, fork(0.2)])).toBe(true)
-  expect(waitsForFork(left, [left, fork(0.3)])).toBe(true)
-  expect(waitsForFork(left, [left, fork(0.1), { ...fork(0.3), deleted_at: now }])).toBe(false)
-  expect(waitsForFork(rowOf(0.1, 'manual'), [fork(0.3)])).toBe(false)
-})
-
-test('the newest complete one that leads somewhere stays, however few are kept', () => {
-  const rows = [rowOf(0, 'scheduled', true), rowOf(1), rowOf(2)]
-  const none = { ...policy, kept: 0 }
-  expect(expiredSnapshots(rows, { in_use: [], policy: none })).toEqual(['0', '2'])
+test('the newest complete one stays, however few are kept', () => {
+  expect(expiredSnapshots([rowOf(0), rowOf(1), rowOf(2)], { ...policy, kept: 0 })).toEqual(['1', '2'])
 })
 
 test.each([
   { what: 'older than the interval', rows: [rowOf(1)], due: true },
   { what: 'younger', rows: [rowOf(0.5), rowOf(2)], due: false },
-  { what: 'younger, but left behind', rows: [rowOf(0.5, 'scheduled', true), rowOf(2)], due: true },
-  { what: 'younger, but by hand', rows: [rowOf(0.5, 'manual')], due: true },
-])('whether a snapshot is due when the newest is $what: $due', ({ rows, due }) => {
-  expect(snapshotIsDue(rows, { policy, now })).toBe(due)
+  { what: 'younger, but no moment can be restored', rows: [rowOf(0.5)], restorable: 'none' as const, due: true },
+  { what: 'younger, but the archive presses', rows: [rowOf(0.5)], archive_presses: true, due: true },
+  { what: 'under way', rows: [rowOf(1, untaken)], restorable: 'none' as const, due: false },
+  { what: 'just taken', rows: [rowOf(30 / 86_400)], restorable: 'none' as const, due: false },
+  { what: 'younger, but by hand', rows: [rowOf(0.5, { kind: 'manual' })], due: true },
+])('whether a snapshot is due when the newest is $what: $due', ({ rows, due, ...seen }) => {
+  expect(snapshotIsDue(rows, { policy: policyFor(policy, seen), now })).toBe(due)
 })
 
-test('the window of recovery, and the snapshot that a moment in it stands on, pass over those left behind', () => {
-  const rows = [rowOf(0), rowOf(1, 'scheduled', true), rowOf(2), rowOf(3, 'scheduled', true)]
-  const daysAgo = (days: number) => new Date(now.getTime() - days * day_ms)
-  expect(restorableOf(rows, now)).toEqual({ from: daysAgo(2), until: now })
-  expect(sourceSnapshot(rows, 'PITR', daysAgo(0.5))?.snapshot_id).toBe('2')
-  expect(restorableOf([rowOf(1, 'scheduled', true)], now)).toBeUndefined()
+test('the window of recovery is the one that was observed, without what only snapshots on their way out have', () => {
+  const seen = { restorable_from: daysAgo(2), restorable_until: null }
+  const going = rowOf(2, { deleted_at: now })
+  expect(restorableOf(seen, [rowOf(0), rowOf(2), rowOf(3)], now)).toEqual({ from: daysAgo(2), until: now })
+  expect(restorableOf(seen, [rowOf(0), rowOf(1), going], now)).toEqual({ from: daysAgo(1), until: now })
+  expect(restorableOf({ ...seen, restorable_until: daysAgo(1) }, [rowOf(2)], now)).toEqual({
+    from: daysAgo(2),
+    until: daysAgo(1),
+  })
+  for (const rows of [[going], [rowOf(2, untaken)], []]) expect(restorableOf(seen, rows, now)).toBeUndefined()
+  expect(restorableOf({ ...seen, restorable_from: null }, [rowOf(2)], now)).toBeUndefined()
+  expect(restorableOf({ ...seen, restorable_until: daysAgo(1) }, [rowOf(0)], now)).toBeUndefined()
 })

@@ -117,7 +117,7 @@ export async function listServicesOfVpc(db: Sql, id: number) {
     select service_id, name from services where vpc_id = ${id} and deleted_at is null order by created, service_id`)
 }
 
-/** Something has an address in it: it is there, or was not yet observed outside. */
+/** A service or a set has an address in it, or had one and was not yet observed outside. */
 export async function vpcIsInhabited(db: Sql, vpc_id: number): Promise<boolean> {
   const [row] = await db.query(sql<{ found: boolean }>`
     select exists (select from addresses where vpc_id = ${vpc_id}) as found`)

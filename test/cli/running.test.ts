@@ -34,7 +34,7 @@ test('a process that got a dead server’s pid is not taken for it', () => {
   expect(server && isRunning({ ...server, born: `${server.born}0` })).toBe(false)
 })
 
-test('records of processes that are gone, and files that are no records, are removed by the next look', async () => {
+test('records of dead processes, and files that are no records, are removed by the next read', async () => {
   const child = spawn('true')
   await once(child, 'exit')
   mkdirSync(join(data_dir, 'servers'))
@@ -51,7 +51,7 @@ test('the log is private, and a full one makes room', () => {
   writeFileSync(log.path, Buffer.alloc(17 * 1024 * 1024, 'x'))
   openLogFile(data_dir).write('second\n')
   expect(statSync(log.path).size).toBe('second\n'.length)
-  // The first writer finds out at one of its next looks, and goes on in the new file.
+  // The first writer finds out at one of its next checks, and goes on in the new file.
   for (let line = 0; line < 1001; line += 1) log.write('third\n')
   expect(statSync(log.path).size).toBeGreaterThan('second\n'.length)
   expect(readdirSync(data_dir).toSorted()).toEqual(['server.log', 'server.log.1'])

@@ -9,7 +9,7 @@ import { newCall } from '#test/call.ts'
 import { newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
-import { nobody, readable } from '#test/privileges.ts'
+import { unprivileged, readable } from '#test/privileges.ts'
 import { newSeededDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 
@@ -75,10 +75,10 @@ describe('on an installation', () => {
     expect((await exec(vpc.id, 'no-such-program')).code).toBe(127)
   })
 
-  test.skipIf(why)(`whoever does not run the server is told who does${why}`, () => {
+  test.skipIf(why)(`another user than the server's is told whose it is${why}`, () => {
     const words = ['vpc', 'exec', vpc.id, '--data-dir', data_dir, '--', 'true']
     const command = readable(join(repository, 'bin', 'howdah'))
-    const ran = spawnSync(command, words, { uid: nobody, gid: nobody, encoding: 'utf8' })
+    const ran = spawnSync(command, words, { uid: unprivileged, gid: unprivileged, encoding: 'utf8' })
     expect([ran.status, ran.stderr]).toEqual([
       1,
       'howdah: only who runs the server can enter the network of a VPC; repeat this with sudo --user=#0\n',

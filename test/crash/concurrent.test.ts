@@ -28,7 +28,7 @@ const create = () => howdah.call('POST', howdah.services, { name: 'many', cpu_mi
 
 async function remove(service_id: string): Promise<void> {
   expect((await howdah.call('DELETE', at(service_id))).status).toBe(202)
-  await howdah.untilStatus(service_id, 'gone')
+  await howdah.untilStatus(service_id, 'removed')
 }
 
 /** Fulfilled when the effect has been reached and the meanwhile is over; the effect itself comes after it. */
@@ -61,7 +61,7 @@ test.each([
   service_id = (await create()).body.service_id
   known.resolve()
   await deleted
-  await howdah.untilStatus(service_id, 'gone')
+  await howdah.untilStatus(service_id, 'removed')
   expect(orphansOf(howdah.config.data_dir, [])).toEqual([])
 })
 
@@ -123,7 +123,7 @@ test('renames at once with a delete change nothing about its end', async () => {
   const [deleted, ...renamed] = await Promise.all([howdah.call('DELETE', at(service_id)), ...renames])
   expect(deleted.status).toBe(202)
   for (const { status } of renamed) expect([200, 400, 404]).toContain(status)
-  await howdah.untilStatus(service_id, 'gone')
+  await howdah.untilStatus(service_id, 'removed')
 })
 
 test('twenty creates at once all become READY, and after twenty deletes at once nothing is left', async () => {
@@ -136,7 +136,7 @@ test('twenty creates at once all become READY, and after twenty deletes at once 
 
   const deletes = await Promise.all(ids.map((id) => howdah.call('DELETE', at(id))))
   expect(deletes.map(({ status }) => status)).toEqual(ids.map(() => 202))
-  await Promise.all(ids.map((id) => howdah.untilStatus(id, 'gone')))
+  await Promise.all(ids.map((id) => howdah.untilStatus(id, 'removed')))
   expect((await howdah.call<Service[]>('GET', howdah.services)).body).toEqual([])
   expect(orphansOf(howdah.config.data_dir, [])).toEqual([])
 }, 120_000)

@@ -72,7 +72,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     expect(orphansOf(data_dir, [other.service_id, service.service_id])).toEqual([])
   })
 
-  test('whoever fills the disk is interrupted before it is full: it serves on, reads only, until there is space', async () => {
+  test('a service that fills the disk is interrupted before it is full: it serves on, reads only, until there is space', async () => {
     const service = await howdah.createService({ name: 'greedy', cpu_millis: 'shared' })
     const query = (sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
     const lives_since = () => query('select pg_postmaster_start_time()')
@@ -80,7 +80,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     await query('create table kept as select 7 as n')
     await familyOf(howdah).untilSnapshot(service)
     const before = await lives_since()
-    // One statement, which is given some 20 MB a second and so cannot be faster than the looks at the disk.
+    // One statement, which is given some 20 MB a second and so cannot be faster than the polls of the disk.
     const hoard = `do $$ begin loop
       insert into hoard select repeat(md5(n::text), 32) from generate_series(1, 4000) n;
       perform pg_sleep(0.5);
@@ -99,7 +99,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     await query('insert into hoard values (1)')
     expect(await lives_since()).toEqual(before)
     await howdah.call('DELETE', at(service))
-    await howdah.untilStatus(service.service_id, 'gone')
+    await howdah.untilStatus(service.service_id, 'removed')
   })
 
   test('a log that finds no space is read as far as it goes, and goes on when there is space', async () => {
@@ -126,18 +126,18 @@ describe.skipIf(why)(`a full disk${why}`, () => {
 
     await rm(ballast)
     await raise('after', 10)
-    // The first of them may be on the torn line of the last one that found space.
+    // The first of them may be on the torn line of the last entry that found space.
     await until(async () => (await logs('search=after')).length >= 9)
     expect(await logs('search=before')).toHaveLength(10)
     await howdah.call('DELETE', at(service))
-    await howdah.untilStatus(service.service_id, 'gone')
+    await howdah.untilStatus(service.service_id, 'removed')
   })
 
   test('a delete needs no space', async () => {
     const service = await howdah.createService({ name: 'in the way', cpu_millis: 'shared' })
     fill(ballast)
     expect((await howdah.call('DELETE', at(service))).status).toBe(202)
-    await howdah.untilStatus(service.service_id, 'gone')
+    await howdah.untilStatus(service.service_id, 'removed')
   })
 })
 

@@ -75,7 +75,7 @@ test(
       expect(isThere()).toBe(true)
     }
     await revive()
-    await until(() => !isThere(), { what: 'the old template is gone' })
+    await until(() => !isThere(), { what: 'the old template is removed' })
     expect(readdirSync(templates)).toEqual(others)
   },
 )
@@ -102,7 +102,7 @@ test(
       {
         request: () => call('DELETE', `${services}/${service.service_id}`),
         check: async () => {
-          await untilStatus(service.service_id, 'gone')
+          await untilStatus(service.service_id, 'removed')
           expectInOrder([], { running: false })
         },
       },
@@ -187,7 +187,7 @@ async function killAtEffect({ request, check }: Verb, doom: Doom | undefined): P
   await Promise.allSettled([request()])
   if (doom && (await isKilled(doom.effect))) {
     await revive()
-    // Also what nobody waits for is finished then.
+    // Background work is finished then, too.
     await untilQuiet()
   }
   await check().catch((error: unknown) => {
@@ -234,7 +234,7 @@ async function revive(): Promise<void> {
   server = await startServerProcess({ data_dir, service_ports })
 }
 
-/** Nobody is at work, and nothing is due: what is counted from here on belongs to the next request. */
+/** No pass is under way, and none is due: what is counted from here on belongs to the next request. */
 async function untilQuiet(): Promise<void> {
   const store = new pg.Client(storeUrlOf(data_dir))
   await store.connect()
@@ -270,14 +270,14 @@ async function newService(): Promise<ReadyService> {
 
 async function remove({ service_id }: ReadyService): Promise<void> {
   await call('DELETE', `${services}/${service_id}`)
-  await untilStatus(service_id, 'gone')
+  await untilStatus(service_id, 'removed')
 }
 
 const untilStatus = (service_id: string, wanted: string) =>
   until(
     async () => {
       const { status, body } = await call('GET', `${services}/${service_id}`)
-      return wanted === 'gone' ? status === 404 : body.status === wanted
+      return wanted === 'removed' ? status === 404 : body.status === wanted
     },
     { what: `service ${service_id} is ${wanted}` },
   )

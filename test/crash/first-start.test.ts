@@ -25,7 +25,7 @@ test.each(moments)('a first start that is killed when %s is completed by the nex
   const service_ports = newServicePorts()
   const script = join(import.meta.dirname, '..', 'server-main.ts')
   const flags = ['--port', '0', '--data-dir', data_dir, '--log-level', 'silent']
-  // At the latest it kills itself, before anybody could be shown a token: a slow test cannot come too late.
+  // At the latest it kills itself, before it prints a token: a slow test cannot come too late.
   const env = { KILL_AT_EFFECT: 'provider folder: make' }
   const child = spawn(process.execPath, [script, ...flags], { env, stdio: ['pipe', 'ignore', 'ignore'] })
   const ended = once(child, 'exit')

@@ -28,7 +28,7 @@ const listEvents = async () =>
 
 const countEvents = async (kind: string) => (await listEvents()).filter((event) => event.kind === kind).length
 
-test('a postmaster that is killed is started again by itself, with what was committed, and the events say so', async () => {
+test('a postmaster that is killed is started again by itself, with every commit, and the events say so', async () => {
   const before = await countEvents('restarted')
   const session = await loginTo(howdah.server.api_url, service, service.initial_password)
   await session.query(`insert into kept values ('committed')`)
@@ -79,7 +79,7 @@ test('a server that comes up calls no database READY that died while there was n
 test('a busy backend does not keep the dead postmaster’s place: it is ended before the new one starts', async () => {
   const before = await countEvents('restarted')
   const session = await loginTo(howdah.server.api_url, service, service.initial_password)
-  // Bound to the processor, it does not notice by itself that its postmaster is gone.
+  // Bound to the processor, it does not notice by itself that its postmaster is dead.
   const endless = session
     .query('select count(*) from generate_series(1, 1000000000000)')
     .catch((error: unknown) => error)
@@ -93,7 +93,7 @@ test('a busy backend does not keep the dead postmaster’s place: it is ended be
   expect(listPostmasters(howdah.config.data_dir, service.service_id)).toHaveLength(1)
 })
 
-test('a killed backend makes PostgreSQL recover by itself; the service is READY after it and nobody restarted it', async () => {
+test('a killed backend makes PostgreSQL recover by itself; the service is READY after it and no pass restarted it', async () => {
   const before = await countEvents('restarted')
   const postmaster = postmasterPid(howdah.config.data_dir, service.service_id)
   const session = await loginTo(howdah.server.api_url, service, service.initial_password)
@@ -133,7 +133,7 @@ test('a database that cannot be started again is UNSTABLE with the reason, and R
   expect(await countEvents('recovered')).toBe(before + 1)
 })
 
-/** Kills the postmaster and takes its port before anybody can start another one. */
+/** Kills the postmaster and takes its port before a pass can start another one. */
 async function stopAndTakePort() {
   const postmaster = postmasterPid(howdah.config.data_dir, service.service_id)
   await howdah.server.close()

@@ -48,7 +48,7 @@ test('whatever is killed whenever, all that was acknowledged holds', { timeout: 
     for (const slot of [...slots, ...retired]) await expectAcknowledged(slot)
     const living = slots.concat(retired).flatMap(({ service }) => (service === undefined ? [] : [service.service_id]))
     const there = await Promise.all(living.map(async (id) => ((await getStatus(id)) === 404 ? [] : [id])))
-    // What a kill has left beside the template goes with the first look after it.
+    // What a kill has left beside the template is removed by the first pass after it.
     await until(() => orphansOf(data_dir, there.flat()).length === 0).catch(() => undefined)
     expect(orphansOf(data_dir, there.flat())).toEqual([])
   } catch (error) {
@@ -102,7 +102,7 @@ async function operate(slot: Slot, choice: number): Promise<void> {
   if (answer?.status === 202) slot.powers = [power]
 }
 
-/** Undefined when the server was killed before it had answered: nobody knows whether it heard. */
+/** Undefined when the server was killed before it had answered: it may have handled the request or not. */
 async function send(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
   const answer = await server
     .callWith(token)(method, services + path, body, headers)
@@ -158,7 +158,7 @@ async function query({ service }: Slot, sql: string): Promise<string[]> {
 }
 
 function killPostmaster(service_id: string): void {
-  // By what runs on the data, not by the pid file: its number may belong to somebody else by now.
+  // By what runs on the data, not by the pid file: its number may belong to another process by now.
   for (const pid of listPostmasters(data_dir, service_id)) {
     try {
       process.kill(pid, 'SIGKILL')

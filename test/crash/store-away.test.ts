@@ -1,4 +1,4 @@
-// Databases that die while the metadata store is away come back all the same, by what was last wanted of them, and it is told when
+// Databases that die while the metadata store is unreachable are healed by their last wanted state, and events say so when
 // the store is back.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'

@@ -48,7 +48,7 @@ test('a store given by DATABASE_URL may be stopped, killed and started, with 503
   })
 })
 
-/** Reads and writes without pause during the work, then compares what was answered with what is there. */
+/** Reads and writes without pause during the work, then compares the answers with the store. */
 async function withLoad(
   { call, services }: TestInstallation,
   work: (served: () => Promise<void>, refused: () => Promise<void>) => Promise<void>,

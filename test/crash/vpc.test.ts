@@ -1,5 +1,5 @@
 // VPCs when the server dies: killed in the middle of every verb it finishes the work after its next start; networks that
-// vanished meanwhile are made again, and those that nobody wants any more go, unless they are another store's.
+// vanished meanwhile are made again, and unwanted ones are removed, unless they are another store's.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -101,7 +101,7 @@ test.skipIf(why)(
 )
 
 test.skipIf(why)(
-  `networks are made again after a reboot, those of nobody go, and those of another store stay${why}`,
+  `networks are made again after a reboot, unwanted ones are removed, and those of another store stay${why}`,
   async () => {
     const vpc = await newVpc('10.83.0.0/24')
     const leftover = await newVpc('10.84.0.0/24')
@@ -116,15 +116,15 @@ test.skipIf(why)(
     db = openDb(storeUrlOf(place.data_dir))
     await db.query('delete from vpcs where id = $1', [leftover.id])
     await db.query(`delete from work where kind = 'vpc'`)
-    // Of a store that knew more VPCs than this one does: somebody may have started with the wrong one.
+    // Of a store that knew more VPCs than this one does: an administrator may have started with the wrong one.
     const foreign = nameOf('2000')
     execFileSync('ip', ['netns', 'add', foreign])
     server = await startServerProcess(place)
     const wanted = [nameOf(vpc.id), foreign].toSorted()
     await until(() => listNamespaces(installationId()).toSorted().join() === wanted.join())
-    // Not READY as it was before the start: somebody has looked since.
-    const looked = `select from work where kind = 'service' and key = $1 and lease_token is null and due_at > now()`
-    await until(async () => (await db?.query(looked, [service.service_id]))?.length)
+    // Not READY as it was before the start: a pass was made since.
+    const passed = `select from work where kind = 'service' and key = $1 and lease_token is null and due_at > now()`
+    await until(async () => (await db?.query(passed, [service.service_id]))?.length)
     await untilReady(at)
     expect(listNamespaces(installationId())).toContain(foreign)
   },

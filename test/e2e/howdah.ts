@@ -1,4 +1,4 @@
-// The real `howdah` command as child processes: one that runs to its end, and `howdah start` in the background.
+// The real `howdah` command as child processes: a command that runs to its end, and `howdah start` in the background.
 // The machine's own Howdah settings do not leak in: every HOWDAH_… variable and DATABASE_URL is taken out.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

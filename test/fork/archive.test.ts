@@ -10,7 +10,7 @@ import { type ReadyService, startInstallation, type TestInstallation } from '#te
 import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
-/** Every look of a service whose snapshots are due all the time is work for it. */
+/** Every pass over a service whose snapshots are due all the time is work for it. */
 const interval_ms = 200
 
 let installation: TestInstallation
@@ -49,11 +49,11 @@ test('every service archives from its first second, each into its own folder', a
   }
 })
 
-test('a stalled archive makes the service UNSTABLE with a clear event, and it heals when the cause is gone', async () => {
+test('a stalled archive makes the service UNSTABLE with a clear event, and it heals when the cause is removed', async () => {
   const service = one
   const archive = join(family.home(service), 'archive')
   await family.untilSnapshot(service)
-  // Both at once: a look between them would make the folder anew.
+  // Both at once: a pass between them would make the folder anew.
   renameSync(archive, `${archive}.away`)
   writeFileSync(archive, 'in the way')
   await family.rows(service, 'insert into t values (1)')
@@ -86,16 +86,16 @@ test('retention keeps as many snapshots as it should, prunes older WAL, and the 
   for (let n = 1; n <= 4; n++) {
     await family.rows(service, `insert into t values (${n})`)
     await switchWal(service)
-    const look = async () => {
+    const poll = async () => {
       await lookNow(service)
       return (await family.snapshots(service)).find(({ id, status }) => status === 'complete' && !seen.has(id))
     }
-    seen.add((await until(look, { interval_ms })).id)
+    seen.add((await until(poll, { interval_ms })).id)
   }
   const fewLeft = async () => {
     await lookNow(service)
     const all = await family.snapshots(service)
-    // One more may be on its way in, and some out, whenever one looks.
+    // One more may be on its way in, and some out, at any poll.
     return all.filter(({ status }) => status === 'complete').length <= 3 && !all.some(({ id }) => id === first.id)
   }
   await until(fewLeft, { interval_ms })
@@ -112,13 +112,13 @@ test('retention keeps as many snapshots as it should, prunes older WAL, and the 
     return archived.every((name) => name >= (starts[0] ?? ''))
   })
   expect(oldest).toBeDefined()
-  const target_time = (
-    await installation.call<{ restorable_from: string }>(
-      'GET',
-      `${installation.services}/${service.service_id}/restorable`,
-    )
-  ).body.restorable_from
-  const child = await family.fork(service, { fork_strategy: 'PITR', target_time })
+  const restorable = `${installation.services}/${service.service_id}/restorable`
+  // The window of such a schedule may move on between the two requests.
+  const child = await until(async () => {
+    const { body } = await installation.call<{ restorable_from: string }>('GET', restorable)
+    return await family.requestFork(service, { fork_strategy: 'PITR', target_time: body.restorable_from })
+  })
+  await installation.untilStatus(child.service_id, 'READY')
   expect(Number(await family.rows(child, 'select count(*) from t'))).toBeGreaterThan(0)
 })
 
@@ -147,8 +147,8 @@ async function lookNow({ service_id }: ReadyService): Promise<void> {
     await store.query(`select pg_notify('work', '')`)
     // On a slow machine the next snapshot is due as soon as one is taken, so nothing may ever come to rest.
     await until(async () => {
-      const looked = 'select from services where service_id = $1 and observed_at > $2'
-      return (await store.query(looked, [service_id, rows[0]?.asked_at])).rowCount === 1
+      const passed = 'select from services where service_id = $1 and observed_at > $2'
+      return (await store.query(passed, [service_id, rows[0]?.asked_at])).rowCount === 1
     })
   } finally {
     await store.end()

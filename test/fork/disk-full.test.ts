@@ -68,9 +68,9 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     for (let n = 0; n < 3; n++) await switchWal()
     await until(() => waiting(home).length === 0)
     await asSuperuser('checkpoint')
-    // The reserve is gone already.
+    // The reserve is freed already.
     await rm(join(disk, 'reserve'))
-    // Half of what a segment takes: one would fit as soon as anybody gives back a little.
+    // Half of what a segment takes: one would fit as soon as any process frees a little.
     fill(ballast, (wal_segment_mb / 2) * mib)
     await session.query('begin read write; insert into t values (2); commit')
     await switchWal()
@@ -113,7 +113,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     await installation.untilStatus(child.service_id, 'READY')
     expect(await family.rows(child, 'select n from t order by n')).toEqual(['1', '2', '3'])
     await installation.call('DELETE', at(child))
-    await installation.untilStatus(child.service_id, 'gone')
+    await installation.untilStatus(child.service_id, 'removed')
   })
 
   test('a fork whose replay runs out of space goes on with it when there is some', async () => {

@@ -1,13 +1,13 @@
 // A provider that dies right before every single effect of a snapshot and of the forks that are made of it, and another one after
 // it: the end is always one fork with the data of its moment, and nothing of it is left when it is deleted. A sample of the same is
 // killed for real, as whole servers, in kill-now.test.ts and kill-pitr.test.ts.
-// Each runs undisturbed once to learn its effects. Then three forks are made, and everyone who goes on with one dies at every third
+// Each runs undisturbed once to learn its effects. Then three forks are made, and every process that goes on with one dies at every third
 // of them, so that each gets somewhere before it dies too.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import type { ServiceSource, WantedService } from '#providers/provider.ts'
+import type { Moment, WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
 import { ask, newWanted, noProcessBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
@@ -17,18 +17,33 @@ const forks = 3
 /** Some 100 providers, on a machine that may be very busy. */
 const timeout = 600_000
 
-/** What every new service goes through is the test of create, and what only one to come has need of is nobody's here. */
-const chosen = /^(hold|snapshots?|copy|fork|gathered WAL|parent|replay|postmaster|deleted snapshot|archived WAL)\b/
+/** Effects of every new service are tested by create; effects for a later service do not count here. */
+const chosen = /^(lock|snapshots?|copy|fork|gathered WAL|parent|replay|postmaster|deleted snapshot|archived WAL)\b/
 
-test('forks of this moment that die anywhere have the data, and leave nothing', { timeout }, async () => {
+test('forks of a snapshot that die anywhere have the data, and leave nothing', { timeout }, async () => {
   const world = await newWorld()
   const provider = await world.open()
   const parent = await newParent(provider)
-  const effects = await dieEverywhere(world, provider, parent, {}, '1')
+  const effects = await dieEverywhere(world, provider, parent, undefined, '1')
   expect(effects).toEqual(
     expect.arrayContaining(['copy: files', 'snapshot: rename into place', 'fork: rename into place']),
   )
 })
+
+test.each(['on', 'off'] as const)(
+  'forks NOW that die anywhere have the data, and leave nothing: of a parent whose power is %s',
+  { timeout },
+  async (power) => {
+    const world = await newWorld()
+    const provider = await world.open()
+    const parent = { ...(await newParent(provider)), power, generation: 2 }
+    await settle(provider, parent)
+    const effects = await dieEverywhere(world, provider, parent, 'now', '1')
+    const copying = power === 'on' ? 'copy: begin backup' : 'hold: rename into place'
+    expect(effects).toEqual(expect.arrayContaining([copying, 'copy: files', 'fork: rename into place']))
+    expect(readdirSync(join(world.directory, 'services', parent.service_id))).not.toContain('copying')
+  },
+)
 
 test('forks to a moment that die anywhere have the data of it, and leave nothing', { timeout }, async () => {
   const world = await newWorld()
@@ -38,27 +53,26 @@ test('forks to a moment that die anywhere have the data of it, and leave nothing
   const moment = Date.now() + 1
   await until(() => Date.now() > moment + 1)
   await ask(provider, parent, 'update t set n = 2')
-  const source = { snapshot_id: 'kept', target_time: new Date(moment).toISOString() }
-  const effects = await dieEverywhere(world, provider, parent, source, '1')
+  const effects = await dieEverywhere(world, provider, parent, { at: new Date(moment).toISOString() }, '1')
   expect(effects).toEqual(
     expect.arrayContaining(['gathered WAL: copy', 'postmaster: spawn', 'replay: forget settings']),
   )
 })
 
-/** Returns the effects at which each died. Without a source the fork is one of this moment, of a snapshot of its own. */
+/** Returns the effects at which each died. Without a moment the fork is one of a snapshot of its own. */
 async function dieEverywhere(
   world: World,
   provider: LocalProvider,
   parent: WantedService,
-  source: Partial<ServiceSource>,
+  moment: Moment | undefined,
   expected: string,
 ): Promise<string[]> {
   let forked = 0
   const newFork = async () => {
     const snapshot_id = `now${(forked += 1)}`
-    const from = { service_id: parent.service_id, snapshot_id, ...source }
-    const child = await newWanted(provider, { size: 'shared', source: from })
-    const own = source.snapshot_id === undefined ? [{ snapshot_id, deleted: false }] : []
+    const source = { service_id: parent.service_id, moment: moment ?? { snapshot_id } }
+    const child = await newWanted(provider, { size: 'shared', source })
+    const own = moment === undefined ? [{ snapshot_id, deleted: false }] : []
     return [{ ...parent, snapshots: [...parent.snapshots, ...own] }, child] as const
   }
   const checkAndRemove = async ([from, child]: readonly [WantedService, WantedService]) => {
@@ -84,7 +98,7 @@ async function dieEverywhere(
     let fork = await newFork()
     for (const effect of effects.filter((_, index) => index % forks === round)) {
       if ((await apply(world, { services: fork }, { effect, nth: 1 })).died) continue
-      // Whoever went before has done it already: begin anew, once.
+      // An earlier process has done it already: begin anew, once.
       await checkAndRemove(fork)
       fork = await newFork()
       expect((await apply(world, { services: fork }, { effect, nth: 1 })).died, `dies at: ${effect}`).toBe(true)

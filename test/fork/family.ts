@@ -54,7 +54,7 @@ export function familyOf(installation: TestInstallation) {
     untilAlone: (...services: ReadyService[]) => {
       const ids = services.map(({ service_id }) => service_id)
       const left = () => orphansOf(installation.config.data_dir, ids)
-      // Looks at every process of the host: not so often.
+      // Reads every process of the host: not so often.
       return until(() => left().length === 0, { interval_ms: 200, what: 'nothing is left of the others' })
     },
     events: async (service: ReadyService): Promise<string[]> => {

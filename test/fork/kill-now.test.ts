@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Killing, startKilling } from './killing.ts'
 
 /** What every new service goes through is the test of create. */
-const chosen = /^(hold|snapshots?|copy|fork|postmaster|deleted snapshot|archived WAL)\b/
+const chosen = /^(lock|snapshots?|copy|fork|postmaster|deleted snapshot|archived WAL)\b/
 
 let killing: Killing
 

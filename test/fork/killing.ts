@@ -36,7 +36,7 @@ export async function startKilling() {
     until(
       async () => {
         const { status, body } = await call('GET', `/${service_id}`)
-        return wanted === 'gone' ? status === 404 : body.status === wanted
+        return wanted === 'removed' ? status === 404 : body.status === wanted
       },
       { what: `service ${service_id} is ${wanted}` },
     )
@@ -56,7 +56,7 @@ export async function startKilling() {
 
   const remove = async ({ service_id }: ReadyService) => {
     await call('DELETE', `/${service_id}`)
-    await untilStatus(service_id, 'gone')
+    await untilStatus(service_id, 'removed')
   }
 
   const untilQuiet = () => until(() => isQuiet(data_dir), { interval_ms: 100, what: 'nothing is due' })
@@ -135,7 +135,7 @@ export async function startKilling() {
   return { made, query, untilQuiet, killAtEvery, stop: () => removeDataDir(data_dir) }
 }
 
-/** Nobody is at work, and nothing is due: what is counted from here on belongs to the next request. */
+/** No pass is under way, and none is due: what is counted from here on belongs to the next request. */
 async function isQuiet(data_dir: string): Promise<boolean> {
   const store = new pg.Client(storeUrlOf(data_dir))
   await store.connect()
@@ -152,6 +152,6 @@ async function endOf(server: ServerProcess, isMade: () => Promise<boolean> | boo
   void server.ended.then(() => {
     over = true
   })
-  const look = async () => (over ? 'killed' : (await isMade()) && 'made')
-  return await until(look, { what: `the server is killed at: ${effect}` })
+  const poll = async () => (over ? 'killed' : (await isMade()) && 'made')
+  return await until(poll, { what: `the server is killed at: ${effect}` })
 }

@@ -8,7 +8,7 @@ import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
 /** The others are those of every new service, which have no parent. */
-const chosen = /^(hold|snapshots?|copy|fork|postmaster|deleted snapshot)\b/
+const chosen = /^(lock|snapshots?|copy|fork|postmaster|deleted snapshot)\b/
 
 let installation: TestInstallation
 let family: Family
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => installation.stop())
 
-test('a fork NOW has what was committed, and the parent serves again, wherever the parent is killed', async () => {
+test('a fork NOW has every commit, and the parent serves again, wherever the parent is killed', async () => {
   const effects = new Set<string>()
   await forkOnce((name) => void (chosen.test(name) && effects.add(name)))
   expect([...effects]).toEqual(expect.arrayContaining(['copy: files', 'copy: WAL', 'fork: rename into place']))
@@ -47,13 +47,13 @@ test('a fork NOW has what was committed, and the parent serves again, wherever t
   expect(left).toEqual([])
 })
 
-/** From one commit more to nothing left of the fork, with a look at everything in between. */
+/** From one commit more to nothing left of the fork, with a check of everything in between. */
 async function forkOnce(watch: (name: string) => void | Promise<void>): Promise<void> {
   rows += 1
   await family.rows(parent, `insert into t values (${rows})`)
   atEffect = watch
   const child = await family.fork(parent, { fork_strategy: 'NOW' })
-  await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
+  await until(async () => (await family.snapshots(parent)).every(({ status }) => status === 'complete'))
   atEffect = undefined
   const sums = [String(rows * (rows + 1)), String(rows * (rows + 1))]
   const sumOf = (service: ReadyService) => family.rows(service, 'select 2 * sum(n) from t')
@@ -62,7 +62,7 @@ async function forkOnce(watch: (name: string) => void | Promise<void>): Promise<
   await installation.untilStatus(parent.service_id, 'READY')
   expect([...(await sumOf(child)), ...of_parent]).toEqual(sums)
   await installation.call('DELETE', `${installation.services}/${child.service_id}`)
-  await installation.untilStatus(child.service_id, 'gone')
+  await installation.untilStatus(child.service_id, 'removed')
   await family.untilAlone(parent)
 }
 

@@ -1,12 +1,12 @@
 // A machine that loses its power right after a fork was made: it was flushed before its rename, so it is there, and whole. The
-// loss is a real one: whatever has not come to the disk by then is gone.
+// loss is a real one: whatever has not come to the disk by then is lost.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import type { WantedService } from '#providers/provider.ts'
+import type { ServiceSource, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, processesBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -67,7 +67,7 @@ describe.skipIf(why)(`a disk that shares blocks${why}`, () => {
       const { snapshots } = await provider.service.apply(kept)
       return snapshots[0]?.state === 'complete'
     })
-    const source = { service_id: parent.service_id, snapshot_id: 'first', private: false }
+    const source = { service_id: parent.service_id, moment: { snapshot_id: 'first' } }
     const child = await newWanted(provider, { size: 'shared', source })
     await settle(provider, child)
     expect(await ask(provider, child, 'select n from t')).toBe('1')
@@ -76,7 +76,7 @@ describe.skipIf(why)(`a disk that shares blocks${why}`, () => {
     const moment = Date.now() + 1
     await until(() => Date.now() > moment + 1)
     await ask(provider, parent, 'update t set n = 3')
-    const earlier = { ...source, target_time: new Date(moment).toISOString() }
+    const earlier = { ...source, moment: { at: new Date(moment).toISOString() } }
     const replayed = await newWanted(provider, { size: 'shared', source: earlier })
     await settle(provider, replayed)
     expect(await ask(provider, replayed, 'select n from t')).toBe('2')
@@ -95,7 +95,7 @@ async function newFork(world: World, given_up?: Error) {
   const parent = await newWanted(provider, { size: 'shared' })
   await settle(provider, parent)
   await ask(provider, parent, 'create table t as select 1 as n')
-  const source = { service_id: parent.service_id, snapshot_id: 'private', private: true }
+  const source: ServiceSource = { service_id: parent.service_id, moment: 'now' }
   const child: WantedService = await newWanted(provider, { size: 'shared', source })
   effects.length = 0
   failure = given_up
@@ -114,7 +114,7 @@ async function losePower(world: World): Promise<void> {
     return left.length === 0
   })
   await world.close()
-  await until(() => execFileSync('umount', [disk], { stdio: 'pipe' }), { what: `nobody uses ${disk}` })
+  await until(() => execFileSync('umount', [disk], { stdio: 'pipe' }), { what: `no process uses ${disk}` })
   mountDisk()
 }
 

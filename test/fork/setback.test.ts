@@ -1,5 +1,5 @@
 // Copies and replays when the world is not ready: a parent that crashed and cannot start, damaged WAL, a full disk, a
-// server that stops in the middle of a copy, another process at work. Directly on the provider, look by look.
+// server that stops in the middle of a copy, another process at work. Directly on the provider, pass by pass.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { open, readdir, rm, writeFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import type { ObservedService, ObservedSnapshot, WantedService } from '#providers/provider.ts'
+import type { Moment, ObservedService, ObservedSnapshot, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, postmasterPid, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -25,9 +25,11 @@ test('a parent that crashed and cannot start gives all that it had committed', a
   onTestFinished(() => void squatter.close())
   const observed = await untilTaken(provider, { ...parent, snapshots })
   expect(observed).toMatchObject({ state: 'not_serving', settled: false })
-  const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent) })
-  await settle(provider, child)
-  expect(await ask(provider, child, 'select n from t')).toBe('1')
+  for (const moment of [{ snapshot_id: 'first' }, 'now'] as const) {
+    const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent, moment) })
+    await settle(provider, child)
+    expect(await ask(provider, child, 'select n from t')).toBe('1')
+  }
 
   // And the same snapshot leads to every later moment of the parent.
   await new Promise((resolve) => squatter.close(resolve))
@@ -36,7 +38,7 @@ test('a parent that crashed and cannot start gives all that it had committed', a
   const moment = Date.now() + 1
   await until(() => Date.now() > moment + 1)
   await ask(provider, parent, 'update t set n = 3')
-  const source = { ...sourceOf(parent), target_time: new Date(moment).toISOString() }
+  const source = sourceOf(parent, { at: new Date(moment).toISOString() })
   const later = await newWanted(provider, { size: 'shared', source })
   await settle(provider, later)
   expect(await ask(provider, later, 'select n from t')).toBe('2')
@@ -53,7 +55,7 @@ test('a damaged or missing WAL file fails the fork with its name and what can be
     join(world.directory, 'services', parent.service_id, at, bad),
   )
   const forkOf = () => {
-    const source = { ...sourceOf(parent), target_time: new Date().toISOString() }
+    const source = sourceOf(parent, { at: new Date().toISOString() })
     return newWanted(provider, { size: 'shared', source })
   }
 
@@ -95,7 +97,7 @@ test('a moment before a later snapshot needs no WAL from after that one', async 
   const missing = await fillSegments(world, parent, 3)
   await rm(join(world.directory, 'services', parent.service_id, 'archive', missing))
   await rm(join(world.directory, 'services', parent.service_id, 'data/pg_wal', missing), { force: true })
-  const child = await newWanted(provider, { size: 'shared', source: { ...sourceOf(parent), target_time } })
+  const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent, { at: target_time }) })
   await settle(provider, child)
   expect(await ask(provider, child, 'select count(*) from t')).toBe('1')
 })
@@ -132,7 +134,7 @@ test('a disk that is full anywhere is a setback of the fork, which completes whe
   await untilTaken(provider, { ...parent, snapshots })
   for (const at of ['fork: copy snapshot', 'gathered WAL: copy', 'fork: rename into place']) {
     full_at = at
-    const source = { ...sourceOf(parent), target_time: new Date().toISOString() }
+    const source = sourceOf(parent, { at: new Date().toISOString() })
     const child = await newWanted(provider, { size: 'shared', source })
     const observed = await until(async () => {
       const one = await provider.service.apply(child)
@@ -169,7 +171,7 @@ test('a copy whose server stops in the middle is made again', async () => {
   expect(await ask(provider, child, 'select n from t')).toBe('1')
 })
 
-test('while another process copies standing data the service does not start, until that process is gone', async () => {
+test('while another process copies standing data the service does not start, until that process is dead', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const parent = await newParent(provider)
@@ -194,7 +196,7 @@ async function newParent(provider: LocalProvider): Promise<WantedService> {
   return parent
 }
 
-const sourceOf = (parent: WantedService) => ({ service_id: parent.service_id, snapshot_id: 'first' })
+const sourceOf = ({ service_id }: WantedService, moment: Moment = { snapshot_id: 'first' }) => ({ service_id, moment })
 
 const stateOf = ({ snapshots: [first] }: ObservedService): ObservedSnapshot['state'] | undefined => first?.state
 

@@ -23,12 +23,12 @@ afterAll(() => installation.stop())
 
 const at = ({ service_id }: ReadyService, verb = '') => `${installation.services}/${service_id}${verb}`
 
-/** What nobody looks at any more goes while the next test runs. */
+/** Services that no later test reads are removed while the next test runs. */
 const letGo = (service: ReadyService) => installation.call('DELETE', at(service))
 
 const remove = async (service: ReadyService) => {
   await letGo(service)
-  await installation.untilStatus(service.service_id, 'gone')
+  await installation.untilStatus(service.service_id, 'removed')
 }
 
 test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next one', async () => {
@@ -46,7 +46,7 @@ test('LAST_SNAPSHOT has what the last snapshot has, and leaves it for the next o
   }
 })
 
-test('NOW has what was committed before the request; parent and fork go their own ways', async () => {
+test('NOW has every commit from before the request; parent and fork go their own ways', async () => {
   const child = await family.fork(parent, { fork_strategy: 'NOW' })
   expect(await family.rows(child, 'select n from t')).toEqual(['1'])
   await family.rows(child, 'insert into t values (100)')
@@ -60,8 +60,8 @@ test('NOW has what was committed before the request; parent and fork go their ow
   const stranger = family.session({ ...child, initial_password: parent.initial_password })
   await expect(stranger).rejects.toThrow('password authentication failed')
 
-  // The snapshot of a fork goes when the fork is made, and its archive holds nothing of the parent.
-  await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
+  // Nothing half-made stays with the parent, and the archive of the fork holds nothing of it.
+  await until(async () => (await family.snapshots(parent)).every(({ status }) => status === 'complete'))
   await until(() => !readdirSync(`${family.home(parent)}/snapshots`).some((name) => name.includes('.')))
   await family.untilSnapshot(child)
   const [oldest] = readdirSync(`${family.home(child)}/archive`).toSorted()
@@ -93,7 +93,7 @@ test('NOW leaves a snapshot: a LAST_SNAPSHOT fork right after it lacks nothing o
   // However many such forks are made, one snapshot of them stays.
   await Promise.all([1, 2, 3].map(() => family.fork(other, { fork_strategy: 'NOW' }).then(letGo)))
   await until(async () => {
-    const left = (await family.snapshots(other)).filter(({ kind }) => kind === 'now' || kind === 'fork')
+    const left = (await family.snapshots(other)).filter(({ kind }) => kind === 'now')
     return left.length === 1 && left[0]?.status === 'complete'
   })
   await letGo(other)
@@ -111,7 +111,7 @@ test('a parent that is deleted lives on until the forks of what a fork NOW leave
     expect(await family.rows(heir, 'select n from t')).toEqual(['1'])
     await letGo(heir)
   }
-  await installation.untilStatus(doomed.service_id, 'gone')
+  await installation.untilStatus(doomed.service_id, 'removed')
 })
 
 test('a fork of a fork of a fork has the data of all', async () => {
@@ -145,7 +145,7 @@ test('a stopped parent stays stopped while it is forked, and deleted right after
     const heir = await family.requestFork(doomed, { fork_strategy: 'NOW' })
     await letGo(doomed)
     await installation.untilStatus(heir.service_id, 'READY')
-    await installation.untilStatus(doomed.service_id, 'gone')
+    await installation.untilStatus(doomed.service_id, 'removed')
     expect(await family.rows(heir, 'select n from t')).toEqual(['1'])
     await letGo(heir)
   }
@@ -158,7 +158,7 @@ test('a fork that is deleted half-way leaves nothing', async () => {
     const child = await family.requestFork(parent, { fork_strategy })
     await remove(child)
   }
-  await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
+  await until(async () => (await family.snapshots(parent)).every(({ status }) => status === 'complete'))
   await family.untilAlone(parent)
   await until(() => listPids(installation.config.data_dir).length <= before, { interval_ms: 200 })
 })
@@ -179,7 +179,7 @@ test('twenty forks of one parent at once, of all strategies, all come, and nothi
   }
   await installation.untilStatus(parent.service_id, 'READY')
   await Promise.all(children.map(remove))
-  await until(async () => (await family.snapshots(parent)).every(({ kind }) => kind !== 'fork'))
+  await until(async () => (await family.snapshots(parent)).every(({ status }) => status === 'complete'))
   await family.untilAlone(parent)
   const known = (await family.snapshots(parent)).map(({ id }) => id)
   await until(() => readdirSync(`${family.home(parent)}/snapshots`).every((name) => known.includes(name)))

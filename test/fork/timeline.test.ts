@@ -7,7 +7,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { copyTree } from '#providers/local/host/copy-tree.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
-import type { WantedService } from '#providers/provider.ts'
+import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -55,11 +55,12 @@ test.each(sizes)(`${what}: WAL $wal`, async ({ mb, openIn }) => {
 
   const after_2 = await commit(2)
   await commit(3)
-  const rows = async (snapshot_id: string, target_time?: Date) => {
-    const moment = target_time && { target_time: target_time.toISOString() }
-    return await rowsOfFork(provider, { service_id: wanted.service_id, snapshot_id, ...moment })
-  }
-  expect(await Promise.all([rows('before', after_1), rows('lost', after_2)])).toEqual(['1', '1,2'])
+  const rows = (moment: string | Date) =>
+    rowsOfFork(provider, {
+      service_id: wanted.service_id,
+      moment: typeof moment === 'string' ? { snapshot_id: moment } : { at: moment.toISOString() },
+    })
+  expect(await Promise.all([rows(after_1), rows(after_2)])).toEqual(['1', '1,2'])
   // As a snapshot itself: the service as it was at that moment, without what was lost.
   expect(await rows('lost')).toBe('1')
 
@@ -70,11 +71,31 @@ test.each(sizes)(`${what}: WAL $wal`, async ({ mb, openIn }) => {
   expect(archive).toContain('00000002.history')
   const [first = ''] = archive.filter((name) => name.length === 24)
   expect((await stat(join(world.directory, 'services', wanted.service_id, 'archive', first))).size).toBe(mb * 1024 ** 2)
-  const { snapshots } = await provider.service.apply(wanted)
-  expect(snapshots.filter((one) => 'left_behind' in one).map((one) => one.snapshot_id)).toEqual(['lost'])
-  expect(await Promise.all([rows('before', after_2), rows('after', after_4)])).toEqual(['1,2', '1,2,3,4'])
+  expect(await Promise.all([rows(after_2), rows(after_4)])).toEqual(['1,2', '1,2,3,4'])
+
+  // What the service was at the moment of the diverged one is reached from the one before, which stays for it, and goes with it.
+  const observeWithout = async (...ids: string[]) => {
+    const snapshots = wanted.snapshots.map((one) => ({ ...one, deleted: ids.includes(one.snapshot_id) }))
+    const observed = await provider.service.apply({ ...wanted, snapshots })
+    return { ...observed, states: observed.snapshots.map(({ state }) => state) }
+  }
+  const momentOf = ({ snapshots }: ObservedService, at: number) => {
+    const one = snapshots[at]
+    return one?.state === 'complete' ? one.taken_at : undefined
+  }
+  const all = await observeWithout()
+  expect(all.restorable).toEqual({ from: momentOf(all, 0), until: 'now' })
+  const reached = await observeWithout('before')
+  expect(reached).toMatchObject({ states: ['complete', 'complete', 'complete'], restorable: all.restorable })
+  expect(await rows('lost')).toBe('1')
+  const left = await observeWithout('before', 'lost')
+  expect(left).toMatchObject({
+    states: ['absent', 'absent', 'complete'],
+    restorable: { from: momentOf(all, 2), until: 'now' },
+  })
+  wanted = { ...wanted, snapshots: wanted.snapshots.slice(-1) }
   await change({ power: 'off' })
-  expect(await rows('after', await momentNow())).toBe('1,2,3,4,5')
+  expect(await rows(await momentNow())).toBe('1,2,3,4,5')
   await provider.close()
 })
 

@@ -86,19 +86,19 @@ test('a node that was lost on its way to be the primary follows the next one as 
   })
 })
 
-test('what a primary wrote and had sent to nobody is not lost with it either, when its data is still there', async () => {
+test('what a primary wrote and had not sent is not lost with it either, when its data is still there', async () => {
   const ha = await newHa(1, 0)
   const { world, provider, wanted } = ha
   const standby = await nodePid(world, wanted, 1)
   const receiver = await walReceiverOf(standby)
   process.kill(receiver, 'SIGSTOP')
-  await ask(provider, wanted, `insert into kept values ('sent to nobody')`)
+  await ask(provider, wanted, `insert into kept values ('not sent')`)
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   process.kill(receiver, 'SIGCONT')
   const kinds = await eventsUntilSettled(ha)
   expect(kinds).toContain('elected')
   expect(kinds).not.toContain('replica')
-  expect(await wordsOf(ha)).toBe('sent to nobody')
+  expect(await wordsOf(ha)).toBe('not sent')
 })
 
 /** A service whose primary can be made to die at an effect of this name; from then on `effects` are those after it. */
@@ -144,7 +144,7 @@ async function kindsUntilTaken(provider: LocalProvider, wanted: WantedService): 
 
 test('a primary that dies between two snapshots is replaced before the next one is taken', async () => {
   const { provider, wanted, effects, doom, lives } = await newDoomed('snapshot: rename into place')
-  // The last thing that a look does to a service itself: from there on it is about snapshots only.
+  // The last thing that a pass does to a service itself: from there on it is about snapshots only.
   doom(() => until(() => effects.includes('limits: set')))
   const more = { ...wanted, snapshots: snapshotsOf('first', 'second') }
   const observed = await provider.service.apply(more)
@@ -168,7 +168,7 @@ test('a busy session of a lost primary is ended before another one takes over', 
   const { world, provider, wanted } = ha
   const session = await loginTo(provider, wanted)
   const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
-  // Bound to the processor, it does not notice by itself that its postmaster is gone.
+  // Bound to the processor, it does not notice by itself that its postmaster is dead.
   const endless = session
     .query('select count(*) from generate_series(1, 1000000000000)')
     .catch((error: unknown) => error)
@@ -226,11 +226,11 @@ test('a primary that cannot be started any more is replaced', async () => {
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
 })
 
-test('nobody takes over who may lack a commit: without enough replicas the lost primary is started again', async () => {
+test('no replica takes over that may lack a commit: without enough replicas the lost primary is started again', async () => {
   const ha = await newHa(2, 1)
   const { world, provider, wanted } = ha
   await ask(provider, wanted, `insert into kept values ('kept')`)
-  // One of the two may have been the only one that had it.
+  // Only one of the two may have had it.
   const standby = await nodePid(world, wanted, 2)
   await rename(dataOf(world, wanted, 2), join(homeOf(world, wanted), 'elsewhere'))
   process.kill(standby, 'SIGKILL')
@@ -242,7 +242,7 @@ test('nobody takes over who may lack a commit: without enough replicas the lost 
   expect(await wordsOf(ha)).toBe('kept')
 })
 
-test('when everything ended at once, as by a reboot, the primary stays the one that it was', async () => {
+test('when every process is killed at once, as by a reboot, the primary stays the same', async () => {
   const ha = await newHa(1, 1)
   const { world, provider, wanted } = ha
   await ask(provider, wanted, `insert into kept values ('kept')`)
@@ -252,7 +252,7 @@ test('when everything ended at once, as by a reboot, the primary stays the one t
   expect(await wordsOf(ha)).toBe('kept')
 })
 
-/** Whoever forgot to collect it: a process without a command line has ended. */
+/** A process without a command line is dead, reaped or not. */
 async function isAlive(pid: number): Promise<boolean> {
   return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== ''
 }

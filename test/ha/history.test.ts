@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { runHistory } from '#test/history/history.ts'
 
 test(
-  'what was acknowledged is there exactly once and seen by every later read, whatever breaks meanwhile',
+  'every acknowledged row exists exactly once and in every later read, whatever breaks meanwhile',
   { timeout: 600_000 },
   async () => {
     const { rounds, acknowledged, reads } = await runHistory({

@@ -84,7 +84,7 @@ test('the server of the replica goes on, with every commit, and so does the one 
   expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
 })
 
-test('what the lost primary had sent to nobody is read by the replica as it runs', async () => {
+test('what the lost primary had not sent is read by the replica as it runs', async () => {
   const ha = await newHa(1, 0)
   const { world, provider, wanted } = ha
   const running = await nodePid(world, wanted, 1)
@@ -92,7 +92,7 @@ test('what the lost primary had sent to nobody is read by the replica as it runs
   process.kill(receiver, 'SIGSTOP')
   // More than one file of WAL.
   await ask(provider, wanted, `insert into kept select repeat('x', 8000) from generate_series(1, 4000)`)
-  await write(ha, 'sent to nobody')
+  await write(ha, 'not sent')
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   process.kill(receiver, 'SIGCONT')
   const messages = await eventsUntilSettled(ha, wanted)
@@ -164,7 +164,7 @@ test('a relayed primary that dies when it has no replica any more is started aga
   expect(await words(ha)).toBe('kept')
 })
 
-test('a node that dies while it is promoted has at its next start what the lost primary had sent to nobody', async () => {
+test('a node that dies while it is promoted has at its next start what the lost primary had not sent', async () => {
   let die: (() => Promise<void>) | undefined
   const effect = async (name: string) => {
     if (name === 'replica: promote') await die?.()
@@ -173,7 +173,7 @@ test('a node that dies while it is promoted has at its next start what the lost 
   const { world, provider, wanted } = ha
   const receiver = await receiverOf(await nodePid(world, wanted, 1))
   process.kill(receiver, 'SIGSTOP')
-  await write(ha, 'sent to nobody')
+  await write(ha, 'not sent')
   // Nothing is left of the first one from which it could be started again.
   die = async () => {
     die = undefined
@@ -190,10 +190,10 @@ test('a node that dies while it is promoted has at its next start what the lost 
   await provider.service.apply(wanted).catch(() => undefined)
   expect(die).toBeUndefined()
   await eventsUntilSettled(ha, wanted)
-  expect(await words(ha)).toBe('sent to nobody')
+  expect(await words(ha)).toBe('not sent')
 })
 
-test('where a history lies beyond that of the replica, it is started at the endpoint, and answers nobody before it leads', async () => {
+test('where a history lies beyond that of the replica, it is started at the endpoint, and answers no client before it is the primary', async () => {
   const answers: string[] = []
   let tryLogin: (() => Promise<void>) | undefined
   const effect = async (name: string) => {

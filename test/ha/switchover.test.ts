@@ -1,4 +1,4 @@
-// A planned change of the primary: nothing is lost, nobody diverges, and it is made once or given up with a reason.
+// A planned change of the primary: nothing is lost, no node diverges, and it is made once or given up with a reason.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -41,7 +41,7 @@ test('a change that is asked for is made once, with every commit, and back again
     const messages = await eventsUntilSettled(provider, wanted)
     const node = switchovers % 2
     expect(messages).toContainEqual(expect.stringContaining(`node ${node} becomes the primary as asked`))
-    // The old one has not gone its own way, so it was not copied.
+    // The old one has not diverged, so it was not copied.
     expect(messages.filter((message) => message.includes('copied anew'))).toEqual([])
     const text = await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')
     expect(JSON.parse(text)).toEqual({ node, term, switchovers })
@@ -51,7 +51,7 @@ test('a change that is asked for is made once, with every commit, and back again
   expect(await ask(provider, wanted, 'select count(*) from kept')).toBe('3')
 })
 
-test('a primary whom nobody follows stays the primary, and says why', async () => {
+test('a primary that no replica follows stays the primary, and an event says why', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)

@@ -110,7 +110,7 @@ export const faults = {
 
   'stop the primary': async ({ nodes, chance }) => {
     const [postmaster, ...others] = nodes.processes(nodes.primary())
-    // Sometimes only the one that takes new sessions: the others go on writing.
+    // Sometimes only the postmaster: the others go on writing.
     for (const pid of chance(2) === 0 ? [postmaster, ...others] : [postmaster]) signal(pid, 'SIGSTOP')
   },
 } as const satisfies Record<string, (broken: Broken) => Promise<void>>

@@ -86,8 +86,8 @@ async function run(spec: HistorySpec, data_dir: string): Promise<ObservedHistory
       writers.goOn()
     }
   } catch (error) {
-    const story = [...rounds.map(({ kind }) => kind), JSON.stringify(nodes.standbys()), ...(await world.events())]
-    throw new Error(`the history stopped after ${rounds.length} rounds:\n${story.join('\n')}`, { cause: error })
+    const events = [...rounds.map(({ kind }) => kind), JSON.stringify(nodes.standbys()), ...(await world.events())]
+    throw new Error(`the history stopped after ${rounds.length} rounds:\n${events.join('\n')}`, { cause: error })
   } finally {
     await Promise.all([writers.stop(), readers.stop()])
   }
@@ -106,7 +106,7 @@ async function openWorld(data_dir: string, { replica_count, sync_replica_count }
   const service = body as ReadyService // the contract's own answer to a create
   const statusOf = async (id: string) => {
     const answer = await call('GET', `/${id}`)
-    return answer.status === 404 ? 'gone' : answer.body.status
+    return answer.status === 404 ? 'removed' : answer.body.status
   }
   await until(async () => (await statusOf(service.service_id)) === 'READY', { what: 'the service is READY' })
   return {
@@ -137,7 +137,7 @@ async function openWorld(data_dir: string, { replica_count, sync_replica_count }
     remove: async (id: string) => {
       await until(async () => (await statusOf(id)) === 'READY', { what: 'the fork is READY' })
       await call('DELETE', `/${id}`)
-      await until(async () => (await statusOf(id)) === 'gone', { what: 'the fork is gone' })
+      await until(async () => (await statusOf(id)) === 'removed', { what: 'the fork is removed' })
     },
   } satisfies Partial<Broken> & Record<string, unknown>
 }

@@ -13,12 +13,12 @@ function ledgerOfThree() {
 }
 
 const cases = [
-  { what: 'nothing but what was acknowledged', rows: [kept], lost: [], doubled: [], invented: [] },
+  { what: 'only acknowledged rows', rows: [kept], lost: [], doubled: [], invented: [] },
   { what: 'also what got no answer', rows: [kept, open, unknown], lost: [], doubled: [], invented: [] },
   { what: 'nothing', rows: [], lost: ['0/1'], doubled: [], invented: [] },
   { what: 'an acknowledged write twice', rows: [kept, kept], lost: [], doubled: ['0/1'], invented: [] },
   { what: 'an unknown write twice', rows: [kept, unknown, unknown], lost: [], doubled: ['0/3'], invented: [] },
-  { what: 'what nobody sent', rows: [kept, never], lost: [], doubled: [], invented: ['0/4'] },
+  { what: 'a row that no writer sent', rows: [kept, never], lost: [], doubled: [], invented: ['0/4'] },
 ]
 
 test.each(cases)('the verdict on a database that has $what', ({ rows, lost, doubled, invented }) => {
@@ -32,7 +32,7 @@ test('the same number of two writers is two writes', () => {
   expect(ledger.count('acknowledged')).toBe(1)
 })
 
-test('a read that lacks the last acknowledged write of one writer is found, and one that has all is not', () => {
+test('a read that lacks the last acknowledged write of one writer is found, and a complete read is not', () => {
   const ledger = newLedger()
   for (const write of [
     { writer: 0, number: 1 },

@@ -17,7 +17,7 @@ export type Ledger = {
 /** All empty when the database has kept its word. */
 export type Verdict = { lost: string[]; doubled: string[]; invented: string[] }
 
-/** What was not seen of what should have been. */
+/** Rows that a read should have had and has not. */
 export function missingIn(seen: readonly Write[], expected: readonly Write[]): string[] {
   const names = new Set(seen.map(nameOf))
   return expected.map(nameOf).filter((name) => !names.has(name))

@@ -13,18 +13,18 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
   const sockets = join(data_dir, 'local', 'run', service_id)
   const dataOf = (node: number) => (node === 0 ? join(home, 'data') : join(home, `node-${node}`, 'data'))
   const primary = (): number => {
-    const text = look(() => readFileSync(join(home, 'primary.json'), 'utf8'))
+    const text = readOrEmpty(() => readFileSync(join(home, 'primary.json'), 'utf8'))
     return text === '' ? 0 : (JSON.parse(text) as { node: number }).node // written by providers/local/postgres/primary.ts
   }
   const list = () => {
     const names = readdirSync(home).flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? [])
     return [0, ...names.map(Number)].filter((node) =>
-      look(() => readFileSync(join(dataOf(node), 'PG_VERSION'), 'utf8')),
+      readOrEmpty(() => readFileSync(join(dataOf(node), 'PG_VERSION'), 'utf8')),
     )
   }
   const postmaster = (node: number): number | undefined => {
-    const pid = Number(look(() => readFileSync(join(dataOf(node), 'postmaster.pid'), 'utf8')).split('\n')[0])
-    const words = look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+    const pid = Number(readOrEmpty(() => readFileSync(join(dataOf(node), 'postmaster.pid'), 'utf8')).split('\n')[0])
+    const words = readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
     return words.includes(dataOf(node)) ? pid : undefined
   }
   return {
@@ -41,24 +41,26 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
     /** Sessions of the master role at this node. */
     backends: (node: number): number[] =>
       childrenOf(postmaster(node)).filter((pid) =>
-        look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes('tsdbadmin'),
+        readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes('tsdbadmin'),
       ),
     /** The process that leads from the endpoint to a primary that was promoted where it ran. */
     relay: (): number | undefined =>
       readdirSync('/proc')
         .filter((name) => /^\d+$/.test(name))
         .map(Number)
-        .find((pid) => look(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes(join(home, 'relay.cfg'))),
+        .find((pid) =>
+          readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes(join(home, 'relay.cfg')),
+        ),
     /** The processes of the metadata store, its postmaster first. */
     store: (): number[] => {
       const pid = Number(
-        look(() => readFileSync(join(data_dir, 'store', 'data', 'postmaster.pid'), 'utf8')).split('\n')[0],
+        readOrEmpty(() => readFileSync(join(data_dir, 'store', 'data', 'postmaster.pid'), 'utf8')).split('\n')[0],
       )
       return pid > 0 ? [pid, ...childrenOf(pid)] : []
     },
     /** How many that could take over stream from the primary right now, and have replayed all but so many bytes. */
     streaming: async (behind_bytes_max = Infinity): Promise<number> => {
-      // A server that stands still answers nobody.
+      // A stopped server answers no client.
       const timeouts = { connectionTimeoutMillis: answer_ms_max, query_timeout: answer_ms_max }
       const client = new pg.Client({ host: sockets, port, user: 'postgres', database: 'postgres', ...timeouts })
       client.on('error', () => undefined)
@@ -79,14 +81,14 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
 
 function childrenOf(parent: number | undefined): number[] {
   if (parent === undefined) return []
-  return look(() => readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8'))
+  return readOrEmpty(() => readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8'))
     .split(' ')
     .filter((word) => word !== '')
     .map(Number)
 }
 
-/** Processes and files vanish while one looks. */
-function look(at: () => string): string {
+/** Processes and files vanish while they are read. */
+function readOrEmpty(at: () => string): string {
   try {
     return at()
   } catch {

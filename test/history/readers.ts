@@ -1,5 +1,5 @@
 // Clients of one service that read all the time at its endpoint: each read must see every write that was acknowledged before it
-// began. Of each writer the last one is looked for, because a node that is behind lacks the last ones first.
+// began. Of each writer the last one is searched, because a node that is behind lacks the last ones first.
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { ReadyService } from '#test/installation.ts'

@@ -64,7 +64,7 @@ test('a change is told with who, what, when, from where and how it ended', async
   ])
 })
 
-test('what was made is named, and a person who has logged in has no token', async () => {
+test('the made object is named, and a person who has logged in has no token', async () => {
   await inNewProject()
   const person = callers.callWith(userCredential(owner))
   const made = await person<{ id: string }>('POST', '/projects', { name: 'made' })
@@ -96,7 +96,7 @@ test('refusals are there too, reads and strangers are not', async () => {
   ])
 })
 
-test('no secret gets into it, not even one that was pasted into a path', async () => {
+test('no secret gets into it, not even a secret that was pasted into a path', async () => {
   const at = await inNewProject()
   const made = await call<{ secret_key: string }>('POST', `${at}/tokens`, { name: 'a token' })
   await call('DELETE', `${at}/tokens/${owner.token}`)

@@ -44,7 +44,7 @@ const listedServices = async () =>
     metrics: {},
   }))
 
-/** Looked at until it holds: on a very busy machine a service may seem unstable for a moment. */
+/** Polled until it holds: on a very busy machine a service may seem unstable for a moment. */
 async function expectNothingChanged() {
   await expect.poll(listedServices, patience).toEqual(before)
 }
@@ -52,7 +52,7 @@ async function expectNothingChanged() {
 /** None of their fields is required, but some one is. */
 const one_of_many = ['setHA']
 
-// A token is refused by what is for users only before its body is looked at.
+// A token is refused by what is for users only before its body is read.
 const with_body = rows.filter(({ endpoint }) => endpoint.body !== undefined && endpoint.access !== 'user')
 
 describe.each(with_body)('$name', (row) => {

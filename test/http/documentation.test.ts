@@ -24,14 +24,14 @@ afterAll(async () => {
   await installation?.stop()
 })
 
-test('the OpenAPI document is served to everybody', async () => {
+test('the OpenAPI document is served without a credential', async () => {
   const answer = await newCall(installation.server.api_url, undefined)('GET', '/openapi.json')
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
   expect(answer.body).toEqual(newOpenApi(version))
 })
 
-test('the certificate of the installation is served to everybody', async () => {
+test('the certificate of the installation is served without a credential', async () => {
   const answer = await newCall(installation.server.api_url, undefined)<string>('GET', '/ca.pem')
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe('application/x-pem-file')
@@ -44,7 +44,7 @@ test('the front door leads to the documentation', async () => {
   expect(response.headers.get('location')).toBe('/docs')
 })
 
-test('health and readiness are told to everybody', async () => {
+test('health and readiness are answered without a credential', async () => {
   for (const path of ['/healthz', '/readyz']) {
     const response = await fetch(installation.server.url + path)
     expect(response.status).toBe(200)
@@ -74,7 +74,7 @@ describe('the page', () => {
     expect(page_headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('can be read by everybody: language, title, landmarks, a way past the list', () => {
+  test('is accessible: language, title, landmarks, a way past the list', () => {
     for (const part of ['<html lang="en">', '<title>', '<main id="content">', '<nav aria-label=', 'href="#content"']) {
       expect(page).toContain(part)
     }

@@ -141,7 +141,7 @@ test('a store that is away is UNAVAILABLE with Retry-After, and the server recov
   await until(async () => (await fetch(`${installation.server.url}/readyz`)).status === 200)
 })
 
-/** As many services as a project may have, in a region that nobody runs: rows that only count. */
+/** As many services as a project may have, in a region that no server runs: rows that only count. */
 async function fillProject(project_id: string): Promise<void> {
   await callers.db.query(
     `insert into services (service_id, project_id, name, region_code, service_type, environment,

@@ -79,7 +79,7 @@ test('the key of a deleted service makes no second one', async () => {
   const key = randomUUID()
   const { body } = await create({ name: 'short-lived' }, key)
   await howdah.call('DELETE', `${howdah.services}/${body.service_id}`)
-  await howdah.untilStatus(body.service_id, 'gone')
+  await howdah.untilStatus(body.service_id, 'removed')
   expect(await create({ name: 'short-lived' }, key)).toMatchObject({
     status: 409,
     body: {

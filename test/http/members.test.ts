@@ -1,4 +1,4 @@
-// Members: added, invited, promoted, demoted, removed; nobody above their own role, and never without an owner.
+// Members: added, invited, promoted, demoted, removed; none above the caller's own role, and never without an owner.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FaultBody } from '#contract/fault.ts'
 import type { Member } from '#contract/member.ts'
@@ -144,7 +144,7 @@ describe('the last owner', () => {
     return { owners, at, calls: owners.map(({ token }) => callers.callWith(token)) }
   }
 
-  test('is neither removed nor demoted, not even for somebody who is only invited', async () => {
+  test('is neither removed nor demoted, not even for an invited user', async () => {
     const { owners, at, calls } = await newOwners(1)
     const [only, call] = [owners[0], calls[0]]
     if (only === undefined || call === undefined) throw new Error('one owner was made')
@@ -162,7 +162,7 @@ describe('the last owner', () => {
   test('remains when two owners demote each other at the same moment', async () => {
     const { owners, at, calls } = await newOwners(2)
     const demotions: Promise<{ status: number }>[] = []
-    // Nobody can write until both have got as far as they can.
+    // No request can write until both have got as far as they can.
     await callers.db.transaction(async (tx) => {
       await tx.query('lock table members in share mode')
       for (const [index, call] of calls.entries()) {

@@ -121,7 +121,7 @@ describe('series', () => {
 })
 
 describe('/metrics', () => {
-  test('tells of requests, looks, the backlog and every running service', async () => {
+  test('tells of requests, passes, the backlog and every running service', async () => {
     const { status, type, text } = await until(async () => {
       const answer = await scrape(howdah)
       return answer.text.includes('howdah_service_cpu_cores') && answer

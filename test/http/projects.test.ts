@@ -80,7 +80,7 @@ test('a project with services stays, and the refusal names them', async () => {
   expect((await user('DELETE', `/projects/${project_id}`)).status).toBe(204)
 })
 
-test('with an empty project its tokens go, and nobody knows it any more', async () => {
+test('with an empty project its tokens are removed, and no request finds it any more', async () => {
   const project_id = await newProject('short-lived')
   const { token } = await callers.newToken('owner', { project_id })
   const call = callers.callWith(token)

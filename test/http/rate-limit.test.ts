@@ -1,5 +1,5 @@
 // Rate limits through the front door, with limits so low that any machine meets them: who is refused, how, and who is
-// not. Behind a trusted proxy the address is the one that it names.
+// not. Behind a trusted proxy the proxy names the address.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
 import { type Answer, newCall, type ServiceOrFault } from '../call.ts'
@@ -51,7 +51,7 @@ test('a caller who asks too often is told when to come back; others are served',
   })
 })
 
-test('strangers are soon refused, and lock nobody out who shares their address', async () => {
+test('strangers are soon refused, and lock out no caller with a credential at their address', async () => {
   const headers = { 'x-forwarded-for': '192.0.2.3' }
   expectRefusal(await untilRefused('NOSUCHKEY0.'.padEnd(60, 'x'), headers))
   const { token } = await callers.newToken('viewer')
@@ -63,7 +63,7 @@ test('strangers are soon refused, and lock nobody out who shares their address',
   expect(elsewhere.status).toBe(401)
 })
 
-test('an address that sends too much is refused everything but the look at the server’s health', async () => {
+test('an address that sends too much is refused everything but the server’s health', async () => {
   const headers = { 'x-forwarded-for': '192.0.2.5' }
   const ask = (path: string) => fetch(installation.server.url + path, { headers })
   const refused = await until(async () => {
@@ -74,7 +74,7 @@ test('an address that sends too much is refused everything but the look at the s
   for (let times = 0; times < 200; times += 1) expect((await ask('/healthz')).status).toBe(200)
 })
 
-test('the address behind a trusted proxy is the one that the audit log tells', async () => {
+test('the audit log has the address behind a trusted proxy', async () => {
   const { token, project_id } = await callers.newToken('owner')
   const call = newCall(installation.server.api_url, token)
   const rename = (forwarded: string) =>

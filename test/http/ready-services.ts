@@ -1,5 +1,5 @@
-// Rows without databases behind them, for tests of rules: services in a region that nobody runs, READY until somebody
-// looks at them, with replica sets.
+// Rows without databases behind them, for tests of rules: services in a region that no server runs, READY until a pass
+// over them, with replica sets.
 import { type Db, openDb } from '#server/store/db.ts'
 import { storeUrlOf } from '#test/database.ts'
 import { giveAddresses } from '#test/addresses.ts'

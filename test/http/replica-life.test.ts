@@ -1,5 +1,5 @@
 // The life of a service that has everything: replicas, a pooler and a read replica set, as a client sees it. The tests tell
-// one story on one installation and run in their order.
+// one sequence on one installation and run in their order.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { ask } from '#test/database.ts'
@@ -136,7 +136,7 @@ test('a killed primary is replaced: nothing that was committed is lost, and all 
 })
 
 test('a planned switchover changes the primary and loses nothing', async () => {
-  // The one that was killed is on its way back.
+  // The killed node is starting again.
   await until(async () => (await query(`select from pg_stat_replication where sync_state = 'quorum'`)).length === 1)
   const before = primary()
   const words = await query('select word from kept')
@@ -162,7 +162,7 @@ test('everything stops and starts with the service', async () => {
   await until(async () => (await query('select word from kept', set)).includes('after'))
 })
 
-test('a pooler that is disabled is gone when the answer comes, and comes back at the same port', async () => {
+test('a pooler that is disabled is removed when the answer comes, and comes back at the same port', async () => {
   const pooler = await poolerOf()
   expect(await howdah.call('POST', path('/disablePooler'))).toMatchObject({ status: 200 })
   await expect(query('select 1', pooler)).rejects.toThrow('ECONNREFUSED')
@@ -171,13 +171,13 @@ test('a pooler that is disabled is gone when the answer comes, and comes back at
   expect(await poolerOf()).toEqual(pooler)
 })
 
-test('a deleted set is gone, and a deleted service takes its sets along', async () => {
+test('a deleted set is removed, and a deleted service takes its sets along', async () => {
   expect((await howdah.call('DELETE', path(`/replicaSets/${set.id}`))).status).toBe(202)
   await until(async () => (await sets()).length === 0)
   const another = { name: 'another', nodes: 1, cpu_millis: 500, memory_gbs: 2 }
   expect((await howdah.call('POST', path('/replicaSets'), another)).status).toBe(202)
   expect((await howdah.call('DELETE', path())).status).toBe(202)
-  await howdah.untilStatus(service.service_id, 'gone')
+  await howdah.untilStatus(service.service_id, 'removed')
   expect(orphansOf(howdah.config.data_dir, [])).toEqual([])
 })
 

@@ -1,4 +1,4 @@
-// Who may do what: every endpoint, every role, every kind of caller, in their own project and in somebody else's,
+// Who may do what: every endpoint, every role, every kind of caller, in their own project and in another one,
 // compared with the table. Nothing is made or removed here: a body that is empty is refused after the role was checked,
 // ids that do not exist are unknown, and the project is not empty.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -78,7 +78,7 @@ describe.each(with_credential)('$name', (row) => {
     }
   })
 
-  test('refuses everybody without a valid credential, always in the same words', async () => {
+  test('refuses every caller without a valid credential, always in the same words', async () => {
     const { public_key, secret_key } = tokens.owner
     const authorizations = [
       undefined,
@@ -112,7 +112,7 @@ describe.each(with_credential)('$name', (row) => {
   })
 
   if (isRole(row.endpoint.access)) {
-    test('does not know the project of somebody else, nor one that never was', async () => {
+    test('does not know a project of others, nor one with an unknown id', async () => {
       for (const kind of kinds) {
         const owner = credentialOf(kind, 'owner')
         const stranger = kind === 'user' ? `Bearer ${userCredential(foreign)}` : `Bearer ${foreign.token}`

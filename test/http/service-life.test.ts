@@ -1,5 +1,5 @@
 // The whole life of a service as a client sees it, from its creation to the 404, on one installation; the tests tell
-// one story and run in their order. At the end, no password that ever appeared is found anywhere at rest.
+// one sequence and run in their order. At the end, no password that ever appeared is found anywhere at rest.
 import { execFile } from 'node:child_process'
 import { totalmem } from 'node:os'
 import { promisify } from 'node:util'
@@ -48,7 +48,7 @@ test('a created service is answered at once with its endpoint and password, and 
   })
   expect(answer.body.service_id).toMatch(/^[a-z0-9]{10}$/)
   expect(answer.body.initial_password).toMatch(/^[\w-]{32}$/)
-  service = answer.body as ReadyService // has just been looked at
+  service = answer.body as ReadyService // has just been checked
   password = service.initial_password
   passwords.push(password)
   const seen = new Set<string>()
@@ -106,7 +106,7 @@ test('a resize is answered as CONFIGURING, changes the settings of PostgreSQL an
   expect(await query('select word from kept')).toEqual(['from the start'])
 })
 
-test('a stop ends the service without losing what was committed, and a start brings it back at its endpoint', async () => {
+test('a stop ends the service without losing a commit, and a start brings it back at its endpoint', async () => {
   const session = await loginTo(howdah.server.api_url, service, password)
   try {
     await session.query(`insert into kept values ('right before the stop')`)
@@ -142,7 +142,7 @@ test('a new password holds when the answer comes, the old one no longer does, an
   }
 })
 
-test('the events tell the story, newest first', async () => {
+test('the events tell each step, newest first', async () => {
   const { body } = await howdah.call<{ time: string; kind: string; message: string }[]>('GET', path('/events'))
   const times = body.map(({ time }) => Date.parse(time))
   expect(times).toEqual(times.toSorted((a, b) => b - a))
@@ -178,7 +178,7 @@ test('a deleted service is DELETING and then unknown, and nothing of it is left 
   expect(answer).toMatchObject({ status: 202, body: undefined })
   const seen = await howdah.call('GET', path())
   expect(seen.body.status ?? seen.status).toSatisfy((it: unknown) => it === 'DELETING' || it === 404)
-  const gone = await howdah.untilStatus(service.service_id, 'gone')
+  const gone = await howdah.untilStatus(service.service_id, 'removed')
   expect(gone.body).toEqual({ code: 'NOT_FOUND', message: 'no service with that id exists' })
   expect((await howdah.call('GET', howdah.services)).body).toEqual([])
   expect(orphansOf(howdah.config.data_dir, [])).toEqual([])
@@ -220,7 +220,7 @@ test('more memory than the host has is refused with how much there is', async ()
   expect(JSON.stringify(refused.body)).toContain(message)
 })
 
-test('an addon whose extension no installation has is refused by name, with where it was looked for', async () => {
+test('an addon whose extension no installation has is refused by name, with where it was searched', async () => {
   const [region] = howdah.server.regions.values()
   for (const [addon, extension] of Object.entries({ 'time-series': 'timescaledb', ai: 'vector' })) {
     if (region?.service.refusal({ extensions: [extension] }) === undefined) continue

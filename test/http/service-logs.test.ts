@@ -185,7 +185,7 @@ describe('refusals', () => {
   })
 })
 
-test('no password appears, whoever sets it and however it fails', async () => {
+test('no password appears, whichever role sets it and however it fails', async () => {
   const secret = 'Very-Secret-4711'
   const statements = [
     `create role bob login password '${secret}'`,

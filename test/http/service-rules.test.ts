@@ -116,7 +116,7 @@ describe('the status decides what is possible', () => {
       expect(await verb(name, body), name).toMatchObject({ status: 400, body: { code: 'WRONG_STATE' } })
     }
     await howdah.call('DELETE', `${howdah.services}/${service_id}`)
-    await howdah.untilStatus(service_id, 'gone')
+    await howdah.untilStatus(service_id, 'removed')
   })
 
   test('a change that cannot be made can be taken back, and others wait', async () => {

@@ -1,4 +1,4 @@
-// Members and query parameters that an endpoint does not know are refused, and the answer names the one that was meant: a
+// Members and query parameters that an endpoint does not know are refused, and the answer names the one probably meant: a
 // misspelt count must not be answered as if it had been understood. What published clients send beside that is ignored.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startInstallation, type TestInstallation } from '../installation.ts'
@@ -26,7 +26,7 @@ async function expectRefusal(method: string, path: string, body: unknown, detail
 }
 
 describe('a member of a body', () => {
-  test('that is misspelt is refused, and the answer names the one that was meant', async () => {
+  test('that is misspelt is refused, and the answer names the one probably meant', async () => {
     const details = '/sync_replicas: is not a known member; did you mean `sync_replica_count`?'
     await expectRefusal('POST', howdah.services, { name: 'x', replica_count: 1, sync_replicas: 1 }, details)
     const listed = await howdah.call<unknown[]>('GET', howdah.services)
@@ -66,7 +66,7 @@ describe('a member of a body', () => {
 })
 
 describe('a query parameter', () => {
-  test('that is misspelt is refused, and the answer names the one that was meant', async () => {
+  test('that is misspelt is refused, and the answer names the one probably meant', async () => {
     const details = 'query/severity: is not a known query parameter; did you mean `severities`?'
     await expectRefusal('GET', `${ready}/logs?severity=ERROR`, undefined, details)
     await expectRefusal(

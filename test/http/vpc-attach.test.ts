@@ -13,7 +13,7 @@ import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
 import { whoInside } from '../network/who-inside.ts'
-import { nobody, without_user_namespaces } from '../privileges.ts'
+import { unprivileged, without_user_namespaces } from '../privileges.ts'
 import { startServerProcess } from '../server-process.ts'
 import { until } from '../until.ts'
 import { giveAddresses } from '#test/addresses.ts'
@@ -44,8 +44,8 @@ async function newVpc(cidr: string): Promise<Vpc> {
   return (await howdah.call<Vpc>('POST', vpcs(), { cidr, name: 'a VPC', region_code: 'local' })).body
 }
 
-describe('as rows of a region that nobody runs', () => {
-  // Looked at again and again in vain, for as long as they are there.
+describe('as rows of a region that no server runs', () => {
+  // Passed over again and again in vain, for as long as they are there.
   afterAll(async () => {
     for (const table of ['addresses', 'services']) {
       await callers.db.query(`delete from ${table} where region_code = 'elsewhere'`)
@@ -53,7 +53,7 @@ describe('as rows of a region that nobody runs', () => {
     await callers.db.query(`delete from vpcs where region_code = 'elsewhere'`)
   })
 
-  /** A service that seems READY and stays so until somebody wants something of it. */
+  /** A service that seems READY and stays so until a request changes it. */
   async function insertService(): Promise<string> {
     const [row] = await callers.db.query<{ service_id: string }>(
       `insert into services (service_id, project_id, name, region_code, service_type, environment,
@@ -207,7 +207,7 @@ test.skipIf(why)(`a service that is deleted leaves its VPC, which can be deleted
   await attach(service_id, vpc.id)
   expect((await howdah.call('DELETE', `${howdah.services}/${service_id}`)).status).toBe(202)
   expect((await howdah.call('DELETE', `${vpcs()}/${vpc.id}`)).status).toBe(204)
-  await howdah.untilStatus(service_id, 'gone')
+  await howdah.untilStatus(service_id, 'removed')
   await until(async () => (await callers.db.query('select from vpcs where id = $1', [vpc.id])).length === 0)
 })
 
@@ -216,7 +216,7 @@ test.skipIf(why)(
   async () => {
     const data_dir = newDataDir()
     onTestFinished(() => removeDataDir(data_dir))
-    chownSync(data_dir, nobody, nobody)
+    chownSync(data_dir, unprivileged, unprivileged)
     const prefix = without_user_namespaces
     const server = await startServerProcess({ data_dir, service_ports: newServicePorts(), prefix })
     const call = server.callWith(server.first_token ?? '')

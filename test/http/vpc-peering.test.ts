@@ -1,4 +1,4 @@
-// Peerings by the API: who must consent, what fails and in which words, what nobody learns, and that a deletion cuts at once.
+// Peerings by the API: who must consent, what fails and in which words, what no caller learns, and that a deletion cuts at once.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -229,7 +229,7 @@ describe('failure', () => {
   })
 })
 
-describe('what is refused, and what nobody learns', () => {
+describe('what is refused, and what no caller learns', () => {
   test('a VPC is not its own peer, and no peering is made twice', async () => {
     const [one, other] = [await newSide(), await newSide()]
     expect(await peer(one, one)).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
@@ -252,7 +252,7 @@ describe('what is refused, and what nobody learns', () => {
     expect(await list(one)).toHaveLength(peerings_per_vpc_max)
   })
 
-  test('a VPC of a project that the caller does not see is like one that does not exist', async () => {
+  test('a VPC of a project that the caller does not see is like an unknown one', async () => {
     const [one, other] = [await newSide(), await newSide()]
     await newSide({ project_id: other.project_id, cidr: one.vpc.cidr })
     const there = await peer(one, other)
@@ -289,7 +289,7 @@ describe('what is refused, and what nobody learns', () => {
     const refused = await one.call('DELETE', at)
     expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
     expect(refused.body.message).toContain(`peering ${body.id}`)
-    // What somebody else asks of a VPC binds nobody but them.
+    // A request of another project binds only that project.
     expect((await other.call('DELETE', `/projects/${other.project_id}/vpcs/${other.vpc.id}`)).status).toBe(204)
     await one.call('DELETE', `${one.peerings}/${body.id}`)
     expect((await one.call('DELETE', at)).status).toBe(204)

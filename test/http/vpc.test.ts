@@ -1,4 +1,4 @@
-// VPCs by the API: made, named, refused, deleted; never two with a common address in one project, whoever is first.
+// VPCs by the API: made, named, refused, deleted; never two with a common address in one project, whichever request is first.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { overlaps, parseCidr } from '#contract/cidr.ts'
 import { type FaultBody, unknown_vpc } from '#contract/fault.ts'

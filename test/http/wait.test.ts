@@ -70,7 +70,7 @@ test.each(['', 'respond-async', 'wait=', 'wait=soon', 'wait=-1', 'wait=0', 'awai
     expect(headers.has('preference-applied')).toBe(false)
     goOn()
     await howdah.call('DELETE', at(service_id))
-    await howdah.untilStatus(service_id, 'gone')
+    await howdah.untilStatus(service_id, 'removed')
   },
 )
 
@@ -81,7 +81,7 @@ test('what is not there, or not in this project, is not awaited', async () => {
   expect((await howdah.call('GET', elsewhere, undefined, { prefer: 'wait=50' })).status).toBe(404)
 })
 
-test('a server that is stopped does not keep anybody waiting', async () => {
+test('a server that is stopped keeps no caller waiting', async () => {
   const goOn = holdUp()
   const service_id = await requestService()
   const answer = see(service_id, 'wait=50')

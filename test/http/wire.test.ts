@@ -50,7 +50,7 @@ describe('every answer', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('with a body is JSON, and is kept by nobody', async () => {
+  test('with a body is JSON, and is not cached', async () => {
     const { call } = installation
     for (const answer of [await call('GET', '/projects'), await call('GET', '/x'), await call('POST', '/projects')]) {
       expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
@@ -86,7 +86,7 @@ describe('a request without a body', () => {
     ['a type that is none', '', { 'content-type': 'nonsense' }],
     ['an empty object', '{}', { 'content-type': 'application/json' }],
     ['a body that is no JSON', '{"ignored":', { 'content-type': 'application/json' }],
-    ['bytes that nobody asked for', '\u0001\u0002', { 'content-type': 'application/octet-stream' }],
+    ['unexpected bytes', '\u0001\u0002', { 'content-type': 'application/octet-stream' }],
   ])('may have %s', async (_what, body, headers) => {
     const answer = await installation.call('POST', `${at}/start`, body, headers)
     expect(answer.body.code).toBe('WRONG_STATE')
@@ -202,7 +202,7 @@ describe('the typed client', () => {
   })
 })
 
-test('a closing server ends idle connections at once and answers what was begun', async () => {
+test('a closing server ends idle connections at once and answers requests under way', async () => {
   const idle = connectRaw()
   const busy = connectRaw()
   const body = '{"name":"renamed while closing"}'

@@ -40,7 +40,7 @@ test.skipIf(why)(`attach moves a service into its VPC, detach brings it back, wi
   await expect(loginIn(world, provider, '1000', inside)).rejects.toThrow(/ECONNREFUSED/)
   const spec = { endpoint: listenOf(inside), authority_pem: provider.authority_pem, password_verifier: '' }
   expect(await probeAt(world, inside.network, spec)).toEqual({ result: 'failed', reason: 'Connection refused' })
-  await until(() => processesIn(world, '1000').length === 0, { what: 'nobody is left in the VPC' })
+  await until(() => processesIn(world, '1000').length === 0, { what: 'no process is left in the VPC' })
 })
 
 test.skipIf(why)(`a service waits for its network, and moves when the network was made anew${why}`, async () => {

@@ -37,7 +37,7 @@ test.skipIf(why)(
     const set_network = { ...at('10.77.0.4').network, pooler_address: '10.77.0.5' }
     const set_inside = { ...set, generation: 2, network: set_network, service: inside }
     await settle(provider, inside)
-    // A move is no accident of anybody.
+    // A move is no crash: it is not reported as one.
     expect((await settleSet(provider, set_inside)).events).toEqual([])
     for (const address of ['10.77.0.2', '10.77.0.3', '10.77.0.4', '10.77.0.5']) {
       expect(await askIn(world, provider, '1000', at(address), 'select n from kept')).toBe('7')
@@ -58,7 +58,7 @@ test.skipIf(why)(
       what: 'the pooler leads to the new primary',
     })
 
-    // All their networks are gone, and made anew.
+    // All their networks are removed, and made anew.
     execFileSync('ip', ['netns', 'delete', namespaceOf(world, '1000')])
     await settleVpc(provider, vpc)
     await settle(provider, inside)
@@ -73,7 +73,7 @@ test.skipIf(why)(
       expect(await ask(provider, { ...home, endpoint }, 'select n from kept where n = 7')).toBe('7')
     }
 
-    // Attached while nobody has noticed yet that the primary is dead.
+    // Attached while no watch has noticed yet that the primary is dead.
     process.kill(await postmasterPid(world, home), 'SIGKILL')
     await settle(provider, { ...inside, generation: 4 })
     expect(await askIn(world, provider, '1000', inside, 'select n from kept where n = 7')).toBe('7')

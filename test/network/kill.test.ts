@@ -1,11 +1,11 @@
 // A death right before every effect of making, peering, attaching, detaching, cutting and deleting, a sample by kill -9. Each verb is
 // carried out by a row of providers, of which each dies one effect further than the one before; the last one is let live. Then
-// everything is as if nobody had died.
+// everything is as without a kill.
 import { execFileSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { listPids } from '#test/data-dir.ts'
-import { as_ordinary_user, nobody } from '#test/privileges.ts'
+import { as_ordinary_user, unprivileged } from '#test/privileges.ts'
 import { apply, applyElsewhere, type Doom, type Spec } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { sampleOf } from '#test/sample.ts'
@@ -20,12 +20,12 @@ const kills_of_ordinary_user = 4
 const a = newVpc('1000', '10.77.0.0/24')
 const b = newVpc('1001', '10.88.0.0/24')
 const peered = [newVpc('1000', a.cidr, [b]), newVpc('1001', b.cidr, [a])]
-const gone = [a, b].map((vpc) => ({ ...vpc, deleted: true }))
+const deleted = [a, b].map((vpc) => ({ ...vpc, deleted: true }))
 
 test.skipIf(why)(`VPCs that are made, peered, cut and deleted by providers that die everywhere${why}`, async () => {
   const world = await newWorld()
   const provider = await world.open()
-  const none = { vpcs: gone, services: [] }
+  const none = { vpcs: deleted, services: [] }
   const apart = { vpcs: [a, b], services: [] }
   const made = await dieEverywhere(world, provider, none, apart)
   expect(made).toEqual(expect.arrayContaining(['host route: add', 'network: make', 'network: furnish']))
@@ -65,22 +65,22 @@ test.skipIf(why)(`a service that is attached and detached by providers that die 
 
 test.skipIf(why)(`networks of an ordinary user that are made by processes that die everywhere${why}`, async () => {
   const world = await newWorld()
-  execFileSync('chown', ['-R', `${nobody}:${nobody}`, world.directory])
-  const holders = () => listPids(world.directory)
-  const endHolders = () => holders().forEach((pid) => process.kill(pid, 'SIGKILL'))
-  onTestFinished(endHolders)
+  execFileSync('chown', ['-R', `${unprivileged}:${unprivileged}`, world.directory])
+  const owners = () => listPids(world.directory)
+  const killOwners = () => owners().forEach((pid) => process.kill(pid, 'SIGKILL'))
+  onTestFinished(killOwners)
   const spec = { vpcs: peered, services: [] }
   const run = (doom?: Doom) => applyElsewhere(world, spec, doom, as_ordinary_user)
   const all = (await run()).effects
   // What every first start makes, and no later one.
   const effects = all.filter((name) => !name.startsWith('control files'))
   expect(effects.slice(0, 3)).toEqual(['networks owner: spawn', 'networks owner: link', 'network: make'])
-  endHolders()
+  killOwners()
   for (const effect of sampleOf([...new Set(effects)], kills_of_ordinary_user)) {
     expect((await run({ effect, nth: 1 })).died, effect).toBe(true)
   }
   await run()
-  expect(holders()).toHaveLength(1)
+  expect(owners()).toHaveLength(1)
   expect((await run()).effects).toEqual([])
 })
 

@@ -1,4 +1,4 @@
-// Peering: two VPCs reach each other and nobody else through them, until it is cut, and then at once.
+// Peering: two VPCs reach each other and no third network through them, until it is deleted, which counts at once.
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
@@ -44,7 +44,7 @@ test.skipIf(why)(
     expect((await settleVpc(provider, newVpc('1001', b.cidr, [a, c]))).peers).toHaveLength(2)
     expect(await askIn(world, provider, '1001', service, 'select inet_client_addr()')).toBe('10.88.0.1')
 
-    // Not even when somebody lets the one in the middle forward, and gives the others a route: only without our rule.
+    // Not even when an administrator lets the VPC in the middle forward, and gives the others a route: only without our rule.
     await runIn(world, '1001', ['sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward'])
     await runIn(world, '1002', ['ip', 'route', 'add', a.cidr, 'via', '10.88.0.1', 'dev', 'v1001', 'onlink'])
     await runIn(world, '1000', ['ip', 'route', 'add', c.cidr, 'via', '10.88.0.1', 'dev', 'v1001', 'onlink'])

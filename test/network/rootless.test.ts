@@ -8,7 +8,7 @@ import type { Vpc } from '#contract/vpc.ts'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { ask } from '#test/database.ts'
 import { repository } from '#test/e2e/howdah.ts'
-import { as_ordinary_user, nobody, readable } from '#test/privileges.ts'
+import { as_ordinary_user, unprivileged, readable } from '#test/privileges.ts'
 import { startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
 import { why_no_networks as why } from './vpc-fixture.ts'
@@ -17,7 +17,7 @@ import { whoInside } from './who-inside.ts'
 test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also after a reboot${why}`, async () => {
   const data_dir = newDataDir()
   onTestFinished(() => removeDataDir(data_dir))
-  chownSync(data_dir, nobody, nobody)
+  chownSync(data_dir, unprivileged, unprivileged)
   const place = { data_dir, service_ports: newServicePorts(), prefix: as_ordinary_user }
   const server = await startServerProcess(place)
   const call = server.callWith(server.first_token ?? '')
@@ -49,9 +49,9 @@ test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also aft
   const { body: peering } = await call<Peering>('POST', peerings, peer)
   await until(async () => (await call<Peering>('GET', `${peerings}/${peering.id}`)).body.status === 'active')
 
-  // What holds the networks is gone, and all of them with it, as after a reboot.
-  const holder = readlinkSync(join(data_dir, 'local/run/networks'))
-  process.kill(Number(holder.replace('/proc/', '')), 'SIGKILL')
+  // The process that owns the networks is killed, and all of them with it, as after a reboot.
+  const owner = readlinkSync(join(data_dir, 'local/run/networks'))
+  process.kill(Number(owner.replace('/proc/', '')), 'SIGKILL')
   await until(() => askInside(other.id, '10.91.0.2'), { what: 'the service is in a new network, linked to its peer' })
 
   expect((await call('DELETE', `${peerings}/${peering.id}`)).status).toBe(204)

@@ -1,5 +1,5 @@
 // What the network tests share: VPCs of a fresh world, programs run inside them, and the removal of all of it, also after
-// a failure. Their names belong to the world's own installation id, so nobody else's networks are ever touched.
+// a failure. Their names belong to the world's own installation id, so networks of other installations are never touched.
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'

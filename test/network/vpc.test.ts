@@ -65,7 +65,7 @@ test.skipIf(why)(`another installation on the same host keeps its networks${why}
   await theirs.close()
 })
 
-test.skipIf(why)(`what somebody takes away by hand is noticed and made again${why}`, async () => {
+test.skipIf(why)(`a part that is removed by hand is noticed and made again${why}`, async () => {
   const world = await newWorld()
   const provider = await world.open()
   const changed: string[] = []

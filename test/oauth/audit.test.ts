@@ -1,4 +1,4 @@
-// Logins in the audit log: a project reads those of its members, and no secret that somebody typed.
+// Logins in the audit log: a project reads those of its members, and no secret that a user typed.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
 import { newId } from '#server/id.ts'
@@ -30,7 +30,7 @@ const listLogins = async (project_id: string, token: string) => {
   return body.entries.filter((entry) => entry.endpoint === 'login')
 }
 
-test('the audit log tells a project of the logins of its members, those that failed too, and nobody else’s', async () => {
+test('the audit log tells a project of the logins of its members, those that failed too, and of no others', async () => {
   const { email, password, user_id } = await people.newPerson('viewer')
   const enter = async (typed: { email: string; password: string }) => {
     const browser = newBrowser()

@@ -123,7 +123,7 @@ test('the pages’ own forms, with every field bent', async () => {
   )
 })
 
-test('cookies, links and paths that nobody was given', async () => {
+test('cookies, links and paths that the server never gave', async () => {
   const paths = [
     'login/x',
     'login/..%2f..',

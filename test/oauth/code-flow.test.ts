@@ -37,7 +37,7 @@ afterAll(async () => {
 const info = async (access_token: string) =>
   (await newCall(installation.server.api_url, access_token)('GET', '/auth/info')).status
 
-test('somebody who logs in is an OAuth caller who sees all their projects', async () => {
+test('a user who logs in is an OAuth caller who sees all their projects', async () => {
   const { access_token, expires_in } = await logIn(origin, person)
   expect(expires_in).toBe(900)
   const call = newCall(installation.server.api_url, access_token)
@@ -111,7 +111,7 @@ describe('redirects', () => {
     ['http://localhost:5000/callback', 'howdah-cli'],
     ['http://127.0.0.1:5000/callback', 'howdah-console'],
     ['javascript:alert(1)', 'howdah-console'],
-  ] as const)('nobody is sent to %s for %s', async (redirect_uri, client_id) => {
+  ] as const)('no browser is sent to %s for %s', async (redirect_uri, client_id) => {
     const page = await newBrowser().get(askAs(client_id, origin, { redirect_uri }).url)
     expect(page.status).toBe(400)
     expect(page.location).toBeUndefined()
@@ -159,7 +159,7 @@ test('the command line asks first when its user was logged in already, and takes
   expect(cli_redirect).toContain('127.0.0.1')
 })
 
-test('somebody else can log in with the same browser, and is not the first one then', async () => {
+test('another user can log in with the same browser, and is not the first one then', async () => {
   const browser = newBrowser()
   await logIn(origin, person, { browser })
   const other = await people.newPerson('viewer')
@@ -174,10 +174,10 @@ test('somebody else can log in with the same browser, and is not the first one t
   expect(answer.body.oauth.user.id).toBe(other.user_id)
 })
 
-test('a login changes the session’s id: one that was planted before is worth nothing', async () => {
+test('a login changes the session’s id: an id that was planted before is worth nothing', async () => {
   const browser = newBrowser()
   const asked = askAs('howdah-console', origin)
-  // The device page makes a session for somebody who is not logged in.
+  // The device page makes a session for a browser that is not logged in.
   await browser.get(`${origin}/oauth/device`)
   const before = browser.cookies.get('howdah_session /oauth')?.value
   expect(before).toBeTruthy()
@@ -227,7 +227,7 @@ describe('refreshing', () => {
   test('neither refresh tokens nor the cookies of sessions and logins under way can be read in the store', async () => {
     const browser = newBrowser()
     const { refresh_token } = await logIn(origin, person, { browser })
-    // Somebody who is logged in is asked once more, for another program.
+    // A user who is logged in is asked once more, for another program.
     await browser.follow(await browser.get(askAs('howdah-cli', origin, { prompt: 'login' }).url))
     const cookies = [...browser.cookies.values()]
     const names = cookies.map(({ name }) => name)
@@ -268,7 +268,7 @@ describe('ending a login', () => {
     expect(await info(other.access_token)).toBe(401)
   })
 
-  test('nobody can end the login of somebody else', async () => {
+  test('no user can end the login of another', async () => {
     const other = await logIn(origin, await people.newPerson())
     const { access_token } = await logIn(origin, person)
     expect((await logout(access_token, { refresh_token: other.refresh_token })).status).toBe(204)
@@ -286,7 +286,7 @@ describe('ending a login', () => {
     await expect.poll(() => info(access_token), { timeout: 30_000 }).toBe(401)
   })
 
-  test('a user who is removed is nobody any more', async () => {
+  test('a removed user is no caller any more', async () => {
     const gone = await people.newPerson()
     const { access_token, refresh_token } = await logIn(origin, gone)
     await people.db.query('delete from users where id = $1', [gone.user_id])

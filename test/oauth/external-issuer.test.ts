@@ -1,4 +1,4 @@
-// What is believed of an outside issuer's answers, and what is not: a small one that this test bends at will.
+// What is believed of an outside issuer's answers, and what is not: a small issuer that this test bends at will.
 import { generateKeyPair, exportJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -130,7 +130,7 @@ const wrong: [what: string, bend: () => Bend][] = [
   ['an unknown key', () => ({ header: { kid: 'two' } })],
   ['no signature', () => ({ sign: (claims) => new UnsecuredJWT(claims).encode() })],
   [
-    'a signature with a text that everybody knows',
+    'a signature with a text that is public',
     () => ({
       sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'one' }).sign(Buffer.alloc(32)),
     }),
@@ -142,7 +142,7 @@ test.each(wrong)('refused: %s', async (_what, bend) => {
   await expect(claimsWith(bend())).rejects.toThrow(IssuerError)
 })
 
-test('refused: answers without a code, with an error, or from somebody else', async () => {
+test('refused: answers without a code, with an error, or from another issuer', async () => {
   await claimsWith({})
   const external = newExternalIssuer({ issuer, client_id: 'howdah', client_secret: undefined })
   const queries = ['', 'error=access_denied', 'code=x&iss=https://evil.example']

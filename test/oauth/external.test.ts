@@ -1,4 +1,4 @@
-// Logging in at an outside issuer: a second, real one that this test runs. Whom it knows becomes a user here, invited
+// Logging in at an outside issuer: a second, real issuer of this test. Whom it knows becomes a user here, invited
 // or new, with the roles that their groups give; nothing that it did not say for this very login is believed.
 import { createServer, type Server as HttpServer } from 'node:http'
 import { once } from 'node:events'
@@ -106,7 +106,7 @@ const roleOf = async (token: string) => {
   return members.body.find((member) => member.user_id === id)?.role
 }
 
-test('somebody new becomes a user, once, and belongs to nothing', async () => {
+test('a new person becomes a user, once, and belongs to nothing', async () => {
   accounts.set('ada', { email: 'ada@example.com', email_verified: true, name: 'Ada' })
   const first = await (await logInAs('ada')).token()
   const user = await whoIs(first)

@@ -1,5 +1,5 @@
-// The pages on which people log in and set passwords: nobody can try for ever, nobody learns who has an account, and
-// no other site can send a form in somebody's name.
+// The pages on which people log in and set passwords: no client can try for ever, none learns who has an account, and
+// no other site can send a form in a user's name.
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newThrottle } from '#server/oauth/throttle.ts'
@@ -63,7 +63,7 @@ describe('every page', () => {
     }
   })
 
-  test('shows what was typed as text only', async () => {
+  test('shows typed text as text only', async () => {
     const page = await tryPassword(newBrowser(), '"><script>alert(1)</script>@x', 'wrong password')
     expect(page.text).not.toContain('<script>')
     expect(page.text).toContain('&lt;script&gt;')
@@ -75,7 +75,7 @@ describe('every page', () => {
 })
 
 describe('wrong passwords', () => {
-  test('an unknown e-mail, a wrong password and somebody without a password get the same answer', async () => {
+  test('an unknown e-mail, a wrong password and a user without a password get the same answer', async () => {
     await forgiveAll()
     const person = await people.newPerson()
     const invited = await people.newPerson()
@@ -91,7 +91,7 @@ describe('wrong passwords', () => {
     expect(answers[0]).toContain('The e-mail or the password is wrong.')
   })
 
-  test('too many attempts are refused, for an account that exists as for one that does not', async () => {
+  test('too many attempts are refused, whether the account exists or not', async () => {
     const person = await people.newPerson()
     for (const email of [person.email, 'nobody@example.com']) {
       await forgiveAll()

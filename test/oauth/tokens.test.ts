@@ -63,7 +63,7 @@ describe('a token is refused', () => {
     ['that has expired', () => ({ exp: now() - 120 })],
     ['that never expires', () => ({ exp: undefined as unknown as number })],
     ['that is not valid yet', () => ({ nbf: now() + 600 })],
-    ['of nobody', () => ({ sub: '999999' })],
+    ['of no user', () => ({ sub: '999999' })],
     ['of a subject that is no user id', () => ({ sub: "1' or '1'='1" })],
     ['of another user’s login', () => ({ sub: '1000' })],
     ['of a login that never was', () => ({ grant: 'x'.repeat(43) })],
@@ -189,7 +189,7 @@ describe('devices', () => {
   const poll = ({ device_code }: DeviceAnswer) =>
     postToken(origin, { grant_type: device_grant, client_id: 'howdah-cli', device_code })
 
-  test('somebody logs a device in by typing its code elsewhere', async () => {
+  test('a user logs a device in by typing its code elsewhere', async () => {
     const person = await people.newPerson()
     const device = await askForDevice()
     expect((await poll(device)).body.error).toBe('authorization_pending')

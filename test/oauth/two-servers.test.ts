@@ -1,5 +1,5 @@
 // Two servers of one store behind one address, each with a data directory of its own; and the command line, which logs
-// in at them like anybody else.
+// in at them like any other client.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -159,9 +159,9 @@ describe('the command line', () => {
 
     expect((await howdah(['logout'], env)).stdout).toBe('Logged out.\n')
     expect(await info(one.server, after.access_token)).toBe(401)
-    const nobody = await howdah(['whoami'], env)
-    expect(nobody.code).toBe(1)
-    expect(nobody.stderr).toContain('there is no login on this machine')
+    const logged_out = await howdah(['whoami'], env)
+    expect(logged_out.code).toBe(1)
+    expect(logged_out.stderr).toContain('there is no login on this machine')
   })
 
   test('logs in by a code that is typed elsewhere', async () => {

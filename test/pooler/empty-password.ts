@@ -1,4 +1,4 @@
-// A login with an empty password, down to the bytes: drivers refuse to try one, but nobody who means harm uses a driver.
+// A login with an empty password, down to the bytes: drivers refuse to try one, but an attacker uses no driver.
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'

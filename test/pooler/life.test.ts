@@ -79,7 +79,7 @@ poolerTest('a restart of PostgreSQL is a pause for clients that are pooled by tr
   const client = await loginThrough(pooled, transactions)
   const backend = 'select pg_backend_pid() as pid, pg_postmaster_start_time() as started'
   const [before] = (await client.query<{ pid: number; started: Date }>(backend)).rows
-  // Nearly always in the middle of a query, which must not be cut off.
+  // Nearly always in the middle of a query, which must not fail.
   const restarted = new AbortController()
   const asking = (async () => {
     while (!restarted.signal.aborted) await client.query('select pg_sleep(0.02)')
@@ -97,7 +97,7 @@ poolerTest('a restart of PostgreSQL is a pause for clients that are pooled by tr
   await client.end()
 })
 
-poolerTest('switching it on or off that is cut off at any effect is finished by the next look', async () => {
+poolerTest('switching it on or off that dies at any effect is finished by the next pass', async () => {
   const world = await newWorld()
   const { provider, wanted } = await newPooled(world)
   const { pooler: _, ...without } = wanted
@@ -106,7 +106,7 @@ poolerTest('switching it on or off that is cut off at any effect is finished by 
   const effect = (name: string) => {
     if (!name.startsWith('pooler') || --effects_left > 0) return
     cut_off_at = name
-    throw new Error(`cut off before ${name}`)
+    throw new Error(`dies before ${name}`)
   }
   const dying = await world.open({ effect })
   for (const spec of [without, wanted]) {

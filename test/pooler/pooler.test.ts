@@ -73,7 +73,7 @@ test.skipIf(why)(`what is prepared stays prepared from transaction to transactio
   await Promise.all(clients.map((client) => client.end()))
 })
 
-poolerTest('the master role may look at statistics, and nobody may command', async () => {
+poolerTest('the master role may read statistics, and no role may give commands', async () => {
   const pooled = await newPooled(await newWorld())
   const statistics = { database: 'pgbouncer' }
   expect(await askThrough(pooled, 'show version', statistics)).toMatch(/^PgBouncer/)
@@ -120,7 +120,7 @@ poolerTest('there may be 20 clients for each connection by transaction and one b
   onTestFinished(() => {
     for (const socket of knocking) socket.destroy()
   })
-  // Whoever asks for TLS and is answered is a client.
+  // A connection whose TLS request is answered counts as a client.
   for (const socket of knocking) socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]))
   await Promise.all(knocking.map((socket) => once(socket, 'data')))
   await expect(askThrough(pooled, 'select 1')).rejects.toThrow(/no more connections allowed/)
@@ -142,7 +142,7 @@ poolerTest('a role has 17 connections less than there are, by session and by tra
   const waiting = askThrough(pooled, pooled_connections, transactions)
   expect(await ask(provider, wanted, pooled_connections)).toBe('33')
   await sessions.pop()?.end()
-  // Its connection takes the place of one that PgBouncer has closed, and that PostgreSQL may still be about to end.
+  // Its connection replaces a connection that PgBouncer has closed and PostgreSQL may still be closing.
   expect(['33', '34']).toContain(await waiting)
   await expect.poll(() => ask(provider, wanted, pooled_connections)).toBe('33')
   await Promise.all(sessions.map((session) => session.end()))

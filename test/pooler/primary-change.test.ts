@@ -1,4 +1,4 @@
-// A change of the primary as pooled clients see it: a short wait when it was planned, and the end of what was under way
+// A change of the primary as pooled clients see it: a short wait when it was planned, and the end of transactions under way
 // when it was not.
 import { expect } from 'vitest'
 import { settle, useWorlds } from '#test/provider/service-fixture.ts'
@@ -7,31 +7,34 @@ import { loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
 
 const { newWorld } = useWorlds()
 
-poolerTest('a planned change of the primary cuts nobody off, and after a failover the next query works', async () => {
-  const world = await newWorld()
-  const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
-  const pooled = await newPooled(world, { ha })
-  const { provider, wanted } = pooled
-  const pid = await poolerPid(world, wanted)
-  const client = await loginThrough(pooled, { database: 'tsdb_transaction' })
-  const count = async () => (await client.query<{ n: number }>('select count(*)::int as n from t')).rows[0]?.n
-  await client.query('create table t (n serial)')
+poolerTest(
+  'a planned change of the primary disconnects no client, and after a failover the next query works',
+  async () => {
+    const world = await newWorld()
+    const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
+    const pooled = await newPooled(world, { ha })
+    const { provider, wanted } = pooled
+    const pid = await poolerPid(world, wanted)
+    const client = await loginThrough(pooled, { database: 'tsdb_transaction' })
+    const count = async () => (await client.query<{ n: number }>('select count(*)::int as n from t')).rows[0]?.n
+    await client.query('create table t (n serial)')
 
-  const changed = new AbortController()
-  const inserting = (async () => {
-    let inserted = 0
-    for (; !changed.signal.aborted; inserted++) await client.query('insert into t select from pg_sleep(0.01)')
-    return inserted
-  })().catch(String)
-  await settle(provider, { ...wanted, generation: 2, ha: { ...ha, switchovers: 1 } })
-  changed.abort()
-  expect(await inserting).toBe(await count())
+    const changed = new AbortController()
+    const inserting = (async () => {
+      let inserted = 0
+      for (; !changed.signal.aborted; inserted++) await client.query('insert into t select from pg_sleep(0.01)')
+      return inserted
+    })().catch(String)
+    await settle(provider, { ...wanted, generation: 2, ha: { ...ha, switchovers: 1 } })
+    changed.abort()
+    expect(await inserting).toBe(await count())
 
-  // Nobody is at work: an idle client does not even notice.
-  process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
-  const observed = await provider.service.apply({ ...wanted, generation: 2, ha: { ...ha, switchovers: 1 } })
-  expect(observed.events.map(({ kind }) => kind)).toContain('elected')
-  await client.query('insert into t default values')
-  expect(await poolerPid(world, wanted)).toBe(pid)
-  await client.end()
-})
+    // No transaction is open: an idle client does not even notice.
+    process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
+    const observed = await provider.service.apply({ ...wanted, generation: 2, ha: { ...ha, switchovers: 1 } })
+    expect(observed.events.map(({ kind }) => kind)).toContain('elected')
+    await client.query('insert into t default values')
+    expect(await poolerPid(world, wanted)).toBe(pid)
+    await client.end()
+  },
+)

@@ -71,7 +71,7 @@ test.skipIf(why)(`the first start as root installs what is missing once, and lea
   expect(callsOf('apt-get')).toEqual(calls)
 })
 
-test.skipIf(why)(`an installation that fails is a warning, and one that was killed is finished${why}`, () => {
+test.skipIf(why)(`an installation that fails is a warning, and a killed one is finished${why}`, () => {
   fake('apt-get', 'exit 100')
   fakeDaemons()
   expect(setUp()).toMatchObject({ status: 0, stderr: expect.stringContaining('could not install pgbouncer, haproxy') })
@@ -90,7 +90,7 @@ const setUp = () =>
 
 function runHidden(script: string) {
   writeFileSync(join(folder, 'script.ts'), script)
-  // A file that nobody may run, in the place of each.
+  // A file without execute permission instead of each.
   const hide = ['pgbouncer', 'haproxy'].map(
     (name) => `! test -e /usr/sbin/${name} || mount --bind /dev/null /usr/sbin/${name}`,
   )

@@ -18,7 +18,7 @@ const provider = await openLocalProvider({
   ...options,
   effect: (name) => {
     if (name === doom?.effect && --left === 0) process.kill(process.pid, 'SIGKILL')
-    // Synchronously: what was said before a kill has been said.
+    // Synchronously: a line printed before a kill is not lost.
     writeSync(1, `${name}\n`)
   },
 })

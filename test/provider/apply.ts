@@ -71,7 +71,7 @@ export async function applyElsewhere(
   })
   const ended = once(child, 'close')
   const task: Task = { options: { directory, installation_id }, spec, ...(doom && { doom }) }
-  // One that dies before it has read everything says so by its end.
+  // A child that dies before it has read everything reports it by its exit.
   child.stdin.on('error', () => undefined)
   child.stdin.end(JSON.stringify(task))
   const effects = (await text(child.stdout)).split('\n').filter((name) => name !== '' && isOfSpec(name))
@@ -87,7 +87,7 @@ export async function applyAll(
   { vpcs = [], services = [], sets = [] }: Spec,
   isDead: () => boolean = () => false,
 ): Promise<void> {
-  const looks: (() => Promise<{ settled: boolean }>)[] = [
+  const passes: (() => Promise<{ settled: boolean }>)[] = [
     ...vpcs.map((vpc) => () => provider.vpc.apply(vpc)),
     ...services.map((service) => () => provider.service.apply(service)),
     ...sets.map((set) => () => provider.replica_set.apply(set)),
@@ -95,7 +95,7 @@ export async function applyAll(
   let seen: { settled: boolean }[] = []
   const isOver = async () => {
     seen = []
-    for (const look of looks) if (!isDead()) seen.push(await look())
+    for (const pass of passes) if (!isDead()) seen.push(await pass())
     return isDead() || seen.every(({ settled }) => settled)
   }
   await until(isOver, { what: 'everything settles' }).catch((error: unknown) => {

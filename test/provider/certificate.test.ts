@@ -23,7 +23,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const names = { common_name: 'a1b2c3d4e5', hosts: ['127.0.0.1', 'localhost', '::1'] }
 
-test('an authority is made once, its key for its owner only and its certificate for everybody', async () => {
+test('an authority is made once, its key for its owner only and its certificate for every user', async () => {
   const made = await ensureAuthority(directory)
   const found = await ensureAuthority(directory)
   expect(found.certificate_pem).toBe(made.certificate_pem)

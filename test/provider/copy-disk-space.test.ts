@@ -33,7 +33,7 @@ describe.skipIf(why)(`a small disk${why}`, () => {
     for (const copy of copies) expect(copy).toMatchObject({ status: 'rejected', reason: { code: 'ENOSPC' } })
     for (const path of [one, other]) rmSync(path, { recursive: true })
     expect(Math.min(...seen)).toBeGreaterThan(220 * mib)
-    // What was asked for is given back with the copies that ended.
+    // Reserved space is given back with the copies that ended.
     rmSync(join(from, '1'))
     expect(await copyTree(from, one, options)).toBe(100 * mib)
     writeFileSync(join(from, '1'), Buffer.alloc(100 * mib, 1))

@@ -56,7 +56,7 @@ test('a copy is private whatever the source was', async () => {
   expect(['PG_VERSION', 'program', 'base/1/1'].map(modeOf)).toEqual(['600', '600', '600'])
 })
 
-test('a public copy can be read by everybody, and run where its owner could', async () => {
+test('a public copy can be read by every user, and run where its owner could', async () => {
   await copyTree(from, to, { public: true })
   expect(['', 'base', 'PG_VERSION', 'program'].map(modeOf)).toEqual(['755', '755', '644', '755'])
 })
@@ -87,7 +87,7 @@ test('a file that vanishes while copying is an error, unless the caller knows th
 test.each([
   ['before it is entered', 'base'],
   ['with a folder that is not entered yet', 'base/1'],
-])('whoever owns the tree cannot lead the copy out of it: a folder becomes a link %s', async (_, moment) => {
+])('the owner of the tree cannot lead the copy out of it: a folder becomes a link %s', async (_, moment) => {
   const swap = newSwap()
   const skip = (path: string) => {
     if (path === moment) swap()
@@ -161,7 +161,7 @@ test.skipIf(not_root)(`all in a copy belongs to its new owner${not_root}`, async
   expect(lstatSync(join(from, 'PG_VERSION')).uid).toBe(0)
 })
 
-test('whoever owns the tree cannot lead the copy out of it: a folder becomes a link before its files are copied', async () => {
+test('the owner of the tree cannot lead the copy out of it: a folder becomes a link before its files are copied', async () => {
   const swap = newSwap()
   let steps = 0
   // Before each file it is asked whether to go on: the third is the first of base/1, which is open by then.

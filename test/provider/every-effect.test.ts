@@ -15,7 +15,7 @@ const timeout = 900_000
 
 /** What is done only when processes end, or archive, at a certain moment; another run may not meet it. */
 const by_chance =
-  /^(leftover processes|stale pid file|stale socket lock|archive: give back|archived WAL|snapshot|copy|hold|spare|template)/
+  /^(leftover processes|stale pid file|stale socket lock|archive: give back|archived WAL|snapshot|copy|lock|spare|template)/
 
 type Verb = {
   what: string

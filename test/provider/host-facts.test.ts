@@ -37,7 +37,7 @@ test('each thing that a service may need is a fact, and what is missing comes wi
     expect(fact.remedy ?? fact.finding).toMatch(/[a-z]{2,} .*[^.]$/)
 })
 
-test('looking leaves nothing behind and needs no data directory yet', async () => {
+test('reading the facts leaves no file and needs no data directory yet', async () => {
   const facts = await hostFacts({ directory: join(directory, 'not/yet'), postgres_directories: [] })
   expect(facts.find((fact) => fact.name === 'disk space')?.finding).toContain(`at ${directory}`)
   expect(readdirSync(directory)).toEqual([])

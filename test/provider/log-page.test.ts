@@ -1,4 +1,4 @@
-// The log reader against a naive one that reads everything: generated files with rotation, garbage, torn and very long
+// The log reader against a naive reader of everything: generated files with rotation, garbage, torn and very long
 // lines, equal and disordered times; any filters, any page size, followed by cursors to the end.
 import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -184,7 +184,7 @@ test('every page of every query is what a naive reader finds', async () => {
   )
 })
 
-test('a place is found by its time as by looking at every line', async () => {
+test('a position is found by its time as by reading every line', async () => {
   await fc.assert(
     fc.asyncProperty(log_files, fc.nat(40_000), async (files, ms) => {
       await writeFiles(files.slice(0, 1))

@@ -34,7 +34,7 @@ async function writeLog(at: number, mb: number, age_days = 0): Promise<void> {
 
 const left = async () => (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted()
 
-test('what becomes too much between two looks goes too', async () => {
+test('what becomes too much between two passes is removed too', async () => {
   const watch = newLogWatch(effect, { days: 7, mb: 25 }, 10)
   onTestFinished(() => watch.close())
   for (const at of [1, 2]) await writeLog(at, 10)

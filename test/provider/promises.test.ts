@@ -1,4 +1,4 @@
-// The promises of providers, kept by the local one and by the one that holds everything in memory.
+// The promises of providers, kept by the local provider and by the memory provider.
 import { openMemoryProvider } from '#providers/memory/memory.ts'
 import { describePromises } from './promises.ts'
 import { postmasterPid, useWorlds } from './service-fixture.ts'

@@ -1,7 +1,7 @@
 // What every provider promises, stated once: each test gets a fresh region of the provider under test, and enters by the interface alone.
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { ObservedService, Provider, WantedReplicaSet, WantedService } from '#providers/provider.ts'
+import type { Moment, ObservedService, Provider, WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { verifierOf } from './service-fixture.ts'
@@ -25,7 +25,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       expect(await provider.service.list()).toEqual([{ id: wanted.service_id, down: false }])
     })
 
-    test('a deleted service is gone and listed no more, and one that never was settles as absent', async () => {
+    test('a deleted service is removed and not listed any more, and an unknown one settles as absent', async () => {
       const { provider } = await newRegion()
       const wanted = await newWanted(provider)
       await settle(provider, wanted)
@@ -44,7 +44,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       expect((await settle(provider, { ...wanted, generation: 3 })).state).toBe('serving')
     })
 
-    test('a pass that was cut off before it began changes nothing', async () => {
+    test('a pass that was aborted before it began changes nothing', async () => {
       const { provider } = await newRegion()
       const pass = { signal: AbortSignal.abort(new Error('the lease was lost')) }
       await expect(provider.service.apply(await newWanted(provider), pass)).rejects.toThrow('the lease was lost')
@@ -63,7 +63,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       expect((await settle(provider, wanted)).state).toBe('serving')
     })
 
-    test('a crash is healed by what was last wanted too, and nothing that is not known', async () => {
+    test('a crash is healed by the last wanted state too, and no unknown id is', async () => {
       const { provider, crash } = await newRegion()
       const wanted = await newWanted(provider)
       await settle(provider, wanted)
@@ -72,20 +72,46 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       expect(await provider.heal('unknown000')).toBeUndefined()
     })
 
-    test('snapshots are taken and removed, and a fork of one or of now is a service of its own', async () => {
+    test('snapshots are taken and removed, and a fork of one, of a time or of now is a service of its own', async () => {
+      const { provider } = await newRegion()
+      const parent = await newWanted(provider)
+      await settle(provider, parent)
+      await until(async () => (await provider.service.apply(parent)).restorable === 'none', { what: 'none is there' })
+      const snapshot_id = newId()
+      const kept = { ...parent, generation: 2, snapshots: [{ snapshot_id, deleted: false }] }
+      await until(async () => stateOf(await provider.service.apply(kept)) === 'complete', { what: 'it is taken' })
+      const { restorable, snapshots } = await provider.service.apply(kept)
+      const [taken] = snapshots
+      const from = taken?.state === 'complete' ? taken.taken_at : undefined
+      expect(restorable).toMatchObject({ from })
+      const moments: Moment[] = [{ snapshot_id }, { at: from?.toISOString() ?? '' }, 'now']
+      for (const moment of moments) await isForked(provider, parent, moment)
+      const given_up = { ...kept, generation: 3, snapshots: [{ snapshot_id, deleted: true }] }
+      await until(async () => stateOf(await provider.service.apply(given_up)) === 'absent', { what: 'it is removed' })
+      expect((await provider.service.apply(given_up)).restorable).toBe('none')
+      expect((await provider.service.list()).length).toBe(4)
+    })
+
+    test('a stopped service is forked as it is now, and stays stopped', async () => {
+      const { provider } = await newRegion()
+      const parent = await newWanted(provider)
+      await settle(provider, parent)
+      const stopped: WantedService = { ...parent, generation: 2, power: 'off' }
+      await settle(provider, stopped)
+      await isForked(provider, stopped, 'now')
+      expect(await provider.service.apply(stopped)).toMatchObject({ state: 'stopped', settled: true })
+    })
+
+    test('a fork waits for a snapshot that is not there yet', async () => {
       const { provider } = await newRegion()
       const parent = await newWanted(provider)
       await settle(provider, parent)
       const snapshot_id = newId()
-      const kept = { ...parent, generation: 2, snapshots: [{ snapshot_id, deleted: false }] }
-      await until(async () => stateOf(await provider.service.apply(kept)) === 'complete', { what: 'it is taken' })
-      const source = { service_id: parent.service_id, snapshot_id }
-      for (const one of [source, { ...source, snapshot_id: newId(), private: true }]) {
-        expect((await settle(provider, await newWanted(provider, { source: one }))).state).toBe('serving')
-      }
-      const given_up = { ...kept, generation: 3, snapshots: [{ snapshot_id, deleted: true }] }
-      await until(async () => stateOf(await provider.service.apply(given_up)) === 'absent', { what: 'it is removed' })
-      expect((await provider.service.list()).length).toBe(3)
+      const source = { service_id: parent.service_id, moment: { snapshot_id } }
+      const fork = await newWanted(provider, { source })
+      expect(await provider.service.apply(fork)).toMatchObject({ state: 'absent', settled: false })
+      await settle(provider, { ...parent, generation: 2, snapshots: [{ snapshot_id, deleted: false }] })
+      expect((await settle(provider, fork)).state).toBe('serving')
     })
 
     test('a replica set is made with its service, and goes before it', async () => {
@@ -147,6 +173,11 @@ async function newWanted(provider: Provider, parts: Partial<WantedService> = {})
     snapshots: [],
     ...parts,
   }
+}
+
+async function isForked(provider: Provider, { service_id }: WantedService, moment: Moment): Promise<void> {
+  const fork = await newWanted(provider, { source: { service_id, moment } })
+  expect((await settle(provider, fork)).state).toBe('serving')
 }
 
 /** Of all tests here: none gets an endpoint of another. */

@@ -27,7 +27,7 @@ test('a postmaster that is killed is noticed and started again, and committed ro
   const wanted = await newWanted(provider, { size: 'shared' })
   await settle(provider, wanted)
   await ask(provider, wanted, 'create table t as select 7 as n')
-  // A backend that computes outlives its postmaster for a while; it must be gone before the next start.
+  // A backend that computes outlives its postmaster for a while; it must be dead before the next start.
   const busy = await loginTo(provider, wanted)
   const computing = busy.query('select count(*) from generate_series(1, 1e10)').catch(() => 'ended')
   const pid = await postmasterPid(world, wanted)
@@ -61,7 +61,7 @@ test('a delete right after a crash leaves no process, file or shared memory', as
   expect(memory.filter((file) => file?.uid === 70_000 + wanted.endpoint.port)).toEqual([])
 })
 
-test('a pid file that names a stranger, or nobody, does not keep a service from starting', async () => {
+test('a pid file that names another process, or none, does not keep a service from starting', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const wanted = await newWanted(provider, { size: 'shared' })
@@ -74,7 +74,7 @@ test('a pid file that names a stranger, or nobody, does not keep a service from 
   }
 })
 
-test('a lock of its socket that names a stranger, or nobody, does not keep a service from starting', async () => {
+test('a lock of its socket that names another process, or none, does not keep a service from starting', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const wanted = await newWanted(provider, { size: 'shared' })
@@ -100,13 +100,13 @@ test('a server that is killed before it is ready is started again soon', async (
   await settle(provider, wanted)
   await settle(provider, { ...wanted, power: 'off' })
   const data = join(world.directory, 'services', wanted.service_id, 'data')
-  // A pipe into which nobody writes: whoever reads its settings from it comes no further.
+  // A pipe without a writer: a server that reads its settings from it waits for ever.
   const pipe = join(data, 'postgresql.auto.conf')
   await rm(pipe)
   execFileSync('mkfifo', ['-m', '666', pipe])
-  const looked = provider.service.apply(wanted)
+  const passing = provider.service.apply(wanted)
   process.kill(await until(() => findByWord(data), { what: 'it is being started' }), 'SIGKILL')
-  const observed = await looked
+  const observed = await passing
   expect(observed).toMatchObject({ state: 'not_serving', waiting_for: 'PostgreSQL was killed while it started' })
   expect(observed.look_again_seconds).toBeLessThan(1)
   await rm(pipe)

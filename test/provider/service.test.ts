@@ -75,13 +75,13 @@ test('a delete ends a service whose customers are still connected', async () => 
   await noProcessBelow(world.directory)
 })
 
-test('looking again at what holds changes nothing', async () => {
+test('a pass over what holds changes nothing', async () => {
   const world = await newWorld()
   const effects: string[] = []
   const provider = await world.open({ effect: (name) => void effects.push(name) })
   const wanted = await newWanted(provider)
   await settle(provider, wanted)
-  // The look that follows makes what the next service may need.
+  // The next pass makes what the next service may need.
   await provider.service.apply(wanted)
   await until(() => effects.includes('spare: rename into place'))
   const pid = await postmasterPid(world, wanted)
@@ -138,7 +138,7 @@ test('an extension that cannot be made is told in the words of PostgreSQL, and t
   expect(await settle(provider, { ...wanted, generation: 2, extensions: [] })).toMatchObject({ state: 'serving' })
 })
 
-test('a password that the customer changed in SQL is set back to the one that is wanted', async () => {
+test('a password that the tenant changed in SQL is set back to the wanted one', async () => {
   const world = await newWorld()
   const provider = await world.open()
   const wanted = await newWanted(provider)
@@ -176,7 +176,7 @@ test('a copy of the template lies ready for the next service, which takes it', a
   const spare = join(world.directory, 'templates', `${template}.spare`)
   const first = await newWanted(provider)
   await settle(provider, first)
-  // Who waits for a new service does not wait for the spare; the next look makes it.
+  // A create does not wait for the spare; the next pass makes it.
   await provider.service.apply(first)
   const { ino } = await stat(spare)
   const second = await newWanted(provider)
@@ -208,7 +208,7 @@ test('after several creates at once as many copies lie ready, and the next ones 
   expect(new Set(taken)).toEqual(new Set(inodes))
 })
 
-test('whoever opens the provider removes templates that nobody uses any more, and unfinished ones of the dead', async () => {
+test('opening the provider removes unused templates, and unfinished ones of dead processes', async () => {
   const world = await newWorld()
   const templates = join(world.directory, 'templates')
   const [template = ''] = await readdir(templates)

@@ -24,14 +24,14 @@ test('a service whose primary was lost is snapshotted, forked, logged and measur
   expect(await messages(provider, wanted, { node: 0 })).toEqual(expect.arrayContaining(messagesOf(older)))
   await until(async () => (await provider.service.apply(wanted)).settled)
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
-  // A cursor goes on in the log it was given for, whoever is the primary now.
+  // A cursor goes on in the log it was given for, whichever node is the primary now.
   expect(older.entries.length).toBeGreaterThan(0)
   expect(await pageOf(provider, wanted, { cursor: newest.cursor })).toEqual(older)
 
   const snapshots = [{ snapshot_id: 'first', deleted: false }]
   const kept = { ...wanted, generation: 2, snapshots }
   await until(async () => (await provider.service.apply(kept)).snapshots[0]?.state === 'complete')
-  const source = { service_id: wanted.service_id, snapshot_id: 'first' }
+  const source = { service_id: wanted.service_id, moment: { snapshot_id: 'first' } }
   const fork = await newWanted(provider, { size: 'shared', source })
   await settle(provider, fork)
   expect(await ask(provider, fork, 'select n from t')).toBe('7')
@@ -75,11 +75,11 @@ test('moments before and after the loss of a primary can be restored from a snap
   await ask(provider, wanted, 'insert into t values (4)')
   const after = await now()
   await ask(provider, wanted, 'insert into t values (5)')
-  for (const [target_time, sum] of [
+  for (const [at, sum] of [
     [before, '1'],
     [after, '10'],
   ] as const) {
-    const source = { service_id: wanted.service_id, snapshot_id: 'first', target_time }
+    const source = { service_id: wanted.service_id, moment: { at } }
     const fork = await newWanted(provider, { size: 'shared', source })
     await settle(provider, fork)
     expect(await ask(provider, fork, 'select sum(n) from t')).toBe(sum)

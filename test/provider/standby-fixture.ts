@@ -1,4 +1,4 @@
-// What the tests of replicas share: wishes for them, and what can be seen of them from outside.
+// What the tests of replicas share: specs for them, and what can be observed of them from outside.
 import { readdir, readFile, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LocalProvider } from '#providers/local/local.ts'

@@ -1,5 +1,5 @@
 // Whatever happens to a replica, it comes back by itself and its primary serves meanwhile: killed, hung, damaged, or its
-// data gone. Real PostgreSQL, provider calls alone.
+// data removed. Real PostgreSQL, provider calls alone.
 import { readdirSync, readlinkSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'

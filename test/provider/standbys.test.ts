@@ -1,5 +1,5 @@
 // The replicas of a service by provider calls alone, on real PostgreSQL: made, kept streaming whatever happens to them,
-// waited for by commits, and gone when they are not wanted any more.
+// waited for by commits, and removed when they are not wanted any more.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -59,7 +59,7 @@ test('commits wait while the replica that they need is away, and only the promis
   await until(async () => (await count(waits)) === 1, { what: 'the commit waits' })
   expect(committed).toBe(false)
   await watcher.end()
-  // Less is wanted now: whoever waits is set free, though the replica may not be back yet.
+  // Less is wanted now: waiting commits return, though the replica may not be back yet.
   await provider.service.apply(withReplicas(wanted, 2, 1, 0))
   await commit
   await waiting.end()
@@ -74,7 +74,7 @@ test('a service with replicas is stopped, started, resized and gets another pass
   const small = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
   await settle(provider, small)
   await ask(provider, small, 'create table t as select 7 as n')
-  // The look that follows makes what the next service may need.
+  // The next pass makes what the next service may need.
   await provider.service.apply(small)
   effects.length = 0
   expect(await provider.service.apply(small)).toMatchObject({ state: 'serving', settled: true, events: [] })
@@ -115,10 +115,10 @@ test('a delete while a replica is being copied leaves nothing', async () => {
   const provider = await world.open({ effect })
   const alone = await newWanted(provider, { size: 'shared' })
   await settle(provider, alone)
-  const looking = provider.service.apply(withReplicas(alone, 2, 2, 0))
+  const passing = provider.service.apply(withReplicas(alone, 2, 2, 0))
   await copying
-  // The caller holds the lease: one look follows the other.
-  await looking
+  // The caller owns the lease: one pass follows the other.
+  await passing
   expect((await settle(provider, { ...alone, generation: 3, deleted: true })).state).toBe('absent')
   expect(await readdir(join(world.directory, 'services'))).toEqual([])
   expect(await readdir(join(world.directory, 'run'))).toEqual([])

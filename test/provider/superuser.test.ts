@@ -1,4 +1,4 @@
-// The control plane's own sessions at a service end, whatever the server does meanwhile: a look that waited for one would
+// The control plane's own sessions at a service end, whatever the server does meanwhile: a pass that waited for one would
 // never come to the point of replacing a primary that stands still.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ test('a session whose server stands still is left, not waited for', async () => 
   }
 }, 30_000)
 
-test('whoever speaks with a server that was stopped is told so, also by a look, and it serves again when it goes on', async () => {
+test('a session with a stopped server fails, a pass reports it, and it serves again when it is continued', async () => {
   const { provider, wanted, node } = await newServing()
   const postmaster = Number.parseInt(readFileSync(join(node.data, 'postmaster.pid'), 'utf8'))
   const backends: number[] = []

@@ -1,4 +1,4 @@
-// Noticing that processes are gone, with real ones.
+// Noticing the death of processes, with real ones.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -47,7 +47,7 @@ test('a death is called back once, a living and a forgotten process never', asyn
   expect(changed).toEqual(['dying', 'last'])
 })
 
-test('a process that was gone before it was tracked is called back too', async () => {
+test('a process that died before it was tracked is reported too', async () => {
   const child = start('exit 0')
   await once(child, 'exit')
   watch.track('early', child.pid)
@@ -56,7 +56,7 @@ test('a process that was gone before it was tracked is called back too', async (
   expect(changed).toEqual(['early'])
 })
 
-test('a zombie counts as gone', async () => {
+test('a zombie counts as dead', async () => {
   const parent = start('sleep 0.01 & echo $!; exec sleep 600')
   const [line] = await once(parent.stdout as NodeJS.ReadableStream, 'data')
   const pid = Number(line)
@@ -79,7 +79,7 @@ test('another process of the same service takes the place of the first', async (
   await until(() => changed.includes('service'))
 })
 
-test('a service can be tracked again after its process was gone', async () => {
+test('a service can be tracked again after its process died', async () => {
   for (const round of [1, 2]) {
     const child = start('exec sleep 600')
     watch.track('service', child.pid)
@@ -126,7 +126,7 @@ test('a process that was stopped is called back once for each time, where others
   expect(changed).toEqual(['urgent', 'urgent'])
 })
 
-test('a process that lives and does not answer at its socket is called back, one that answers is not', async () => {
+test('a process that lives and does not answer at its socket is reported, a process that answers is not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'howdah-watch-'))
   const lines: Socket[] = []
   const [silent, speaking] = [

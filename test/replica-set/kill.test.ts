@@ -29,7 +29,7 @@ balancedTest(
     expect(await settleSet(provider, set)).toMatchObject({ state: 'serving' })
     expect(await readFrom(provider, set, 'select n from t')).toBe('7')
     const processes = async (word: string) => (await tracesOf(world, set)).filter((trace) => trace.includes(word))
-    // One that was forked a moment ago still looks like its parent.
+    // A process that was just forked still has the command line of its parent.
     await until(async () => (await processes('/postgres\0-D')).length === 2, { what: 'each node has one server' })
     expect(await processes('/usr/sbin/haproxy\0')).toHaveLength(1)
 
@@ -44,12 +44,12 @@ balancedTest(
 
 /** The rest every new service goes through too, in the test of its own. */
 const chosen =
-  /^(hold|copy|standby|settings|postmaster|limits|node home|balancer|home: rename|deleted|socket folder: remove)/
+  /^(lock|copy|standby|settings|postmaster|limits|node home|balancer|home: rename|deleted|socket folder: remove)/
 
 /** What is done only when processes end late; another run may not meet it. */
 const by_chance = ['leftover processes: kill', 'stale pid file: remove', 'stale socket lock: remove']
 
-/** The effects that were never met. One that was passed by, because a slow machine changed the order, is met from the start. */
+/** The effects that were never met. An effect that a slow machine's order skipped is met from the start. */
 async function diesAtEach(world: World, set: WantedReplicaSet, learnt: readonly string[]): Promise<string[]> {
   const missed: string[] = []
   const effects = [...new Set(learnt.filter((effect) => chosen.test(effect)))]

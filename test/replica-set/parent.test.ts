@@ -139,9 +139,9 @@ test('a set that is deleted while its first node is copied leaves nothing', asyn
   armed = true
   expect(await provider.replica_set.apply(set)).toMatchObject({ state: 'absent', settled: false })
   await copying
-  const gone = provider.replica_set.apply({ ...set, deleted: true })
+  const removing = provider.replica_set.apply({ ...set, deleted: true })
   goOn()
-  expect(await gone).toMatchObject({ state: 'absent', settled: true })
+  expect(await removing).toMatchObject({ state: 'absent', settled: true })
   expect(await tracesOf(world, set)).toEqual([])
   expect(await ask(provider, service, 'select count(*) from pg_replication_slots')).toBe('0')
 })

@@ -31,7 +31,7 @@ export function startReaders(provider: LocalProvider, set: WantedReplicaSet, sql
     while (!ending.signal.aborted) await read()
   }
   const readers = Promise.all(Array.from({ length: count }, reader))
-  // Told by `end`; until then nobody listens.
+  // Reported by `end`; until then no caller awaits it.
   readers.catch(() => undefined)
   return {
     attempts,

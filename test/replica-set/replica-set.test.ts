@@ -8,7 +8,7 @@ import { balancedTest, homeOf, newFamily, newSet, readFrom, settleSet, tracesOf,
 
 const { newWorld } = useWorlds()
 
-test('a set of one node reads what its service writes, by the same login, and nobody writes there', async () => {
+test('a set of one node reads what its service writes, by the same login, and refuses writes', async () => {
   const family = await newFamily(await newWorld())
   const { provider, service } = family
   const set = await newSet(family)
@@ -35,8 +35,8 @@ balancedTest(
     for (let read = 0; read < 4; read++) answering.add(await readFrom(provider, set, 'show data_directory'))
     expect(answering.size).toBe(2)
 
-    // Neither our looks nor the balancer's are for people to read.
-    for (let look = 0; look < 3; look++) await provider.replica_set.apply(set)
+    // Neither our passes nor the balancer's checks are for people to read.
+    for (let pass = 0; pass < 3; pass++) await provider.replica_set.apply(set)
     expect(
       (await logOf(family.world, set)).filter((line) => /reset by peer|starting up|incomplete/.test(line)),
     ).toEqual([])

@@ -108,19 +108,19 @@ export type Watcher = {
   told: readonly string[]
 }
 
-/** Looks at the set whenever its processes change by themselves, one look at a time, as the server does. */
+/** Makes a pass over the set whenever its processes change by themselves, one at a time, as the server does. */
 export function keepWatching({ provider }: Family, set: WantedReplicaSet): Watcher {
   let wanted = set
   let ended = false
   let last: Promise<unknown> = Promise.resolve()
   const told: string[] = []
-  const look = () => {
+  const pass = () => {
     const next = last.then(() => settleSet(provider, wanted))
     last = next.then(({ events }) => told.push(...events.map(({ message }) => message)))
     last = last.catch(() => undefined)
     return next
   }
-  provider.watch((_, id) => void (id === set.replica_set_id && !ended && look().catch(() => undefined)))
+  provider.watch((_, id) => void (id === set.replica_set_id && !ended && pass().catch(() => undefined)))
   onTestFinished(async () => {
     ended = true
     await last
@@ -129,7 +129,7 @@ export function keepWatching({ provider }: Family, set: WantedReplicaSet): Watch
     told,
     want: (next) => {
       wanted = next
-      return look()
+      return pass()
     },
   }
 }

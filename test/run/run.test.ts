@@ -1,4 +1,4 @@
-// A run of tests that ends in the middle, by whatever signal, leaves nothing on the host; and the end of a run says what was skipped.
+// A run of tests that ends in the middle, by whatever signal, leaves nothing on the host; and the end of a run says which tests were skipped.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

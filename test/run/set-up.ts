@@ -1,5 +1,5 @@
 // Before the first test of a run and after its last: the folder in which all of its tests work, and the sweeper, a process of its own
-// that removes the folder and all traces of the tests as soon as the runner is gone, whatever ended it.
+// that removes the folder and all traces of the tests as soon as the runner is dead, whatever ended it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync } from 'node:fs'
@@ -13,7 +13,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   mkdirSync(folder)
   // As /tmp is: tests run programs as other users too.
   chmodSync(folder, 0o1777)
-  // Detached, so that it survives what a terminal sends to the whole group; the end of its input tells it that the runner is gone.
+  // Detached, so that it survives what a terminal sends to the whole group; the end of its input tells it that the runner is dead.
   const sweeper = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', sweeper_program], {
     cwd: '/',
     // Nothing else, such as the folder of another run that has started this one: its sweeper would end this one's.

@@ -17,12 +17,12 @@ export async function sweep(folder: string): Promise<void> {
   for (const home of homes.flatMap((path) => [path, join(path, 'local')])) {
     await removeSharedMemory(usersOf(join(home, 'services')))
   }
-  // What was mounted last lies deepest.
+  // The last mount lies deepest.
   for (const point of listMounts(folder).toReversed()) run('umount', '--lazy', point)
   run('rm', '-rf', '--one-file-system', '--', folder)
 }
 
-/** The segments of postmasters that were killed: their own files name them. One that is in use again is another server's. */
+/** The segments of postmasters that were killed: their own files name them. A segment that is in use again is another server's. */
 function listSharedMemory(folder: string): string[] {
   const files = run('find', folder, '-name', 'postmaster.pid', '-type', 'f').split('\n').filter(Boolean)
   const keys = files.map((file) => readFileSync(file, 'utf8').split('\n')[6]?.trim().split(/\s+/).join(' '))

@@ -7,7 +7,7 @@ import type { WantedService } from '#providers/provider.ts'
 import { as_root, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
-/** In a session of its own and forgotten by whoever started it. */
+/** In a session of its own and left by its parent. */
 const away = `use POSIX; if (my $p = fork) { waitpid($p, 0); exit } setsid(); if (my $q = fork) { print "$q\\n"; exit }`
 const silent = `close STDIN; close STDOUT; close STDERR;`
 /** Its folder in /proc is root's from here on: PR_SET_DUMPABLE of prctl. */
@@ -18,11 +18,11 @@ export const hiders = {
   hidden: `${away} ${silent} chdir "/"; $0 = "[kworker/0:1]"; ${undumpable} sleep 600`,
   /** Only away; it still works where it was started. */
   away: `${away} ${silent} sleep 600`,
-  /** Its number is another one before anybody has read the last. */
+  /** Its number is another one before a reader has read the last. */
   hopping: `${away} ${silent} chdir "/"; for (1 .. 60_000) { exit if fork }`,
 } as const
 
-/** The id of the process that is left; of one that hops, its first. */
+/** The id of the process that is left; of a process that hops, its first. */
 export async function breakOut(world: World, wanted: WantedService, how: keyof typeof hiders): Promise<number> {
   const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
   const pid = await withSuperuser(node, {}, async (client) => {

@@ -45,7 +45,7 @@ const isLimited = (folder: string) => statfsSync(folder).blocks !== statfsSync(d
 const dataOf = (service: ReadyService) => join(family().home(service), 'data')
 
 describe.skipIf(why)(`project quotas${why}`, () => {
-  test('whoever writes while no server watches is refused by the kernel, and can be read all the time', async () => {
+  test('a service that writes while no server watches is refused by the kernel, and can be read all the time', async () => {
     const service = await howdah.createService({ name: 'greedy', cpu_millis: 'shared' })
     await family().untilSnapshot(service)
     expect(
@@ -82,7 +82,7 @@ describe.skipIf(why)(`project quotas${why}`, () => {
     await until(async () => (await family().rows(service, 'show default_transaction_read_only'))[0] === 'off')
     expect(await family().rows(service, 'select pg_postmaster_start_time()::text')).toEqual([since])
     await howdah.call('DELETE', `${howdah.services}/${service.service_id}`)
-    await howdah.untilStatus(service.service_id, 'gone')
+    await howdah.untilStatus(service.service_id, 'removed')
   })
 
   test('forks and replicas are made on such a disk as on any other, and limited too', async () => {

@@ -45,7 +45,7 @@ const events = async (service: ReadyService) => (await familyOf(howdah).events(s
 
 const heldMb = () => (statSync(join(disk, 'reserve'), { throwIfNoEntry: false })?.size ?? 0) / mib
 
-/** A service that is gone afterwards, also when the attack succeeded: the next one begins with the same space. */
+/** A service that is removed afterwards, also when the attack succeeded: the next one begins with the same space. */
 async function withGreedy(name: string, attack: (service: ReadyService) => Promise<void>): Promise<void> {
   const service = await howdah.createService({ name, cpu_millis: 'shared' })
   try {
@@ -54,7 +54,7 @@ async function withGreedy(name: string, attack: (service: ReadyService) => Promi
     await attack(service)
   } finally {
     await howdah.call('DELETE', `${howdah.services}/${service.service_id}`)
-    await howdah.untilStatus(service.service_id, 'gone')
+    await howdah.untilStatus(service.service_id, 'removed')
     await howdah.untilStatus(other.service_id, 'READY')
   }
 }
@@ -62,10 +62,10 @@ async function withGreedy(name: string, attack: (service: ReadyService) => Promi
 /** The least that was left, the reserve counted, until this is told of the service, and a while after it. */
 async function leastLeftUntilShut(service: ReadyService): Promise<number> {
   let least = Infinity
-  const look = () => {
+  const poll = () => {
     least = Math.min(least, freeMb(disk) + heldMb())
   }
-  const timer = setInterval(look, 5)
+  const timer = setInterval(poll, 5)
   try {
     await until(async () => (await events(service)).includes('logins are refused'), { what: 'it is shut' })
     const seen_at = Date.now()

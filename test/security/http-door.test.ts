@@ -159,7 +159,7 @@ describe('a body that is declared larger than any may be', () => {
   })
 })
 
-test('the refusal to delete the last snapshot is one that the OpenAPI document names', async () => {
+test('the refusal to delete the last snapshot is named by the OpenAPI document', async () => {
   const { service_id } = await installation.createService({ cpu_millis: 'shared' })
   const snapshots = `${installation.services}/${service_id}/snapshots`
   const snapshot = await until(async () => {

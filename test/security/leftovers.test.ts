@@ -1,5 +1,5 @@
 // Code of a tenant that broke PostgreSQL tries to outlive its service: a process in a session of its own kept DELETE waiting for
-// ever. A service ends with everything of its user and its control groups, and with nothing of anybody else's.
+// ever. A service ends with everything of its user and its control groups, and with nothing of other services.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -90,20 +90,23 @@ test('stop --all ends what a tenant’s code has started, and removes its contro
   expect(lives(left)).toBe(false)
 })
 
-test.skipIf(why_not_known)(`a node that is fenced takes with it what was started on it${why_not_known}`, async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const ha = { replica_count: 1, sync_replica_count: 0, switchovers: 0 }
-  const wanted = { ...(await newWanted(provider, { size: 'shared' })), ha }
-  await settle(provider, wanted)
-  const left = await breakOutOf(world, wanted, 'hidden')
-  process.kill(await postmasterPid(world, wanted), 'SIGKILL')
-  await settle(provider, wanted)
-  expect(await ask(provider, wanted, 'select pg_is_in_recovery()')).toBe('false')
-  if (limits.enforced) expect(lives(left)).toBe(false)
-  await settle(provider, { ...wanted, deleted: true })
-  expect(lives(left)).toBe(false)
-})
+test.skipIf(why_not_known)(
+  `a node that is fenced takes with it every process that was started on it${why_not_known}`,
+  async () => {
+    const world = await newWorld()
+    const provider = await world.open()
+    const ha = { replica_count: 1, sync_replica_count: 0, switchovers: 0 }
+    const wanted = { ...(await newWanted(provider, { size: 'shared' })), ha }
+    await settle(provider, wanted)
+    const left = await breakOutOf(world, wanted, 'hidden')
+    process.kill(await postmasterPid(world, wanted), 'SIGKILL')
+    await settle(provider, wanted)
+    expect(await ask(provider, wanted, 'select pg_is_in_recovery()')).toBe('false')
+    if (limits.enforced) expect(lives(left)).toBe(false)
+    await settle(provider, { ...wanted, deleted: true })
+    expect(lives(left)).toBe(false)
+  },
+)
 
 test.skipIf(why)(
   `a process that hops from number to number faster than it is listed ends with DELETE${why}`,

@@ -10,7 +10,7 @@ import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { type Browser, formIn, newBrowser, type Page } from '#test/oauth/browser.ts'
 import { askAs, type Asked, codeFrom, openPeople, type People, type Person, tokensFor } from '#test/oauth/people.ts'
 
-/** Which cookies are planted: those of the authorization server, or every one that the browser has. */
+/** Which cookies are planted: those of the authorization server, or all of the browser. */
 const plantings = [
   { planted: ['howdah_login'] },
   { planted: ['howdah_resume'] },

@@ -1,11 +1,11 @@
-// The process that holds the networks of an ordinary user lives for months. It must not hold file systems too: one that the
+// The process that owns the networks of an ordinary user lives for months. It must not keep file systems busy: a file system that the
 // administrator unmounts must be free at once, with the disk below it.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { as_ordinary_user, nobody, readable } from '#test/privileges.ts'
+import { as_ordinary_user, unprivileged, readable } from '#test/privileges.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -14,7 +14,7 @@ const why = can_mount ? '' : ' (skipped: it takes root and a loop device)'
 const main = join(import.meta.dirname, 'networks-owner-main.ts')
 
 test.skipIf(why)(`a file system that is unmounted after an ordinary user has VPCs is free at once${why}`, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'howdah-test-holder-'))
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-test-owner-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const [image, mounted, directory] = ['image', 'mounted', 'local'].map((name) => join(folder, name)) as [
     string,
@@ -22,7 +22,7 @@ test.skipIf(why)(`a file system that is unmounted after an ordinary user has VPC
     string,
   ]
   for (const path of [mounted, directory, join(directory, 'run')]) mkdirSync(path)
-  for (const path of [folder, directory, join(directory, 'run')]) chownSync(path, nobody, nobody)
+  for (const path of [folder, directory, join(directory, 'run')]) chownSync(path, unprivileged, unprivileged)
   run('truncate', '--size=16M', image)
   run('mkfs.ext4', '-q', image)
   run('mount', '-o', 'loop', image, mounted)

@@ -1,4 +1,4 @@
-// The authorization server as a stranger meets it: what was stolen ends at once, and no other site is let in.
+// The authorization server as a stranger meets it: a stolen token ends at once, and no other site is let in.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newCall } from '#test/call.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import type { ObservedService, WantedService } from '#providers/provider.ts'
+import type { ObservedService, ServiceSource, WantedService } from '#providers/provider.ts'
 import { listPids } from '#test/data-dir.ts'
 import { ask, newWanted, settle, useWorlds, verifierOf, type World } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, withReplicas } from '#test/provider/standby-fixture.ts'
@@ -166,7 +166,7 @@ test.skipIf(only_root)(`a fork of a running service copies nothing of the host b
   const { world, provider, wanted } = await newService()
   const victim = newVictim()
   await asServiceUser(wanted, 'ln -s "$2" "$1/base/1/99999"', dataOf(world, wanted, 0), victim.file)
-  const source = { service_id: wanted.service_id, snapshot_id: 'private', private: true }
+  const source: ServiceSource = { service_id: wanted.service_id, moment: 'now' }
   const fork = await newWanted(provider, { size: 'shared', source })
   await setbackOver(provider, fork, 'base/1/99999')
   expect(secretsBelow(homeOf(world, fork))).toEqual([])
@@ -180,8 +180,7 @@ test.skipIf(only_root)(`an archived file that is a link gives a fork nothing of 
   const archive = join(homeOf(world, wanted), 'archive')
   await until(() => readdirSync(archive).some((name) => /^[0-9A-F]{24}$/.test(name)))
   await asServiceUser(wanted, 'ln -s "$2" "$1/00000009.history"', archive, victim.file)
-  const target_time = new Date(Date.now()).toISOString()
-  const source = { service_id: wanted.service_id, snapshot_id: 'one', target_time }
+  const source = { service_id: wanted.service_id, moment: { at: new Date().toISOString() } }
   const fork = await newWanted(provider, { size: 'shared', source })
   await setbackOver(provider, fork, '00000009.history')
   expect(secretsBelow(homeOf(world, fork))).toEqual([])

@@ -133,7 +133,7 @@ test('every role there is, every kind of credential and every stranger is asked'
 
 describe.each(rows)('$name', (row) => {
   test('answers every caller as the contract says, in every project', async () => {
-    // Empty: refused after the role was looked at, where something is required. And below the project nothing exists.
+    // Empty: refused after the role was checked, where something is required. And below the project nothing exists.
     const body = row.endpoint.body === undefined ? undefined : {}
     const cells: [string, string][] = []
     const wanted: [string, Outcome][] = []

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
 import { repository, startHowdah } from '#test/e2e/howdah.ts'
-import { as_ordinary_user, nobody, readable } from '#test/privileges.ts'
+import { as_ordinary_user, unprivileged, readable } from '#test/privileges.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -25,14 +25,14 @@ function howdahOfUser(...words: string[]) {
 function newPlace(): string[] {
   const data_dir = newDataDir()
   onTestFinished(() => removeDataDir(data_dir))
-  if (as_root) chownSync(data_dir, nobody, nobody)
+  if (as_root) chownSync(data_dir, unprivileged, unprivileged)
   const { first, last } = newServicePorts()
   return ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
 }
 
 const shared = /all databases run as this user, so only PostgreSQL itself keeps a tenant from the other databases/
 
-/** In the order in which they are looked for. */
+/** In the order in which they are searched. */
 const lacks =
   /the program new[ug]idmap is missing; apt-get install uidmap|\/etc\/sub[ug]id gives nobody no sub ids, and service ports up to \d+ need \d+; as root: usermod --add-sub[ug]ids/
 

@@ -2,6 +2,7 @@
 // renamed or dropped. The service heals, or says in its events what the tenant must undo; it is never READY in silence.
 import type pg from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { ServiceSource } from '#providers/provider.ts'
 import { newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 import {
@@ -205,7 +206,7 @@ test('while a tenant has taken all connections the control plane does all its wo
   tenant.wanted = direct
   await change(tenant, {})
   await change(tenant, { ...(pooler && { pooler }), ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 } })
-  const source = { service_id: tenant.wanted.service_id, snapshot_id: 'now', private: true }
+  const source: ServiceSource = { service_id: tenant.wanted.service_id, moment: 'now' }
   const fork = await newWanted(tenant.provider, { size: 'shared', source })
   await settle(tenant.provider, fork)
   await changePassword(tenant)

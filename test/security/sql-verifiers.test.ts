@@ -75,20 +75,20 @@ test('the master role reads all data of the roles that it made, as a dump does',
   await session.end()
 })
 
-test('a new password of the master role is seen by nobody in the list of sessions', async () => {
+test('a new password of the master role is visible to no role in the list of sessions', async () => {
   const tenant = await newTenant(await newWorld())
   const watching = await tenantSession(tenant)
   const seen: string[] = []
   const changing = changePassword(tenant).then(() => 'changed')
-  const look = async () => {
+  const poll = async () => {
     const { rows } = await watching.query<{ query: string }>(
       `select query from pg_stat_activity where usename = 'postgres'`,
     )
     seen.push(...rows.map(({ query }) => query))
   }
   await until(async () => {
-    await look()
-    return await Promise.race([changing, look().then(() => undefined)])
+    await poll()
+    return await Promise.race([changing, poll().then(() => undefined)])
   })
   expect(seen.filter((query) => query !== '')).toEqual([])
   await watching.end()

@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
-import type { Endpoint, ObservedService, WantedService } from '#providers/provider.ts'
+import type { Endpoint, ObservedService, ServiceSource, WantedService } from '#providers/provider.ts'
 import { why_no_pooler } from '#test/pooler/pooled.ts'
 import { as_root, ask, type Login, loginTo, newWanted, settle, verifierOf } from '#test/provider/service-fixture.ts'
 import type { World } from '#test/provider/service-fixture.ts'
@@ -107,7 +107,7 @@ async function isAsItWas(client: pg.Client): Promise<boolean> {
 /** A fork of this moment has the tenant's data and a password of its own. */
 export async function expectForks(tenant: Tenant, login: Login = {}): Promise<void> {
   const { provider, wanted } = tenant
-  const source = { service_id: wanted.service_id, snapshot_id: 'now', private: true }
+  const source: ServiceSource = { service_id: wanted.service_id, moment: 'now' }
   const fork = await newWanted(provider, { size: 'shared', source, password_verifier: verifierOf('of the fork') })
   await settle(provider, fork)
   expect(await ask(provider, fork, 'select current_user', { ...login, password: 'of the fork' })).toBe('tsdbadmin')

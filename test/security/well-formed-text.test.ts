@@ -1,5 +1,5 @@
-// Half a character is refused wherever text can be sent: stored, it would become another text than the one that was
-// accepted. Derived from the contract, so every endpoint to come is asked, too.
+// Half a character is refused wherever text can be sent: stored, it would become another text than the
+// accepted one. Derived from the contract, so every endpoint to come is asked, too.
 import type { TSchema } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'

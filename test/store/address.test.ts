@@ -161,7 +161,7 @@ test('a transaction that has to give way in a deadlock is run anew', async () =>
       await tx.query(`update services set name = name || '+' where service_id = $1`, [second])
     })
   await Promise.all([rename(one, other), rename(other, one)])
-  // More, where the one that gave way is back before the other one goes on.
+  // More, where the claim that gave way is back before the other goes on.
   expect(runs).toBeGreaterThanOrEqual(3)
   const rows = await db.query<{ name: string }>(`select name from services`)
   expect(rows.map(({ name }) => name)).toEqual(['s++', 's++'])

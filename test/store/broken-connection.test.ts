@@ -1,4 +1,4 @@
-// A connection to the metadata store that breaks the moment it is made, before anybody has asked it anything: whoever was
+// A connection to the metadata store that breaks the moment it is made, before any query: a caller that was
 // about to use it is told, and the server goes on. A proxy before a real store adds PostgreSQL's own last words to its
 // first answer, in one piece, as they come when the store is killed at that moment.
 import { createServer, connect } from 'node:net'

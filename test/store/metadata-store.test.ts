@@ -45,7 +45,7 @@ test('a store that outlived its server is adopted, not started again', async () 
   expect(store.postmasterPid()).toBe(pid)
 })
 
-test('a killed store is started again by whoever watches it, with everything committed', async () => {
+test('a killed store is started again by its watch, with everything committed', async () => {
   await insertRow()
   const watched = await ensureMetadataStore(store.place)
   try {

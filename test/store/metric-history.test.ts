@@ -1,4 +1,4 @@
-// The history of metrics in a real store: written once a bucket whoever comes, rolled up, and bounded by age.
+// The history of metrics in a real store: written once a bucket by whichever server, rolled up, and bounded by age.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { MetricFunction } from '#contract/metric.ts'
 import { type Db, openDb } from '#server/store/db.ts'

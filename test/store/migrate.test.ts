@@ -1,4 +1,6 @@
 // Migrations and the first registration where several servers start at once.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate, MigrationError } from '#server/store/migrate.ts'
 import { ensureRegion, ensureRegistration, RegionTaken } from '#server/registration.ts'
@@ -38,6 +40,49 @@ test('a region belongs to the installation that named it first', async () => {
     await ensureRegion(db, 'local', 'aaaaaaaaaa')
     await ensureRegion(db, 'other', 'bbbbbbbbbb')
     await expect(ensureRegion(db, 'local', 'bbbbbbbbbb')).rejects.toThrow(RegionTaken)
+  })
+})
+
+test('what could be restored before moments were observed still can: from the oldest snapshot that stays and leads to now', async () => {
+  const url = await store.newDatabase()
+  const folder = join(import.meta.dirname, '../../server/store/migrations')
+  const all = readdirSync(folder)
+    .toSorted()
+    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
+  await withDb(url, async (db) => {
+    await migrate(
+      db,
+      all.filter(({ name }) => name < '0018'),
+    )
+    await db.query(`insert into projects (id, name) values ('project000', 'a project')`)
+    const services = ['service001', 'service002', 'service003']
+    for (const id of services) {
+      await db.query(
+        `insert into services (service_id, project_id, name, region_code, service_type, environment, password_verifier,
+           source_service_id, source_strategy, source_snapshot_id)
+         values ($1, 'project000', 'a service', 'local', 'POSTGRES', 'DEV', '', $2, $3, $4)`,
+        id === 'service003' ? [id, 'service001', 'NOW', 'snapshot03'] : [id, null, null, null],
+      )
+    }
+    await db.query(
+      `insert into snapshots (snapshot_id, service_id, kind, taken_at, left_behind, deleted_at) values
+         ('snapshot01', 'service001', 'initial', '2026-03-01Z', false, now()),
+         ('snapshot02', 'service001', 'scheduled', '2026-03-02Z', true, null),
+         ('snapshot03', 'service001', 'fork', '2026-03-03Z', false, null),
+         ('snapshot04', 'service001', 'scheduled', '2026-03-04Z', false, null),
+         ('snapshot05', 'service001', 'now', '2026-03-05Z', false, null),
+         ('snapshot06', 'service002', 'initial', null, false, null)`,
+    )
+    await migrate(db, all)
+    const windows = await db.query<{ restorable_from: Date | null; restorable_until: Date | null }>(
+      `select restorable_from, restorable_until from services order by service_id`,
+    )
+    expect(windows.map((row) => row.restorable_from)).toEqual([new Date('2026-03-04Z'), null, null])
+    expect(windows.every((row) => row.restorable_until === null)).toBe(true)
+    expect(await db.query(`select key from work where kind = 'service' and due_at <= now()`)).toEqual([
+      { key: 'service001' },
+    ])
+    expect(await db.query(`select snapshot_id from snapshots where snapshot_id = 'snapshot03'`)).toEqual([])
   })
 })
 

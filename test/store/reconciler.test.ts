@@ -1,4 +1,4 @@
-// The loop on a real store, with subjects that only count how they are looked at.
+// The loop on a real store, with subjects that only count their passes.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Db, openDb } from '#server/store/db.ts'
@@ -33,56 +33,56 @@ afterAll(async () => {
   await howdah?.stop()
 })
 
-const looked = { again: { in_seconds: 300 }, save: async () => {} } as const
+const done = { again: { in_seconds: 300 }, save: async () => {} } as const
 
 function startLoop(reconcile: Reconcile): void {
   loops.push(startReconciler({ db, log: newLog('silent'), regions: ['local'], reconcile: { [kind]: reconcile } }))
 }
 
-test('a nudge leads to a look at once, and each further nudge to one more', async () => {
-  let looks = 0
+test('a nudge leads to a pass at once, and each further nudge to one more', async () => {
+  let passes = 0
   startLoop(async () => {
-    looks += 1
-    return looked
+    passes += 1
+    return done
   })
   for (let count = 1; count <= 3; count += 1) {
     await nudge(db, kind, 'key')
-    await until(() => looks === count)
+    await until(() => passes === count)
   }
 })
 
-test('a look that throws is tried again', async () => {
-  let looks = 0
+test('a pass that throws is tried again', async () => {
+  let passes = 0
   startLoop(async () => {
-    looks += 1
-    if (looks === 1) throw new Error('the first one fails')
-    return looked
+    passes += 1
+    if (passes === 1) throw new Error('the first one fails')
+    return done
   })
   await nudge(db, kind, 'key')
-  await until(() => looks === 2)
+  await until(() => passes === 2)
 })
 
-test('two loops on one store never look at one subject at the same time', async () => {
+test('two loops on one store never pass over one subject at the same time', async () => {
   const busy = new Set<string>()
-  let looks = 0
+  let passes = 0
   let clashes = 0
   const reconcile: Reconcile = async (key) => {
     if (busy.has(key)) clashes += 1
     busy.add(key)
     await db.query('select pg_sleep(0.001)')
     busy.delete(key)
-    looks += 1
-    return looked
+    passes += 1
+    return done
   }
   startLoop(reconcile)
   startLoop(reconcile)
   for (let count = 0; count < 60; count += 1) await nudge(db, kind, `key-${count % 3}`)
   await until(async () => (await countDue()) === 0)
-  expect(looks).toBeGreaterThanOrEqual(3)
+  expect(passes).toBeGreaterThanOrEqual(3)
   expect(clashes).toBe(0)
 })
 
-test('a lease that lapsed under a look comes back to the same process, which ends the first look before', async () => {
+test('a lease that lapsed under a pass comes back to the same process, which ends the first pass before', async () => {
   const gate = Promise.withResolvers<void>()
   let begun = 0
   let under_way = 0
@@ -93,7 +93,7 @@ test('a lease that lapsed under a look comes back to the same process, which end
     most = Math.max(most, under_way)
     if (begun === 1) await gate.promise
     under_way -= 1
-    return looked
+    return done
   })
   await nudge(db, kind, 'key')
   await until(() => begun === 1)
@@ -109,7 +109,7 @@ test('a lease that lapsed under a look comes back to the same process, which end
   expect(most).toBe(1)
 })
 
-test('what is urgent waits neither for the looks that are under way nor for all that is due before', async () => {
+test('what is urgent waits neither for the passes that are under way nor for all that is due before', async () => {
   const gate = Promise.withResolvers<void>()
   const begun: string[] = []
   const looked_at: string[] = []
@@ -117,7 +117,7 @@ test('what is urgent waits neither for the looks that are under way nor for all 
     begun.push(key)
     if (key.startsWith('long')) await gate.promise
     else looked_at.push(key)
-    return looked
+    return done
   })
   const keys = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name}-${index}`)
   await nudgeAll(db, kind, keys('long', 8))
@@ -130,7 +130,7 @@ test('what is urgent waits neither for the looks that are under way nor for all 
   await until(() => looked_at.length === 51)
 })
 
-test('an alarm for a key that nobody knows leaves nothing behind', async () => {
+test('an alarm for an unknown key leaves no row', async () => {
   await alarm(db, kind, ['unknown'])
   expect(await db.query(`select from work where key = 'unknown'`)).toEqual([])
 })

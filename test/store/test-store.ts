@@ -22,7 +22,7 @@ export type TestStore = {
   stop(): Promise<void>
 }
 
-/** Nobody watches it: a test that stops or kills it starts it again. */
+/** No watch restarts it: a test that stops or kills it starts it again. */
 export async function startTestStore(): Promise<TestStore> {
   const data_dir = newDataDir()
   try {

@@ -73,7 +73,7 @@ test('many claimers at once never share a row, and none is left out', async () =
   expect(claimed.toSorted()).toEqual(keys.toSorted())
 })
 
-test('a row under a lease is not due for anybody else, and is once the lease has lapsed', async () => {
+test('a row under a lease is not due for another server, and is once the lease has lapsed', async () => {
   await nudge(db, kind, 'key')
   const first = await claimOne('first')
   expect(await claim(db, scope(), 'second', 1)).toEqual([])
@@ -93,8 +93,8 @@ test('who has lost the lease renews nothing and writes nothing', async () => {
   expect(await settle(db, lost, well, (tx) => tell(tx, 'from the loser'))).toBe(false)
   expect(await listTold()).toEqual([])
 
-  expect(await settle(db, held, well, (tx) => tell(tx, 'from the holder'))).toBe(true)
-  expect(await listTold()).toEqual(['from the holder'])
+  expect(await settle(db, held, well, (tx) => tell(tx, 'from the owner'))).toBe(true)
+  expect(await listTold()).toEqual(['from the owner'])
 })
 
 test('a settled row waits for its time, and a nudge makes it due at once', async () => {
@@ -106,7 +106,7 @@ test('a settled row waits for its time, and a nudge makes it due at once', async
   expect((await claimOne()).key).toBe('key')
 })
 
-test('a nudge for later brings a look forward to then, and puts none off', async () => {
+test('a nudge for later brings a pass forward to then, and puts none off', async () => {
   await nudge(db, kind, 'key')
   await settle(db, await claimOne(), well, nothing)
   await nudge(db, kind, 'key', 100)
@@ -119,7 +119,7 @@ test('a nudge for later brings a look forward to then, and puts none off', async
   expect((await claimOne()).key).toBe('key')
 })
 
-test('a nudge that comes while somebody works is not swallowed', async () => {
+test('a nudge during a pass is not lost', async () => {
   await nudge(db, kind, 'key')
   const one = await claimOne()
   await nudge(db, kind, 'key')
@@ -150,7 +150,7 @@ test('pauses after failures grow, the reason is kept, and a success or a nudge b
   expect((await claimOne()).attempts).toBe(0)
 })
 
-test('a subject that is gone takes its row along', async () => {
+test('a removed subject takes its row along', async () => {
   await nudge(db, kind, 'key')
   await settle(db, await claimOne(), { again: 'never', random: 0 }, nothing)
   expect(await secondsUntilDue(db, scope())).toBeUndefined()
@@ -160,7 +160,7 @@ test('what is saved and the end of the claim are one: a save that fails leaves t
   await nudge(db, kind, 'key')
   const one = await claimOne()
   const fails = async (tx: Sql) => {
-    await tell(tx, 'half a story')
+    await tell(tx, 'half an event')
     throw new Error('the save failed')
   }
   await expect(settle(db, one, well, fails)).rejects.toThrow('the save failed')
@@ -178,7 +178,7 @@ test('leases of a dead server are released at once, and those of others are not'
   expect(await claim(db, scope(), 'heir', 1)).toEqual([])
 })
 
-test('a process that has ended is known to be dead; one that runs, or ran elsewhere, is not', async () => {
+test('an exited process is known to be dead; a running one, or one of another host, is not', async () => {
   const module = join(import.meta.dirname, '../../providers/host/process-name.ts')
   const script = `import { ownName } from ${JSON.stringify(module)}; process.stdout.write(ownName())`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
@@ -188,7 +188,7 @@ test('a process that has ended is known to be dead; one that runs, or ran elsewh
   expect(hasEnded(`another-boot${stdout.slice(stdout.indexOf('/'))}`)).toBe(false)
 })
 
-test('a request that nudges and a look that settles on the same subject do not lock each other out', async () => {
+test('a request that nudges and a pass that settles on the same subject do not lock each other out', async () => {
   const subject = `update projects set name = name where id = $1`
   await nudge(db, kind, 'key')
   const one = await claimOne()
@@ -196,28 +196,28 @@ test('a request that nudges and a look that settles on the same subject do not l
   await db.transaction(async (tx) => {
     await tx.query(subject, [howdah.project_id])
     settled = settle(db, one, well, (own) => own.query(subject, [howdah.project_id]).then(nothing))
-    await until(() => someoneWaitsForLock(), { what: 'the settle waits for the subject' })
+    await until(() => isLockAwaited(), { what: 'the settle waits for the subject' })
     await nudge(tx, kind, 'key')
   })
   expect(await settled).toBe(true)
   expect((await claimOne()).nudges).toBe(one.nudges + 1)
 })
 
-async function someoneWaitsForLock(): Promise<boolean> {
+async function isLockAwaited(): Promise<boolean> {
   const [row] = await db.query<{ found: boolean }>(
     `select exists (select from pg_stat_activity where wait_event_type = 'Lock') as found`,
   )
   return row?.found === true
 }
 
-test('a look that meets somebody who holds the queue the other way round gives way, and is written all the same', async () => {
+test('a pass whose save deadlocks with another transaction gives way, and is saved all the same', async () => {
   await nudge(db, kind, 'own')
   const one = await claimOne()
   await nudge(db, kind, 'another')
   const own_held = Promise.withResolvers<void>()
   const another_held = Promise.withResolvers<void>()
   const other = db.transaction(async (tx) => {
-    // Whoever notices first gives way: that is the look.
+    // The first to notice gives way: the pass.
     await tx.query(`set local deadlock_timeout = '1min'`)
     await nudge(tx, kind, 'own')
     own_held.resolve()

@@ -131,7 +131,7 @@ async function replace(change: Switch, trouble: Trouble): Promise<ObservedPrimar
 
 type Next = { node: number; position: Position }
 
-/** Makes this node the primary, as it runs where that can be. Nothing of the one before may run. */
+/** Makes this node the primary, as it runs where that can be. No process of the primary before may run. */
 async function handOver(change: Switch, next: Next, way: 'as it runs' | 'at the endpoint'): Promise<Node> {
   const { host, base, wanted, primary } = change
   const { effect } = host
@@ -147,7 +147,7 @@ async function handOver(change: Switch, next: Next, way: 'as it runs' | 'at the 
   const named: Primary = { node: next.node, term: primary.term + 1, switchovers, ...(relayed && { relayed }) }
   await savePrimary(effect, base, primary, named)
   const node = leaderOf(base, named)
-  // Where commits wait for the lost node, it rejoins before the new primary serves; elsewhere it would only slow that down.
+  // Where commits wait for the lost node, it starts at once as a replica; elsewhere that would only slow the new primary down.
   if (is_there && (await isWaitedFor(base, node, lost)))
     host.jobs.begin(`${rejoinJobOf(base)}/${lost.number}`, () => startAsReplica(host, lost, node, wanted))
   return node

@@ -15,7 +15,7 @@ export async function isBeingMade(node: Node): Promise<boolean> {
   return (await findLock({ ...node, copying: node.making })) !== undefined
 }
 
-/** A sentence while a node is still stopping. The control groups follow the last of them. */
+/** A sentence while a node is still stopping. After the last of them all that they started is killed. */
 export async function ensureNodesStopped(
   host: HaHost,
   primary: Node,

@@ -23,7 +23,7 @@ import { together } from '../host/together.ts'
 const poll_every_ms = 3
 /**
  * A replica that still runs after this time is killed: it recovers the same way, and clients are waiting. Most stop within 10 ms; a
- * postmaster that runs restore_command at that moment does not react to the signal.
+ * server that runs restore_command at that moment does not react to the signal.
  */
 const stop_wait_ms = 100
 const promotion_wait_ms = 6_000

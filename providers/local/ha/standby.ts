@@ -25,6 +25,7 @@ import {
   readyPostmaster,
   startPostmaster,
   still_starting,
+  still_stopping,
   type Hashes,
   type Postmaster,
 } from '../postgres/process.ts'
@@ -60,6 +61,8 @@ export type ObservedStandby = {
   state: 'absent' | 'copying' | 'starting' | 'streaming' | 'catching_up' | 'not_streaming'
   pid?: number
   waiting_for?: string
+  /** See providers/provider.ts. */
+  in_progress?: boolean | undefined
   look_again_seconds?: number
   /** Its data could not be copied. */
   failed?: boolean
@@ -86,7 +89,7 @@ export async function ensureStandby(host: HaHost, spec: StandbySpec): Promise<Ob
   if (typeof sender === 'string') return observedAs('not_streaming', sender)
   try {
     if ((await ensureStandbyData(host, node, spec.primary)) === 'copying') {
-      return observedAs('copying', 'the data of a replica is being copied')
+      return { ...observedAs('copying', 'the data of a replica is being copied'), in_progress: true }
     }
   } catch (error) {
     const look_again_seconds = look_again_after_setback_seconds
@@ -217,7 +220,9 @@ const reasons_of_the_host =
 /** Its server has not started yet. A server that fails to start for long, for no reason of the host, is copied anew. */
 async function judgeStart(host: HaHost, node: Node, primary: Node, sentence: string): Promise<ObservedStandby> {
   const hopeless = sentence.startsWith('PostgreSQL did not start') && !reasons_of_the_host.test(sentence)
-  if (!hopeless || !(await lastsTooLong(host, node, primary, 'does not start'))) return observedAs('starting', sentence)
+  if (!hopeless || !(await lastsTooLong(host, node, primary, 'does not start'))) {
+    return { ...observedAs('starting', sentence), in_progress: [still_starting, still_stopping].includes(sentence) }
+  }
   return await giveUp(host, node, `its server did not start (${sentence})`)
 }
 
@@ -233,7 +238,7 @@ async function judgeSilence(
   const sign = reached === undefined ? `${pid} does not answer` : `${pid} stands at ${reached}`
   // A standby with more WAL than its primary connects and is sent the same again and again: that alone is no progress.
   if (!(await lastsTooLong(host, node, spec.primary, sign)) || !(await mayLeave(spec))) {
-    if (sender) return observedAs('catching_up', 'a replica is catching up with its primary')
+    if (sender) return { ...observedAs('catching_up', 'a replica is catching up with its primary'), in_progress: true }
     return observedAs('not_streaming', 'a replica is not connected to its primary')
   }
   if (reached !== undefined) return await giveUp(host, node, 'it could not follow its primary any more')

@@ -26,6 +26,7 @@ import { ensureSynchronous, nodeName } from './synchronous.ts'
 export type ObservedStandbys = {
   settled: boolean
   waiting_for?: string
+  in_progress?: boolean | undefined
   look_again_seconds?: number
   events: readonly ObservedEvent[]
 }
@@ -65,14 +66,15 @@ async function ensureAll(host: HaHost, leader: Leader, wanted: WantedService): P
   if (unsettled) {
     const paces = observed.map((one) => one.look_again_seconds ?? Infinity)
     const waiting_for = unsettled.waiting_for ?? 'a replica is missing yet'
-    return { settled: false, waiting_for, look_again_seconds: Math.min(...paces), events }
+    const { in_progress } = unsettled
+    return { settled: false, waiting_for, in_progress, look_again_seconds: Math.min(...paces), events }
   }
   const in_force = lists.length === 1 && lists[0]?.sync_count === sync_count
   if (in_force && left === 0) return { settled: true, events, ...paceOf(standbys.length, sync_count) }
   const waiting_for = in_force
     ? 'a replica that is no longer wanted is still being copied by another server'
     : 'its replicas do not have everything yet for which commits are to wait'
-  return { settled: false, waiting_for, look_again_seconds: look_again_soon_seconds, events }
+  return { settled: false, waiting_for, in_progress: true, look_again_seconds: look_again_soon_seconds, events }
 }
 
 /** A death is noticed at once; that a replica lost its primary for another reason only by a pass. */

@@ -40,8 +40,6 @@ export function nodeOf(directory: string, service_id: string, port: number, as_r
     home_removed: `${home}.gone`,
     data: join(home, 'data'),
     data_aside: join(home, 'data.new'),
-    /** A snapshot that was handed over whole and is about to become the data. */
-    data_moved: join(home, 'data.moved'),
     /** Finished WAL, written by PostgreSQL itself; pruned by us, but never beyond the oldest snapshot. */
     archive: join(home, 'archive'),
     /** Ours alone: a service cannot change its snapshots. */

@@ -12,8 +12,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Size } from '../../provider.ts'
 import { mayGiveUsers } from '../../host/privilege.ts'
-import { system_env } from '../../host/program.ts'
 import { type Owner, unprivileged } from '../../host/user-map.ts'
+import { system_env } from '../../host/program.ts'
 
 export type Limits = {
   /** For people: what is enforced, or why nothing is and how to permit it. */

@@ -22,16 +22,25 @@ export async function findLock(node: Node): Promise<LockKind | undefined> {
 
 /** Does the work while it owns the lock; false, and nothing done, when another process owns it. The caller has the service's lease. */
 export async function withLock(effect: Effect, node: Node, kind: LockKind, work: () => Promise<void>) {
-  if ((await findLock(node)) !== undefined) return false
+  const release = await takeLock(effect, node, kind)
+  if (release === undefined) return false
+  try {
+    await work()
+    return true
+  } finally {
+    await release()
+  }
+}
+
+/** How to release it; undefined when another process holds. */
+export async function takeLock(effect: Effect, node: Node, kind: LockKind): Promise<(() => Promise<void>) | undefined> {
+  if ((await findLock(node)) !== undefined) return undefined
   await ensureFile(effect, 'lock', node.copying, `${kind}\n${ownName()}\n`, undefined)
   const timer = setInterval(() => {
     const now = new Date()
     utimes(node.copying, now, now).catch(() => undefined)
   }, sign_of_life_ms).unref()
-  try {
-    await work()
-    return true
-  } finally {
+  return async () => {
     clearInterval(timer)
     await ensureRemoved(effect, 'lock', node.copying)
   }

@@ -15,7 +15,7 @@ export async function storageOf(data: string, { from = '', without = '' } = {}):
   const folders = [from]
   for (let below = folders.pop(); below !== undefined; below = folders.pop()) {
     for (const [name, stats] of statsIn(data, below)) {
-      // Nothing below is a link: table spaces are not offered.
+      // No entry below is a link: table spaces are not offered.
       const path = below === '' ? name : `${below}/${name}`
       if (path === without) continue
       if (stats.isDirectory()) folders.push(path)

@@ -20,7 +20,7 @@ import type { UserMap } from '../../host/user-map.ts'
 const first_process_seconds = 60
 const timeout_ms = 10_000
 
-/** Returns inside only: until then this process begins anew with the same words, as the same process of the system. */
+/** Returns inside only: until then this process executes its own command line again, in the namespace. */
 export async function enterUserNamespace(data_dir: string, map: UserMap): Promise<void> {
   if (isInside(map)) return
   const namespace = await inTurn(data_dir, 'isolation', () => ensureNamespace(data_dir, map))

@@ -179,7 +179,7 @@ async function ensureRunning(
   if (found.died) {
     events.push({ kind: 'restarted', message: 'the connection pooler died and was started again' })
   }
-  // Only now: a server that is killed before it reads or starts once more.
+  // Written last: after a kill before it the next pass reloads or starts the pooler once more.
   await ensureFile(effect, 'pooler marker', files.loaded, `${running} ${start_hash} ${read_hash}`, undefined)
   return running
 }

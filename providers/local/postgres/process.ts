@@ -1,4 +1,4 @@
-// The postmaster of a service: found, started, stopped. It is a daemon that outlives us, so nothing about it is remembered.
+// The postmaster of a service: found, started, stopped. It is a daemon that outlives the server, so no state about it is kept.
 import type { ChildProcess } from 'node:child_process'
 import { readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,6 +24,7 @@ export type Postmaster = {
 export type Found = { postmaster: Postmaster | undefined; died: boolean }
 
 export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
+export const still_stopping = 'PostgreSQL is stopping'
 export const killed_at_start = 'PostgreSQL was killed while it started'
 
 const poll_every_ms = 3
@@ -94,7 +95,7 @@ export async function ensureStopped(effect: Effect, node: Node): Promise<string 
   if (postmaster) {
     const impatient = (await stoppingSince(effect, node, postmaster.pid)) < Date.now() - stop_patience_ms
     await sendSignal(effect, node, postmaster.pid, impatient ? 'SIGQUIT' : 'SIGINT')
-    if (!(await hasEnded(node, postmaster.pid, stop_wait_ms))) return 'PostgreSQL is stopping'
+    if (!(await hasEnded(node, postmaster.pid, stop_wait_ms))) return still_stopping
   }
   if (died) await endLeftovers(effect, node)
   await ensureRemoved(effect, 'stop marker', node.stopping)

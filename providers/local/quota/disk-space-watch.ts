@@ -19,10 +19,10 @@ const enough_bytes = low_bytes + 32 * mib
 const low_ms_min = 2_000
 /** A database may need so much at once, for its next WAL file. */
 const wall_bytes = reserve_bytes + 20 * mib
-/** A service that is shut is stopped this long after its shutting began. On a busy machine that comes late and is waited for, up to a bound. */
+/** This long after a service is shut its sessions are closed. On a busy machine it is shut late: that is waited for, up to a bound. */
 const wall_ms = { least: 1_000, most: 10_000 }
 const suspect_ms = 600_000
-/** From the poll of the disk until a writer that goes on although writes are refused is known, and until it is stopped. */
+/** From the poll of the disk until a writer that goes on although writes are refused is known, and until its session is closed. */
 const refusing_ms = 800
 const shutting_ms = 400
 /** By then statements that were writing when writes were refused are interrupted. */
@@ -116,7 +116,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
   }
 }
 
-/** The services that grew into the reserve were shut so long ago that they are stopped. */
+/** The services that grew into the reserve were shut so long ago that their sessions are closed. */
 const isOver = (wall_since_ms: number, told_at_ms: number, at_ms: number) =>
   at_ms - Math.max(wall_since_ms, told_at_ms) > wall_ms.least || at_ms - wall_since_ms > wall_ms.most
 

@@ -34,6 +34,7 @@ export type ObservedNodes = {
   /** How many of them serve readers. */
   running: number
   waiting_for?: string
+  in_progress?: boolean | undefined
   look_again_seconds?: number
   failed: boolean
   events: readonly ObservedEvent[]
@@ -65,10 +66,10 @@ export async function ensureNodes(
   const late = observed.filter(({ state }) => state !== 'streaming')
   const running = observed.filter(({ pid }) => pid !== undefined).length
   const paces = late.flatMap(({ look_again_seconds }) => look_again_seconds ?? [])
-  const waiting_for = late.find((one) => one.waiting_for !== undefined)?.waiting_for
+  const { waiting_for, in_progress } = late.find((one) => one.waiting_for !== undefined) ?? {}
   return {
     running,
-    ...(waiting_for !== undefined && { waiting_for }),
+    ...(waiting_for !== undefined && { waiting_for, in_progress }),
     ...(paces.length > 0 && { look_again_seconds: Math.min(...paces) }),
     failed: observed.some(({ failed }) => failed),
     events: observed.flatMap(({ events }) => events),

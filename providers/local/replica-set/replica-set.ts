@@ -57,7 +57,7 @@ async function ensureSetRemoved(host: ReplicaSetHost, node: Node): Promise<Obser
   await ensurePoolerRemoved(host, node)
   await ensureBalancerRemoved(host, node)
   const waiting_for = await ensureNodesRemoved(host, node)
-  if (waiting_for !== undefined) return setback('unknown', waiting_for, look_again_soon_seconds)
+  if (waiting_for !== undefined) return progress('unknown', waiting_for)
   if (node.owner) await ensureSharedMemoryRemoved(host.effect, node.owner)
   await ensureDataRemoved(host.effect, node)
   return { state: 'absent', settled: true, events: [] }
@@ -69,7 +69,7 @@ async function ensureOff(host: ReplicaSetHost, node: Node): Promise<ObservedRepl
   await ensurePoolerRemoved(host, node)
   await ensureBalancerRemoved(host, node)
   const waiting_for = await ensureNodesStopped(host, node, 'set')
-  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  if (waiting_for !== undefined) return progress('not_serving', waiting_for)
   return { state: 'stopped', settled: true, events: [] }
 }
 
@@ -82,7 +82,7 @@ async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<Obs
   await ensureNodeHome(host.effect, node)
   host.vpc_watch.assign(node.service_id, wanted.network?.vpc_id)
   const no_network = await ensureInNetwork(host, wanted.network)
-  if (no_network !== undefined) return setback(await stateOf(node), no_network, look_again_soon_seconds)
+  if (no_network !== undefined) return progress(await stateOf(node), no_network)
   await ensureCertificate(host.effect, node, host.authority, hostsOf(wanted))
   // A set of one node has no balancer: the node listens at the endpoint.
   if (wanted.nodes === 1) await ensureBalancerRemoved(host, node)
@@ -90,8 +90,8 @@ async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<Obs
   const early = (await hasHaproxy(node, 'balancer')) ? await ensureFront(host, set) : undefined
   const nodes = await ensureNodes(host, set, installation)
   if (nodes.running === 0) {
-    const { waiting_for = 'none of its nodes runs yet', look_again_seconds, failed, events } = nodes
-    return { ...setback(await stateOf(node), waiting_for, look_again_seconds), failed, events }
+    const { waiting_for = 'none of its nodes runs yet', in_progress, look_again_seconds, failed, events } = nodes
+    return { ...setback(await stateOf(node), waiting_for, look_again_seconds), in_progress, failed, events }
   }
   const front = early && early.waiting_for === undefined ? early : await ensureFront(host, set)
   if (front.waiting_for === undefined) await ensureSurplusRemoved(host, node, wanted.nodes)
@@ -100,7 +100,8 @@ async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<Obs
   const state = login === undefined ? 'serving' : 'not_serving'
   const events = [nodes, front, pooling].flatMap((part) => part.events)
   const waiting_for = nodes.waiting_for ?? front.waiting_for ?? login ?? pooling.waiting_for
-  if (waiting_for !== undefined) return { ...setback(state, waiting_for, nodes.look_again_seconds), events }
+  const { in_progress, look_again_seconds } = nodes
+  if (waiting_for !== undefined) return { ...setback(state, waiting_for, look_again_seconds), in_progress, events }
   return { state, settled: true, look_again_seconds: look_again_when_well_seconds, events }
 }
 
@@ -190,6 +191,10 @@ async function findInstallation(
 /** What is known without changing anything. */
 async function stateOf(node: Node): Promise<ObservedReplicaSet['state']> {
   return (await statIfThere(node.data)) ? 'not_serving' : 'absent'
+}
+
+function progress(state: ObservedReplicaSet['state'], waiting_for: string): ObservedReplicaSet {
+  return { ...setback(state, waiting_for, look_again_soon_seconds), in_progress: true }
 }
 
 function setback(

@@ -7,7 +7,14 @@ import type { ServiceHost } from './service-host.ts'
 import { isDiskFull } from '../../host/read.ts'
 import { applyReplicaSet } from '../replica-set/replica-set.ts'
 import { inTurn } from '../host/turn.ts'
-import { ensureLastWanted, findLastWanted, idOf, isReplicaSet, type Wanted } from './last-wanted.ts'
+import {
+  ensureLastWanted,
+  findLastWanted,
+  findLastWantedService,
+  idOf,
+  isReplicaSet,
+  type Wanted,
+} from './last-wanted.ts'
 import { setback } from './observed.ts'
 import { applyService } from './service.ts'
 
@@ -44,7 +51,7 @@ export async function healInTurn(host: ServiceHost, id: string) {
     if (!wanted || !(await findService(directory, id, as_root))) return undefined
     if (!isReplicaSet(wanted)) return await applyService(host, wanted)
     // Its service may have been stopped since.
-    const service = await findLastWanted(directory, wanted.service.service_id)
-    return service && !isReplicaSet(service) ? await applyReplicaSet(host, { ...wanted, service }) : undefined
+    const service = await findLastWantedService(directory, wanted.service.service_id)
+    return service && (await applyReplicaSet(host, { ...wanted, service }))
   })
 }

@@ -1,7 +1,7 @@
 // The last wanted state of each service and replica set of this host, whichever server received it. Written before any step towards it,
 // so that a death can be healed by it while the metadata store is unreachable, and no service starts that was to be stopped.
 import { join } from 'node:path'
-import type { WantedReplicaSet, WantedService } from '../../provider.ts'
+import type { ServiceSource, WantedReplicaSet, WantedService } from '../../provider.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
 import { foldersOf } from '../host/layout.ts'
 import { readIfThere } from '../../host/read.ts'
@@ -24,5 +24,21 @@ export async function ensureLastWanted(effect: Effect, directory: string, wanted
 
 export async function findLastWanted(directory: string, id: string): Promise<Wanted | undefined> {
   const text = await readIfThere(pathOf(directory, id))
-  return text === undefined ? undefined : (JSON.parse(text) as Wanted) // written above, in one piece
+  if (text === undefined) return undefined
+  const wanted = JSON.parse(text) as Wanted // written above, in one piece
+  return isReplicaSet(wanted) || !wanted.source ? wanted : { ...wanted, source: sourceOf(wanted.source) }
+}
+
+export async function findLastWantedService(directory: string, id: string): Promise<WantedService | undefined> {
+  const noted = await findLastWanted(directory, id)
+  return noted && !isReplicaSet(noted) ? noted : undefined
+}
+
+/** As versions before this one wrote it. */
+type FormerSource = { service_id: string; snapshot_id: string; target_time?: string; private?: boolean }
+
+function sourceOf(noted: ServiceSource | FormerSource): ServiceSource {
+  if ('moment' in noted) return noted
+  const { service_id, snapshot_id, target_time } = noted
+  return { service_id, moment: noted.private ? 'now' : target_time ? { at: target_time } : { snapshot_id } }
 }

@@ -4,7 +4,7 @@ import type { ObservedService } from '../../provider.ts'
 /** What is observed of the service itself; its snapshots are read last. */
 export type Observed = Omit<ObservedService, 'snapshots'>
 
-export const look_again_soon_seconds = 1
+const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
 
 export function setback(
@@ -15,15 +15,21 @@ export function setback(
   return { state, settled: false, waiting_for, look_again_seconds, events: [] }
 }
 
+/** A step of work that ends by itself. */
+export function progress(state: ObservedService['state'], waiting_for: string): Observed {
+  return { ...setback(state, waiting_for, look_again_soon_seconds), in_progress: true }
+}
+
 /** Both together: it serves as the first says, and is settled when the second is too. */
 export function withMore(
   observed: Observed,
-  more: Pick<Observed, 'settled' | 'waiting_for' | 'look_again_seconds' | 'events'>,
+  more: Pick<Observed, 'settled' | 'waiting_for' | 'in_progress' | 'look_again_seconds' | 'events'>,
 ): Observed {
   const pace = Math.min(observed.look_again_seconds ?? Infinity, more.look_again_seconds ?? Infinity)
   return {
     ...more,
     ...observed,
+    in_progress: (observed.waiting_for === undefined ? more : observed).in_progress,
     settled: observed.settled && more.settled,
     events: [...observed.events, ...more.events],
     ...(pace < Infinity && { look_again_seconds: pace }),

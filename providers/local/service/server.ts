@@ -20,7 +20,7 @@ import {
 } from '../postgres/process.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
-import { look_again_soon_seconds, setback, type Observed } from './observed.ts'
+import { progress, setback, type Observed } from './observed.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { ensureStandbysRaised } from '../ha/standbys.ts'
 
@@ -48,7 +48,7 @@ export async function ensureRunning(
   if (postmaster.settings_hash === start.settings_hash && in_network) {
     if (!postmaster.ready) await ensureLimits(host, node, wanted.size)
     const ready = postmaster.ready ? postmaster : await readyPostmaster(node)
-    if (!ready) return setback('not_serving', still_starting, look_again_soon_seconds)
+    if (!ready) return progress('not_serving', still_starting)
     // Not before: the signal would kill a server that has just begun to start.
     await ensureReloaded(effect, node, ready, start.files_hash)
     return ready
@@ -57,7 +57,7 @@ export async function ensureRunning(
   await ensureStandbysRaised(host, node, wanted, start.installation)
   await pausePooler(host, node)
   const waiting_for = await ensureStopped(effect, node)
-  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  if (waiting_for !== undefined) return progress('not_serving', waiting_for)
   return await startHere(host, node, wanted, start, events, false)
 }
 
@@ -87,7 +87,7 @@ async function startHere(
     return setback('not_serving', 'PostgreSQL has died and is started again', 0)
   }
   if ((await findLock(node)) === 'copying while it stands still') {
-    return setback('not_serving', 'its data is being copied; it starts right after', look_again_soon_seconds)
+    return progress('not_serving', 'its data is being copied; it starts right after')
   }
   const { host: address, port } = wanted.endpoint
   if (!wanted.network && !(await portIsFree(address, port))) {
@@ -108,5 +108,6 @@ async function startHere(
     events.push({ kind: 'restarted', message: 'PostgreSQL died and was started again' })
   }
   if (typeof started !== 'string') return started
-  return setback('not_serving', started, started === killed_at_start ? look_again_when_killed_seconds : undefined)
+  const look_again_seconds = started === killed_at_start ? look_again_when_killed_seconds : undefined
+  return { ...setback('not_serving', started, look_again_seconds), in_progress: begun }
 }

@@ -23,7 +23,8 @@ import { ensureServerFiles } from '../postgres/files.ts'
 import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { ensureInNetwork, hostsOf, listenOf } from '../network/service-network.ts'
-import { look_again_soon_seconds, setback, withMore, type Observed } from './observed.ts'
+import { findLastWantedService } from './last-wanted.ts'
+import { progress, setback, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
 import { withPooler } from './pooling.ts'
@@ -82,14 +83,18 @@ async function observe(host: ServiceHost, own: Node, wanted: WantedService): Pro
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(node), noSpaceSentence(host.directory))
   })
-  const server = { ...of_server, events: [...events, ...of_server.events] }
+  const observed = { ...of_server, events: [...events, ...of_server.events] }
   // A pass that is followed by the next at once does not wait for copies.
-  if (server.look_again_seconds === 0 || !(await statIfThere(node.data))) return { ...server, snapshots: [] }
+  if (observed.look_again_seconds === 0 || !(await statIfThere(node.data))) return { ...observed, snapshots: [] }
   // A service that waits for its VPC still runs where it was.
-  const { snapshots, ...copying } = await ensureSnapshots(host, await inForce(node), wanted)
+  const { snapshots, restorable, ...copying } = await ensureSnapshots(host, await inForce(node), wanted)
   const archive_presses = host.quota_watch.find(wanted.service_id)?.state?.presses === true
-  const observed = { ...withMore(server, { ...copying, settled: true, events: [] }), snapshots }
-  return archive_presses ? { ...observed, archive_presses } : observed
+  return {
+    ...withMore(observed, { ...copying, settled: true, events: [] }),
+    snapshots,
+    ...(restorable && { restorable }),
+    ...(archive_presses && { archive_presses }),
+  }
 }
 
 /** Replaces a lost primary; a service that should not run has none to lose. */
@@ -109,19 +114,21 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
   const written: Start[] = []
   if (wanted.source && !(await statIfThere(node.data))) {
     await ensureHome(host.effect, node)
-    // There is time for it while the data is copied. Should the data need another version, it is written once more.
-    const waiting = await ensureForked(host, node, wanted.source, async () => {
+    // There is time for it while the data is copied. Should that need another version, it is written once more.
+    const meanwhile = async () => {
       const likely = await findInstallation(host, node, wanted)
       if (typeof likely === 'string') return
       written.push({ ...(await ensureFiles(host, node, wanted, likely)), installation: likely })
-    })
+    }
+    const parent = await findLastWantedService(host.directory, wanted.source.service_id)
+    const waiting = await ensureForked(host, node, wanted.source, { parent, meanwhile })
     if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }
   const installation = await findInstallation(host, node, wanted)
   if (typeof installation === 'string') return setback(await stateOf(node), installation)
   if (node.role === 'relayed' && wanted.power === 'on') {
     const leader = await ensureRelayedOrMoved(host, node, wanted, installation)
-    if (typeof leader === 'string') return setback('not_serving', leader, look_again_soon_seconds)
+    if (typeof leader === 'string') return progress('not_serving', leader)
     node = leader
   }
   await ensureHome(host.effect, node)
@@ -149,7 +156,7 @@ async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Obse
   await host.jobs.end(service_id)
   const making = await Promise.all((await listNodes(base)).map(isBeingMade))
   if (making.includes(true) || (await findLock(base))) {
-    return setback('unknown', 'another server is copying its data', look_again_soon_seconds)
+    return progress('unknown', 'another server is copying its data')
   }
   await ensurePoolerRemoved(host, base)
   await ensureRelayRemoved(host, base)
@@ -166,7 +173,7 @@ async function ensureOff(host: ServiceHost, node: Node): Promise<Observed> {
   host.quota_watch.forget(node.service_id)
   await ensurePoolerRemoved(host, node)
   const waiting_for = await ensureNodesStopped(host, node, 'service')
-  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  if (waiting_for !== undefined) return progress('not_serving', waiting_for)
   await ensureNotRelayed(host, node)
   return { state: 'stopped', settled: true, events: [] }
 }
@@ -180,7 +187,7 @@ async function ensureServing(host: ServiceHost, node: Node, wanted: WantedServic
   }
   host.vpc_watch.assign(node.service_id, wanted.network?.vpc_id)
   const no_network = await ensureInNetwork(host, wanted.network)
-  if (no_network !== undefined) return setback(await stateOf(node), no_network, look_again_soon_seconds)
+  if (no_network !== undefined) return progress(await stateOf(node), no_network)
   const [leading, relay] = await together(
     ensureLeads(host, node, wanted, start, events),
     node.role === 'relayed' ? ensureRelay(host, node, wanted) : none,
@@ -227,7 +234,7 @@ async function ensureLeads(
   const postmaster = await (was_replica ? startAsPrimary(host.effect, node, run) : run())
   if ('state' in postmaster) return postmaster
   const { promoted, waiting_for } = await ensurePromoted(host, node, was_replica)
-  if (waiting_for !== undefined) return setback('not_serving', waiting_for, look_again_soon_seconds)
+  if (waiting_for !== undefined) return progress('not_serving', waiting_for)
   if (promoted) events.push({ kind: 'promoted', message: `node ${node.number} is the primary and takes writes` })
   return { postmaster, promoted }
 }

@@ -89,7 +89,13 @@ async function giveAdded(to: string, owner: Owner): Promise<void> {
 }
 
 /** No server may start on it meanwhile. After a crash the copy recovers as the service itself would. */
-export async function copyStopped(effect: Effect, node: Node, to: string, signal: AbortSignal): Promise<ClusterCopy> {
+export async function copyStopped(
+  effect: Effect,
+  node: Node,
+  to: string,
+  signal: AbortSignal,
+  { owner }: Pick<CopySpec, 'owner'> = {},
+): Promise<ClusterCopy> {
   const control = await readControl(node.data)
   const segments = await listSegments(pgWalOf(node.data))
   const segment_bytes = segments[0]?.bytes
@@ -98,8 +104,9 @@ export async function copyStopped(effect: Effect, node: Node, to: string, signal
   await effect('copy: files')
   // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
   const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal } as const
-  const bytes = await copyTree(node.data, to, { ...wary, skip: isLeftOut })
+  const bytes = await copyTree(node.data, to, { ...wary, skip: isLeftOut, ...(owner && { owner }) })
   const wal_bytes = await copyWal(effect, await findWal(node), to, start_wal_file, undefined)
+  if (owner) await chownTree(join(to, 'pg_wal'), owner)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
 }
 

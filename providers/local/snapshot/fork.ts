@@ -1,6 +1,6 @@
-// The data directory of a fork: a snapshot of another service, and with a target time the WAL that leads there; or a copy
-// of this moment, made right here of a parent that runs. It is made aside and renamed into place; from then on nothing of
-// the parent is read again.
+// The data directory of a fork: one moment of another service. A snapshot is copied; a time is a snapshot before it with the WAL that
+// leads there; now is a copy of the parent, made right here, by its server while it runs and else as it lies there. It is made aside and
+// renamed into place; from then on nothing of the parent is read again.
 //
 // A fork keeps its parent's system identifier: it may only be changed on data that needs no recovery, and stopping every
 // fork once more for it would double the time to make one. Sharing it is harmless here, because what the identifier guards
@@ -8,50 +8,50 @@
 // told to stream from another one than its own primary.
 import { lchownSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
-import type { ServiceSource } from '../../provider.ts'
-import { copyRunning } from './cluster-copy.ts'
+import { join } from 'node:path'
+import type { Moment, ServiceSource, WantedService } from '../../provider.ts'
+import { copyRunning, copyStopped } from './cluster-copy.ts'
 import { copyTree } from '../host/copy-tree.ts'
-import { chownTree, syncOne, syncTree } from '../host/tree.ts'
+import { syncOne, syncTree } from '../host/tree.ts'
 import { ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
-import { withLock } from '../host/lock.ts'
-import { nodeOf, type Node } from '../host/layout.ts'
+import { takeLock, withLock } from '../host/lock.ts'
+import { foldersOf, nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
-import { findService } from '../postgres/nodes.ts'
+import { findService, isReplaceable } from '../postgres/nodes.ts'
 import { inForce } from '../postgres/port-in-force.ts'
-import { findPostmaster } from '../postgres/process.ts'
+import { ensureStopped, findPostmaster, readyPostmaster } from '../postgres/process.ts'
 import { requireDiskSpace } from '../host/disk-space.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from '../wal/replay.ts'
-import { findSnapshot, findStart, lastWalFileFor, snapshotData, snapshotJob } from './snapshot.ts'
+import { findSnapshot, findStart, findWay, lastWalFileFor, snapshotData, snapshotJob } from './snapshot.ts'
 import { gatherWal } from '../wal/source-wal.ts'
-import { findPath } from '../wal/timeline.ts'
-import { archiveAt, pgWalOf } from '../wal/wal.ts'
 import { replaceFile } from '../host/tenant-files.ts'
 import { together } from '../host/together.ts'
+import { inTurn } from '../host/turn.ts'
 
-export type ObservedFork = { waiting_for: string; failed?: boolean; look_again_seconds: number }
+export type ObservedFork = { waiting_for: string; in_progress?: true; failed?: boolean; look_again_seconds: number }
 
 const look_again_soon_seconds = 1
 const look_again_seldom_seconds = 60
+
+/** `parent`: as it was last wanted here; absent: that is not known. */
+type Meanwhile = { parent: WantedService | undefined; meanwhile: () => Promise<void> }
 
 /** Makes what is not there. Undefined when it is; else what it waits for. */
 export async function ensureForked(
   host: Machine,
   node: Node,
-  source: ServiceSource,
-  meanwhile: () => Promise<void>,
+  { service_id, moment }: ServiceSource,
+  meanwhile: Meanwhile,
 ): Promise<ObservedFork | undefined> {
   const failure = await failureOf(node)
   if (failure !== undefined) return failedFor(failure)
-  const parent = await parentNode(host, source.service_id)
-  await host.jobs.wait(snapshotJob(parent, source.snapshot_id))
-  const runs = source.private === true && (await findPostmaster(parent)).postmaster?.ready === true
-  if (!runs && !(await hasSnapshot(node, parent, source))) {
-    return { waiting_for: 'the snapshot of its parent is being taken', look_again_seconds: look_again_soon_seconds }
-  }
+  const parent = await parentNode(host, service_id)
+  const lacks = await lackOf(host, parent, moment)
+  if (lacks !== undefined) return progress(lacks)
   try {
     await host.jobs.ensure(`${node.service_id}/data`, (signal) =>
-      make(host, node, parent, { ...source, signal, meanwhile }),
+      make(host, node, parent, { ...meanwhile, moment, signal }),
     )
   } catch (error) {
     if (error instanceof CutOff) return { waiting_for: error.message, look_again_seconds: look_again_soon_seconds }
@@ -60,16 +60,19 @@ export async function ensureForked(
     return failedFor(error.message)
   }
   if (await statIfThere(node.data)) return undefined
-  return { waiting_for: 'the data of its parent is being copied', look_again_seconds: look_again_soon_seconds }
+  return progress('the data of its parent is being copied')
 }
+
+const progress = (waiting_for: string): ObservedFork => ({
+  waiting_for,
+  in_progress: true,
+  look_again_seconds: look_again_soon_seconds,
+})
 
 /** The parent stopped, or could not answer, while it was copied: the next pass finds it as it is then. */
 class CutOff extends Error {
   override readonly name = 'CutOff'
 }
-
-const hasSnapshot = async (node: Node, parent: Node, { snapshot_id }: ServiceSource) =>
-  (await statIfThere(node.data_moved)) !== undefined || (await findSnapshot(parent, snapshot_id)) !== undefined
 
 const failedFor = (waiting_for: string): ObservedFork => ({
   waiting_for,
@@ -82,23 +85,25 @@ async function parentNode({ directory, as_root }: Machine, service_id: string): 
   return (await findService(directory, service_id, as_root)) ?? nodeOf(directory, service_id, 0, as_root)
 }
 
-type Making = ServiceSource & { signal: AbortSignal; meanwhile: () => Promise<void> }
+/** What of the parent is not there yet, as a sentence. */
+async function lackOf(host: Machine, parent: Node, moment: Moment): Promise<string | undefined> {
+  if (moment === 'now' || 'at' in moment) {
+    return (await statIfThere(parent.data)) ? undefined : 'the data of its parent is not there'
+  }
+  await host.jobs.wait(snapshotJob(parent, moment.snapshot_id))
+  const found = await findSnapshot(parent, moment.snapshot_id)
+  return found ? undefined : 'the snapshot of its parent is being taken'
+}
 
-async function make(host: Machine, node: Node, parent: Node, source: Making) {
-  const { signal } = source
+type Making = Meanwhile & { moment: Moment; signal: AbortSignal }
+
+async function make(host: Machine, node: Node, parent: Node, making: Making) {
   await withLock(host.effect, node, 'making its data', async () => {
     // Another pass may have finished the work of a killed server.
     if (await statIfThere(node.data)) return
     try {
-      const target_time = source.target_time ?? (await momentOfLeft(parent, source))
-      if (target_time) return await makeOfMoment(host, node, parent, { ...source, target_time })
-      const made = !source.private
-        ? await copySnapshot(host, node, parent, source.snapshot_id, signal)
-        : (await hasSnapshot(node, parent, source))
-          ? await moveSnapshot(host, node, parent, source)
-          : await copyParent(host, node, parent, source)
-      await replaceFile(made, 'postgresql.auto.conf', '', node)
-      await finish(host, node, made)
+      await copyMoment(host, node, parent, making)
+      await finish(host, node)
     } finally {
       // A no-op after the rename; else an unfinished copy gives its space back.
       await ensureRemoved(host.effect, 'unfinished data directory', node.data_aside)
@@ -106,50 +111,59 @@ async function make(host: Machine, node: Node, parent: Node, source: Making) {
   })
 }
 
-/**
- * For a snapshot whose timeline a failover abandoned, because its primary had commits that were lost: its moment, at which the
- * service's own history leads somewhere else. Undefined when the snapshot is of that history, or the history is not there.
- */
-async function momentOfLeft(parent: Node, source: ServiceSource): Promise<string | undefined> {
-  if (source.private) return undefined
-  const path = await pathOf(parent).catch(() => undefined)
-  if (path === undefined || (await findStart(parent, path, source.snapshot_id)) === source.snapshot_id) return undefined
-  return (await findSnapshot(parent, source.snapshot_id))?.taken_at.toISOString()
+async function copyMoment(host: Machine, node: Node, parent: Node, making: Making): Promise<void> {
+  const { moment, signal } = making
+  if (moment === 'now') {
+    await copyParent(host, node, parent, making)
+  } else if ('at' in moment) {
+    return await copyTime(host, node, parent, { time: moment.at, signal })
+  } else {
+    const time = await timeOfDiverged(parent, moment.snapshot_id)
+    if (time !== undefined) return await copyTime(host, node, parent, { time, signal })
+    await copySnapshot(host, node, parent, moment.snapshot_id, signal)
+  }
+  await replaceFile(node.data_aside, 'postgresql.auto.conf', '', node)
 }
 
-const pathOf = ({ data, archive }: Node) => findPath(data, [pgWalOf(data), archiveAt(archive)])
-
-type Moment = { snapshot_id: string; target_time: string; signal: AbortSignal }
+/**
+ * Of a snapshot that has diverged, because its primary had commits that were lost: its moment, at which the service's own
+ * history leads somewhere else. Undefined when the snapshot is of that history, or the history is not there.
+ */
+async function timeOfDiverged(parent: Node, snapshot_id: string): Promise<string | undefined> {
+  const way = await findWay(parent).catch(() => undefined)
+  const snapshot = await findSnapshot(parent, snapshot_id)
+  return way && snapshot && !way.leadsOn(snapshot) ? snapshot.taken_at.toISOString() : undefined
+}
 
 /** A copy of a snapshot, with what leads PostgreSQL from there to the moment. */
-async function makeOfMoment(host: Machine, node: Node, parent: Node, moment: Moment): Promise<void> {
-  const { target_time, signal } = moment
-  const path = await pathOf(parent)
-  const snapshot_id = await findStart(parent, path, moment.snapshot_id)
-  const snapshot = snapshot_id === undefined ? undefined : await findSnapshot(parent, snapshot_id)
-  if (snapshot_id === undefined || snapshot === undefined) {
-    throw new SourceDamaged('no snapshot of its parent leads to that moment any more')
-  }
-  const made = await copySnapshot(host, node, parent, snapshot_id, signal)
-  const last_wal_file = await lastWalFileFor(parent, path, target_time)
+async function copyTime(
+  host: Machine,
+  node: Node,
+  parent: Node,
+  { time, signal }: { time: string; signal: AbortSignal },
+): Promise<void> {
+  const { path, leadsOn } = await findWay(parent)
+  const snapshot = await findStart(parent, new Date(time), leadsOn)
+  if (snapshot === undefined) throw new SourceDamaged('no snapshot of its parent leads to that moment any more')
+  await copySnapshot(host, node, parent, snapshot.snapshot_id, signal)
+  const last_wal_file = await lastWalFileFor(parent, path, time)
   const gathered = await gatherWal(host.effect, node, parent, { snapshot, path, last_wal_file, signal })
-  await savePlan(host.effect, node, { ...gathered, target_time })
-  await replaceFile(made, 'recovery.signal', '', node)
-  await replaceFile(made, 'postgresql.auto.conf', replaySettings(node, path, target_time), node)
-  await finish(host, node, made)
+  await savePlan(host.effect, node, { ...gathered, target_time: time })
+  await replaceFile(node.data_aside, 'recovery.signal', '', node)
+  await replaceFile(node.data_aside, 'postgresql.auto.conf', replaySettings(node, path, time), node)
 }
 
-async function copyParent(host: Machine, node: Node, parent: Node, { signal, meanwhile }: Making): Promise<string> {
-  const { effect } = host
-  const { data_aside, owner } = node
-  await ensureRemoved(effect, 'unfinished data directory', data_aside)
+/** A server that has just died is given the time to come back; where another node takes over, that one is copied. */
+async function copyParent(host: Machine, node: Node, parent: Node, { signal, meanwhile, ...making }: Making) {
+  await ensureRemoved(host.effect, 'unfinished data directory', node.data_aside)
   requireDiskSpace(node.home)
+  const comes_back = making.parent?.power === 'on'
+  const runs = await readyPostmaster(parent, () => signal.aborted || !comes_back)
+  if (!runs && making.parent && isReplaceable(making.parent)) throw new CutOff('its parent has no primary right now')
+  const copy = runs ? copyServing : copyStill
   try {
-    const from = await inForce(parent)
-    const copying = copyRunning(effect, from, data_aside, signal, { owner })
     // There is time for it until the parent's checkpoint is made.
-    await together(copying, meanwhile())
-    return data_aside
+    await together(copy(host, node, parent, signal), meanwhile())
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
     const reason = error instanceof Error ? error.message : String(error)
@@ -157,17 +171,26 @@ async function copyParent(host: Machine, node: Node, parent: Node, { signal, mea
   }
 }
 
-/** Taken while the parent stood still, for this fork alone: on a plain file system this halves the cost of a fork. */
-async function moveSnapshot({ effect }: Machine, node: Node, parent: Node, source: ServiceSource): Promise<string> {
-  if (!(await statIfThere(node.data_moved))) {
-    await effect('fork: take over snapshot')
-    await rename(snapshotData(parent, source.snapshot_id), node.data_moved)
+async function copyServing({ effect }: Machine, node: Node, parent: Node, signal: AbortSignal): Promise<void> {
+  await copyRunning(effect, await inForce(parent), node.data_aside, signal, { owner: node.owner })
+}
+
+/** Held in the parent's turn, in which it is started, so that it does not start meanwhile. */
+async function copyStill({ effect, directory }: Machine, node: Node, parent: Node, signal: AbortSignal) {
+  const release = await inTurn(foldersOf(directory).turns, parent.service_id, async () => {
+    signal.throwIfAborted()
+    if ((await findPostmaster(parent)).postmaster) throw new Error('PostgreSQL is starting or stopping')
+    return await takeLock(effect, parent, 'copying while it stands still')
+  })
+  if (release === undefined) throw new Error('another copy of it is being made')
+  try {
+    // Of a server that crashed, single processes may still be writing.
+    const waiting_for = await ensureStopped(effect, parent)
+    if (waiting_for !== undefined) throw new Error(waiting_for)
+    await copyStopped(effect, parent, node.data_aside, signal, { owner: node.owner })
+  } finally {
+    await release()
   }
-  if (node.owner) {
-    await effect('fork: chown')
-    await chownTree(node.data_moved, node.owner)
-  }
-  return node.data_moved
 }
 
 async function copySnapshot(
@@ -176,7 +199,7 @@ async function copySnapshot(
   parent: Node,
   snapshot_id: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<void> {
   await ensureRemoved(effect, 'unfinished data directory', node.data_aside)
   await effect('fork: copy snapshot')
   await copyTree(snapshotData(parent, snapshot_id), node.data_aside, {
@@ -185,15 +208,16 @@ async function copySnapshot(
     signal,
     ...(node.owner && { owner: node.owner }),
   })
-  return node.data_aside
 }
 
-async function finish({ effect }: Machine, node: Node, path: string): Promise<void> {
+async function finish({ effect }: Machine, node: Node): Promise<void> {
+  // Versions before this one moved a snapshot of the parent here, and may have been replaced before they went on.
+  await ensureRemoved(effect, 'unfinished data directory', join(node.home, 'data.moved'))
   // The last of it to be handed over: until now no other user could enter it.
-  if (node.owner) lchownSync(path, node.owner.uid, node.owner.gid)
+  if (node.owner) lchownSync(node.data_aside, node.owner.uid, node.owner.gid)
   await effect('fork: make durable')
-  await syncTree(path)
+  await syncTree(node.data_aside)
   await effect('fork: rename into place')
-  await rename(path, node.data)
+  await rename(node.data_aside, node.data)
   await syncOne(node.home)
 }

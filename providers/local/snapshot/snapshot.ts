@@ -1,9 +1,11 @@
 // The snapshots of a service: those wanted are taken, all others removed. A snapshot is a folder with the copied data
 // and a file of facts; it is made aside and renamed, so it is complete or absent.
 // Taking one never stops, starts or fails the service it is taken of.
+// A snapshot diverges when a failover has led away from what it holds. Its moment is then one of the service's own history, which is
+// reached from the last one before it that has not diverged: that one stays as long as the other is wanted.
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ObservedSnapshot, WantedService, WantedSnapshot } from '../../provider.ts'
+import type { ObservedService, ObservedSnapshot, Restorable, WantedService, WantedSnapshot } from '../../provider.ts'
 import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
 import { syncTree } from '../host/tree.ts'
@@ -23,7 +25,11 @@ import { archiveAt, pgWalOf, walPositionOf, segmentNumberOf, timelineOf } from '
 /** `pruned_seen`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
 type SnapshotHost = Machine & { pruned_seen: Map<string, string> }
 
-export type ObservedSnapshots = { snapshots: ObservedSnapshot[]; waiting_for?: string; look_again_seconds?: number }
+export type ObservedSnapshots = Pick<ObservedService, 'restorable' | 'waiting_for' | 'look_again_seconds'> & {
+  snapshots: ObservedSnapshot[]
+}
+
+type Snapshot = ClusterCopy & { snapshot_id: string }
 
 const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 10
@@ -39,30 +45,42 @@ export async function ensureSnapshots(
 ): Promise<ObservedSnapshots> {
   await ensureFolder(host.effect, 'snapshots', node.snapshots, 0o700)
   const lasting = wanted.snapshots.filter((snapshot) => !snapshot.deleted)
-  const kept = lasting.map(({ snapshot_id }) => snapshot_id)
-  await removeOthers(host, node, kept)
+  const way = await findWay(node).catch((error: unknown) => {
+    if (error instanceof Planted) throw error
+  })
+  await removeOthers(host, node, neededFor(lasting, await listComplete(node), way?.leadsOn))
   const isLost = newLost(node, wanted)
   const outcome = await takeMissing(host, node, lasting, isLost)
-  const facts = new Map<string, ClusterCopy>()
-  for (const id of kept) {
-    const found = await findSnapshot(node, id)
-    if (found) facts.set(id, found)
-  }
-  const fresh = [...facts.values()].some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
-  if (!(await isLost())) await prune(host, node, [...facts.values()])
-  const isLeft = await newLeft(node).catch((error: unknown) => {
-    if (error instanceof Planted) throw error
-    return () => false
-  })
+  const complete = await listComplete(node)
+  const fresh = complete.some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
+  if (!(await isLost())) await prune(host, node, complete)
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
-    const found = facts.get(snapshot_id)
-    if (found && !deleted) {
-      const { taken_at, size_bytes } = found
-      return { snapshot_id, state: 'complete', taken_at, size_bytes, ...(isLeft(found) && { left_behind: true }) }
-    }
-    return { snapshot_id, state: deleted ? 'absent' : 'taking' }
+    const found = complete.find((one) => one.snapshot_id === snapshot_id)
+    if (!found) return { snapshot_id, state: deleted ? 'absent' : 'taking' }
+    return { snapshot_id, state: 'complete', taken_at: found.taken_at, size_bytes: found.size_bytes }
   })
-  return { ...(fresh && { look_again_seconds: fresh_seconds + 1 }), ...outcome, snapshots }
+  const restorable = way && restorableOf(complete, way.leadsOn)
+  const pace = fresh && { look_again_seconds: fresh_seconds + 1 }
+  return { ...pace, ...outcome, snapshots, ...(restorable && { restorable }) }
+}
+
+/** What is not in the archive yet is in the WAL folder: every moment up to now, or to the end of a service that stands still. */
+function restorableOf(complete: readonly Snapshot[], leadsOn: LeadsOn): Restorable | 'none' {
+  const oldest = complete.find(leadsOn)
+  return oldest ? { from: oldest.taken_at, until: 'now' } : 'none'
+}
+
+/** Those that are wanted, and those by which the diverged ones among them are reached. Where that is not known, all. */
+function neededFor(
+  lasting: readonly WantedSnapshot[],
+  complete: readonly Snapshot[],
+  leadsOn: LeadsOn | undefined,
+): Set<string> {
+  if (leadsOn === undefined) return new Set(complete.map(({ snapshot_id }) => snapshot_id))
+  const kept = new Set(lasting.map(({ snapshot_id }) => snapshot_id))
+  const reached = complete.filter(({ snapshot_id }) => kept.has(snapshot_id))
+  const starts = reached.flatMap(({ taken_at }) => startOf(complete, taken_at, leadsOn) ?? [])
+  return new Set([...kept, ...starts.map(({ snapshot_id }) => snapshot_id)])
 }
 
 /** Where a replica can take over from a primary that died meanwhile, that comes first; what has time is left to its pass. */
@@ -70,17 +88,24 @@ function newLost(node: Node, wanted: WantedService): () => Promise<boolean> {
   return async () => isReplaceable(wanted) && (await findPostmaster(node)).died
 }
 
-/** Tells whether a snapshot has diverged, for which the data must be readable. */
-async function newLeft(node: Node): Promise<(facts: ClusterCopy) => boolean> {
+/** Whether the service's WAL goes through the end of the snapshot, and from there to every later moment. */
+type LeadsOn = (snapshot: ClusterCopy) => boolean
+
+/** The way that the service's WAL went, for which its data must be readable. */
+export async function findWay(node: Node): Promise<{ path: Path; leadsOn: LeadsOn }> {
   const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
   const { segment_bytes } = await readControl(node.data)
-  return (facts) => !leadsOn(facts, path, segment_bytes)
+  const leadsOn = ({ start_wal_file, end_position }: ClusterCopy) => {
+    const end = end_position ?? segmentNumberOf(start_wal_file, segment_bytes) * segment_bytes
+    return isOnPath(path, timelineOf(start_wal_file), end)
+  }
+  return { path, leadsOn }
 }
 
 /** Begins what the rest of the pass need not wait for: a fork may be waiting. The server must be ready. */
 export async function beginSnapshot(host: SnapshotHost, node: Node, wanted: WantedService): Promise<void> {
-  for (const { snapshot_id, deleted, private: for_fork } of wanted.snapshots) {
-    if (deleted || for_fork || (await findSnapshot(node, snapshot_id))) continue
+  for (const { snapshot_id, deleted } of wanted.snapshots) {
+    if (deleted || (await findSnapshot(node, snapshot_id))) continue
     await ensureFolder(host.effect, 'snapshots', node.snapshots, 0o700)
     const isLost = newLost(node, wanted)
     host.jobs.begin(snapshotJob(node, snapshot_id), (signal) => take(host, node, snapshot_id, signal, isLost))
@@ -102,7 +127,7 @@ export async function findSnapshot(node: Node, snapshot_id: string): Promise<Clu
 }
 
 /** The complete snapshots, in the order of their moments. */
-async function listComplete(node: Node): Promise<(ClusterCopy & { snapshot_id: string })[]> {
+async function listComplete(node: Node): Promise<Snapshot[]> {
   const ids = (await readdir(node.snapshots)).filter((name) => !name.includes('.'))
   const found = await Promise.all(ids.map((id) => findSnapshot(node, id)))
   return found
@@ -110,47 +135,33 @@ async function listComplete(node: Node): Promise<(ClusterCopy & { snapshot_id: s
     .toSorted((a, b) => a.taken_at.getTime() - b.taken_at.getTime())
 }
 
-/**
- * The snapshot from which this path leads to the moment: the given one, or an earlier one when a failover has left
- * the WAL that it was taken from. Undefined when there is none.
- */
-export async function findStart(node: Node, path: Path, snapshot_id: string): Promise<string | undefined> {
-  const { segment_bytes } = await readControl(node.data)
-  const complete = await listComplete(node)
-  const upTo = complete.slice(0, 1 + complete.findIndex((snapshot) => snapshot.snapshot_id === snapshot_id))
-  for (const one of upTo.toReversed()) {
-    // A snapshot that became a fork has only its facts left.
-    const whole = await statIfThere(snapshotData(node, one.snapshot_id))
-    if (whole && leadsOn(one, path, segment_bytes)) return one.snapshot_id
-  }
-  return undefined
+/** The snapshot from which a replay to this time begins; undefined when there is none. */
+export async function findStart(node: Node, time: Date, leadsOn: LeadsOn): Promise<Snapshot | undefined> {
+  return startOf(await listComplete(node), time, leadsOn)
 }
 
-/** Whether this path goes through the end of the snapshot. */
-function leadsOn({ start_wal_file, end_position }: ClusterCopy, path: Path, segment_bytes: number): boolean {
-  const end = end_position ?? segmentNumberOf(start_wal_file, segment_bytes) * segment_bytes
-  return isOnPath(path, timelineOf(start_wal_file), end)
-}
+const startOf = (complete: readonly Snapshot[], time: Date, leadsOn: LeadsOn): Snapshot | undefined =>
+  complete.findLast((one) => one.taken_at <= time && leadsOn(one))
 
 /** The WAL file up to which a replay to this moment needs the service's WAL; undefined when no snapshot can tell. */
 export async function lastWalFileFor(node: Node, path: Path, target_time: string): Promise<string | undefined> {
   const { segment_bytes } = await readControl(node.data)
   const commits = (await listComplete(node)).flatMap(({ commit }) => commit ?? [])
   const later = commits.filter(({ ms }) => Date.parse(target_time) < ms)
-  // A diverged snapshot tells nothing of the service's own WAL.
+  // A diverged one tells nothing of the way that the service went.
   const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, segment_bytes))
   return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
 
 const facts_name = 'snapshot.json'
 
-async function removeOthers({ effect }: SnapshotHost, node: Node, kept: readonly string[]): Promise<void> {
+async function removeOthers({ effect }: SnapshotHost, node: Node, needed: ReadonlySet<string>): Promise<void> {
   const names = await readdir(node.snapshots)
   const unfinished = names.filter((name) => name.endsWith('.new'))
   if (unfinished.length > 0 && (await findLock(node)) === undefined) {
     for (const name of unfinished) await ensureRemoved(effect, 'unfinished snapshot', join(node.snapshots, name))
   }
-  for (const name of names.filter((name) => !name.includes('.') && !kept.includes(name))) {
+  for (const name of names.filter((name) => !name.includes('.') && !needed.has(name))) {
     await effect('snapshot: rename away')
     await rename(join(node.snapshots, name), join(node.snapshots, `${name}.gone`))
   }
@@ -165,11 +176,10 @@ async function takeMissing(
   node: Node,
   lasting: readonly WantedSnapshot[],
   isLost: () => Promise<boolean>,
-): Promise<Omit<ObservedSnapshots, 'snapshots'>> {
+): Promise<Omit<ObservedSnapshots, 'snapshots' | 'restorable'>> {
   const deadline = performance.now() + poll_ms_max
-  for (const { snapshot_id: id, private: for_fork } of lasting) {
+  for (const { snapshot_id: id } of lasting) {
     if (await findSnapshot(node, id)) continue
-    if (for_fork && (await findPostmaster(node)).postmaster) continue
     if (await isLost()) return {}
     if (performance.now() > deadline) return { look_again_seconds: look_again_soon_seconds }
     try {

@@ -1,0 +1,15 @@
+// Which events a pass adds by itself, as a table of what the row had and what the provider observed.
+import { expect, test } from 'vitest'
+import { changesOf } from './reconcile.ts'
+
+const row = { generation: 3, settled_generation: 2, waiting_for: 'PostgreSQL is starting' }
+const settled = 'everything wanted holds (generation 3)'
+
+test.each([
+  ['a step of work is progress', { settled: false, waiting_for: 'a copy', in_progress: true }, ['progress: a copy']],
+  ['anything else that is missing is a setback', { settled: false, waiting_for: 'no port' }, ['setback: no port']],
+  ['the same as before is no news', { settled: false, waiting_for: row.waiting_for }, []],
+  ['a wanted state that holds is settled', { settled: true }, [`settled: ${settled}`]],
+])('%s', (_, observed, expected) => {
+  expect(changesOf(row, observed).map(({ kind, message }) => `${kind}: ${message}`)).toEqual(expected)
+})
