@@ -7,8 +7,8 @@ import type { SnapshotRow, StoredSnapshot } from './store.ts'
 export type SnapshotPolicy = { interval_seconds: number; kept: number }
 
 /**
- * With a new snapshot the WAL before it can go, which helps one whose archive takes too much of its disk quota; and moments can be
- * restored again, of one that a failover has led away from all its snapshots.
+ * With a new snapshot the WAL before it can go, which helps a service whose archive takes too much of its disk quota; and moments can be
+ * restored again after a failover that diverged from all its snapshots.
  */
 export function policyFor(
   { interval_seconds, kept }: SnapshotPolicy,
