@@ -52,8 +52,8 @@ export async function refreshTokens(server: string, refresh_token: string): Prom
 }
 
 /** What goes wrong with a request, as a sentence for its user. */
-export function saying<T>(asked: Promise<T>): Promise<T> {
-  return asked.catch(async (error: unknown) => {
+export function saying<T>(request: Promise<T>): Promise<T> {
+  return request.catch(async (error: unknown) => {
     const { AuthorizationResponseError, ResponseBodyError } = await import('openid-client')
     if (isSilence(error)) throw new CommandError('the server does not answer; try again', { cause: error })
     if (error instanceof AuthorizationResponseError) throw new CommandError(`the login was refused (${error.error})`)

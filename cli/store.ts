@@ -34,7 +34,7 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
 export async function enterInstallation({ data_dir }: Config): Promise<void> {
   if (!existsSync(join(data_dir, 'installation-id'))) {
     throw new CommandError(
-      `there is no Howdah in ${data_dir}; howdah start makes one, and --data-dir names another place`,
+      `there is no Howdah in ${data_dir}; make one with howdah start, or name another directory with --data-dir`,
     )
   }
   const isolation = await findIsolation(data_dir)

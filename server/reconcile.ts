@@ -18,16 +18,16 @@ type Observed = {
   look_again_seconds?: number
 }
 
-type Parts<Subject, Seen extends Observed> = {
+type Parts<Subject, Result extends Observed> = {
   log: Log
   /** Undefined: no row wants it. */
   find(key: string): Promise<Subject | undefined>
   /** Hands the provider what is wanted. */
-  apply(subject: Subject, pass: Pass): Promise<Seen>
+  apply(subject: Subject, pass: Pass): Promise<Result>
   isDeleted(subject: Subject): boolean
   /** Its own idea of when the next pass is due, from the usual one. */
-  paceOf?: (subject: Subject, seen: Seen, seconds: number) => number
-  save(tx: Sql, subject: Subject, seen: Seen): Promise<void>
+  paceOf?: (subject: Subject, observed: Result, seconds: number) => number
+  save(tx: Sql, subject: Subject, observed: Result): Promise<void>
   /** After a provider that threw: nothing was observed. */
   saveSetback(tx: Sql, subject: Subject, waiting_for: string): Promise<void>
   /** It is deleted, and nothing of it is left. */
@@ -38,20 +38,20 @@ type Parts<Subject, Seen extends Observed> = {
 
 const nothing_left: Observed = { settled: true }
 
-export function newReconcile<Subject, Seen extends Observed>(parts: Parts<Subject, Seen>): Reconcile {
-  const { log, applyUnwanted = async () => nothing_left, paceOf = (_subject, _seen, seconds) => seconds } = parts
+export function newReconcile<Subject, Result extends Observed>(parts: Parts<Subject, Result>): Reconcile {
+  const { log, applyUnwanted = async () => nothing_left, paceOf = (_subject, _observed, seconds) => seconds } = parts
   return async (key, pass) => {
     const subject = await parts.find(key)
     if (subject === undefined) return unwantedOf(await applyUnwanted(key, pass))
     try {
-      const seen = await parts.apply(subject, pass)
-      if (parts.isDeleted(subject) && seen.settled) {
+      const observed = await parts.apply(subject, pass)
+      if (parts.isDeleted(subject) && observed.settled) {
         return { again: 'never', save: (tx) => parts.saveRemoved(tx, subject) }
       }
       return {
-        again: { in_seconds: paceOf(subject, seen, secondsOf(seen)) },
-        error: seen.waiting_for,
-        save: (tx) => parts.save(tx, subject, seen),
+        again: { in_seconds: paceOf(subject, observed, secondsOf(observed)) },
+        error: observed.waiting_for,
+        save: (tx) => parts.save(tx, subject, observed),
       }
     } catch (error) {
       log.error({ err: error, key }, 'a provider failed')
@@ -65,9 +65,9 @@ export function newReconcile<Subject, Seen extends Observed>(parts: Parts<Subjec
 const secondsOf = ({ settled, look_again_seconds = settled ? routine_seconds : unsettled_seconds }: Observed) =>
   look_again_seconds
 
-function unwantedOf(seen: Observed): Reconciled {
-  const again = seen.settled ? 'never' : { in_seconds: secondsOf(seen) }
-  return { again, error: seen.waiting_for, save: async () => {} }
+function unwantedOf(observed: Observed): Reconciled {
+  const again = observed.settled ? 'never' : { in_seconds: secondsOf(observed) }
+  return { again, error: observed.waiting_for, save: async () => {} }
 }
 
 type Progress = { generation: number; settled_generation: number; waiting_for: string | null }
@@ -76,13 +76,13 @@ export const settlesNow = (row: Progress, { settled }: Observed): boolean =>
   settled && row.settled_generation < row.generation
 
 /** What changed between the pass before and this one, in words. Pure. */
-export function changesOf(row: Progress, seen: Observed): { kind: string; message: string }[] {
+export function changesOf(row: Progress, observed: Observed): { kind: string; message: string }[] {
   const events: { kind: string; message: string }[] = []
-  if (seen.waiting_for !== undefined && seen.waiting_for !== row.waiting_for) {
-    const message = seen.waiting_for
-    events.push(seen.in_progress ? { kind: 'progress', message } : { kind: 'setback', message })
+  if (observed.waiting_for !== undefined && observed.waiting_for !== row.waiting_for) {
+    const message = observed.waiting_for
+    events.push(observed.in_progress ? { kind: 'progress', message } : { kind: 'setback', message })
   }
-  if (settlesNow(row, seen)) {
+  if (settlesNow(row, observed)) {
     events.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
   }
   return events

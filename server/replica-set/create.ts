@@ -45,8 +45,8 @@ export async function createReplicaSet(
     await takeAddress(tx, own)
     const vpc = await findVpcOf(tx, parent)
     if (vpc) await takeAddress(tx, { ...own, vpc })
-    const described = { replica_set_id, service_id, region_code, name, environment, nodes }
-    const row = await insertReplicaSet(tx, { ...described, ...size })
+    const wanted = { replica_set_id, service_id, region_code, name, environment, nodes }
+    const row = await insertReplicaSet(tx, { ...wanted, ...size })
     await insertEvent(
       tx,
       service_id,

@@ -33,13 +33,13 @@ export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceC
     },
     apply: async ({ row, service }, pass) => {
       const { replica_set } = getProvider(providers, service.region_code)
-      const seen = await replica_set.apply(wantedSetOf(row, service.vpc_id, wantedOf(service, [])), pass)
-      return { ...seen, events: [...healing.takeEvents(row.replica_set_id), ...seen.events] }
+      const observed = await replica_set.apply(wantedSetOf(row, service.vpc_id, wantedOf(service, [])), pass)
+      return { ...observed, events: [...healing.takeEvents(row.replica_set_id), ...observed.events] }
     },
     isDeleted: ({ row, service }) => row.deleted || service.deleted_at !== null,
-    save: saveSeen,
+    save: savePass,
     saveSetback: (tx, subject, waiting_for) =>
-      saveSeen(tx, subject, { state: 'unknown', settled: false, waiting_for, events: [] }),
+      savePass(tx, subject, { state: 'unknown', settled: false, waiting_for, events: [] }),
     saveRemoved,
   })
 }
@@ -52,18 +52,18 @@ async function saveRemoved(tx: Sql, { row }: Subject): Promise<void> {
   await insertEvent(tx, row.service_id, 'removed', `replica set ${row.name}: nothing of it is left`)
 }
 
-async function saveSeen(tx: Sql, { row, service }: Subject, seen: ObservedReplicaSet): Promise<void> {
+async function savePass(tx: Sql, { row, service }: Subject, observed: ObservedReplicaSet): Promise<void> {
   await saveObservedSet(tx, row.replica_set_id, {
-    state: seen.state,
-    settled_generation: seen.settled ? row.generation : row.settled_generation,
-    waiting_for: seen.waiting_for ?? null,
-    failing: failingOf(row, service, seen),
+    state: observed.state,
+    settled_generation: observed.settled ? row.generation : row.settled_generation,
+    waiting_for: observed.waiting_for ?? null,
+    failing: failingOf(row, service, observed),
   })
-  for (const { kind, message } of [...seen.events, ...changesOf(row, seen)]) {
+  for (const { kind, message } of [...observed.events, ...changesOf(row, observed)]) {
     await insertEvent(tx, row.service_id, kind, `replica set ${row.name}: ${message}`)
   }
-  if (seen.settled) await announceSettled(tx, row.replica_set_id)
-  if (settlesNow(row, seen) && service.vpc_id === null) await releaseAddresses(tx, row.replica_set_id)
+  if (observed.settled) await announceSettled(tx, row.replica_set_id)
+  if (settlesNow(row, observed) && service.vpc_id === null) await releaseAddresses(tx, row.replica_set_id)
 }
 
 /**

@@ -13,7 +13,7 @@ import { requireStatus } from '../service/rules.ts'
 import { changeReplicaSet, type SetAt } from './change.ts'
 import { createReplicaSet } from './create.ts'
 import { replicaSetView } from '../service/replica-set-view.ts'
-import { deletedSet, parseSetSize, resizedSet } from './rules.ts'
+import { setDeletionChange, parseSetSize, setResizeChange } from './rules.ts'
 import { findReplicaSet } from '../service/replica-sets.ts'
 
 export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyof typeof replica_set_endpoints> {
@@ -28,7 +28,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
 
     deleteReplicaSet: async ({ params }) => {
       await changeReplicaSet(context, params, undefined, (row) => ({
-        ...deletedSet(row, new Date()),
+        ...setDeletionChange(row, new Date()),
         event: 'deletion requested',
       }))
     },
@@ -42,7 +42,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
       const accepts = accepted_set_statuses.resize
       const words = `${size.cpu_millis} milli-cores and ${size.memory_gbs} GB`
       const event = `resize to ${words} requested`
-      await changeReplicaSet(context, params, accepts, (row) => ({ ...resizedSet(row, size), event }))
+      await changeReplicaSet(context, params, accepts, (row) => ({ ...setResizeChange(row, size), event }))
       return { message: `the replica set is being resized to ${words} a node` }
     },
 

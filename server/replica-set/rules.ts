@@ -37,12 +37,12 @@ export function requireSetStatus(row: ReplicaSetRow, accepts: readonly ReplicaSe
 
 // The changes that requests make. Each takes the row as it is and gives the columns that change.
 
-export function resizedSet(row: ReplicaSetRow, size: SetSize): ReplicaSetChange {
+export function setResizeChange(row: ReplicaSetRow, size: SetSize): ReplicaSetChange {
   const generation = row.generation + 1
   return { ...size, generation, shape_generation: generation }
 }
 
-export function deletedSet(row: ReplicaSetRow, now: Date): ReplicaSetChange {
+export function setDeletionChange(row: ReplicaSetRow, now: Date): ReplicaSetChange {
   return row.deleted ? { generation: row.generation + 1 } : { deleted_at: now, generation: row.generation + 1 }
 }
 

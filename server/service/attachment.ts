@@ -11,7 +11,7 @@ import { findLeaving, takeAddress } from '../address.ts'
 import { getProvider, problemsOf, type Regions } from '../regions.ts'
 import { type At, getService, lockService, saveChange, setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { movedTo, requireStatus } from './rules.ts'
+import { vpcChange, requireStatus } from './rules.ts'
 import type { ServiceRow } from './store.ts'
 import { lockVpcs, type VpcRow } from '../vpc/store.ts'
 
@@ -54,7 +54,7 @@ async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Prom
   }
   const address = await takeAddresses(tx, getProvider(providers, service.region_code), service, vpc)
   const event = `attachment to VPC ${vpc.id} at ${address} requested`
-  await saveChange(tx, service, { ...movedTo(service, vpc.id), event })
+  await saveChange(tx, service, { ...vpcChange(service, vpc.id), event })
   return address
 }
 
@@ -66,7 +66,7 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
     throw invalidRequest([{ path: '/vpc_id', message }])
   }
   const event = `detachment from VPC ${service.vpc_id} requested`
-  await saveChange(tx, service, { ...movedTo(service, null), event })
+  await saveChange(tx, service, { ...vpcChange(service, null), event })
   return service.vpc_id
 }
 

@@ -16,7 +16,7 @@ export async function createService(context: ServiceContext, request: Request): 
   const { problems, provider, region_code, size, extensions, replicas } = parseCreation(context, input)
   if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   const name = input.name.trim()
-  const described = {
+  const wanted = {
     name,
     region_code,
     service_type: serviceTypeOf(input.addons ?? []),
@@ -28,7 +28,7 @@ export async function createService(context: ServiceContext, request: Request): 
   return makeService(context, {
     provider,
     project_id,
-    described,
+    wanted,
     request: input,
     idempotency_key,
     event: `created as ${name}`,

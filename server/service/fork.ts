@@ -34,7 +34,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
   }
   problems.push(...problemsOf(provider.service.refusal({ size, extensions: parent.extensions })))
   if (problems.length > 0) throw invalidRequest(problems)
-  const described = {
+  const wanted = {
     name,
     region_code: parent.region_code,
     service_type: parent.service_type,
@@ -45,7 +45,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
   return makeService(context, {
     provider,
     project_id: at.project_id,
-    described,
+    wanted,
     // Without the region, which says nothing: a request with it and one without are the same.
     request: { ...withoutRegion(input), service_id: at.service_id },
     idempotency_key,

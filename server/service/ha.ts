@@ -5,7 +5,7 @@ import { invalidRequest } from '#contract/problem.ts'
 import type { Handlers } from '../http/handler.ts'
 import { changeService } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { replicated, replicaProblem, switchedOver } from './rules.ts'
+import { replicasChange, replicaProblem, switchoverChange } from './rules.ts'
 import type { ServiceView } from './view.ts'
 
 export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, keyof typeof ha_endpoints> {
@@ -19,7 +19,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
         const problem = replicaProblem(counts)
         if (problem !== undefined) throw invalidRequest([problem])
         const event = `${counts.replica_count} replicas requested, ${counts.sync_replica_count} of them synchronous`
-        return { ...replicated(row, counts), event }
+        return { ...replicasChange(row, counts), event }
       })
       return viewOf(row)
     },
@@ -29,7 +29,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
         if (row.replica_count === 0) {
           throw new Fault('WRONG_STATE', 'the service has no replica that could take over; add one with setHA')
         }
-        return { ...switchedOver(row), event: 'a planned change of the primary requested' }
+        return { ...switchoverChange(row), event: 'a planned change of the primary requested' }
       })
       return viewOf(row)
     },

@@ -19,12 +19,12 @@ import { services_per_project_max, serviceView, sizeOf } from './rules.ts'
 import { countServices, insertService, type NewService, type ServiceRow, type Source } from './store.ts'
 import { volumeOf } from './view.ts'
 
-export type Described = Omit<NewService, 'service_id' | 'project_id' | 'password_verifier' | keyof Source>
+export type WantedColumns = Omit<NewService, 'service_id' | 'project_id' | 'password_verifier' | keyof Source>
 
-export type Making = {
+export type Creation = {
   provider: Provider
   project_id: string
-  described: Described
+  wanted: WantedColumns
   /** The whole request, so that a key that comes with another one is refused. */
   request: Readonly<Record<string, unknown>>
   idempotency_key: string | undefined
@@ -33,8 +33,8 @@ export type Making = {
   sourceOf?: (tx: Sql) => Promise<Source>
 }
 
-export async function makeService({ db, secret }: ServiceContext, making: Making): Promise<Service> {
-  const { project_id, idempotency_key } = making
+export async function makeService({ db, secret }: ServiceContext, creation: Creation): Promise<Service> {
+  const { project_id, idempotency_key } = creation
   const service_id = newId()
   const salt = newPasswordSalt(secret)
   const password = idempotency_key === undefined ? newPassword() : passwordOf(secret, idempotency_key, salt)
@@ -42,19 +42,19 @@ export async function makeService({ db, secret }: ServiceContext, making: Making
   // Computed by another thread, while the store is busy with the rest.
   const identity = { service_id, password_verifier: newVerifier(password) }
   if (idempotency_key === undefined) {
-    return viewOf(making, await db.transaction((tx) => insertMade(tx, making, identity)), password)
+    return viewOf(creation, await db.transaction((tx) => insertMade(tx, creation, identity)), password)
   }
-  const repeatable = { project_id, idempotency_key, request_hash: hashOf(making.request) }
+  const repeatable = { project_id, idempotency_key, request_hash: hashOf(creation.request) }
   const row = await db.transaction(async (tx) => {
     const first = await insertIdempotencyKey(tx, { ...repeatable, salt, service_id })
-    return first ? insertMade(tx, making, identity) : undefined
+    return first ? insertMade(tx, creation, identity) : undefined
   })
-  if (row !== undefined) return viewOf(making, row, password)
+  if (row !== undefined) return viewOf(creation, row, password)
   const repeat = await findRepeat(db, repeatable)
   if (repeat === undefined) throw new Fault('CONFLICT', 'this Idempotency-Key expired just now; choose a new key')
   const repeated = passwordOf(secret, idempotency_key, repeat.salt)
   if (repeated === undefined) throw answeredElsewhere()
-  return viewOf(making, repeat.row, repeated)
+  return viewOf(creation, repeat.row, repeated)
 }
 
 /** Another installation of the same store, or this one with another secret.key. */
@@ -65,26 +65,26 @@ const answeredElsewhere = (): Fault =>
     { retry_after_seconds: 1 },
   )
 
-function viewOf({ provider }: Making, row: ServiceRow, initial_password: string): Service {
+function viewOf({ provider }: Creation, row: ServiceRow, initial_password: string): Service {
   return { ...serviceView(row, { now: new Date(), ...volumeOf(provider, sizeOf(row)) }), initial_password }
 }
 
 type Identity = { service_id: string; password_verifier: Promise<string> }
 
-async function insertMade(tx: Sql, making: Making, { service_id, ...identity }: Identity) {
-  const { project_id, described } = making
+async function insertMade(tx: Sql, creation: Creation, { service_id, ...identity }: Identity) {
+  const { project_id, wanted } = creation
   if ((await countServices(tx, project_id, services_per_project_max)) >= services_per_project_max) {
     const limit = `a project has at most ${services_per_project_max} services`
     throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create another project`)
   }
-  const source = await making.sourceOf?.(tx)
-  const { region_code } = described
-  await takeAddress(tx, { provider: making.provider, region_code, owner_id: service_id, role: 'service' })
+  const source = await creation.sourceOf?.(tx)
+  const { region_code } = wanted
+  await takeAddress(tx, { provider: creation.provider, region_code, owner_id: service_id, role: 'service' })
   const password_verifier = await identity.password_verifier
   const own = { service_id, password_verifier, project_id }
-  const row = await insertService(tx, { ...described, ...own, ...source })
+  const row = await insertService(tx, { ...wanted, ...own, ...source })
   await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
-  await insertEvent(tx, row.service_id, 'created', making.event)
+  await insertEvent(tx, row.service_id, 'created', creation.event)
   await nudge(tx, 'service', row.service_id)
   return row
 }

@@ -57,15 +57,15 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       const first = row.state === 'unknown' && !wanted.deleted
       const noted = first ? saveFirstPass(db, service_id).catch(() => undefined) : undefined
       const { service } = getProvider(providers, region_code)
-      const seen = await service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)
+      const observed = await service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)
       await noted
-      return { ...seen, ...needed, events: [...healing.takeEvents(service_id), ...seen.events] }
+      return { ...observed, ...needed, events: [...healing.takeEvents(service_id), ...observed.events] }
     },
     isDeleted: ({ row }) => row.deleted_at !== null,
-    paceOf: ({ row }, seen, seconds) =>
-      seen.settled && row.settled_generation === 0 ? after_first_seconds : Math.min(pace_seconds, seconds),
-    save: (tx, subject, seen) => saveSeen(tx, context, subject, seen),
-    saveSetback: (tx, subject, waiting_for) => saveSeen(tx, context, subject, setback(subject.row, waiting_for)),
+    paceOf: ({ row }, observed, seconds) =>
+      observed.settled && row.settled_generation === 0 ? after_first_seconds : Math.min(pace_seconds, seconds),
+    save: (tx, subject, observed) => savePass(tx, context, subject, observed),
+    saveSetback: (tx, subject, waiting_for) => savePass(tx, context, subject, setback(subject.row, waiting_for)),
     saveRemoved: (tx, { row }) => saveRemoved(tx, row),
   })
 }
@@ -87,43 +87,49 @@ async function saveRemoved(tx: Sql, row: ServiceRow): Promise<void> {
   await announceSettled(tx, row.service_id)
 }
 
-async function saveSeen(tx: Sql, context: ServiceContext, { row, snapshots }: Subject, seen: ObservedService) {
+async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Subject, observed: ObservedService) {
   await saveObserved(tx, row.service_id, {
-    state: seen.state,
-    settled_generation: seen.settled ? row.generation : row.settled_generation,
-    waiting_for: seen.waiting_for ?? null,
-    postgres_version: seen.postgres_version ?? null,
+    state: observed.state,
+    settled_generation: observed.settled ? row.generation : row.settled_generation,
+    waiting_for: observed.waiting_for ?? null,
+    postgres_version: observed.postgres_version ?? null,
   })
-  for (const { kind, message } of [...seen.events, ...newEventsOf(row, seen)]) {
+  for (const { kind, message } of [...observed.events, ...newEventsOf(row, observed)]) {
     await insertEvent(tx, row.service_id, kind, message)
   }
-  if (seen.settled) await announceSettled(tx, row.service_id)
-  const settled_now = settlesNow(row, seen)
-  const changed = settled_now || seen.state !== row.state || seen.events.length > 0
+  if (observed.settled) await announceSettled(tx, row.service_id)
+  const settled_now = settlesNow(row, observed)
+  const changed = settled_now || observed.state !== row.state || observed.events.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   // Its sets leave by themselves, and give back their own.
   if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id)
-  if (seen.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
-  if (seen.settled && row.settled_generation === 0 && row.source_service_id !== null) {
+  if (observed.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
+  if (observed.settled && row.settled_generation === 0 && row.source_service_id !== null) {
     // The fork stands on its own now: its parent may take the snapshot that it leaves, or go.
     await nudge(tx, 'service', row.source_service_id, after_first_seconds)
   }
-  if (seen.restorable !== undefined) await saveRestorable(tx, row, seen.restorable)
-  const progress = await saveSnapshots(tx, { row, snapshots, seen, policy: context.snapshot_policy, now: new Date() })
+  if (observed.restorable !== undefined) await saveRestorable(tx, row, observed.restorable)
+  const progress = await saveSnapshots(tx, {
+    row,
+    snapshots,
+    observed,
+    policy: context.snapshot_policy,
+    now: new Date(),
+  })
   if (progress) for (const fork of await listForksBeingMade(tx, row.service_id)) await nudge(tx, 'service', fork)
 }
 
 /** Pure. */
-function newEventsOf(row: ServiceRow, seen: ObservedService): { kind: string; message: string }[] {
-  const events = changesOf(row, seen)
+function newEventsOf(row: ServiceRow, observed: ObservedService): { kind: string; message: string }[] {
+  const events = changesOf(row, observed)
   const should_serve = row.settled_generation > 0 && row.power === 'on' && row.deleted_at === null
-  if (!should_serve || settlesNow(row, seen)) return events
+  if (!should_serve || settlesNow(row, observed)) return events
   // Also after a pass that failed: a service that recovers was unstable before.
   const served = row.state === 'serving' || row.state === 'unknown'
-  if (served && seen.state === 'not_serving') {
+  if (served && observed.state === 'not_serving') {
     events.push({ kind: 'unstable', message: 'the service does not answer' })
   }
-  if (row.state === 'not_serving' && seen.state === 'serving') {
+  if (row.state === 'not_serving' && observed.state === 'serving') {
     events.push({ kind: 'recovered', message: 'the service answers again' })
   }
   return events

@@ -19,7 +19,7 @@ import { listEvents } from '../event.ts'
 import { haHandlers } from './ha.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
-import { deleted, parseSizeInput, powered, resized, withVerifier } from './rules.ts'
+import { deletionChange, parseSizeInput, passwordChange, powerChange, resizeChange } from './rules.ts'
 import { findService, findServiceOfProject, listServices } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
@@ -60,7 +60,7 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
 
     deleteService: async ({ params }) => {
       await changeService(context, params, (row) => ({
-        ...deleted(row, new Date()),
+        ...deletionChange(row, new Date()),
         event: 'deletion requested',
       }))
     },
@@ -109,7 +109,7 @@ type PowerAndSize = 'startService' | 'stopService' | 'resizeService'
 function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, PowerAndSize> {
   const { db, providers } = context
   const turn = async (at: At, power: 'on' | 'off', event: string) =>
-    viewOf(await changeService(context, at, (row) => ({ ...powered(row, power), event })))
+    viewOf(await changeService(context, at, (row) => ({ ...powerChange(row, power), event })))
   return {
     startService: ({ params }) => turn(params, 'on', 'start requested'),
 
@@ -122,7 +122,7 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
       problems.push(...problemsOf(getProvider(providers, region_code).service.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
-      return viewOf(await changeService(context, params, (row) => ({ ...resized(row, size), event })))
+      return viewOf(await changeService(context, params, (row) => ({ ...resizeChange(row, size), event })))
     },
   }
 }
@@ -135,7 +135,7 @@ function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
     if (problem !== undefined) throw invalidRequest([{ path: '/password', message: problem }])
     const verifier = await newVerifier(body.password)
     const event = 'change of the master password requested'
-    const changed = await changeService(context, params, (row) => ({ ...withVerifier(row, verifier), event }))
+    const changed = await changeService(context, params, (row) => ({ ...passwordChange(row, verifier), event }))
     const { service_id, generation } = changed
     await settled.wait(service_id, generation, async () => (await findService(db, service_id))?.settled_generation)
   }

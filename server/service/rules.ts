@@ -75,36 +75,36 @@ export function requireStatus(row: ServiceRow, accepts: readonly Acceptable[], n
 
 // The changes that requests make. Each takes the row as it is and gives the columns that change.
 
-export function resized(row: ServiceRow, size: Size): WantedChange {
+export function resizeChange(row: ServiceRow, size: Size): WantedChange {
   const generation = row.generation + 1
   return { ...sizeColumnsOf(size), generation, shape_generation: generation }
 }
 
-export function powered(row: ServiceRow, power: 'on' | 'off'): WantedChange {
+export function powerChange(row: ServiceRow, power: 'on' | 'off'): WantedChange {
   const generation = row.generation + 1
   return { power, generation, power_generation: generation }
 }
 
-export function replicated(row: ServiceRow, counts: Replicas): WantedChange {
+export function replicasChange(row: ServiceRow, counts: Replicas): WantedChange {
   const generation = row.generation + 1
   return { ...counts, generation, shape_generation: generation }
 }
 
-export function switchedOver(row: ServiceRow): WantedChange {
+export function switchoverChange(row: ServiceRow): WantedChange {
   const generation = row.generation + 1
   return { switchovers: row.switchovers + 1, generation, shape_generation: generation }
 }
 
-export function withVerifier(row: ServiceRow, password_verifier: string): WantedChange {
+export function passwordChange(row: ServiceRow, password_verifier: string): WantedChange {
   return { password_verifier, generation: row.generation + 1 }
 }
 
-export function movedTo(row: ServiceRow, vpc_id: number | null): WantedChange {
+export function vpcChange(row: ServiceRow, vpc_id: number | null): WantedChange {
   const generation = row.generation + 1
   return { vpc_id, generation, shape_generation: generation }
 }
 
-export function deleted(row: ServiceRow, now: Date): WantedChange {
+export function deletionChange(row: ServiceRow, now: Date): WantedChange {
   return { deleted_at: row.deleted_at ?? now, generation: row.generation + 1 }
 }
 

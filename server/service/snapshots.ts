@@ -29,7 +29,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
         const { service_id } = service
         const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
         if (kept.length >= manual_snapshots_max) {
-          const limit = `a service has at most ${manual_snapshots_max} snapshots that were asked for; delete one first`
+          const limit = `a service has at most ${manual_snapshots_max} manual snapshots; delete one first`
           throw new Fault('QUOTA_EXCEEDED', limit)
         }
         const row = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'manual' })

@@ -18,18 +18,21 @@ import {
 /** What of its service decides about snapshots. */
 type Owner = { service_id: string; power: 'on' | 'off'; deleted_at: Date | null; settled_generation: number }
 
-type Look = {
+type PassOverService = {
   row: Owner
   snapshots: readonly SnapshotRow[]
-  seen: ObservedService
+  observed: ObservedService
   policy: SnapshotPolicy
   now: Date
 }
 
 /** True when a snapshot became complete: forks may be waiting for it. */
-export async function saveSnapshots(tx: Sql, { row, snapshots, seen, policy, now }: Look): Promise<boolean> {
+export async function saveSnapshots(
+  tx: Sql,
+  { row, snapshots, observed, policy, now }: PassOverService,
+): Promise<boolean> {
   let progress = false
-  for (const snapshot of seen.snapshots) {
+  for (const snapshot of observed.snapshots) {
     const known = snapshots.find((one) => one.snapshot_id === snapshot.snapshot_id)
     if (known === undefined) continue
     if (snapshot.state === 'complete' && known.taken_at === null) {
@@ -39,7 +42,7 @@ export async function saveSnapshots(tx: Sql, { row, snapshots, seen, policy, now
     }
     if (snapshot.state === 'absent' && known.deleted_at !== null) await removeSnapshots(tx, [known.snapshot_id])
   }
-  if (row.settled_generation > 0) await saveSchedule(tx, row, { policy: policyFor(policy, seen), now })
+  if (row.settled_generation > 0) await saveSchedule(tx, row, { policy: policyFor(policy, observed), now })
   return progress
 }
 

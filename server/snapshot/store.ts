@@ -18,7 +18,7 @@ export type SnapshotRow = StoredSnapshot & {
   in_use: boolean
   /**
    * A fork NOW leaves it, and is being made: the snapshot is taken after it, so that it has all that the fork has, and the copy that a
-   * caller waits for has the disk for itself. Forks that were asked for later do not hold it up.
+   * caller waits for has the disk for itself. Later forks do not delay it.
    */
   awaits_fork: boolean
 }

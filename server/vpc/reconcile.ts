@@ -34,7 +34,7 @@ export function newVpcReconcile({ db, log, providers }: Context): Reconcile {
     apply: ({ row, links, inhabited }, pass) =>
       getProvider(providers, row.region_code).vpc.apply(wantedVpcOf(row, links, inhabited), pass),
     isDeleted: ({ row, inhabited }) => row.deleted_at !== null && !inhabited,
-    save: saveSeen,
+    save: savePass,
     // Nothing was observed, so nothing is known to have changed.
     saveSetback: async (tx, { row }, waiting_for) => void (await saveVpcObserved(tx, { ...row, waiting_for })),
     saveRemoved: async (tx, { row }) => {
@@ -69,21 +69,21 @@ export async function nudgeVpc({ db }: Pick<Context, 'db'>, vpc_id: string): Pro
 async function removeNetworks(providers: readonly Provider[], vpc_id: string, pass: Pass) {
   for (const { vpc } of providers) {
     if (!(await vpc.list()).some(({ id }) => id === vpc_id)) continue
-    const seen = await vpc.apply({ vpc_id, deleted: true, cidr: '', peers: [] }, pass)
-    if (!seen.settled) return seen
+    const observed = await vpc.apply({ vpc_id, deleted: true, cidr: '', peers: [] }, pass)
+    if (!observed.settled) return observed
   }
   return { settled: true }
 }
 
-async function saveSeen(tx: Sql, { row, links }: Subject, seen: ObservedVpc): Promise<void> {
-  const observed = { id: row.id, observed_generation: row.generation, waiting_for: seen.waiting_for ?? null }
-  const generation = await saveVpcObserved(tx, observed)
+async function savePass(tx: Sql, { row, links }: Subject, observed: ObservedVpc): Promise<void> {
+  const { waiting_for = null } = observed
+  const generation = await saveVpcObserved(tx, { id: row.id, observed_generation: row.generation, waiting_for })
   if (row.generation > row.observed_generation) await announceSettled(tx, String(row.id))
   // These links may no longer be wanted: a nudge has come meanwhile, and the next pass decides.
   if (generation !== row.generation) return
   for (const { peering_id, link_id, provisioned_id } of links) {
-    const link = seen.peers.find((peer) => peer.peering_id === String(link_id))
-    const seen_id = link?.provisioned_id ?? null
-    if (seen_id !== provisioned_id) await saveProvisioned(tx, peering_id, seen_id)
+    const link = observed.peers.find((peer) => peer.peering_id === String(link_id))
+    const provisioned_now = link?.provisioned_id ?? null
+    if (provisioned_now !== provisioned_id) await saveProvisioned(tx, peering_id, provisioned_now)
   }
 }

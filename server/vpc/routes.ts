@@ -26,7 +26,7 @@ import {
 type Context = { db: Db; providers: Regions }
 type At = { project_id: string; vpc_id: string }
 type Input = Static<typeof CreateVpcInput>
-type Described = Pick<VpcRow, 'project_id' | 'region_code' | 'name' | 'cidr'>
+type WantedColumns = Pick<VpcRow, 'project_id' | 'region_code' | 'name' | 'cidr'>
 
 const named_max = 10
 
@@ -85,7 +85,7 @@ function found(row: VpcRow | undefined): VpcRow {
   return row
 }
 
-async function createVpc(db: Db, vpc: Described): Promise<VpcRow> {
+async function createVpc(db: Db, vpc: WantedColumns): Promise<VpcRow> {
   const made = await db
     .transaction(async (tx) => {
       if ((await listVpcs(tx, vpc.project_id)).length >= vpcs_per_project_max) {

@@ -1,4 +1,4 @@
-// The rules of VPCs, pure: how a row looks to callers and to a provider.
+// The rules of VPCs, pure: how a row becomes what callers and a provider get.
 import type { Vpc } from '#contract/vpc.ts'
 import type { WantedVpc } from '#providers/provider.ts'
 import type { LinkRow } from './peerings.ts'

@@ -37,7 +37,7 @@ test.each([['status'], ['stop --all'], ['token list']])(
     const ran = await howdah([...words.split(' '), '--data-dir', data_dir])
     expect(ran).toMatchObject({ code: 1, stdout: '' })
     expect(ran.stderr).toBe(
-      `howdah: there is no Howdah in ${data_dir}; howdah start makes one, and --data-dir names one that is elsewhere\n`,
+      `howdah: there is no Howdah in ${data_dir}; make one with howdah start, or name another directory with --data-dir\n`,
     )
   },
 )
