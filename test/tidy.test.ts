@@ -163,7 +163,6 @@ test('a test that can be skipped says why in its name, so that the end of a run 
 
 /** Subjects without a name in the code: whose reader has to guess which process or person is meant. */
 const nameless = /\b(nobody|somebody|whoever|everybody|anybody|someone|anyone|everyone|one that|what was|it is so)\b/i
-const not_yet_renamed = ['server/snapshot/', 'server/service/fork.ts']
 
 test('the subject of a sentence is a noun of the code', () => {
   const pages = ['README.md', 'SECURITY.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
@@ -171,11 +170,9 @@ test('the subject of a sentence is a noun of the code', () => {
     ...production.map(({ path, text }) => ({ path, text })),
     ...pages.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
   ]
-  const wrong = texts
-    .filter(({ path }) => !not_yet_renamed.some((folder) => path.startsWith(folder)))
-    .flatMap(({ path, text }) =>
-      text.split('\n').flatMap((line, index) => (nameless.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
-    )
+  const wrong = texts.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, index) => (nameless.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+  )
   expect(wrong).toEqual([])
 })
 

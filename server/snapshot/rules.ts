@@ -7,8 +7,8 @@ import type { SnapshotRow, StoredSnapshot } from './store.ts'
 export type SnapshotPolicy = { interval_seconds: number; kept: number }
 
 /**
- * With a new snapshot the WAL before it can go, which helps one whose archive takes too much of its disk quota; and moments can be
- * restored again, of one that a failover has led away from all its snapshots.
+ * A new snapshot allows the WAL before it to be removed, for a service whose archive takes too much of its disk quota; and it makes
+ * moments restorable again for a service whose snapshots have all diverged by a failover.
  */
 export function policyFor(
   { interval_seconds, kept }: SnapshotPolicy,
@@ -72,7 +72,7 @@ export function lastSnapshot(rows: readonly SnapshotRow[]): SnapshotRow | undefi
   return of_now ?? byMoment(newest_first)[0] ?? newest_first[0]
 }
 
-/** By a later moment; one that is not taken yet, by the next one of its kind. */
+/** By a later moment; a snapshot that is not taken yet, by the next one of its kind. */
 function isReplaced({ taken_at, requested_at }: SnapshotRow, rows: readonly SnapshotRow[]): boolean {
   if (taken_at === null) {
     return lasting(rows).some((row) => row.kind === 'now' && row.taken_at === null && row.requested_at > requested_at)
@@ -92,7 +92,7 @@ export function snapshotView(row: StoredSnapshot): Static<typeof Snapshot> {
   return view
 }
 
-/** By the schedule, not because somebody asked. */
+/** By the schedule, not by a request. */
 const isRegular = ({ kind }: SnapshotRow) => kind === 'initial' || kind === 'scheduled'
 
 /** Those that are not on their way out. */
