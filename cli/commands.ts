@@ -1,4 +1,5 @@
-// Every command there is, and how the first words name one.
+// Every command there is, and how the first words name one. All are loaded for any of them, so each loads by itself, when it runs,
+// what takes long: the contract with its schemas, the store, the server.
 import { type Command, UsageError } from './command.ts'
 import { doctor } from './doctor.ts'
 import { keyRotate } from './key.ts'

@@ -1,6 +1,4 @@
 // howdah login: logs a person in at a Howdah server and keeps the credentials in a file of their own.
-import { base_path } from '#contract/api.ts'
-import { newClient } from '#contract/client.ts'
 import type { Config } from '#server/config.ts'
 import type { Command } from './command.ts'
 import { logInWithBrowser } from './login-browser.ts'
@@ -21,6 +19,8 @@ export const login: Command = {
     const issuer = await findIssuer(text('server') ?? serverOf(config))
     const say = (line: string) => console.log(line)
     const tokens = await (isSet('device') ? logInWithDevice(issuer, say) : logInWithBrowser(issuer, say))
+    const { base_path } = await import('#contract/api.ts')
+    const { newClient } = await import('#contract/client.ts')
     const api_url = new URL(issuer.serverMetadata().issuer).origin + base_path
     await saveCredentials({ ...tokens, api_url })
     const { oauth } = await newClient({ base_url: api_url, token: tokens.access_token }).getAuthInfo({})

@@ -1,6 +1,5 @@
 // howdah logout: ends the login at the server and removes the credentials, in this order; where the server cannot be
 // reached, they are removed all the same and the message says what that leaves.
-import { newClient } from '#contract/client.ts'
 import type { Command } from './command.ts'
 import { findCredentials, getCredentials, removeCredentials } from './login-credentials.ts'
 
@@ -20,6 +19,7 @@ export const logout: Command = {
 async function endLogin(): Promise<boolean> {
   try {
     const { api_url, access_token, refresh_token } = await getCredentials()
+    const { newClient } = await import('#contract/client.ts')
     await newClient({ base_url: api_url, token: access_token }).logout({ body: { refresh_token } })
     return true
   } catch {

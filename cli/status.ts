@@ -5,7 +5,6 @@ import type { Config } from '#server/config.ts'
 import type { Sql } from '#server/store/db.ts'
 import { metadataStoreIsRunning } from '#server/store/embedded.ts'
 import { listProjects } from '#server/project/store.ts'
-import { rowStatus } from '#server/service/rules.ts'
 import { listServices } from '#server/service/store.ts'
 import { type Command, json_option } from './command.ts'
 import { countDatabases } from './databases.ts'
@@ -46,6 +45,7 @@ async function storeIsUp(config: Config): Promise<boolean> {
 }
 
 async function countServices(sql: Sql): Promise<Services> {
+  const { rowStatus } = await import('#server/service/rules.ts')
   const counts: Services = {}
   const now = new Date()
   for (const project of await listProjects(sql)) {

@@ -1,7 +1,6 @@
 // howdah user create | reset-password | list. A user is who a token acts for; what they may do is their role in each project.
 import { findUserByEmail, insertUser, listUsers } from '#server/identity/store.ts'
 import { insertMember } from '#server/member/store.ts'
-import { createPasswordLink, createPasswordLinkFor } from '#server/oauth/accounts.ts'
 import { type Command, CommandError, json_option } from './command.ts'
 import { parseEmail, parseName, parseRole, projectOf } from './name.ts'
 import { passwordLinkOf } from './password-link.ts'
@@ -21,6 +20,7 @@ export const userCreate: Command = {
     const email = parseEmail(need('email'))
     const name = parseName(need('name'))
     const role = parseRole(text('role') ?? 'developer')
+    const { createPasswordLink } = await import('#server/oauth/accounts.ts')
     const { id, path } = await withStore(config, (db) =>
       db.transaction(async (tx) => {
         if ((await findUserByEmail(tx, email)) !== undefined) throw new CommandError(`there is a user ${email} already`)
@@ -45,6 +45,7 @@ export const userResetPassword: Command = {
   run: async ({ config, need }) => {
     if (config.oidc_issuer !== undefined) throw new CommandError(`people log in at ${config.oidc_issuer}, not here`)
     const email = parseEmail(need('email'))
+    const { createPasswordLinkFor } = await import('#server/oauth/accounts.ts')
     const path = await withStore(config, (db) => db.transaction((tx) => createPasswordLinkFor(tx, email)))
     const link = path && passwordLinkOf(config, path)
     if (!link) throw new CommandError(`there is no user ${email}; howdah user list shows them all`)

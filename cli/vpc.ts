@@ -9,7 +9,6 @@ import { findProgram } from '#providers/host/program.ts'
 import { ownerOf, type UserMap } from '#providers/host/user-map.ts'
 import { namespaceAt } from '#providers/local/network/namespace.ts'
 import { findIsolation, openInstallation } from '#server/installation.ts'
-import { number_form } from '#server/http/path-id.ts'
 import { listProjects } from '#server/project/store.ts'
 import { listVpcs } from '#server/vpc/store.ts'
 import { type Command, CommandError, json_option, UsageError } from './command.ts'
@@ -46,6 +45,7 @@ export const vpcExec: Command = {
     'user who runs the server.\n' +
     'Example: howdah vpc exec 1000 -- psql "host=10.64.0.2 user=tsdbadmin dbname=tsdb sslmode=require"',
   run: async ({ config, need, rest }) => {
+    const { number_form } = await import('#server/http/path-id.ts')
     const vpc_id = need('vpc_id')
     if (!number_form.test(vpc_id)) throw new UsageError(`a VPC’s id is a number, and ${JSON.stringify(vpc_id)} is none`)
     await enterInstallation(config)

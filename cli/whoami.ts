@@ -1,5 +1,4 @@
 // howdah whoami: who is logged in here, as the server sees it right now.
-import { newClient } from '#contract/client.ts'
 import { Fault } from '#contract/fault.ts'
 import { type Command, CommandError, json_option } from './command.ts'
 import { getCredentials } from './login-credentials.ts'
@@ -10,6 +9,7 @@ export const whoami: Command = {
   options: json_option,
   run: async ({ isSet }) => {
     const { api_url, access_token } = await getCredentials()
+    const { newClient } = await import('#contract/client.ts')
     const client = newClient({ base_url: api_url, token: access_token })
     const info = await client.getAuthInfo({}).catch((error: unknown) => {
       if (!(error instanceof Fault) || error.code !== 'UNAUTHORIZED') throw error

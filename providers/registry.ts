@@ -1,11 +1,15 @@
-// The one list of providers. A region names one of them; everything above knows it by the interface alone.
-import { openLocalProvider, type LocalOptions } from './local/local.ts'
-import { openMemoryProvider, type MemoryOptions } from './memory/memory.ts'
+// The one list of providers. A region names one of them; everything above knows it by the interface alone. A provider is loaded when
+// it is opened: commands that only read the settings need none, and loading is most of their time.
+import type { LocalOptions } from './local/local.ts'
+import type { MemoryOptions } from './memory/memory.ts'
 import type { Provider } from './provider.ts'
 
+const openLocal = async ({ local }: Options) => (await import('./local/local.ts')).openLocalProvider(local)
+
 const openers = {
-  local: (options: Options): Promise<Provider> => openLocalProvider(options.local),
-  memory: async (options: Options): Promise<Provider> => openMemoryProvider(options.memory),
+  local: (options: Options): Promise<Provider> => openLocal(options),
+  memory: async ({ memory }: Options): Promise<Provider> =>
+    (await import('./memory/memory.ts')).openMemoryProvider(memory),
 }
 
 export type ProviderName = keyof typeof openers
@@ -23,7 +27,7 @@ export function openProvider(name: ProviderName, options: Options): Promise<Prov
 /** Stops everything of a region that runs on this host. Elsewhere nothing runs here. */
 export async function stopProvider(name: ProviderName, options: Options): Promise<void> {
   if (name !== 'local') return
-  const provider = await openLocalProvider(options.local)
+  const provider = await openLocal(options)
   try {
     await provider.stopAll()
   } finally {

@@ -56,6 +56,8 @@ export type StartOptions = {
   log?: Log
   /** Called before every effect of the provider, by name: for tests that kill the server there. */
   effect?: (name: string) => void | Promise<void>
+  /** Copies of the template that the local provider keeps ready; none, for tests that would only remove them again. */
+  spares?: 0 | 1
   /** How often services are measured, for tests that cannot wait. */
   sample_interval_ms?: number
   /** More kinds of credentials, beside personal access tokens. */
@@ -106,7 +108,10 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const store = await openStore(config, installation, log)
   opened.defer(() => within(shutdown_grace_seconds, store.close(), log, 'the metadata store is still busy'))
   const { db } = store
-  const providers = await openRegions({ config, installation, log, effect: options.effect }, opened)
+  const providers = await openRegions(
+    { config, installation, log, effect: options.effect, spares: options.spares },
+    opened,
+  )
   const healing = newHealing(db, log)
   opened.defer(() => healing.close())
   for (const [region_code, provider] of providers) {

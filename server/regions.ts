@@ -18,6 +18,7 @@ type Parts = {
   installation: Installation
   log: Log
   effect?: ((name: string) => void | Promise<void>) | undefined
+  spares?: 0 | 1 | undefined
 }
 
 /** Without a file of regions there is one, on this host. */
@@ -39,7 +40,7 @@ export async function stopRegions(parts: Parts): Promise<void> {
   for (const row of regionRowsOf(parts.config)) await stopProvider(row.provider, optionsOf(parts, row))
 }
 
-function optionsOf({ config, installation, log, effect }: Parts, { delay_seconds = 0 }: RegionRow): Options {
+function optionsOf({ config, installation, log, effect, spares }: Parts, { delay_seconds = 0 }: RegionRow): Options {
   const { installation_id } = installation
   const { service_host: host, service_ports: ports } = config
   return {
@@ -54,6 +55,7 @@ function optionsOf({ config, installation, log, effect }: Parts, { delay_seconds
       needed_addresses: neededAddressesOf(config),
       disk_quota: config.disk_quota,
       ...(effect && { effect }),
+      ...(spares !== undefined && { spares }),
       log: (fact, message) => log.warn(fact, message),
     },
     memory: { identity: installation_id, host, ports, delay_ms: delay_seconds * 1000 },

@@ -49,6 +49,7 @@ export async function startInstallation(options: TestOptions = {}): Promise<Test
   const start = () =>
     startServer(config, {
       log: options.log ?? newLog(config.log_level),
+      spares: 0,
       ...(options.effect && { effect: options.effect }),
       ...(options.sample_interval_ms && { sample_interval_ms: options.sample_interval_ms }),
       ...(options.verifiers && { verifiers: options.verifiers }),

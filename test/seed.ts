@@ -2,7 +2,7 @@
 // control files, and the metadata store with its schema. A fresh data directory with a copy of it starts at a fraction of the price.
 // Tests of the first start itself begin with nothing (newDataDir).
 import { execFile } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,8 @@ import { stopMetadataStore } from '#server/store/embedded.ts'
 import { newDataDir, removeDataDir } from './data-dir.ts'
 import { newServicePorts } from './ports.ts'
 
-const seed = join(tmpdir(), 'seed')
+/** A run inside another one takes that of the other. */
+const seed = process.env['TEST_SEED_FOLDER'] ?? join(tmpdir(), 'seed')
 /** Nothing of it says whose it is. The programs are there only where PostgreSQL cannot be run in its own place. */
 const of_provider = ['templates', 'extensions', 'postgres']
 
@@ -55,12 +56,20 @@ export async function seedProvider(directory: string): Promise<void> {
   await copy(
     of_provider.filter((name) => there.includes(name)).map((name) => `local/${name}`),
     directory,
+    // Nothing writes to them: a service is a copy.
+    statSync(seed).dev === statSync(directory).dev ? ['--link'] : [],
   )
 }
 
+/** For a run inside this one. */
+export async function seedFolder(): Promise<string> {
+  await (ensured ??= ensureSeed())
+  return seed
+}
+
 /** With owners and modes. The paths are below the seed. */
-async function copy(paths: readonly string[], to: string): Promise<void> {
-  const words = ['--archive', '--reflink=auto', '--', ...paths.map((path) => join(seed, path)), `${to}/`]
+async function copy(paths: readonly string[], to: string, more: readonly string[] = []): Promise<void> {
+  const words = ['--archive', ...more, '--reflink=auto', '--', ...paths.map((path) => join(seed, path)), `${to}/`]
   await promisify(execFile)('cp', words)
 }
 

@@ -60,6 +60,8 @@ export type LocalOptions = {
   needed_addresses?: readonly string[]
   /** GB of disk that a service may take for each GB of its memory; 0 and by default: as much as there is. */
   disk_quota?: number
+  /** How many copies of the template lie ready at rest: 1 by default, 0 for tests that would only remove them again. */
+  spares?: 0 | 1
   /** Called with its name before every change of the world; the crash tests kill the process there. */
   effect?: (name: string) => void | Promise<void>
   log: (fact: object, message: string) => void
@@ -176,7 +178,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
   const disk = await openDisk({ effect, directory, limits, disk_quota: options.disk_quota ?? 0 })
-  const [lag_reader, jobs, spares] = [newLagReader(), newJobs(), newSpares()]
+  const [lag_reader, jobs, spares] = [newLagReader(), newJobs(), newSpares(options.spares)]
   const makeSpare = (installation: PostgresInstallation, signal: AbortSignal) =>
     template(installation)
       .then((path) => spares.ensureOne(effect, path, signal))

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
+import { seedDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 
 let data_dir = ''
@@ -67,6 +68,7 @@ describe('on an installation', () => {
   let place: string[] = []
 
   beforeAll(async () => {
+    await seedDataDir(data_dir)
     const { first, last } = newServicePorts()
     place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
     server = await startHowdah(place)

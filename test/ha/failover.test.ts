@@ -2,42 +2,14 @@
 import { mkdir, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
-import type { Primary } from '#providers/local/postgres/primary.ts'
+import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { ask, loginTo, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { ask, loginTo, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
+import { kindsUntilSettled, newHa, primaryOf, wordsOf } from './ha-fixture.ts'
 
 const { newWorld } = useWorlds()
-
-type Ha = { world: World; provider: LocalProvider; wanted: WantedService }
-
-async function newHa(replicas: number, sync: number, options: Partial<LocalOptions> = {}): Promise<Ha> {
-  const world = await newWorld()
-  const provider = await world.open(options)
-  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, replicas, sync)
-  await settle(provider, wanted)
-  await ask(provider, wanted, 'create table kept (word text)')
-  return { world, provider, wanted }
-}
-
-const primaryOf = async ({ world, wanted }: Ha) =>
-  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8').catch(() => '{}')) as Primary // written by providers/local/postgres/primary.ts
-
-const wordsOf = ({ provider, wanted }: Ha) =>
-  ask(provider, wanted, `select string_agg(word, ',' order by word) from kept`)
-
-/** Everything that happened until all was well again. */
-async function eventsUntilSettled({ provider, wanted }: Ha): Promise<string[]> {
-  const kinds: string[] = []
-  await until(async () => {
-    const { settled, events } = await provider.service.apply(wanted)
-    kinds.push(...events.map(({ kind }) => kind))
-    return settled
-  })
-  return kinds
-}
 
 test('a killed primary is replaced with every commit, the lost one follows as it lies there, and so on', async () => {
   const ha = await newHa(1, 1)
@@ -46,7 +18,7 @@ test('a killed primary is replaced with every commit, the lost one follows as it
     const session = await loginTo(provider, wanted)
     await session.query(`insert into kept values ('round ${round}')`)
     process.kill(await nodePid(world, wanted, lost), 'SIGKILL')
-    const kinds = await eventsUntilSettled(ha)
+    const kinds = await kindsUntilSettled(ha)
     expect(kinds).toEqual(expect.arrayContaining(['primary lost', 'fenced', 'elected', 'promoted']))
     expect(kinds).not.toContain('replica')
     await session.end().catch(() => undefined)
@@ -73,7 +45,7 @@ test('a node that was lost on its way to be the primary follows the next one as 
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   await provider.service.apply(wanted).catch(() => undefined)
   expect(lost).not.toBe(0)
-  const kinds = await eventsUntilSettled(ha)
+  const kinds = await kindsUntilSettled(ha)
   expect(kinds).toContain('elected')
   expect(kinds).not.toContain('replica')
   expect((await primaryOf(ha)).node).not.toBe(lost)
@@ -95,7 +67,7 @@ test('what a primary wrote and had not sent is not lost with it either, when its
   await ask(provider, wanted, `insert into kept values ('not sent')`)
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   process.kill(receiver, 'SIGCONT')
-  const kinds = await eventsUntilSettled(ha)
+  const kinds = await kindsUntilSettled(ha)
   expect(kinds).toContain('elected')
   expect(kinds).not.toContain('replica')
   expect(await wordsOf(ha)).toBe('not sent')
@@ -177,7 +149,7 @@ test('a busy session of a lost primary is ended before another one takes over', 
       (await ask(provider, wanted, `select count(*) from pg_stat_activity where query like '%10000000%'`)) === '2',
   )
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
-  expect(await eventsUntilSettled(ha)).toContain('elected')
+  expect(await kindsUntilSettled(ha)).toContain('elected')
   expect(await isAlive(rows[0]?.pid ?? 0)).toBe(false)
   expect(await endless).toBeInstanceOf(Error)
   await session.end().catch(() => undefined)
@@ -189,14 +161,14 @@ test('a primary that hangs is replaced, and one whose directory was moved away o
   await ask(provider, wanted, `insert into kept values ('before it hung')`)
   const hung = await nodePid(world, wanted, 0)
   process.kill(hung, 'SIGSTOP')
-  expect(await eventsUntilSettled(ha)).toContain('elected')
+  expect(await kindsUntilSettled(ha)).toContain('elected')
   expect(await isAlive(hung)).toBe(false)
 
   await ask(provider, wanted, `insert into kept values ('before it went')`)
   const moved = await nodePid(world, wanted, 1)
   await mkdir(join(world.directory, 'elsewhere'))
   await rename(dataOf(world, wanted, 1), join(world.directory, 'elsewhere', 'data'))
-  expect(await eventsUntilSettled(ha)).toContain('elected')
+  expect(await kindsUntilSettled(ha)).toContain('elected')
   expect(await isAlive(moved)).toBe(false)
   expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
 
@@ -204,7 +176,7 @@ test('a primary that hangs is replaced, and one whose directory was moved away o
   for (const name of await readdir(dataOf(world, wanted, 0))) {
     await rm(join(dataOf(world, wanted, 0), name), { recursive: true, force: true })
   }
-  expect(await eventsUntilSettled(ha)).toContain('elected')
+  expect(await kindsUntilSettled(ha)).toContain('elected')
   expect(await wordsOf(ha)).toBe('before it hung,before it was emptied,before it went')
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
 })
@@ -221,7 +193,7 @@ test('a primary that cannot be started any more is replaced', async () => {
   // Its first starts failed so long ago.
   await provider.service.apply(wanted)
   await utimes(join(homeOf(world, wanted), 'primary-down'), new Date(0), new Date(0))
-  expect(await eventsUntilSettled(ha)).toContain('elected')
+  expect(await kindsUntilSettled(ha)).toContain('elected')
   expect(await wordsOf(ha)).toBe('kept')
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
 })
@@ -235,7 +207,7 @@ test('no replica takes over that may lack a commit: without enough replicas the 
   await rename(dataOf(world, wanted, 2), join(homeOf(world, wanted), 'elsewhere'))
   process.kill(standby, 'SIGKILL')
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
-  const kinds = await eventsUntilSettled(ha)
+  const kinds = await kindsUntilSettled(ha)
   expect(kinds).toContain('not replaced')
   expect(kinds).not.toContain('elected')
   expect(await primaryOf(ha)).toEqual({})
@@ -247,7 +219,7 @@ test('when every process is killed at once, as by a reboot, the primary stays th
   const { world, provider, wanted } = ha
   await ask(provider, wanted, `insert into kept values ('kept')`)
   for (const node of [0, 1]) process.kill(await nodePid(world, wanted, node), 'SIGKILL')
-  expect(await eventsUntilSettled(ha)).not.toContain('elected')
+  expect(await kindsUntilSettled(ha)).not.toContain('elected')
   expect(await primaryOf(ha)).toEqual({})
   expect(await wordsOf(ha)).toBe('kept')
 })

@@ -4,62 +4,23 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Primary } from '#providers/local/postgres/primary.ts'
-import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { listHostProcesses, wordsOf } from '#providers/host/process.ts'
-import {
-  ask,
-  loginTo,
-  newWanted,
-  noProcessBelow,
-  settle,
-  useWorlds,
-  type World,
-} from '#test/provider/service-fixture.ts'
-import { dataOf, haveRead, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
-import { until } from '#test/until.ts'
-
-const { newWorld } = useWorlds()
-
-type Ha = { world: World; provider: LocalProvider; wanted: WantedService }
-
-async function newHa(replicas: number, sync: number, options: Partial<LocalOptions> = {}): Promise<Ha> {
-  const world = await newWorld()
-  const provider = await world.open(options)
-  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, replicas, sync)
-  await settle(provider, wanted)
-  await ask(provider, wanted, 'create table kept (word text)')
-  await haveRead(world, wanted)
-  return { world, provider, wanted }
-}
-
-const primaryOf = async ({ world, wanted }: Ha) =>
-  JSON.parse(await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')) as Primary // written by providers/local/postgres/primary.ts
-
-async function eventsUntilSettled({ provider }: Ha, wanted: WantedService): Promise<string[]> {
-  const messages: string[] = []
-  await until(async () => {
-    const { settled, events } = await provider.service.apply(wanted)
-    messages.push(...events.map(({ message }) => message))
-    return settled
-  })
-  return messages
-}
+import { listHostProcesses, wordsOf as commandOf } from '#providers/host/process.ts'
+import { ask, loginTo, noProcessBelow, settle } from '#test/provider/service-fixture.ts'
+import { dataOf, homeOf, nodePid, standbysOf } from '#test/provider/standby-fixture.ts'
+import { type Ha, messagesUntilSettled, newHa, primaryOf, wordsOf } from './ha-fixture.ts'
 
 const write = ({ provider, wanted }: Ha, word: string) => ask(provider, wanted, `insert into kept values ('${word}')`)
-const words = ({ provider, wanted }: Ha) =>
-  ask(provider, wanted, `select string_agg(word, ',' order by word) from kept`)
 
 /** The relay by its command line; undefined when none runs. */
 async function relayOf({ world, wanted }: Ha): Promise<number | undefined> {
   const settings = join(homeOf(world, wanted), 'relay.cfg')
-  return (await listHostProcesses()).find((one) => wordsOf(one).includes(settings))?.pid
+  return (await listHostProcesses()).find((one) => commandOf(one).includes(settings))?.pid
 }
 
 async function failOver(ha: Ha, lost: number): Promise<void> {
   process.kill(await nodePid(ha.world, ha.wanted, lost), 'SIGKILL')
-  await eventsUntilSettled(ha, ha.wanted)
+  await messagesUntilSettled(ha)
 }
 
 test('the server of the replica goes on, with every commit, and so does the one after it', async () => {
@@ -72,7 +33,7 @@ test('the server of the replica goes on, with every commit, and so does the one 
   expect(await nodePid(world, wanted, 1)).toBe(running)
   await write(ha, 'between')
   expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
-  expect(await eventsUntilSettled(ha, wanted)).toEqual([])
+  expect(await messagesUntilSettled({ ...ha, wanted })).toEqual([])
   const [relay, rejoined] = [await relayOf(ha), await nodePid(world, wanted, 0)]
 
   await failOver(ha, 1)
@@ -80,7 +41,7 @@ test('the server of the replica goes on, with every commit, and so does the one 
   expect(await nodePid(world, wanted, 0)).toBe(rejoined)
   expect(await relayOf(ha)).not.toBe(relay)
   await write(ha, 'after')
-  expect(await words(ha)).toBe('after,before,between')
+  expect(await wordsOf(ha)).toBe('after,before,between')
   expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
 })
 
@@ -95,7 +56,7 @@ test('what the lost primary had not sent is read by the replica as it runs', asy
   await write(ha, 'not sent')
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   process.kill(receiver, 'SIGCONT')
-  const messages = await eventsUntilSettled(ha, wanted)
+  const messages = await messagesUntilSettled({ ...ha, wanted })
   expect(messages.filter((message) => message.includes('copied anew'))).toEqual([])
   expect(await nodePid(world, wanted, 1)).toBe(running)
   expect(await ask(provider, wanted, 'select count(*) from kept')).toBe('4001')
@@ -110,7 +71,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)('a relay that got %s is started again
   const called = new Promise<string>((resolve) => provider.watch((_, id) => resolve(id)))
   process.kill(relay ?? 0, signal)
   expect(await called).toBe(wanted.service_id)
-  expect(await eventsUntilSettled(ha, wanted)).toEqual(['the relay to the primary died and was started again'])
+  expect(await messagesUntilSettled({ ...ha, wanted })).toEqual(['the relay to the primary died and was started again'])
   expect(await relayOf(ha)).not.toBe(relay)
   expect(await nodePid(world, wanted, 1)).toBe(running)
   await write(ha, 'after')
@@ -141,7 +102,7 @@ test('a new size, a planned change and a stop bring the primary home to its endp
   await settle(provider, { ...larger, generation: 5, ha: ha_spec })
   expect(await primaryOf(ha)).toEqual({ node: 0, term: 5, switchovers: 1 })
   expect(await relayOf(ha)).toBeUndefined()
-  expect(await words(ha)).toBe('kept')
+  expect(await wordsOf(ha)).toBe('kept')
 })
 
 test('a relayed primary that dies when it has no replica any more is started again at its endpoint', async () => {
@@ -157,11 +118,11 @@ test('a relayed primary that dies when it has no replica any more is started aga
   await settle(provider, alone)
   expect(await primaryOf(ha)).toMatchObject({ node: 1, relayed: true })
   process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
-  const messages = await eventsUntilSettled(ha, alone)
+  const messages = await messagesUntilSettled({ ...ha, wanted: alone })
   expect(messages).toContain('PostgreSQL died and was started again')
   expect(await primaryOf(ha)).toEqual({ node: 1, term: 2, switchovers: 0 })
   expect(await relayOf(ha)).toBeUndefined()
-  expect(await words(ha)).toBe('kept')
+  expect(await wordsOf(ha)).toBe('kept')
 })
 
 test('a node that dies while it is promoted has at its next start what the lost primary had not sent', async () => {
@@ -189,8 +150,8 @@ test('a node that dies while it is promoted has at its next start what the lost 
   process.kill(receiver, 'SIGCONT')
   await provider.service.apply(wanted).catch(() => undefined)
   expect(die).toBeUndefined()
-  await eventsUntilSettled(ha, wanted)
-  expect(await words(ha)).toBe('not sent')
+  await messagesUntilSettled({ ...ha, wanted })
+  expect(await wordsOf(ha)).toBe('not sent')
 })
 
 test('where a history lies beyond that of the replica, it is started at the endpoint, and answers no client before it is the primary', async () => {
@@ -219,7 +180,7 @@ test('where a history lies beyond that of the replica, it is started at the endp
   expect(await primaryOf(ha)).toEqual({ node: 1, term: 2, switchovers: 0 })
   expect(await nodePid(world, wanted, 1)).not.toBe(running)
   expect(await relayOf(ha)).toBeUndefined()
-  expect(await words(ha)).toBe('kept')
+  expect(await wordsOf(ha)).toBe('kept')
 })
 
 async function receiverOf(postmaster: number): Promise<number> {

@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
+import { messagesUntilSettled } from './ha-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -15,16 +15,6 @@ const withChange = (wanted: WantedService, switchovers: number): WantedService =
   generation: wanted.generation + 1,
   ha: { replica_count: 1, sync_replica_count: 0, switchovers },
 })
-
-async function eventsUntilSettled(provider: LocalProvider, wanted: WantedService): Promise<string[]> {
-  const messages: string[] = []
-  await until(async () => {
-    const { settled, events } = await provider.service.apply(wanted)
-    messages.push(...events.map(({ message }) => message))
-    return settled
-  })
-  return messages
-}
 
 test('a change that is asked for is made once, with every commit, and back again', async () => {
   const world = await newWorld()
@@ -38,14 +28,14 @@ test('a change that is asked for is made once, with every commit, and back again
   ] as const) {
     await ask(provider, wanted, `insert into kept values (${switchovers})`)
     wanted = withChange(wanted, switchovers)
-    const messages = await eventsUntilSettled(provider, wanted)
+    const messages = await messagesUntilSettled({ provider, wanted })
     const node = switchovers % 2
     expect(messages).toContainEqual(expect.stringContaining(`node ${node} becomes the primary as asked`))
     // The old one has not diverged, so it was not copied.
     expect(messages.filter((message) => message.includes('copied anew'))).toEqual([])
     const text = await readFile(join(homeOf(world, wanted), 'primary.json'), 'utf8')
     expect(JSON.parse(text)).toEqual({ node, term, switchovers })
-    expect(await eventsUntilSettled(provider, wanted)).toEqual([])
+    expect(await messagesUntilSettled({ provider, wanted })).toEqual([])
     expect(await standbysOf(provider, wanted)).toEqual({ [`node_${1 - node}`]: 'streaming' })
   }
   expect(await ask(provider, wanted, 'select count(*) from kept')).toBe('3')
@@ -59,10 +49,10 @@ test('a primary that no replica follows stays the primary, and an event says why
   process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
   await until(async () => Object.keys(await standbysOf(provider, wanted)).length === 0)
   const asked = withChange(wanted, 1)
-  const messages = await eventsUntilSettled(provider, asked)
+  const messages = await messagesUntilSettled({ provider, wanted: asked })
   expect(messages).toContain(
     'node 0 stays the primary, although a switchover was requested: none of its replicas follows it',
   )
   expect(await standbysOf(provider, asked)).toEqual({ node_1: 'streaming' })
-  expect(await eventsUntilSettled(provider, asked)).toEqual([])
+  expect(await messagesUntilSettled({ provider, wanted: asked })).toEqual([])
 })

@@ -52,6 +52,7 @@ async function emptyWorld(below = tmpdir()): Promise<World> {
       postgres_directories: [],
       installation_id,
       log: () => undefined,
+      spares: 0,
       ...options,
     })
     opened.push(provider)

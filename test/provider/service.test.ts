@@ -78,7 +78,7 @@ test('a delete ends a service whose customers are still connected', async () => 
 test('a pass over what holds changes nothing', async () => {
   const world = await newWorld()
   const effects: string[] = []
-  const provider = await world.open({ effect: (name) => void effects.push(name) })
+  const provider = await world.open({ spares: 1, effect: (name) => void effects.push(name) })
   const wanted = await newWanted(provider)
   await settle(provider, wanted)
   // The next pass makes what the next service may need.
@@ -171,7 +171,7 @@ test('two servers that start at once make one template', async () => {
 
 test('a copy of the template lies ready for the next service, which takes it', async () => {
   const world = await newWorld()
-  const provider = await world.open()
+  const provider = await world.open({ spares: 1 })
   const [template = ''] = await readdir(join(world.directory, 'templates'))
   const spare = join(world.directory, 'templates', `${template}.spare`)
   const first = await newWanted(provider)
@@ -190,7 +190,7 @@ test('a copy of the template lies ready for the next service, which takes it', a
 
 test('after several creates at once as many copies lie ready, and the next ones all find one', async () => {
   const world = await newWorld()
-  const provider = await world.open()
+  const provider = await world.open({ spares: 1 })
   const createThree = async () => {
     const services = await Promise.all([1, 2, 3].map(() => newWanted(provider, { size: 'shared' })))
     await Promise.all(services.map((wanted) => settle(provider, wanted)))

@@ -8,16 +8,18 @@ import { possibleParents } from '#test/control-groups.ts'
 import { listProcesses } from '#test/data-dir.ts'
 import { repository } from '#test/e2e/howdah.ts'
 import { listBarriers, listNamespaces } from '#test/networks.ts'
+import { seedFolder } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 import { skippedLines } from './skipped.ts'
 
 test('a run that is ended by whatever signal leaves nothing behind', async () => {
+  const seed = await seedFolder()
   // At once, which also shows that each run removes what is its own.
-  await Promise.all((['SIGINT', 'SIGTERM', 'SIGKILL'] as const).map(endRunBy))
+  await Promise.all((['SIGINT', 'SIGTERM', 'SIGKILL'] as const).map((signal) => endRunBy(signal, seed)))
 })
 
-async function endRunBy(signal: NodeJS.Signals): Promise<void> {
-  const { runner, started } = startRun()
+async function endRunBy(signal: NodeJS.Signals, seed: string): Promise<void> {
+  const { runner, started } = startRun(seed)
   const { folder, installation_id, killed_pid } = await started
   expect(listProcesses(folder, { by_environment: true }).length).toBeGreaterThan(5)
   const memory = listSharedMemory(folder, killed_pid)
@@ -53,12 +55,12 @@ test('the end of a run names the tests that were skipped, by their reasons', () 
 type Started = { folder: string; installation_id: string; killed_pid: number }
 
 /** A run of test/run/hanging.ts alone. */
-function startRun(): { runner: ChildProcess; started: Promise<Started> } {
+function startRun(seed: string): { runner: ChildProcess; started: Promise<Started> } {
   const place = mkdtempSync(join(tmpdir(), 'howdah-run-'))
   const file = join(place, 'started.json')
   const runner = spawn(process.execPath, [join(repository, 'node_modules/vitest/vitest.mjs'), 'run'], {
     cwd: repository,
-    env: { ...process.env, TEST_FILES: 'test/run/hanging.ts', TEST_STARTED: file },
+    env: { ...process.env, TEST_FILES: 'test/run/hanging.ts', TEST_STARTED: file, TEST_SEED_FOLDER: seed },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

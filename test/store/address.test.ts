@@ -4,20 +4,19 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { NoAddress, type Provider } from '#providers/provider.ts'
-import { type Db, openDb } from '#server/store/db.ts'
+import type { Db } from '#server/store/db.ts'
 import { type AddressRole, findLeaving, releaseAddresses, takeAddress } from '#server/address.ts'
 import { newId } from '#server/id.ts'
 import { findService, removeService } from '#server/service/store.ts'
 import { migrate } from '#server/store/migrate.ts'
-import { startTestStore, type TestStore, withDb } from './test-store.ts'
+import { openTestDb, withDb } from './test-store.ts'
 
-let store: TestStore
+let opened: Awaited<ReturnType<typeof openTestDb>>
 let db: Db
 
 beforeAll(async () => {
-  store = await startTestStore()
-  db = openDb(await store.newDatabase())
-  await migrate(db)
+  opened = await openTestDb()
+  db = opened.db
   await db.query(`insert into projects (id, name) values ('project000', 'p')`)
 })
 
@@ -25,10 +24,7 @@ beforeEach(async () => {
   for (const table of ['addresses', 'replica_sets', 'services']) await db.query(`delete from ${table}`)
 })
 
-afterAll(async () => {
-  await db?.close()
-  await store?.stop()
-})
+afterAll(() => opened?.close())
 
 async function insertService(service_id = newId()): Promise<string> {
   await db.query(
@@ -97,7 +93,7 @@ test('addresses of an installation from before the table are in it', async () =>
       .filter((one) => one < name)
       .sort()
       .map((one) => ({ name: one, text: readFileSync(join(folder, one), 'utf8') }))
-  await withDb(await store.newDatabase(), async (old) => {
+  await withDb(await opened.store.newDatabase(), async (old) => {
     await migrate(old, migrationsUntil('0007'))
     await old.query(`insert into projects (id, name) values ('project000', 'p')`)
     await old.query(

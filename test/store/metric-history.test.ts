@@ -1,28 +1,22 @@
 // The history of metrics in a real store: written once a bucket by whichever server, rolled up, and bounded by age.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { MetricFunction } from '#contract/metric.ts'
-import { type Db, openDb } from '#server/store/db.ts'
+import type { Db } from '#server/store/db.ts'
 import { insertSamples, listLatest, listPoints, removeExpired, rollUp } from '#server/metric/store.ts'
 import { startSampler } from '#server/metric/sampler.ts'
 import { type Tier, tiers } from '#server/metric/tier.ts'
-import { migrate } from '#server/store/migrate.ts'
 import { newLog } from '#server/log.ts'
 import { until } from '#test/until.ts'
-import { startTestStore, type TestStore } from './test-store.ts'
+import { openTestDb } from './test-store.ts'
 
-let store: TestStore
+let opened: Awaited<ReturnType<typeof openTestDb>>
 let db: Db
 
 beforeAll(async () => {
-  store = await startTestStore()
-  db = openDb(await store.newDatabase())
-  await migrate(db)
+  opened = await openTestDb()
+  db = opened.db
 })
-
-afterAll(async () => {
-  await db?.close()
-  await store?.stop()
-})
+afterAll(() => opened?.close())
 
 beforeEach(async () => {
   await db.query('truncate service_metrics')

@@ -7,7 +7,9 @@ import { openInstallation } from '#server/installation.ts'
 import { newLog } from '#server/log.ts'
 import { ensureMetadataStore, stopMetadataStore, type StorePlace } from '#server/store/embedded.ts'
 import { getStoreBin } from '#server/store/access.ts'
+import { migrate } from '#server/store/migrate.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { seedStore } from '#test/seed.ts'
 
 export type TestStore = {
   place: StorePlace
@@ -26,6 +28,7 @@ export type TestStore = {
 export async function startTestStore(): Promise<TestStore> {
   const data_dir = newDataDir()
   try {
+    await seedStore(join(data_dir, 'store'))
     const installation = await openInstallation(data_dir)
     const log = newLog(process.env['TEST_LOG_LEVEL'] ?? 'silent')
     const place = { directory: installation.store_directory, bin: await getStoreBin(installation), log }
@@ -46,6 +49,23 @@ export async function startTestStore(): Promise<TestStore> {
     }
   } catch (error) {
     await removeDataDir(data_dir)
+    throw error
+  }
+}
+
+/** A store with a database that has the schema. */
+export async function openTestDb(): Promise<{ store: TestStore; db: Db; close(): Promise<void> }> {
+  const store = await startTestStore()
+  const db = openDb(await store.newDatabase())
+  const close = async () => {
+    await db.close()
+    await store.stop()
+  }
+  try {
+    await migrate(db)
+    return { store, db, close }
+  } catch (error) {
+    await close()
     throw error
   }
 }

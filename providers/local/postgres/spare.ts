@@ -26,8 +26,9 @@ const spares_max = 8
 /** Creates that follow each other so closely are one burst: there is no time to make another spare in between. */
 const burst_ms = 10_000
 
-export function newSpares(): Spares {
-  let wanted = 1
+/** at_rest: 0 where none is to lie ready, ever. */
+export function newSpares(at_rest: 0 | 1 = 1): Spares {
+  let wanted: number = at_rest
   let taken_ms = -burst_ms
   return {
     async ensureOne(effect, template, signal) {
@@ -39,7 +40,7 @@ export function newSpares(): Spares {
       const in_burst = performance.now() - taken_ms < burst_ms
       taken_ms = performance.now()
       for (const spare of spareNames(template)) if (await isMoved(spare, to)) return true
-      if (in_burst) wanted = Math.min(spares_max, wanted + 1)
+      if (in_burst && at_rest > 0) wanted = Math.min(spares_max, wanted + 1)
       return false
     },
   }
