@@ -121,7 +121,7 @@ export type ObservedService = {
   /** It can never become as wanted (a WAL segment of its source is missing, say): the caller stops trying. */
   failed?: boolean
   snapshots: readonly ObservedSnapshot[]
-  /** Absent: it was not looked at. */
+  /** Absent: this pass did not read it. */
   restorable?: Restorable | 'none'
   /** Its archive takes too much of its disk quota: with a new snapshot the WAL before it can go. */
   archive_presses?: boolean

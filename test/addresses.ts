@@ -2,12 +2,18 @@
 import type { Endpoint, Provider } from '#providers/provider.ts'
 import type { Db } from '#server/store/db.ts'
 
-/** The first candidate of the provider whose port is not taken; it is from then on. */
+/** Of the block that the tests of a world have, all but a few. */
+const lately_max = 30
+const lately = new Set<number>()
+
+/** The first candidate of the provider whose port is not taken, and was not given to another lately; it is from then on. */
 export function newEndpoint(provider: Pick<Provider, 'addresses'>, taken: Set<number> = new Set()): Endpoint {
   const id = Math.random().toString(36)
   for (const endpoint of provider.addresses({ id, role: 'service' })) {
-    if (taken.has(endpoint.port)) continue
+    if (taken.has(endpoint.port) || lately.has(endpoint.port)) continue
     taken.add(endpoint.port)
+    lately.add(endpoint.port)
+    for (const oldest of [...lately].slice(0, -lately_max)) lately.delete(oldest)
     return endpoint
   }
   throw new Error('a provider has candidates without end, or says why not')

@@ -1,9 +1,8 @@
-// Data directories of tests: fresh ones, ports for their services, and their complete removal: processes, control
+// Data directories of tests: fresh ones, and their complete removal: processes, control
 // groups, networks, shared memory and files, also after a failure, found by the directory's own name and nothing else.
 // When a run of tests ends in the middle, test/run/sweep.ts does the same for all of them.
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { possibleParents } from './control-groups.ts'
@@ -12,36 +11,27 @@ import { removeSharedMemory, sharedMemoryOf, usersOf } from './shared-memory.ts'
 import { until } from './until.ts'
 
 const prefix = join(tmpdir(), 'howdah-test-')
-const ports_per_block = 40
-const first_port = 20_000
 const patience_ms = 20_000
 
 export function newDataDir(): string {
   return mkdtempSync(prefix)
 }
 
-let blocks_given = 0
-
-/** A block of ports that other test processes of this machine do not use, below those that the kernel hands out. */
-export function newServicePorts(): { first: number; last: number } {
-  const ephemeral = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0])
-  const end = ephemeral >= first_port + 10 * ports_per_block ? Math.min(ephemeral, 60_000) : 60_000
-  const blocks = Math.floor((end - first_port) / ports_per_block)
-  // Process ids of workers that run at once are close to each other; a stride keeps their blocks apart.
-  const block = (process.pid * 7 + blocks_given++) % blocks
-  const first = first_port + block * ports_per_block
-  return { first, last: first + ports_per_block - 1 }
-}
-
 /** Ends every process of the directory and removes all traces of it. Safe to repeat. */
 export async function removeDataDir(data_dir: string): Promise<void> {
   assert(data_dir.startsWith(prefix), 'only directories that a test has made are removed')
-  await endProcessesOf(() => listProcesses(data_dir), data_dir)
-  await removeSharedMemory(usersOf(join(data_dir, 'local', 'services')))
   const installation_id =
     unlessRemoved(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).split('\n')[0] ?? ''
+  await removeProvider(join(data_dir, 'local'), installation_id, data_dir)
+}
+
+/** The same for the directory of a provider, and all of the folder around it. */
+export async function removeProvider(directory: string, installation_id: string, around = directory): Promise<void> {
+  await endProcessesOf(() => listProcesses(around), around)
+  await removeSharedMemory(usersOf(join(directory, 'services')))
   if (installation_id !== '') await removeInstallation(installation_id)
-  await rm(data_dir, { recursive: true, force: true, maxRetries: 5 })
+  // Of some thousand files, each of which costs several times as much when threads remove it.
+  rmSync(around, { recursive: true, force: true, maxRetries: 5 })
 }
 
 export type Process = { pid: number; is_postgres: boolean }

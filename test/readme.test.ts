@@ -8,7 +8,8 @@ import { afterAll, expect, test } from 'vitest'
 import { fault_status } from '#contract/fault.ts'
 import { refused_extensions, tenant_extensions } from '#providers/postgres/tenant-extensions.ts'
 import { settings } from '#server/config.ts'
-import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { newServicePorts } from '#test/ports.ts'
 import { howdah, repository, startHowdah } from '#test/e2e/howdah.ts'
 
 const readme = readFileSync(join(repository, 'README.md'), 'utf8')

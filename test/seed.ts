@@ -13,7 +13,8 @@ import { openInstallation } from '#server/installation.ts'
 import { newLog } from '#server/log.ts'
 import { openStore } from '#server/store/access.ts'
 import { stopMetadataStore } from '#server/store/embedded.ts'
-import { newDataDir, newServicePorts, removeDataDir } from './data-dir.ts'
+import { newDataDir, removeDataDir } from './data-dir.ts'
+import { newServicePorts } from './ports.ts'
 
 const seed = join(tmpdir(), 'seed')
 /** Nothing of it says whose it is. The programs are there only where PostgreSQL cannot be run in its own place. */

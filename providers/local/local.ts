@@ -217,7 +217,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     roles_observed: new Map(),
     deaths_told: new Set(),
     stalls_told: new Set(),
-    pruned_seen: new Map(),
+    pruned_up_to: new Map(),
     jobs,
   }
 }

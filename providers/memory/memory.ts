@@ -52,13 +52,8 @@ const facts: RegionFacts = {
   vpcs: { offered: true },
   limits: { offered: false, reason: 'nothing runs here that could be limited' },
 }
-const idle_metrics = {
-  cpu_usage_millicores: 1,
-  memory_usage_bytes: 50_000_000,
-  disk_usage_bytes: 40_000_000,
-  connections: 0,
-}
 const snapshot_bytes = 40_000_000
+const idle_metrics = { cpu_usage_millicores: 1, memory_usage_bytes: 50_000_000, disk_usage_bytes: snapshot_bytes }
 
 export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: MemoryOptions): MemoryProvider {
   const services = newThings<Service>(delay_ms)

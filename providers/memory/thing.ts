@@ -1,4 +1,4 @@
-// A thing that is wanted of the memory provider, a service or a replica set: when it is as it is wanted, and what is seen of it meanwhile.
+// A service or a replica set of the memory provider: when it has become as wanted, and what is observed until then.
 import type { Listed, ObservedReplicaSet } from '../provider.ts'
 
 type State = ObservedReplicaSet['state']

@@ -7,8 +7,8 @@ import type { SnapshotRow, StoredSnapshot } from './store.ts'
 export type SnapshotPolicy = { interval_seconds: number; kept: number }
 
 /**
- * With a new snapshot the WAL before it can go, which helps a service whose archive takes too much of its disk quota; and moments can be
- * restored again after a failover that diverged from all its snapshots.
+ * A service whose archive takes too much of its disk quota needs a new snapshot soon, so that the WAL before it can be removed; and so
+ * does a service of which no moment can be restored, because a failover made all its snapshots diverge.
  */
 export function policyFor(
   { interval_seconds, kept }: SnapshotPolicy,
@@ -92,7 +92,7 @@ export function snapshotView(row: StoredSnapshot): Static<typeof Snapshot> {
   return view
 }
 
-/** By the schedule, not by a request. */
+/** Taken by the schedule, not by a request. */
 const isRegular = ({ kind }: SnapshotRow) => kind === 'initial' || kind === 'scheduled'
 
 /** Those that are not on their way out. */

@@ -3,7 +3,8 @@
 // The choices follow a seed; HOWDAH_TEST_SEED repeats those of a failed run (its timing cannot be repeated).
 import { randomInt, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { removeDataDir } from '#test/data-dir.ts'
+import { newServicePorts } from '#test/ports.ts'
 import { ask } from '#test/database.ts'
 import type { ReadyService } from '#test/installation.ts'
 import { newSeededDataDir } from '#test/seed.ts'

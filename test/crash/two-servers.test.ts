@@ -1,7 +1,8 @@
 // Two server processes on one metadata store and one data directory. Whichever is killed, the other one ends its work.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { lease_seconds } from '#server/work.ts'
-import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { newServicePorts } from '#test/ports.ts'
 import { newSeededDataDir } from '#test/seed.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { postmasterPid } from '#test/traces.ts'

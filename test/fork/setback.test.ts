@@ -189,6 +189,22 @@ test('while another process copies standing data the service does not start, unt
   await settle(provider, { ...parent, generation: 3 })
 })
 
+test('a pass that loses its lease while it copies standing data keeps no lock', async () => {
+  const world = await newWorld()
+  const lease = new AbortController()
+  const provider = await world.open({
+    effect: (name) => void (name === 'copy: files' && lease.abort(new Error('the lease was lost'))),
+  })
+  const parent = await newParent(provider)
+  await settle(provider, { ...parent, power: 'off', generation: 2 })
+  const child = await newWanted(provider, { size: 'shared', source: sourceOf(parent, 'now') })
+  const pass = { signal: lease.signal }
+  await expect(provider.service.apply(child, pass)).rejects.toThrow('the lease was lost')
+  await settle(provider, { ...parent, generation: 3 })
+  await settle(provider, child)
+  expect(await ask(provider, child, 'select n from t')).toBe('1')
+})
+
 async function newParent(provider: LocalProvider): Promise<WantedService> {
   const parent = await newWanted(provider, { size: 'shared' })
   await settle(provider, parent)

@@ -1,7 +1,7 @@
-// The process that replaces a lost primary dies right before every single effect of it, a sample by kill -9, together with a database server
-// now and then, and another one goes on: the end is always one primary with every commit, and replicas that follow it.
+// The process that replaces a lost primary dies right before effects of it, a sample in each run, some by kill -9, together with a database
+// server now and then, and another one goes on: the end is always one primary with every commit, and replicas that follow it.
 // A failover and a planned change run undisturbed once to learn their effects. Then they are begun three times, and each time
-// every process that goes on dies at every third of them, so that each gets somewhere before it dies too.
+// everyone who goes on dies at every third of them, so that each gets somewhere before it dies too.
 import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
@@ -15,66 +15,64 @@ import { sampleOf } from '#test/sample.ts'
 
 const { newWorld } = useWorlds()
 const rounds = 3
+const deaths = 6
 const kills = 2
 /** Some 60 providers, on a machine that may be very busy. */
 const timeout = 900_000
 
-test(
-  'a primary that is lost or asked to step down is replaced once, whichever process dies meanwhile',
-  { timeout },
-  async () => {
-    const world = await newWorld()
-    const provider = await world.open()
-    const service = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
-    await settle(provider, service)
-    await ask(provider, service, 'create table kept (number int)')
-    let wanted = service
-    let rows = 0
+test('a primary that is lost or asked to step down is replaced once, whoever dies meanwhile', { timeout }, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const service = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
+  await settle(provider, service)
+  await ask(provider, service, 'create table kept (number int)')
+  let wanted = service
+  let rows = 0
 
-    /** A commit, and then the loss of the primary that acknowledged it. */
-    const lose = async () => {
-      await ask(provider, wanted, `insert into kept values (${(rows += 1)})`)
-      await haveRead(world, wanted)
-      await killNode(world, wanted, await primaryOf(world, wanted))
-    }
-    const askForChange = async () => {
-      await ask(provider, wanted, `insert into kept values (${(rows += 1)})`)
-      const ha = { replica_count: 1, sync_replica_count: 1, switchovers: (wanted.ha?.switchovers ?? 0) + 1 }
-      wanted = { ...wanted, generation: wanted.generation + 1, ha }
-    }
+  /** A commit, and then the loss of the primary that acknowledged it. */
+  const lose = async () => {
+    await ask(provider, wanted, `insert into kept values (${(rows += 1)})`)
+    await haveRead(world, wanted)
+    await killNode(world, wanted, await primaryOf(world, wanted))
+  }
+  const askForChange = async () => {
+    await ask(provider, wanted, `insert into kept values (${(rows += 1)})`)
+    const ha = { replica_count: 1, sync_replica_count: 1, switchovers: (wanted.ha?.switchovers ?? 0) + 1 }
+    wanted = { ...wanted, generation: wanted.generation + 1, ha }
+  }
 
-    // One takes over as it runs, the other is started at the endpoint.
-    for (const [begin, way] of [
-      [lose, 'relay: spawn'],
-      [askForChange, 'postmaster: spawn'],
-    ] as const) {
+  // One takes over as it runs, the other is started at the endpoint.
+  for (const [begin, way] of [
+    [lose, 'relay: spawn'],
+    [askForChange, 'postmaster: spawn'],
+  ] as const) {
+    await begin()
+    const learnt = await apply(world, { services: [wanted] })
+    const effects = [...new Set(learnt.effects)].filter((name) => !name.includes('spare'))
+    const doomed = sampleOf(effects, deaths)
+    const killed = sampleOf(doomed, kills)
+    const dies = async (effect: string) => {
+      const doom = { effect, nth: 1 }
+      return (await apply(world, { services: [wanted] }, doom, { really: killed.includes(effect) })).died
+    }
+    expect(effects).toEqual(expect.arrayContaining(['primary: rename into place', 'replica: promote', way]))
+    await expectWhole(world, provider, wanted, rows)
+    for (let round = 0; round < rounds; round += 1) {
       await begin()
-      const learnt = await apply(world, { services: [wanted] })
-      const effects = [...new Set(learnt.effects)].filter((name) => !name.includes('spare'))
-      const killed = sampleOf(effects, kills)
-      const dies = async (effect: string) => {
-        const doom = { effect, nth: 1 }
-        return (await apply(world, { services: [wanted] }, doom, { really: killed.includes(effect) })).died
-      }
-      expect(effects).toEqual(expect.arrayContaining(['primary: rename into place', 'replica: promote', way]))
-      await expectWhole(world, provider, wanted, rows)
-      for (let round = 0; round < rounds; round += 1) {
-        await begin()
-        for (const effect of effects.filter((_, index) => index % rounds === round)) {
-          if (!(await dies(effect))) {
-            // An earlier process has done it already: begin anew, once.
-            await begin()
-            await dies(effect)
-          }
-          // In the last round everything that is found running is lost with it, one at a time.
-          if (round === rounds - 1) await killNode(world, wanted, effects.indexOf(effect) % 2)
+      for (const effect of doomed.filter((_, index) => index % rounds === round)) {
+        if (!(await dies(effect))) {
+          // Whoever went before has done it already: begin anew, once.
+          await begin()
+          await dies(effect)
         }
-        await apply(world, { services: [wanted] })
-        await expectWhole(world, provider, wanted, rows)
+        // In the last round everything that is found running is lost with it, one at a time.
+        if (round === rounds - 1) await killNode(world, wanted, doomed.indexOf(effect) % 2)
       }
+      await apply(world, { services: [wanted] })
+      await expectWhole(world, provider, wanted, rows)
     }
-  },
-)
+  }
+})
 
 async function expectWhole(world: World, provider: LocalProvider, wanted: WantedService, rows: number): Promise<void> {
   expect((await settle(provider, wanted)).state).toBe('serving')

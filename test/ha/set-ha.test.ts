@@ -1,6 +1,6 @@
-// The process that makes or removes replicas dies right before every single effect of it, a sample by kill -9, and another one goes on: the
-// end is always the one of an undisturbed run, the primary serves all the time, and nothing is orphaned.
-// A change runs undisturbed once to learn its effects. Then it is begun three times, and each time every process that goes on with
+// The process that makes or removes replicas dies right before effects of it, a sample in each run, one by kill -9, and another one goes on:
+// the end is always the one of an undisturbed run, the primary serves all the time, and nothing is orphaned.
+// A change runs undisturbed once to learn its effects. Then it is begun three times, and each time everyone who goes on with
 // it dies at every third of them, so that each gets somewhere before it dies too.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ import { sampleOf } from '#test/sample.ts'
 
 const { newWorld } = useWorlds()
 const rounds = 3
+const deaths_of_each = 6
 const kills_of_each = 1
 /** What is done only when processes end or begin late, or were told something since their start; another run may not meet it. */
 const by_chance =
@@ -21,53 +22,46 @@ const by_chance =
 /** Some 50 providers, on a machine that may be very busy. */
 const timeout = 600_000
 
-test(
-  'replicas that are added and removed are so in the end, whichever process is killed meanwhile',
-  { timeout },
-  async () => {
-    const world = await newWorld()
-    const provider = await world.open()
-    const alone = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 0, 0)
-    await settle(provider, alone)
-    await ask(provider, alone, 'create table t as select 7 as n')
-    const one = withReplicas(alone, 2, 1, 1)
+test('replicas that are added and removed are so in the end, whoever is killed meanwhile', { timeout }, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const alone = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 0, 0)
+  await settle(provider, alone)
+  await ask(provider, alone, 'create table t as select 7 as n')
+  const one = withReplicas(alone, 2, 1, 1)
 
-    const [adding, removing] = [await effectsOf(world, one), await effectsOf(world, alone)]
-    expect(adding).toEqual(expect.arrayContaining(['copy: files', 'standby: rename into place', 'postmaster: SIGHUP']))
-    expect(removing).toEqual(expect.arrayContaining(['replication slot: remove', 'removed node: remove']))
-    for (let round = 0; round < rounds; round += 1) {
-      const chosen = (effects: readonly string[]) => effects.filter((_, index) => index % rounds === round)
-      await dieAtEach(world, alone, one, chosen(adding))
-      await expectInOrder(world, provider, one, ['node-1'], { node_1: 'streaming' })
-      await dieAtEach(world, one, alone, chosen(removing))
-      await expectInOrder(world, provider, alone, [], {})
-    }
-  },
-)
+  const [adding, removing] = [await effectsOf(world, one), await effectsOf(world, alone)]
+  expect(adding).toEqual(expect.arrayContaining(['copy: files', 'standby: rename into place', 'postmaster: SIGHUP']))
+  expect(removing).toEqual(expect.arrayContaining(['replication slot: remove', 'removed node: remove']))
+  for (let round = 0; round < rounds; round += 1) {
+    const chosen = (effects: readonly string[]) =>
+      sampleOf(effects, deaths_of_each).filter((_, index) => index % rounds === round)
+    await dieAtEach(world, alone, one, chosen(adding))
+    await expectInOrder(world, provider, one, ['node-1'], { node_1: 'streaming' })
+    await dieAtEach(world, one, alone, chosen(removing))
+    await expectInOrder(world, provider, alone, [], {})
+  }
+})
 
-test(
-  'a resize of a service with replicas is made in the end, whichever process is killed meanwhile',
-  { timeout },
-  async () => {
-    const world = await newWorld()
-    const provider = await world.open()
-    const small = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
-    await settle(provider, small)
-    await ask(provider, small, 'create table t as select 7 as n')
-    const large: WantedService = { ...small, generation: 2, size: { cpu_millis: 500, memory_gbs: 2 } }
-    const effects = await effectsOf(world, large)
-    expect(effects).toEqual(expect.arrayContaining(['settings: rename into place', 'postmaster: SIGINT']))
-    await apply(world, { services: [small] })
-    await dieAtEach(world, small, large, effects)
-    await expectInOrder(world, provider, large, ['node-1'], { node_1: 'streaming' })
-    expect(await ask(provider, large, 'show max_connections')).toBe('100')
-    for (const node of [0, 1]) {
-      expect(await readFile(join(homeOf(world, large), node === 0 ? '' : 'node-1', 'howdah.conf'), 'utf8')).toContain(
-        `max_connections = '100'`,
-      )
-    }
-  },
-)
+test('a resize of a service with replicas is made in the end, whoever is killed meanwhile', { timeout }, async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const small = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 1)
+  await settle(provider, small)
+  await ask(provider, small, 'create table t as select 7 as n')
+  const large: WantedService = { ...small, generation: 2, size: { cpu_millis: 500, memory_gbs: 2 } }
+  const effects = await effectsOf(world, large)
+  expect(effects).toEqual(expect.arrayContaining(['settings: rename into place', 'postmaster: SIGINT']))
+  await apply(world, { services: [small] })
+  await dieAtEach(world, small, large, sampleOf(effects, deaths_of_each))
+  await expectInOrder(world, provider, large, ['node-1'], { node_1: 'streaming' })
+  expect(await ask(provider, large, 'show max_connections')).toBe('100')
+  for (const node of [0, 1]) {
+    expect(await readFile(join(homeOf(world, large), node === 0 ? '' : 'node-1', 'howdah.conf'), 'utf8')).toContain(
+      `max_connections = '100'`,
+    )
+  }
+})
 
 /** Each once, without those that only a service to come has need of. */
 async function effectsOf(world: World, wanted: WantedService): Promise<string[]> {
@@ -75,7 +69,7 @@ async function effectsOf(world: World, wanted: WantedService): Promise<string[]>
   return [...new Set(effects)].filter((name) => !name.includes('spare'))
 }
 
-/** From one state to the other. A process that comes to the end without meeting the effect begins anew from the first one. */
+/** From one state to the other. Whoever comes to the end without meeting the effect begins anew from the first one. */
 async function dieAtEach(world: World, from: WantedService, to: WantedService, effects: readonly string[]) {
   const killed = sampleOf(effects, kills_of_each)
   for (const effect of effects) {

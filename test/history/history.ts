@@ -3,7 +3,8 @@
 // The same seed gives the same faults; their timing cannot be repeated.
 import { once } from 'node:events'
 import type { ReadyService } from '#test/installation.ts'
-import { newDataDir, newServicePorts, removeDataDir } from '#test/data-dir.ts'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { newServicePorts } from '#test/ports.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
 import { type Broken, type FaultKind, faults } from './faults.ts'

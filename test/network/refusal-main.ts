@@ -3,13 +3,14 @@
 import { hostFacts } from '#providers/local/host-facts.ts'
 import { openLocalProvider } from '#providers/local/local.ts'
 import { newEndpoint } from '#test/addresses.ts'
+import { newServicePorts } from '#test/ports.ts'
 import type { WantedService } from '#providers/provider.ts'
 
 const provider = await openLocalProvider({
   directory: process.argv[2] ?? '',
   installation_id: 'refused',
   host: '127.0.0.1',
-  ports: { first: 20_000, last: 32_000 },
+  ports: newServicePorts(),
   postgres_directories: [],
   log: () => undefined,
 })

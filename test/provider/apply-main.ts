@@ -12,7 +12,6 @@ flushCompileCache()
 let left = doom?.nth ?? 0
 const provider = await openLocalProvider({
   host: '127.0.0.1',
-  ports: { first: 20_000, last: 32_000 },
   postgres_directories: [],
   log: () => undefined,
   ...options,

@@ -21,12 +21,9 @@ export type Spec = {
 /** Right before the nth effect of this name, counted from 1. */
 export type Doom = { effect: string; nth: number }
 
-export type Task = { options: Pick<LocalOptions, 'directory' | 'installation_id'>; spec: Spec; doom?: Doom }
+export type Task = { options: Pick<LocalOptions, 'directory' | 'installation_id' | 'ports'>; spec: Spec; doom?: Doom }
 
 export type Applied = { died: boolean; effects: string[] }
-
-/** The death of a process ends its holds by itself. */
-const ends_with_the_process = 'lock: remove'
 
 /** `really`: by SIGKILL. */
 export async function apply(
@@ -45,7 +42,7 @@ export async function apply(
   }
   const effect = (name: string) => {
     if (name === doom?.effect && --left === 0) dead = true
-    if (dead && name !== ends_with_the_process) throw new Error(`it died at: ${doom?.effect} (${doom?.nth})`)
+    if (dead) throw new Error(`it died at: ${doom?.effect} (${doom?.nth})`)
     effects.push(name)
   }
   const provider = await world.open({ effect }).catch(unlessDead)
@@ -58,7 +55,7 @@ export async function apply(
 
 /** In a process of its own. `prefix`: words before the program, such as those that make it run as another user. */
 export async function applyElsewhere(
-  { directory, installation_id }: World,
+  { directory, installation_id, ports }: World,
   spec: Spec,
   doom?: Doom,
   prefix: readonly string[] = [],
@@ -70,7 +67,7 @@ export async function applyElsewhere(
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close')
-  const task: Task = { options: { directory, installation_id }, spec, ...(doom && { doom }) }
+  const task: Task = { options: { directory, installation_id, ports }, spec, ...(doom && { doom }) }
   // A child that dies before it has read everything reports it by its exit.
   child.stdin.on('error', () => undefined)
   child.stdin.end(JSON.stringify(task))

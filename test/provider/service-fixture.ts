@@ -1,22 +1,24 @@
 // What the provider tests share: a provider below a fresh directory, wanted services, and logins as a customer makes
 // them. Whatever a test leaves running is stopped and removed, also after a failure.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, readdir, readlink, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, readlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { openLocalProvider, type LocalOptions, type LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
+import { removeProvider } from '#test/data-dir.ts'
+import { newServicePorts, type Ports } from '#test/ports.ts'
 import { newInstallationId } from '#test/run/traces.ts'
 import { seedProvider } from '#test/seed.ts'
-import { removeSharedMemory, usersOf } from '#test/shared-memory.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { until } from '#test/until.ts'
 
 export type World = {
   directory: string
   installation_id: string
+  ports: Ports
   /** Another provider over the same directory, as after a restart of the server. */
   open(options?: Partial<LocalOptions>): Promise<LocalProvider>
   /** All that were opened, also those that are closed already. */
@@ -40,12 +42,13 @@ export function useWorlds(): { newWorld: (below?: string) => Promise<World> } {
 async function emptyWorld(below = tmpdir()): Promise<World> {
   const directory = await mkdtemp(join(below, 'howdah-p-'))
   const installation_id = newInstallationId()
+  const ports = newServicePorts()
   const opened: LocalProvider[] = []
   const open = async (options: Partial<LocalOptions> = {}) => {
     const provider = await openLocalProvider({
       directory,
       host: '127.0.0.1',
-      ports: { first: 20_000, last: 32_000 },
+      ports,
       postgres_directories: [],
       installation_id,
       log: () => undefined,
@@ -55,21 +58,12 @@ async function emptyWorld(below = tmpdir()): Promise<World> {
     return provider
   }
   const close = async () => void (await Promise.all(opened.map((provider) => provider.close())))
-  return { directory, installation_id, open, close }
+  return { directory, installation_id, ports, open, close }
 }
 
 async function removeWorld(world: World): Promise<void> {
   await world.close()
-  const provider = await world.open()
-  await provider.stopAll()
-  const users = usersOf(join(world.directory, 'services'))
-  for (const name of await readdir(join(world.directory, 'services'))) {
-    const wanted = await newWanted(provider, { service_id: name.replace('.gone', ''), deleted: true })
-    await provider.service.apply(wanted)
-  }
-  await provider.close()
-  await removeSharedMemory(users)
-  await rm(world.directory, { recursive: true, force: true })
+  await removeProvider(world.directory, world.installation_id)
 }
 
 export async function newWanted(provider: LocalProvider, parts: Partial<WantedService> = {}): Promise<WantedService> {

@@ -1,5 +1,5 @@
-// A provider that dies right before every effect of making and of removing a replica set, a sample by kill -9. One set is its victim
-// at each of them in turn: every new provider goes on where the last one died. The end is that of an undisturbed run.
+// A provider that dies right before effects of making and of removing a replica set, a sample in each run, some by kill -9. One set is
+// its victim at each of them in turn: every new provider goes on where the last one died. The end is that of an undisturbed run.
 import { expect } from 'vitest'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
@@ -9,6 +9,7 @@ import { until } from '#test/until.ts'
 import { balancedTest, newFamily, newSet, readFrom, settleSet, tracesOf } from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
+const deaths_of_each = 8
 const kills_of_each = 2
 
 balancedTest(
@@ -52,7 +53,7 @@ const by_chance = ['leftover processes: kill', 'stale pid file: remove', 'stale 
 /** The effects that were never met. An effect that a slow machine's order skipped is met from the start. */
 async function diesAtEach(world: World, set: WantedReplicaSet, learnt: readonly string[]): Promise<string[]> {
   const missed: string[] = []
-  const effects = [...new Set(learnt.filter((effect) => chosen.test(effect)))]
+  const effects = sampleOf([...new Set(learnt.filter((effect) => chosen.test(effect)))], deaths_of_each)
   const killed = sampleOf(effects, kills_of_each)
   for (const effect of effects) {
     const dies = async () =>

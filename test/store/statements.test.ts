@@ -1,5 +1,5 @@
-// Every statement of the server in a store that has had all migrations: it can be prepared there, and its columns are those of the row
-// that the code reads. A column that is renamed in a migration, in a statement or in a type is found here.
+// Every statement of the server can be prepared in a store that has had all migrations, and its columns are those of the row type that
+// the code reads. A column that is renamed in a migration, in a statement or in a type fails here.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Every sql template of the server, read from its source by the parser of vite: no list of them has to be kept. What the text
-// does not tell is asked of a copy of the server: its modules know the fragments, and the compiler knows the rows.
+// Every sql template of the server, read from the source by the parser of vite, so that there is no list to keep. The text of a
+// fragment comes from the modules of a copy of the server, and in that copy the compiler compares columns with rows.
 import { cpSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ESTree, parseSync, Visitor } from 'vite'
@@ -91,7 +91,7 @@ export function copyServer(directory: string, sources: readonly Source[]): void 
   for (const name of ['contract', 'providers', 'node_modules']) symlinkSync(join(root, name), join(directory, name))
   for (const { path, text, templates } of sources) {
     const names = new Set(templates.flatMap(({ holes }) => holes.flatMap(({ name }) => name ?? [])))
-    // Most are names of a function's own, which the module does not know.
+    // Most names belong to a function; the module knows the others.
     const known = [...names].map((name) => `${name}: typeof ${name} === 'undefined' ? undefined : ${name}`)
     writeFileSync(join(directory, path), `${text}\nexport const known_in_holes = { ${known.join(', ')} }\n`)
   }
@@ -99,13 +99,13 @@ export function copyServer(directory: string, sources: readonly Source[]): void 
 
 export async function listStatements(directory: string, { path, templates }: Source): Promise<Statement[]> {
   if (templates.length === 0) return []
-  // What copyServer has written there.
+  // Both files are copyServer's.
   const { sql } = (await import(join(directory, 'server/store/sql.ts'))) as typeof SqlModule
   const { known_in_holes } = (await import(join(directory, path))) as { known_in_holes: Record<string, unknown> }
   const isFragment = (known: unknown): known is SqlModule.Fragment =>
-    // A fragment is what leaves no value behind. Whatever else is known is no more than tried.
+    // A fragment leaves no value behind. The type is a claim: a constant of any kind is tried.
     sql(templateOf(['', '']), known as SqlModule.Value).values.length === 0
-  /** A fragment, or all that can be chosen from. */
+  /** Of a constant: itself, or all members that the template can choose from. None for a value. */
   const fragmentsOf = ({ name }: Hole): SqlModule.Fragment[] => {
     const known = name === undefined ? undefined : known_in_holes[name]
     if (isFragment(known)) return [known]
@@ -138,7 +138,7 @@ export function stateColumns(directory: string, sources: readonly Source[], desc
   for (const { path, text, templates } of sources) {
     const edits = templates.flatMap((template) => {
       const statements = described.filter((statement) => statement.template === template)
-      // Those of a template that chooses from fragments have the same columns.
+      // The statements of one template, which differ in the fragment they choose, have the same columns.
       const lists = new Set(statements.map(({ columns }) => columns.map((column) => `${column}: unknown`).join(', ')))
       const rows = template.row === undefined ? [] : [template.row]
       return [

@@ -1,8 +1,8 @@
 // Which process is copying in a service's home: a file names it, so that no second server on this directory begins
 // the same copy, removes it half-made, or starts PostgreSQL on data that is being copied while it stands still.
 // A lock ends with its work or with its process: by pid and start time where /proc shows it, else by the age of the file.
-import { utimes } from 'node:fs/promises'
-import { ensureFile, ensureRemoved, type Effect } from './effect.ts'
+import { rm, utimes } from 'node:fs/promises'
+import { ensureFile, type Effect } from './effect.ts'
 import { readIfThere } from '../../host/read.ts'
 import type { Node } from './layout.ts'
 import { isAlive, ownName } from '../../host/process-name.ts'
@@ -32,7 +32,7 @@ export async function withLock(effect: Effect, node: Node, kind: LockKind, work:
   }
 }
 
-/** How to release it; undefined when another process holds. */
+/** How to release it; undefined when another process owns it. */
 export async function takeLock(effect: Effect, node: Node, kind: LockKind): Promise<(() => Promise<void>) | undefined> {
   if ((await findLock(node)) !== undefined) return undefined
   await ensureFile(effect, 'lock', node.copying, `${kind}\n${ownName()}\n`, undefined)
@@ -40,8 +40,9 @@ export async function takeLock(effect: Effect, node: Node, kind: LockKind): Prom
     const now = new Date()
     utimes(node.copying, now, now).catch(() => undefined)
   }, sign_of_life_ms).unref()
+  // No effect: a pass that has lost its lease releases its locks, too.
   return async () => {
     clearInterval(timer)
-    await ensureRemoved(effect, 'lock', node.copying)
+    await rm(node.copying, { force: true })
   }
 }

@@ -1,6 +1,8 @@
 // When services refuse writes for lack of space, as a table of what is free at each poll.
 import { expect, test } from 'vitest'
-import { type DiskSpaceReading, diskSpaceStateOf } from './disk-space-watch.ts'
+import { until } from '#test/until.ts'
+import type { Node } from '../host/layout.ts'
+import { isOver, newListeners, type DiskSpaceReading, diskSpaceStateOf } from './disk-space-watch.ts'
 
 const mib = 1024 ** 2
 
@@ -48,6 +50,39 @@ test('the reserve alone is left', () => {
   expect(after(200, 149).wall_since_ms).toBe(undefined)
   expect(after(200, 147, 140).wall_since_ms).toBe(1_000_100)
   expect(after(200, 147, 149).wall_since_ms).toBe(undefined)
+})
+
+type AtWall = { at_ms: number; searching?: boolean; told_at_ms?: number }
+
+test.each<[string, AtWall, boolean]>([
+  ['at the wall for a moment', { at_ms: 900 }, false],
+  ['at the wall for a second, and nothing was told', { at_ms: 1_001 }, true],
+  ['while the search goes on', { at_ms: 5_000, searching: true }, false],
+  ['while a service is being shut', { at_ms: 5_000, told_at_ms: 5_000 }, false],
+  ['a moment after it was', { at_ms: 5_900, told_at_ms: 5_000 }, false],
+  ['a second after it was', { at_ms: 6_001, told_at_ms: 5_000 }, true],
+  ['what was told before the wall does not count', { at_ms: 900, told_at_ms: -5_000 }, false],
+  ['ten seconds at most, whatever the search does', { at_ms: 10_001, searching: true }, true],
+  ['ten seconds at most, whatever is being shut', { at_ms: 10_001, told_at_ms: 10_001 }, true],
+])('the reserve is given free: %s', (_, { at_ms, searching = false, told_at_ms = -Infinity }, expected) => {
+  expect(isOver({ wall_since_ms: 0, searching, told_at_ms }, at_ms)).toBe(expected)
+})
+
+test('whoever is told is done when all that is done about it is over, however that ends', async () => {
+  const { tell, toldAtMs, onChange } = newListeners()
+  const now_ms = performance.now() + 1_000_000
+  expect(toldAtMs(now_ms)).toBe(-Infinity)
+  const shutting = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  let told = 0
+  onChange(() => shutting[told++]?.promise)
+  const node = {} as Node // which one it is does not matter to those who only wait
+  tell([node, node])
+  shutting[0].resolve()
+  await shutting[0].promise
+  expect(toldAtMs(now_ms)).toBe(now_ms)
+  shutting[1].reject(new Error('it cannot be shut'))
+  await until(() => toldAtMs(now_ms) < now_ms)
+  expect(toldAtMs(now_ms)).toBeGreaterThan(0)
 })
 
 test('the search for growing services needs space that was taken', () => {

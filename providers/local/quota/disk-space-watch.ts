@@ -77,7 +77,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
     if (free < plenty_bytes && free > enough_bytes) reserve.take()
     if (wall_since_ms === undefined) return
     tell(shut.add(defiant))
-    if (isOver(wall_since_ms, searching ? at_ms : toldAtMs(at_ms), at_ms)) reserve.release()
+    if (isOver({ wall_since_ms, searching, told_at_ms: toldAtMs(at_ms) }, at_ms)) reserve.release()
   }
   const poll = () => {
     const free = freeIfThere(folder) + reserve.heldBytes()
@@ -116,15 +116,21 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
   }
 }
 
-/** The services that grew into the reserve were shut so long ago that their sessions are closed. */
-const isOver = (wall_since_ms: number, told_at_ms: number, at_ms: number) =>
-  at_ms - Math.max(wall_since_ms, told_at_ms) > wall_ms.least || at_ms - wall_since_ms > wall_ms.most
+/** Pure. The services that grew into the reserve were shut so long ago that their sessions are closed. */
+export function isOver(
+  wall: { wall_since_ms: number; searching: boolean; told_at_ms: number },
+  at_ms: number,
+): boolean {
+  const { wall_since_ms, searching, told_at_ms } = wall
+  const has_ended = !searching && at_ms - Math.max(wall_since_ms, told_at_ms) > wall_ms.least
+  return has_ended || at_ms - wall_since_ms > wall_ms.most
+}
 
 /** Of a moment of this process, by the clock as it is set now. */
 const dateOf = (at_ms: number | undefined) =>
   at_ms === undefined ? undefined : new Date(Date.now() - (performance.now() - at_ms))
 
-function newListeners() {
+export function newListeners() {
   const callbacks: ((node: Node) => unknown)[] = []
   const under_way = new Set<Promise<unknown>>()
   let told_at_ms = -Infinity

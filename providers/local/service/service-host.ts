@@ -15,5 +15,5 @@ export type ServiceHost = ReplicaSetHost & {
   /** Services whose archive this process has reported to be stalled. Only saves a listing. */
   stalls_told: Set<string>
   /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
-  pruned_seen: Map<string, string>
+  pruned_up_to: Map<string, string>
 }

@@ -151,7 +151,7 @@ async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Obse
   host.roles_observed.delete(service_id)
   host.deaths_told.delete(service_id)
   host.stalls_told.delete(service_id)
-  host.pruned_seen.delete(service_id)
+  host.pruned_up_to.delete(service_id)
   host.vpc_watch.assign(service_id, undefined)
   await host.jobs.end(service_id)
   const making = await Promise.all((await listNodes(base)).map(isBeingMade))

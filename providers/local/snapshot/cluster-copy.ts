@@ -18,7 +18,7 @@ import { copySegment, copyWalFile, findWal, listWal, type Wal } from '../wal/wal
 import { firstGap, onPath } from '../wal/timeline.ts'
 import { isHistory, listSegments, pgWalOf, segmentNameOf, walNames, type Segment } from '../wal/wal.ts'
 
-/** The moment of the copy is the one from which on its service's WAL leads to any later one. */
+/** From the moment of the copy on its service's WAL leads to any later one. */
 export type ClusterCopy = {
   taken_at: Date
   start_wal_file: string
@@ -35,7 +35,7 @@ const statement_timeout_ms = 600_000
 type CopySpec = {
   /** There is to be a commit near its end, by which replays know that an earlier moment has passed. */
   passable?: boolean
-  /** To whom all of the copy but its root is given; absent: it stays ours. */
+  /** Who owns all of the copy but its root; absent: the server's user. */
   owner?: Owner | undefined
 }
 
@@ -82,7 +82,7 @@ export async function copyRunning(
   })
 }
 
-/** What came into the copy beside the files that were there. Its root is still ours, so no other user can have changed it. */
+/** Files that were added to the copy. Its root is still ours, so no other user can have changed it. */
 async function giveAdded(to: string, owner: Owner): Promise<void> {
   await chownTree(join(to, 'pg_wal'), owner)
   for (const name of ['backup_label', 'global/pg_control']) chownSync(join(to, name), owner.uid, owner.gid)
@@ -102,7 +102,7 @@ export async function copyStopped(
   if (segment_bytes === undefined) throw new Error(`there is no WAL in ${node.data}`)
   const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
   await effect('copy: files')
-  // Nothing runs there, but what lies there was written by the service's user: as wary as with a running one.
+  // No server runs there, but the service's user wrote the files: as wary as with a running server.
   const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal } as const
   const bytes = await copyTree(node.data, to, { ...wary, skip: isLeftOut, ...(owner && { owner }) })
   const wal_bytes = await copyWal(effect, await findWal(node), to, start_wal_file, undefined)
@@ -120,7 +120,7 @@ function isLeftOut(path: string): boolean {
   return emptied_folders.test(path) || left_out_files.test(path) || left_out_anywhere.test(path)
 }
 
-/** No slot keeps the WAL of the copy: nothing leaves the WAL folder before it is archived, and there it is found as well. */
+/** No slot keeps the WAL of the copy: no file leaves the WAL folder before it is archived, and the archive is read as well. */
 async function copyWal(effect: Effect, from: Wal, to: string, first: string, last: string | undefined) {
   const pg_wal = join(to, 'pg_wal')
   const needed = onPath(await listWal(from, first, last), from.path)

@@ -1,5 +1,5 @@
 // The data directory of a fork: one moment of another service. A snapshot is copied; a time is a snapshot before it with the WAL that
-// leads there; now is a copy of the parent, made right here, by its server while it runs and else as it lies there. It is made aside and
+// leads there; now is a copy of the parent, by its server while it runs and else by its files. It is made aside and
 // renamed into place; from then on nothing of the parent is read again.
 //
 // A fork keeps its parent's system identifier: it may only be changed on data that needs no recovery, and stopping every
@@ -37,7 +37,7 @@ const look_again_seldom_seconds = 60
 /** `parent`: as it was last wanted here; absent: that is not known. */
 type Meanwhile = { parent: WantedService | undefined; meanwhile: () => Promise<void> }
 
-/** Makes what is not there. Undefined when it is; else what it waits for. */
+/** Makes the data unless it exists. Undefined when it does; else what it waits for. */
 export async function ensureForked(
   host: Machine,
   node: Node,
@@ -85,7 +85,7 @@ async function parentNode({ directory, as_root }: Machine, service_id: string): 
   return (await findService(directory, service_id, as_root)) ?? nodeOf(directory, service_id, 0, as_root)
 }
 
-/** What of the parent is not there yet, as a sentence. */
+/** What the parent lacks yet, as a sentence. */
 async function lackOf(host: Machine, parent: Node, moment: Moment): Promise<string | undefined> {
   if (moment === 'now' || 'at' in moment) {
     return (await statIfThere(parent.data)) ? undefined : 'the data of its parent is not there'
@@ -135,7 +135,7 @@ async function timeOfDiverged(parent: Node, snapshot_id: string): Promise<string
   return way && snapshot && !way.leadsOn(snapshot) ? snapshot.taken_at.toISOString() : undefined
 }
 
-/** A copy of a snapshot, with what leads PostgreSQL from there to the moment. */
+/** A copy of a snapshot, with the WAL and settings that lead PostgreSQL from there to the moment. */
 async function copyTime(
   host: Machine,
   node: Node,
@@ -175,7 +175,7 @@ async function copyServing({ effect }: Machine, node: Node, parent: Node, signal
   await copyRunning(effect, await inForce(parent), node.data_aside, signal, { owner: node.owner })
 }
 
-/** Held in the parent's turn, in which it is started, so that it does not start meanwhile. */
+/** Held in the parent's turn, in which it would be started, so that it does not start meanwhile. */
 async function copyStill({ effect, directory }: Machine, node: Node, parent: Node, signal: AbortSignal) {
   const release = await inTurn(foldersOf(directory).turns, parent.service_id, async () => {
     signal.throwIfAborted()

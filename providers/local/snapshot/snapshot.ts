@@ -1,8 +1,8 @@
 // The snapshots of a service: those wanted are taken, all others removed. A snapshot is a folder with the copied data
 // and a file of facts; it is made aside and renamed, so it is complete or absent.
 // Taking one never stops, starts or fails the service it is taken of.
-// A snapshot diverges when a failover has led away from what it holds. Its moment is then one of the service's own history, which is
-// reached from the last one before it that has not diverged: that one stays as long as the other is wanted.
+// A snapshot has diverged when a failover abandoned its timeline. Its moment is then one of the service's own history, which is
+// reached from the last snapshot before it that has not diverged: that one stays as long as the other is wanted.
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ObservedService, ObservedSnapshot, Restorable, WantedService, WantedSnapshot } from '../../provider.ts'
@@ -22,8 +22,8 @@ import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { fileIsOnPath, findPath, isOnPath, type Path } from '../wal/timeline.ts'
 import { archiveAt, pgWalOf, walPositionOf, segmentNumberOf, timelineOf } from '../wal/wal.ts'
 
-/** `pruned_seen`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
-type SnapshotHost = Machine & { pruned_seen: Map<string, string> }
+/** `pruned_up_to`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
+type SnapshotHost = Machine & { pruned_up_to: Map<string, string> }
 
 export type ObservedSnapshots = Pick<ObservedService, 'restorable' | 'waiting_for' | 'look_again_seconds'> & {
   snapshots: ObservedSnapshot[]
@@ -64,7 +64,7 @@ export async function ensureSnapshots(
   return { ...pace, ...outcome, snapshots, ...(restorable && { restorable }) }
 }
 
-/** What is not in the archive yet is in the WAL folder: every moment up to now, or to the end of a service that stands still. */
+/** WAL that is not in the archive yet is in the WAL folder: every moment up to now, or to the end of a stopped service. */
 function restorableOf(complete: readonly Snapshot[], leadsOn: LeadsOn): Restorable | 'none' {
   const oldest = complete.find(leadsOn)
   return oldest ? { from: oldest.taken_at, until: 'now' } : 'none'
@@ -91,7 +91,7 @@ function newLost(node: Node, wanted: WantedService): () => Promise<boolean> {
 /** Whether the service's WAL goes through the end of the snapshot, and from there to every later moment. */
 type LeadsOn = (snapshot: ClusterCopy) => boolean
 
-/** The way that the service's WAL went, for which its data must be readable. */
+/** The path of the service's WAL, for which its data must be readable. */
 export async function findWay(node: Node): Promise<{ path: Path; leadsOn: LeadsOn }> {
   const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
   const { segment_bytes } = await readControl(node.data)
@@ -113,12 +113,12 @@ export async function beginSnapshot(host: SnapshotHost, node: Node, wanted: Want
   }
 }
 
-/** Under which a snapshot is taken. */
+/** The name of the job that takes a snapshot. */
 export const snapshotJob = ({ service_id }: Node, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
 
 export const snapshotData = (node: Node, snapshot_id: string) => join(node.snapshots, snapshot_id, 'data')
 
-/** The facts of a complete snapshot; undefined when it is not there. */
+/** The facts of a complete snapshot; undefined when there is none. */
 export async function findSnapshot(node: Node, snapshot_id: string): Promise<ClusterCopy | undefined> {
   const text = await readIfThere(join(node.snapshots, snapshot_id, facts_name))
   if (text === undefined) return undefined
@@ -148,7 +148,7 @@ export async function lastWalFileFor(node: Node, path: Path, target_time: string
   const { segment_bytes } = await readControl(node.data)
   const commits = (await listComplete(node)).flatMap(({ commit }) => commit ?? [])
   const later = commits.filter(({ ms }) => Date.parse(target_time) < ms)
-  // A diverged one tells nothing of the way that the service went.
+  // A diverged snapshot tells nothing of the service's own path.
   const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, segment_bytes))
   return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
 }
@@ -236,12 +236,12 @@ async function take(
   })
 }
 
-async function prune({ effect, pruned_seen }: SnapshotHost, node: Node, complete: readonly ClusterCopy[]) {
+async function prune({ effect, pruned_up_to }: SnapshotHost, node: Node, complete: readonly ClusterCopy[]) {
   const starts = complete.map((facts) => facts.start_wal_file)
   const oldest = starts.toSorted((a, b) => (walPositionOf(a) < walPositionOf(b) ? -1 : 1))[0]
-  if (oldest === undefined || pruned_seen.get(node.service_id) === oldest) return
+  if (oldest === undefined || pruned_up_to.get(node.service_id) === oldest) return
   // What is wrong with an archive is reported by archiveTrouble.
   if (!(await statIfThere(node.archive))?.isDirectory()) return
   await pruneArchive(effect, node, oldest)
-  pruned_seen.set(node.service_id, oldest)
+  pruned_up_to.set(node.service_id, oldest)
 }

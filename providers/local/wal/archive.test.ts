@@ -66,17 +66,17 @@ test('the last file of an ended timeline that another node has archived is passe
   const node = nodeOf(directory, 'abc', 20_001, false)
   const status = join(node.data, 'pg_wal', 'archive_status')
   for (const folder of [status, node.archive]) mkdirSync(folder, { recursive: true })
-  const [forgotten, waiting, ended] = [
+  const [unmarked, waiting, ended] = [
     '000000010000000000000001',
     '000000010000000000000002',
     '000000010000000000000003',
   ]
   const current = '000000020000000000000003'
-  for (const name of [forgotten, ended, waiting, current]) writeFileSync(join(node.data, 'pg_wal', name), '')
+  for (const name of [unmarked, ended, waiting, current]) writeFileSync(join(node.data, 'pg_wal', name), '')
   for (const name of [ended, waiting, current]) writeFileSync(join(status, `${name}.ready`), '')
-  for (const name of [forgotten, ended, current]) writeFileSync(join(node.archive, name), '')
+  for (const name of [unmarked, ended, current]) writeFileSync(join(node.archive, name), '')
   expect(await ensureEndedPassed(async () => undefined, node)).toBe(true)
-  const after = [`${forgotten}.done`, `${waiting}.ready`, `${ended}.done`, `${current}.ready`]
+  const after = [`${unmarked}.done`, `${waiting}.ready`, `${ended}.done`, `${current}.ready`]
   expect(readdirSync(status).toSorted()).toEqual(after)
   expect(await ensureEndedPassed(async () => undefined, node)).toBe(false)
 })

@@ -1,7 +1,7 @@
 // The WAL archive of a service: a folder of its own, which PostgreSQL itself fills from its first second on
 // (postgres/archive-settings.ts). Here is a check whether it keeps up, and the pruning.
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
-// 2. Nothing is pruned but what lies before the oldest snapshot, without which it leads nowhere.
+// 2. Only WAL before the oldest snapshot is pruned: without a snapshot before it, it restores nothing.
 import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
@@ -15,10 +15,10 @@ const archive_status = 'pg_wal/archive_status'
 
 /**
  * Why finished WAL does not reach the archive, as a sentence; undefined when all is well. Asks it to try again.
- * `stalled`: the services of which the caller was told so the last time.
+ * `stalled`: the services that were reported as stalled the last time.
  */
 export async function archiveTrouble(effect: Effect, node: Node, stalled: Set<string>): Promise<string | undefined> {
-  // The files tell for nothing what a connection would cost something to ask, and nearly always all is well.
+  // The files show it without the cost of a connection, and nearly always all is well.
   if (!(await somethingWaits(node))) {
     if (stalled.delete(node.service_id)) await removeHalves(effect, node)
     return undefined
@@ -57,7 +57,7 @@ export async function somethingWaits(node: Node): Promise<boolean> {
 
 /**
  * WAL that a primary finished and did not archive is archived by the node that took over: it has it too, but takes it
- * for archived. Nothing before the first file of the archive is missed there.
+ * for archived. WAL before the first file of the archive is not needed.
  */
 export async function ensureArchiveWhole(effect: Effect, node: Node): Promise<void> {
   const archived = listNames(node.archive).filter((name) => /^[0-9A-F]{24}$/.test(name))
@@ -73,9 +73,9 @@ export async function ensureArchiveWhole(effect: Effect, node: Node): Promise<vo
 }
 
 /**
- * The last file of a timeline that has ended is each node's own beyond its end. One of them was archived; PostgreSQL would
- * stop at the next for ever, and a shutdown would wait for seconds. What it holds is in the first file of the timeline that
- * followed. True when there were such that it has tried, or was about to.
+ * The last file of an abandoned timeline differs between nodes beyond its end. One of them was archived; PostgreSQL would
+ * fail at the next for ever, and a shutdown would wait for seconds. Its WAL is in the first file of the timeline that
+ * followed. True when there were such files that it has tried, or was about to.
  */
 export async function ensureEndedPassed(effect: Effect, node: Node): Promise<boolean> {
   const segments = listNames(node.data, 'pg_wal').filter((name) => /^[0-9A-F]{24}$/.test(name))
@@ -102,7 +102,7 @@ export async function ensureEndedPassed(effect: Effect, node: Node): Promise<boo
   return passed
 }
 
-/** Removes what lies before this WAL file. */
+/** Removes the WAL before this file. */
 export async function pruneArchive(effect: Effect, node: Node, start_wal_file: string): Promise<void> {
   // Also the labels of backups, whose names begin with those of segments; the histories of timelines are kept.
   const names = listNames(node.archive).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
@@ -113,7 +113,7 @@ export async function pruneArchive(effect: Effect, node: Node, start_wal_file: s
 }
 
 /**
- * What PostgreSQL's module leaves behind of every attempt that failed: on a full disk they take the last space. Should it be
+ * Temporary files that PostgreSQL's module leaves of every failed attempt: on a full disk they take the last space. Should it be
  * writing one right now, it tries once more.
  */
 async function removeHalves(effect: Effect, { archive }: Node): Promise<void> {

@@ -1,6 +1,6 @@
 // The replay of a fork to its moment: PostgreSQL itself reads the gathered WAL, stops at the target and becomes a server of
-// its own on a new timeline. It runs as the service's ordinary daemon, so it outlives us and is found again.
-// What is known about it is one file beside the data. A replay that can never succeed is not tried twice.
+// its own on a new timeline. It runs as the service's ordinary daemon, so it outlives the server and is found again.
+// Its state is one file beside the data. A replay that can never succeed is not tried twice.
 import { shellPath } from '../postgres/archive-settings.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
@@ -20,19 +20,19 @@ export type Plan = {
   last_wal_file: string
   /** The timelines on the way. */
   path: Path
-  /** Which moments can be had all the same, should the WAL be damaged. */
+  /** Which moments can be restored all the same, should the WAL be damaged. */
   reach: string
   started_at?: number
   attempts?: number
   failure?: string
 }
 
-/** What the fork was to be made of cannot give it; trying again is of no use. */
+/** The source of the fork cannot give it; trying again is of no use. */
 export class SourceDamaged extends Error {
   override readonly name = 'SourceDamaged'
 }
 
-/** Ends that have nothing to do with the WAL, such as a reboot, are tried again; but not for ever. */
+/** Failures that have nothing to do with the WAL, such as a reboot, are tried again; but not for ever. */
 const attempts_max = 5
 
 export async function failureOf(node: Node): Promise<string | undefined> {
@@ -84,7 +84,7 @@ export async function ensureReplayable(effect: Effect, node: Node): Promise<stri
   return undefined
 }
 
-/** After it has become a server of its own: nothing of the way there stays. */
+/** After it has become a server of its own: removes the settings and files of the replay. */
 export async function ensureReplayRemoved(effect: Effect, node: Node): Promise<void> {
   if (!(await statIfThere(node.replay))) return
   await effect('replay: forget settings')
@@ -94,8 +94,8 @@ export async function ensureReplayRemoved(effect: Effect, node: Node): Promise<v
 }
 
 /**
- * Why a replay that was started is not running any more. Undefined: it can be started again. Only what PostgreSQL itself
- * says counts: a start that came to nothing and a reboot leave no word, and clients that are turned away leave many.
+ * Why a started replay is not running any more. Undefined: it can be started again. Only PostgreSQL's own messages
+ * count: a failed start and a reboot leave none, and refused clients leave many.
  */
 async function judge(effect: Effect, node: Node, plan: Plan, started_at: number): Promise<string | undefined> {
   const messages = await logSince(node, started_at)

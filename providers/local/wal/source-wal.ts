@@ -1,5 +1,5 @@
-// Gathers the WAL that leads from a snapshot to a later moment of its service: from the service's archive, and what is not
-// there yet from its own WAL folder. It is copied into the fork's home, because the parent may go at any time.
+// Gathers the WAL that leads from a snapshot to a later moment of its service: from the service's archive, and the rest
+// from its own WAL folder. It is copied into the fork's home, because the parent may be removed at any time.
 import { lchownSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
@@ -34,8 +34,7 @@ export async function gatherWal(
   await ensureFolder(effect, 'gathered WAL', node.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
   const source_ran = last_wal_file !== undefined || (await passTarget(effect, parent))
   const timelines = [path, await findPath(parent.data, [])].map((one) => one.at(-1)?.timeline)
-  if (timelines[0] !== timelines[1])
-    throw new Error('the parent has gone over to a new timeline; the next pass follows it')
+  if (timelines[0] !== timelines[1]) throw new Error('the parent has begun a new timeline; the next pass follows it')
   await effect('gathered WAL: copy')
   await copyAll(node, parent, { first: snapshot.start_wal_file, last: last_wal_file, path, signal })
   const segments = await listSegments({ folder: node.restore, below: '' })
@@ -46,7 +45,7 @@ export async function gatherWal(
     const reach = reachSentence(snapshot.taken_at, until ?? snapshot.taken_at)
     throw new SourceDamaged(`the WAL file ${gap} of its parent ${parent.service_id} is missing; ${reach}`)
   }
-  // PostgreSQL makes links to them, which the system lets none but their owner do.
+  // PostgreSQL makes links to them, which the system permits their owner only.
   if (owner) for (const name of listNames(node.restore)) lchownSync(join(node.restore, name), owner.uid, owner.gid)
   return {
     source_ran,
@@ -56,7 +55,7 @@ export async function gatherWal(
   }
 }
 
-/** The moments that can be had all the same. `until` is filled in later when only the replay can tell. */
+/** The moments that can be restored all the same. `until` is filled in later when only the replay can tell. */
 function reachSentence(from: Date, until: Date | undefined): string {
   const end = until?.toISOString() ?? '{until}'
   return `what can be restored is ${from.toISOString()} to ${end}, and what comes after the next snapshot`
@@ -76,7 +75,7 @@ async function passTarget(effect: Effect, parent: Node): Promise<boolean> {
     )
     return true
   } catch {
-    // It is stopping or has just crashed, and makes no more commits: what is in its files is all there is.
+    // It is stopping or has just crashed, and makes no more commits: its files are complete.
     return false
   }
 }
@@ -85,7 +84,7 @@ type Row = { first: string; last: string | undefined; path: Path; signal: AbortS
 
 async function copyAll(node: Node, parent: Node, { first, last, path, signal }: Row): Promise<void> {
   const [archive, pg_wal] = [archiveAt(parent.archive), pgWalOf(parent.data)]
-  // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
+  // In this order: a file that has left the WAL folder before it is listed is archived before the archive is listed.
   const recent = onPath(await listSegments(pg_wal, first, last), path)
   const archived = onPath(await listSegments(archive, first, last), path)
   const histories = [...walNames(pg_wal), ...walNames(archive)].filter(isHistory)
@@ -100,7 +99,7 @@ async function copyAll(node: Node, parent: Node, { first, last, path, signal }: 
   for (const { name } of recent.filter((segment) => !safe.has(segment.name))) {
     if (isIn(archive, name)) await take(archive, name)
     else await take(pg_wal, name).catch(ignoreMissing)
-    // Once archived it may be reused under our hands; the archive's is the same and stays.
+    // Once archived it may be reused during the copy; the archive's file is the same and stays.
     if (isIn(archive, name)) await take(archive, name)
   }
   for (const name of new Set(histories)) await take(isIn(pg_wal, name) ? pg_wal : archive, name)

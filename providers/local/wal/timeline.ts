@@ -1,6 +1,6 @@
-// The timelines of a service's WAL. Every promotion begins a new one, which goes on where it left the one before; what is
-// written to the old one after that place leads nowhere any more, whatever lies in the archive.
-// A path is the row of timelines that leads to the newest: at each place exactly one of them counts.
+// The timelines of a service's WAL. Every promotion begins a new one at a position of the one before; WAL that is
+// written to the old one after that position is abandoned, even where it is archived.
+// A path is the sequence of timelines that leads to the newest: at each position exactly one of them counts.
 import { readControl } from '../postgres/control-file.ts'
 import { readText } from '../host/tenant-files.ts'
 import {
@@ -21,14 +21,14 @@ export type Branch = { timeline: number; from: number }
 /** Oldest first. */
 export type Path = readonly Branch[]
 
-/** The way to the timeline that this data directory is on; folders are where its histories lie. */
+/** The path to the timeline of this data directory; folders are where its histories lie. */
 export async function findPath(data: string, folders: readonly WalFolder[]): Promise<Path> {
   const own = walNames(pgWalOf(data)).filter(isHistory).map(timelineOf)
   // A server that was promoted a moment ago has written the history already, but not yet its control file.
   return findPathTo(Math.max((await readControl(data)).timeline, ...own), folders)
 }
 
-/** Without its history a timeline is all that is known of the way to it. */
+/** Without its history the path has this timeline alone. */
 function findPathTo(timeline: number, folders: readonly WalFolder[]): Path {
   for (const folder of folders) {
     const text = readText(folder.folder, pathIn(folder, historyOf(timeline)))
@@ -37,7 +37,7 @@ function findPathTo(timeline: number, folders: readonly WalFolder[]): Path {
   return [{ timeline, from: 0 }]
 }
 
-/** The name of the file that tells how it came to the timeline. */
+/** The name of the file with the path to the timeline. */
 export const historyOf = (timeline: number) => `${timeline.toString(16).toUpperCase().padStart(8, '0')}.history`
 
 /** A history has a line for each timeline before: its number and the position at which it was left. */
@@ -51,31 +51,31 @@ export function pathOf(timeline: number, history: string): Path {
   return timelines.map((one, at) => ({ timeline: one, from: lines[at - 1]?.left_at ?? 0 }))
 }
 
-/** Whether what stands on this timeline up to this position is part of the path. */
+/** Whether WAL of this timeline up to this position is part of the path. */
 export function isOnPath(path: Path, timeline: number, position: number): boolean {
   const at = path.findIndex((branch) => branch.timeline === timeline)
   const next = path[at + 1]
   return at >= 0 && (next === undefined || position <= next.from)
 }
 
-/** The segments of the path: where two timelines share a place, the newer one's, which begins with a copy of the older. */
+/** The segments of the path: where two timelines share a segment, the newer one's, which begins with a copy of the older. */
 export function onPath(segments: readonly Segment[], path: Path): Segment[] {
   return segments.filter(({ name, number, bytes }) => timelineOf(name) === timelineAt(path, number, bytes))
 }
 
-/** Whether this file is of the path from its beginning to its end. */
+/** Whether this file is on the path from its beginning to its end. */
 export function fileIsOnPath(path: Path, name: string, segment_bytes: number): boolean {
   return timelineOf(name) === timelineAt(path, segmentNumberOf(name, segment_bytes), segment_bytes)
 }
 
-/** The file of the path that holds this position. */
+/** The file of the path with this position. */
 export function fileAt(path: Path, position: number, segment_bytes: number): string {
   const number = Math.floor(position / segment_bytes)
   const timeline = timelineAt(path, number, segment_bytes)
   return segmentNameOf(timeline, BigInt(number) * BigInt(segment_bytes), segment_bytes)
 }
 
-/** What is missing of an unbroken row from the first name to the last segment of the path, as the name it would have. */
+/** The name of the first segment that is missing between the first name and the last segment of the path. */
 export function firstGap(segments: readonly Segment[], first_name: string, path: Path): string | undefined {
   const needed = onPath(segments, path)
   const last = needed.at(-1)

@@ -1,5 +1,5 @@
-// The WAL of a server that may be running, copied file by file: from its WAL folder, and from its archive what is no longer
-// there. PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
+// The WAL of a server that may be running, copied file by file: from its WAL folder, and the rest from its archive.
+// PostgreSQL reuses a file only when it has archived it, so one of the two always has it.
 import { errorCode } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { copyFileIn, type Sharing } from '../host/copy-tree.ts'
@@ -7,7 +7,7 @@ import { findEntry } from '../host/tenant-files.ts'
 import { findPath, type Path } from './timeline.ts'
 import { archiveAt, listSegments, pathIn, pgWalOf, type Segment, type WalFolder } from './wal.ts'
 
-/** `path`: which of what lies there counts. */
+/** `path`: which of the files count. */
 export type Wal = { pg_wal: WalFolder; archive: WalFolder; path: Path }
 
 export async function findWal({ data, archive }: Node): Promise<Wal> {
@@ -15,9 +15,9 @@ export async function findWal({ data, archive }: Node): Promise<Wal> {
   return { ...folders, path: await findPath(data, Object.values(folders)) }
 }
 
-/** From the first place on, to the last when it is given; oldest first, of every timeline. */
+/** From the first position on, to the last when it is given; oldest first, of every timeline. */
 export async function listWal({ pg_wal, archive }: Wal, first: string, last: string | undefined): Promise<Segment[]> {
-  // In this order: what has left the WAL folder before it is listed has been archived before the archive is listed.
+  // In this order: a file that has left the WAL folder before it is listed is archived before the archive is listed.
   const recent = await listSegments(pg_wal, first, last)
   const known = new Set(recent.map(({ name }) => name))
   const archived = await listSegments(archive, first, last)
@@ -26,7 +26,7 @@ export async function listWal({ pg_wal, archive }: Wal, first: string, last: str
 
 type FileOptions = { sharing: Sharing; keep_reserve: true }
 
-/** The archive's stays as it is; the other may be reused under our hands, but then it has been archived meanwhile. */
+/** The archive's file stays; the other may be reused during the copy, but then it is archived. */
 export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, options: FileOptions) {
   const isArchived = () => findEntry(archive.folder, pathIn(archive, name)) !== undefined
   if (!isArchived()) {

@@ -15,7 +15,7 @@ test.each([
   expect(timelineOf(name)).toBe(timeline)
 })
 
-test('the place does not depend on the timeline, and orders the files', () => {
+test('the position does not depend on the timeline, and orders the files', () => {
   expect(walPositionOf('000000010000000000000002')).toBe(walPositionOf('000000090000000000000002'))
   expect(walPositionOf('0000000100000000000000FF') < walPositionOf('000000010000000100000000')).toBe(true)
 })

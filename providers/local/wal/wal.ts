@@ -1,5 +1,5 @@
-// WAL as files: their names, and which of those that lie somewhere hold WAL of the place that their name says.
-// A name is 8 digits of timeline and 16 of place; the place alone, as text, tells which of two comes first.
+// WAL as files: their names, and which of the files in a folder have the WAL that their name says.
+// A name is 8 digits of timeline and 16 of position; the position alone, as text, orders two files.
 import { setImmediate as others } from 'node:timers/promises'
 import { listNames, readBytes } from '../host/tenant-files.ts'
 
@@ -16,27 +16,27 @@ export const walNames = ({ folder, below }: WalFolder) => listNames(folder, belo
 const segment_name = /^[0-9A-F]{24}$/
 export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
 
-/** The same for one place on any timeline, and in the order of the WAL. */
+/** The same for one position on any timeline, and in the order of the WAL. */
 export const walPositionOf = (name: string) => name.slice(8, 24)
 
 /** Of a segment or a history. */
 export const timelineOf = (name: string) => Number.parseInt(name.slice(0, 8), 16)
 
-/** The file that holds this position. */
+/** The file with this position. */
 export function segmentNameOf(timeline: number, position: bigint, segment_bytes: number): string {
   const number = position / BigInt(segment_bytes)
   const per_log = 0x1_0000_0000n / BigInt(segment_bytes)
   return [BigInt(timeline), number / per_log, number % per_log].map(hex8).join('')
 }
 
-/** An archive may hold many thousands, and each is opened: so many, until others have their turn. */
+/** An archive may have many thousands, and each is opened: so many, until other work has a turn. */
 const opened_at_a_stretch = 64
 /** The long header that begins every segment. */
 const header_bytes = 40
 
 /**
- * The segments of a folder from this place on, oldest first, without those that PostgreSQL keeps only to reuse them; up to
- * that place when one is given.
+ * The segments of a folder from this position on, oldest first, without those that PostgreSQL keeps only to reuse them; up to
+ * the last position when one is given.
  */
 export async function listSegments(wal: WalFolder, first_name?: string, last_name?: string): Promise<Segment[]> {
   const from = first_name === undefined ? '' : walPositionOf(first_name)
