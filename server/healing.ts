@@ -1,4 +1,4 @@
-// What a provider calls out is brought to the queue, whose pass heals. While the metadata store is unreachable, or does not answer soon,
+// News from a provider are brought to the queue, whose pass heals. While the metadata store is unreachable, or does not answer soon,
 // a crash is healed at once by the last wanted state that the provider knows, and the queue is told when the store is back.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, Kind, Provider } from '#providers/provider.ts'

@@ -1,7 +1,7 @@
 // The HTTP side: one loop over the contract's table registers every endpoint. In this order a request is checked:
 // host (400), rate (429), credential (401), path and method (404, 405), project (404), role (403), ids (404),
 // body (413, 415, 400).
-// What passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
+// A request that passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
 // any content, and a request to change something leaves an entry in the audit log.
 import compileSerializer, { type Schema } from 'fast-json-stringify'
 import fastify, { type FastifyInstance, type FastifySchema, type onSendAsyncHookHandler } from 'fastify'

@@ -1,4 +1,4 @@
-// What the service's files need from outside. main.ts fills it once.
+// Everything that the files of the service slice need from outside. main.ts fills it once.
 import type { Db } from '../store/db.ts'
 import type { Healing } from '../healing.ts'
 import type { Log } from '../log.ts'

@@ -48,7 +48,7 @@ test.skipIf(why_no_user)(
     expect(stderr).toMatch(new RegExp(`^howdah: --isolate is refused: (${lacks.source})`))
     expect(readdirSync(data_dir)).toEqual([])
     const { stdout: facts } = howdahOfUser('doctor', place_flag, data_dir)
-    expect(facts).toMatch(new RegExp(`→ To use start --isolate: (${lacks.source})`))
+    expect(facts).toMatch(new RegExp(`→ to use start --isolate: (${lacks.source})`))
   },
 )
 
