@@ -31,7 +31,8 @@ test('a service is created, resized, stopped, started, gets another password and
 
   await ask(provider, resized, 'insert into t values (8)')
   const stopped = { ...resized, generation: 3, power: 'off' as const }
-  expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, events: [], snapshots: [] })
+  const nothing = { events: [], snapshots: [], restorable: 'none' }
+  expect(await settle(provider, stopped)).toEqual({ state: 'stopped', settled: true, ...nothing })
   await expect(loginTo(provider, stopped)).rejects.toThrow(/ECONNREFUSED/)
   await noProcessBelow(world.directory)
 

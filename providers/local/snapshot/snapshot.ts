@@ -78,8 +78,8 @@ function neededFor(
 ): Set<string> {
   if (leadsOn === undefined) return new Set(complete.map(({ snapshot_id }) => snapshot_id))
   const kept = new Set(lasting.map(({ snapshot_id }) => snapshot_id))
-  const reached = complete.filter(({ snapshot_id }) => kept.has(snapshot_id))
-  const starts = reached.flatMap(({ taken_at }) => startOf(complete, taken_at, leadsOn) ?? [])
+  const diverged = complete.filter((one) => kept.has(one.snapshot_id) && !leadsOn(one))
+  const starts = diverged.flatMap(({ taken_at }) => startOf(complete, taken_at, leadsOn) ?? [])
   return new Set([...kept, ...starts.map(({ snapshot_id }) => snapshot_id)])
 }
 
