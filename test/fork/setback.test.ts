@@ -205,6 +205,28 @@ test('a pass that loses its lease while it copies standing data keeps no lock', 
   expect(await ask(provider, child, 'select n from t')).toBe('1')
 })
 
+test('several forks of a parent that stands still are made one after the other, without a setback', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = await newParent(provider)
+  await settle(provider, { ...parent, power: 'off', generation: 2 })
+  const source = sourceOf(parent, 'now')
+  const children = await Promise.all([1, 2, 3].map(() => newWanted(provider, { size: 'shared', source })))
+  const sentences = await Promise.all(
+    children.map(async (child) => {
+      const waited_for: (string | undefined)[] = []
+      await until(async () => {
+        const observed = await provider.service.apply(child)
+        waited_for.push(observed.waiting_for)
+        return observed.settled
+      })
+      return waited_for
+    }),
+  )
+  expect(sentences.flat().filter((sentence) => sentence?.includes('could not'))).toEqual([])
+  for (const child of children) expect(await ask(provider, child, 'select n from t')).toBe('1')
+})
+
 async function newParent(provider: LocalProvider): Promise<WantedService> {
   const parent = await newWanted(provider, { size: 'shared' })
   await settle(provider, parent)

@@ -9,6 +9,7 @@
 import { lchownSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Moment, ServiceSource, WantedService } from '../../provider.ts'
 import { copyRunning, copyStopped } from './cluster-copy.ts'
 import { copyTree } from '../host/copy-tree.ts'
@@ -33,6 +34,7 @@ export type ObservedFork = { waiting_for: string; in_progress?: true; failed?: b
 
 const look_again_soon_seconds = 1
 const look_again_seldom_seconds = 60
+const lock_poll_ms = 100
 
 /** `parent`: as it was last wanted here; absent: that is not known. */
 type Meanwhile = { parent: WantedService | undefined; meanwhile: () => Promise<void> }
@@ -175,21 +177,32 @@ async function copyServing({ effect }: Machine, node: Node, parent: Node, signal
   await copyRunning(effect, await inForce(parent), node.data_aside, signal, { owner: node.owner })
 }
 
-/** Held in the parent's turn, in which it would be started, so that it does not start meanwhile. */
-async function copyStill({ effect, directory }: Machine, node: Node, parent: Node, signal: AbortSignal) {
-  const release = await inTurn(foldersOf(directory).turns, parent.service_id, async () => {
-    signal.throwIfAborted()
-    if ((await findPostmaster(parent)).postmaster) throw new Error('PostgreSQL is starting or stopping')
-    return await takeLock(effect, parent, 'copying while it stands still')
-  })
-  if (release === undefined) throw new Error('another copy of it is being made')
+async function copyStill(host: Machine, node: Node, parent: Node, signal: AbortSignal): Promise<void> {
+  const release = await lockParent(host, parent, signal)
   try {
     // Of a server that crashed, single processes may still be writing.
-    const waiting_for = await ensureStopped(effect, parent)
+    const waiting_for = await ensureStopped(host.effect, parent)
     if (waiting_for !== undefined) throw new Error(waiting_for)
-    await copyStopped(effect, parent, node.data_aside, signal, { owner: node.owner })
+    await copyStopped(host.effect, parent, node.data_aside, signal, { owner: node.owner })
   } finally {
     await release()
+  }
+}
+
+/** In the parent's turn, in which PostgreSQL is started, so that it does not start meanwhile. Several forks copy it one after the other. */
+async function lockParent(
+  { effect, directory }: Machine,
+  parent: Node,
+  signal: AbortSignal,
+): Promise<() => Promise<void>> {
+  for (;;) {
+    const release = await inTurn(foldersOf(directory).turns, parent.service_id, async () => {
+      signal.throwIfAborted()
+      if ((await findPostmaster(parent)).postmaster) throw new Error('PostgreSQL is starting or stopping')
+      return await takeLock(effect, parent, 'copying while it stands still')
+    })
+    if (release !== undefined) return release
+    await pause(lock_poll_ms)
   }
 }
 
