@@ -21,14 +21,16 @@ export type WantedService = {
   extensions: readonly string[]
   /** SCRAM-SHA-256 verifier of the master role: the only form in which a password reaches a provider. */
   password_verifier: string
-  /** The service's own as long as it exists; it is reached here unless it is in a VPC. */
-  endpoint: Endpoint
+  /** Its own for ever. */
+  home: Endpoint
+  /** Where clients reach it now: in its VPC, or at home. */
+  reach: Endpoint
   /** Standbys that can take over; absent: none. */
   ha?: WantedReplicas
-  /** Where the connection pooler listens; absent: there is none. */
+  /** Where clients reach its connection pooler now; absent: there is none. */
   pooler?: Endpoint
-  /** The VPC in which it is reached, instead of at its own endpoints; absent: none. */
-  network?: WantedNetwork
+  /** The VPC in which it is reached; absent: none. */
+  vpc_id?: string
   /** Where the data come from the first time; absent: an empty database. Ignored once the service has its own data. */
   source?: ServiceSource
   /** Snapshots that must exist, and snapshots that must be removed. A snapshot that is not listed here is removed too. */
@@ -43,9 +45,6 @@ export type WantedReplicas = {
   switchovers: number
 }
 
-/** Addresses of the VPC's own range. Everything in a VPC listens on port 5432. */
-export type WantedNetwork = { vpc_id: string; address: string; pooler_address?: string }
-
 /** Standbys that only read, behind one endpoint. They replicate from the primary of their service. */
 export type WantedReplicaSet = {
   replica_set_id: string
@@ -53,9 +52,10 @@ export type WantedReplicaSet = {
   deleted: boolean
   nodes: number
   size: Size
-  endpoint: Endpoint
+  home: Endpoint
+  reach: Endpoint
   pooler?: Endpoint
-  network?: WantedNetwork
+  vpc_id?: string
   /** As it is wanted now: the set stops, starts and moves with it. */
   service: WantedService
 }

@@ -3,7 +3,7 @@
 // taken outside of VPCs stays its owner's until that is removed; what is taken in a VPC, until its owner was observed outside.
 import assert from 'node:assert/strict'
 import { Fault } from '#contract/fault.ts'
-import { type Endpoint, NoAddress, type Provider, type WantedNetwork } from '#providers/provider.ts'
+import { type Endpoint, NoAddress, type Provider, type WantedService } from '#providers/provider.ts'
 import type { Sql } from './store/db.ts'
 import { fragment, sql } from './store/sql.ts'
 import { nudge } from './work.ts'
@@ -85,11 +85,6 @@ export async function findLeaving(tx: Sql, owner_ids: readonly string[]): Promis
 /** What has addresses: a service or a replica set. */
 type Owner = { addresses: readonly AddressRow[] }
 
-/** Where it is outside of VPCs, for ever. */
-export function homeOf(owner: Owner, role: AddressRole = 'service'): Endpoint {
-  return endpointOf(owner, null, role)
-}
-
 /** Where it is reached now: in the VPC that its service is in, or at home. */
 export function endpointOf({ addresses }: Owner, vpc_id: number | null, role: AddressRole = 'service'): Endpoint {
   const found = addresses.find((one) => one.vpc_id === vpc_id && one.role === role)
@@ -97,10 +92,15 @@ export function endpointOf({ addresses }: Owner, vpc_id: number | null, role: Ad
   return { host: found.host, port: found.port }
 }
 
-/** Where it is in the network of that VPC; undefined when its service is in none. */
-export function networkOf(owner: Owner, vpc_id: number | null): WantedNetwork | undefined {
-  if (vpc_id === null) return undefined
-  const pooler = owner.addresses.find((one) => one.vpc_id === vpc_id && one.role === 'pooler')
-  const network = { vpc_id: String(vpc_id), address: endpointOf(owner, vpc_id).host }
-  return pooler === undefined ? network : { ...network, pooler_address: pooler.host }
+/** The addresses that its provider needs. */
+export function wantedAddressesOf(
+  owner: Owner & { pooler: boolean },
+  vpc_id: number | null,
+): Pick<WantedService, 'home' | 'reach' | 'pooler' | 'vpc_id'> {
+  return {
+    home: endpointOf(owner, null),
+    reach: endpointOf(owner, vpc_id),
+    ...(owner.pooler && { pooler: endpointOf(owner, vpc_id, 'pooler') }),
+    ...(vpc_id !== null && { vpc_id: String(vpc_id) }),
+  }
 }

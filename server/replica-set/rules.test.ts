@@ -92,8 +92,12 @@ test('in a VPC a set and its pooler are at addresses of their own', () => {
     endpoint: { host: '10.0.0.3', port: 5432 },
     connection_pooler: { endpoint: { host: '10.0.0.4', port: 5432 } },
   })
-  const network = { vpc_id: '1000', address: '10.0.0.3', pooler_address: '10.0.0.4' }
-  expect(wantedSetOf(inside, 1000, service)).toMatchObject({ network })
+  expect(wantedSetOf({ ...inside, pooler: true }, 1000, service)).toMatchObject({
+    home: { host: '127.0.0.1', port: 2000 },
+    reach: { host: '10.0.0.3', port: 5432 },
+    pooler: { host: '10.0.0.4', port: 5432 },
+    vpc_id: '1000',
+  })
 })
 
 test('a set of a service that is being deleted is deleting', () => {

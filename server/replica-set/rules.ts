@@ -7,7 +7,7 @@ import type { ReplicaSetStatus } from '#contract/replica-set-status.ts'
 import { parseSize, type Size, type SizeInput, sizeProblem, sizes } from '#contract/size.ts'
 import type { WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { setStatus } from '../service/replica-set-view.ts'
-import { homeOf, networkOf } from '../address.ts'
+import { wantedAddressesOf } from '../address.ts'
 import type { ReplicaSetChange, ReplicaSetRow } from '../service/replica-sets.ts'
 
 export const sets_per_service_max = 4
@@ -48,17 +48,14 @@ export function setDeletionChange(row: ReplicaSetRow, now: Date): ReplicaSetChan
 
 export function wantedSetOf(row: ReplicaSetRow, vpc_id: number | null, service: WantedService): WantedReplicaSet {
   const { replica_set_id, generation, nodes, cpu_millis, memory_gbs } = row
-  const wanted: WantedReplicaSet = {
+  return {
     replica_set_id,
     generation,
     // With its service it goes, and before it.
     deleted: row.deleted || service.deleted,
     nodes,
     size: { cpu_millis, memory_gbs },
-    endpoint: homeOf(row),
+    ...wantedAddressesOf(row, vpc_id),
     service,
   }
-  const network = networkOf(row, vpc_id)
-  if (network !== undefined) wanted.network = network
-  return row.pooler ? { ...wanted, pooler: homeOf(row, 'pooler') } : wanted
 }

@@ -9,7 +9,7 @@ import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from 
 import type { Moment, WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from './replica-set-view.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
-import { endpointOf, homeOf, networkOf } from '../address.ts'
+import { endpointOf, wantedAddressesOf } from '../address.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
@@ -117,7 +117,7 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
     size: sizeOf(row),
     extensions: row.extensions,
     password_verifier: row.password_verifier,
-    endpoint: homeOf(row),
+    ...wantedAddressesOf(row, row.vpc_id),
     // A new service serves first; its snapshots are for the next pass.
     snapshots:
       row.settled_generation === 0
@@ -128,9 +128,6 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
   }
   const { replica_count, sync_replica_count, switchovers } = row
   if (replica_count > 0) wanted.ha = { replica_count, sync_replica_count, switchovers }
-  if (row.pooler) wanted.pooler = homeOf(row, 'pooler')
-  const network = networkOf(row, row.vpc_id)
-  if (network !== undefined) wanted.network = network
   if (row.source_service_id !== null) wanted.source = { service_id: row.source_service_id, moment: momentOf(row) }
   return wanted
 }

@@ -21,7 +21,7 @@ test('a parent that crashed and cannot start gives all that it had committed', a
   const parent = await newParent(provider)
   process.kill(await postmasterPid(world, parent), 'SIGKILL')
   const squatter = createServer()
-  await until(() => listens(squatter, parent.endpoint.port))
+  await until(() => listens(squatter, parent.home.port))
   onTestFinished(() => void squatter.close())
   const observed = await untilTaken(provider, { ...parent, snapshots })
   expect(observed).toMatchObject({ state: 'not_serving', settled: false })
@@ -258,9 +258,9 @@ const untilFailed = (provider: LocalProvider, wanted: WantedService) =>
 
 /** Writes and switches so often, and returns the name of the last but one archived segment when all are archived. */
 async function fillSegments(world: World, parent: WantedService, count: number): Promise<string> {
-  const { service_id, endpoint } = parent
+  const { service_id, home } = parent
   const host = join(world.directory, 'run', service_id)
-  const client = new pg.Client({ host, port: endpoint.port, user: 'postgres', database: 'tsdb' })
+  const client = new pg.Client({ host, port: home.port, user: 'postgres', database: 'tsdb' })
   await client.connect()
   const names: string[] = []
   for (let at = 0; at < count; at++) {

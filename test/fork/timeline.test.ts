@@ -158,7 +158,7 @@ async function promoteCopy(world: World, wanted: WantedService): Promise<void> {
 /** Ends the WAL file and waits until it has been archived. */
 async function switchWal(world: World, wanted: WantedService): Promise<void> {
   const host = join(world.directory, 'run', wanted.service_id)
-  const client = new pg.Client({ host, port: wanted.endpoint.port, user: 'postgres', database: 'postgres' })
+  const client = new pg.Client({ host, port: wanted.home.port, user: 'postgres', database: 'postgres' })
   await client.connect()
   await client.query(`select pg_logical_emit_message(false, 'test', ''), pg_switch_wal()`)
   await until(

@@ -83,8 +83,8 @@ async function expectWhole(world: World, provider: LocalProvider, wanted: Wanted
   expect((await readdir(homeOf(world, wanted))).filter((name) => /\.new$|\.gone$/.test(name))).toEqual([])
 }
 
-async function primaryOf({ directory }: World, { service_id, endpoint }: WantedService): Promise<number> {
-  return (await findPrimary(nodeOf(directory, service_id, endpoint.port, as_root))).node
+async function primaryOf({ directory }: World, { service_id, home }: WantedService): Promise<number> {
+  return (await findPrimary(nodeOf(directory, service_id, home.port, as_root))).node
 }
 
 /** Nothing, when it does not run: the number in its file may be another's by now. */

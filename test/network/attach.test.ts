@@ -3,11 +3,20 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { listenOf, probeAt } from '#providers/local/network/service-network.ts'
+import { probeAt } from '#providers/local/network/service-network.ts'
 import { namespaceOf } from '#providers/local/network/name.ts'
 import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { askIn, loginIn, newVpc, processesIn, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
+import {
+  askIn,
+  loginIn,
+  newVpc,
+  processesIn,
+  settleVpc,
+  tracesOf,
+  why_no_networks as why,
+  inVpc,
+} from './vpc-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -19,7 +28,7 @@ test.skipIf(why)(`attach moves a service into its VPC, detach brings it back, wi
   await ask(provider, home, 'create table kept as select 7 as n')
   const vpc = newVpc('1000', '10.77.0.0/24')
   await settleVpc(provider, vpc)
-  const inside = { ...home, generation: 2, network: { vpc_id: '1000', address: '10.77.0.2' } }
+  const inside = { ...home, generation: 2, ...inVpc('1000', '10.77.0.2') }
 
   const outside_session = await loginTo(provider, home)
   const ended = new Promise<string>((resolve) => outside_session.once('error', ({ message }) => resolve(message)))
@@ -28,7 +37,7 @@ test.skipIf(why)(`attach moves a service into its VPC, detach brings it back, wi
   expect(await askIn(world, provider, '1000', inside, 'select n from kept')).toBe('7')
   await expect(loginTo(provider, home)).rejects.toThrow(/ECONNREFUSED/)
   const pid = await postmasterPid(world, home)
-  expect((await stat(`/proc/${pid}`)).uid).toBe(70_000 + home.endpoint.port)
+  expect((await stat(`/proc/${pid}`)).uid).toBe(70_000 + home.home.port)
   expect(await settle(provider, inside)).toMatchObject({ state: 'serving' })
   expect(await postmasterPid(world, home)).toBe(pid)
   expect(processesIn(world, '1000')).toContain(String(pid))
@@ -38,8 +47,8 @@ test.skipIf(why)(`attach moves a service into its VPC, detach brings it back, wi
   expect(await session.broken).toMatch(/terminating connection due to administrator command/)
   expect(await ask(provider, home, 'select n from kept')).toBe('7')
   await expect(loginIn(world, provider, '1000', inside)).rejects.toThrow(/ECONNREFUSED/)
-  const spec = { endpoint: listenOf(inside), authority_pem: provider.authority_pem, password_verifier: '' }
-  expect(await probeAt(world, inside.network, spec)).toEqual({ result: 'failed', reason: 'Connection refused' })
+  const spec = { endpoint: inside.reach, authority_pem: provider.authority_pem, password_verifier: '' }
+  expect(await probeAt(world, inside.vpc_id, spec)).toEqual({ result: 'failed', reason: 'Connection refused' })
   await until(() => processesIn(world, '1000').length === 0, { what: 'no process is left in the VPC' })
 })
 
@@ -48,10 +57,9 @@ test.skipIf(why)(`a service waits for its network, and moves when the network wa
   const provider = await world.open()
   const changed: string[] = []
   provider.watch((_, id) => changed.push(id))
-  const network = { vpc_id: '1000', address: '10.77.0.2' }
   const wanted = await newWanted(provider, {
     size: 'shared',
-    network,
+    ...inVpc('1000', '10.77.0.2'),
     snapshots: [{ snapshot_id: 'first', deleted: false }],
   })
   expect(await provider.service.apply(wanted)).toMatchObject({
@@ -88,9 +96,7 @@ test.skipIf(why)(`two services with the same address in two VPCs serve at the sa
   const provider = await world.open()
   for (const vpc_id of ['1000', '1001']) await settleVpc(provider, newVpc(vpc_id, '10.77.0.0/24'))
   const [one, other] = await Promise.all(
-    ['1000', '1001'].map((vpc_id) =>
-      newWanted(provider, { size: 'shared', network: { vpc_id, address: '10.77.0.2' } }),
-    ),
+    ['1000', '1001'].map((vpc_id) => newWanted(provider, { size: 'shared', ...inVpc(vpc_id, '10.77.0.2') })),
   )
   assert(one && other)
   await Promise.all([settle(provider, one), settle(provider, other)])

@@ -8,7 +8,7 @@ import { ask, loginTo, newWanted, postmasterPid, settle, useWorlds } from '#test
 import { newSet, settleSet } from '#test/replica-set/set-fixture.ts'
 import { until } from '#test/until.ts'
 import { newEndpoint } from '#test/addresses.ts'
-import { askIn, newVpc, settleVpc, why_no_networks as why } from './vpc-fixture.ts'
+import { askIn, inVpc, newVpc, settleVpc, why_no_networks as why } from './vpc-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -18,7 +18,7 @@ test.skipIf(why)(
     const world = await newWorld()
     const provider = await world.open()
     const bare = await newWanted(provider, { size: 'shared' })
-    const taken = new Set([bare.endpoint.port])
+    const taken = new Set([bare.home.port])
     const pooler = newEndpoint(provider, taken)
     const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
     const home = { ...bare, ha, pooler }
@@ -26,30 +26,29 @@ test.skipIf(why)(
     await ask(provider, home, 'create table kept as select 7 as n')
     const own = newEndpoint(provider, taken)
     const family = { world, provider, service: home }
-    const set = await newSet(family, { nodes: 2, endpoint: own, pooler: newEndpoint(provider, taken) })
+    const set = await newSet(family, { nodes: 2, home: own, reach: own, pooler: newEndpoint(provider, taken) })
     await settleSet(provider, set)
 
     const vpc = newVpc('1000', '10.77.0.0/24')
     await settleVpc(provider, vpc)
-    const at = (address: string) => ({ network: { vpc_id: '1000', address } })
-    const network = { ...at('10.77.0.2').network, pooler_address: '10.77.0.3' }
-    const inside = { ...home, generation: 2, network }
-    const set_network = { ...at('10.77.0.4').network, pooler_address: '10.77.0.5' }
-    const set_inside = { ...set, generation: 2, network: set_network, service: inside }
+    const at = (address: string) => inVpc('1000', address)
+    const inside = { ...home, generation: 2, ...at('10.77.0.2'), pooler: at('10.77.0.3').reach }
+    const set_pooler = at('10.77.0.5').reach
+    const set_inside = { ...set, generation: 2, ...at('10.77.0.4'), pooler: set_pooler, service: inside }
     await settle(provider, inside)
     // A move is no crash: it is not reported as one.
     expect((await settleSet(provider, set_inside)).events).toEqual([])
     for (const address of ['10.77.0.2', '10.77.0.3', '10.77.0.4', '10.77.0.5']) {
       expect(await askIn(world, provider, '1000', at(address), 'select n from kept')).toBe('7')
     }
-    for (const endpoint of [home.endpoint, pooler, set.endpoint]) {
-      await expect(loginTo(provider, { ...home, endpoint })).rejects.toThrow(/ECONNREFUSED/)
+    for (const reach of [home.reach, pooler, set.reach]) {
+      await expect(loginTo(provider, { ...home, reach })).rejects.toThrow(/ECONNREFUSED/)
     }
 
     process.kill(await postmasterPid(world, home), 'SIGKILL')
     await settle(provider, inside)
     // As it ran, inside the network.
-    expect(await findPrimary(nodeOf(world.directory, home.service_id, home.endpoint.port, true))).toMatchObject({
+    expect(await findPrimary(nodeOf(world.directory, home.service_id, home.home.port, true))).toMatchObject({
       node: 1,
       relayed: true,
     })
@@ -69,8 +68,8 @@ test.skipIf(why)(
 
     await settle(provider, { ...home, generation: 3 })
     await settleSet(provider, { ...set, generation: 3, service: { ...home, generation: 3 } })
-    for (const endpoint of [home.endpoint, pooler, set.endpoint]) {
-      expect(await ask(provider, { ...home, endpoint }, 'select n from kept where n = 7')).toBe('7')
+    for (const reach of [home.reach, pooler, set.reach]) {
+      expect(await ask(provider, { ...home, reach }, 'select n from kept where n = 7')).toBe('7')
     }
 
     // Attached while no watch has noticed yet that the primary is dead.

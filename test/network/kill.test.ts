@@ -9,7 +9,7 @@ import { as_ordinary_user, unprivileged } from '#test/privileges.ts'
 import { apply, applyElsewhere, type Doom, type Spec } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { sampleOf } from '#test/sample.ts'
-import { askIn, loginIn, newVpc, settleVpc, tracesOf, why_no_networks as why } from './vpc-fixture.ts'
+import { askIn, loginIn, newVpc, settleVpc, tracesOf, why_no_networks as why, inVpc } from './vpc-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -48,7 +48,7 @@ test.skipIf(why)(`a service that is attached and detached by providers that die 
   const provider = await world.open()
   await settleVpc(provider, a)
   const home = await newWanted(provider, { size: 'shared' })
-  const insideAt = (address: string) => ({ ...home, generation: 2, network: { vpc_id: '1000', address } })
+  const insideAt = (address: string) => ({ ...home, generation: 2, ...inVpc('1000', address) })
   const inside = insideAt('10.77.0.2')
   await settle(provider, home)
   await ask(provider, home, 'create table kept as select 7 as n')

@@ -5,7 +5,7 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import { namespaceOf } from '#providers/local/network/name.ts'
 import { newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { askIn, loginIn, newVpc, runIn, settleVpc, why_no_networks as why } from './vpc-fixture.ts'
+import { askIn, loginIn, newVpc, runIn, settleVpc, why_no_networks as why, inVpc } from './vpc-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -24,8 +24,7 @@ async function newChain(): Promise<{
   const world = await newWorld()
   const provider = await world.open()
   for (const vpc of [a, b, c]) await settleVpc(provider, vpc)
-  const network = { vpc_id: '1000', address: '10.77.0.2' }
-  const service = await newWanted(provider, { size: 'shared', network })
+  const service = await newWanted(provider, { size: 'shared', ...inVpc('1000', '10.77.0.2') })
   await settle(provider, service)
   return { world, provider, service }
 }

@@ -23,8 +23,9 @@ const service: WantedService = {
   size: 'shared',
   extensions: [],
   password_verifier: '',
-  endpoint: newEndpoint(provider),
-  network: { vpc_id: '1000', address: '10.77.0.2' },
+  home: newEndpoint(provider),
+  reach: { host: '10.77.0.2', port: 5432 },
+  vpc_id: '1000',
   snapshots: [],
 }
 const facts = await hostFacts({ directory: process.argv[2] ?? '', postgres_directories: [] })

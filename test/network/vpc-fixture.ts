@@ -51,15 +51,18 @@ export type Session = {
   end(): void
 }
 
+/** At this address of the VPC. */
+export const inVpc = (vpc_id: string, host: string) => ({ vpc_id, reach: { host, port: 5432 } })
+
 /** A login as a customer's program inside the VPC makes it: TLS, verified by the address. Fails with the reason. */
 export async function loginIn(
   world: World,
   provider: LocalProvider,
   vpc_id: string,
-  { network }: Pick<WantedService, 'network'>,
+  { reach }: Pick<WantedService, 'reach'>,
 ): Promise<Session> {
   const client = new URL('vpc-client.ts', import.meta.url).pathname
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning', client, network?.address ?? '']
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', client, reach.host]
   const [program = '', ...args] = [...namespaceAt(world, vpc_id).enter, ...node]
   const child = spawn(program, args, {
     env: { ...process.env, AUTHORITY: provider.authority_pem },
@@ -86,7 +89,7 @@ export async function askIn(
   world: World,
   provider: LocalProvider,
   vpc_id: string,
-  wanted: Pick<WantedService, 'network'>,
+  wanted: Pick<WantedService, 'reach'>,
   sql: string,
 ) {
   const session = await loginIn(world, provider, vpc_id, wanted)

@@ -21,20 +21,20 @@ export type Pooled = { world: World; provider: LocalProvider; wanted: WantedServ
 export async function newPooled(world: World, parts: Partial<WantedService> = {}): Promise<Pooled> {
   const provider = await world.open()
   const direct = await newWanted(provider, { size: 'shared', ...parts })
-  const pooler = newEndpoint(provider, new Set([direct.endpoint.port]))
+  const pooler = newEndpoint(provider, new Set([direct.home.port]))
   const wanted = { ...direct, pooler }
   await settle(provider, wanted)
   return { world, provider, wanted }
 }
 
 export const loginThrough = ({ provider, wanted }: Omit<Pooled, 'world'>, login: Login = {}): Promise<pg.Client> =>
-  loginTo(provider, { ...wanted, endpoint: wanted.pooler }, login)
+  loginTo(provider, { ...wanted, reach: wanted.pooler }, login)
 
 export const askThrough = (
   { provider, wanted }: Omit<Pooled, 'world'>,
   sql: string,
   login: Login = {},
-): Promise<string> => ask(provider, { ...wanted, endpoint: wanted.pooler }, sql, login)
+): Promise<string> => ask(provider, { ...wanted, reach: wanted.pooler }, sql, login)
 
 /** Its settings file is the last word of its command line, by which it is known. */
 export async function poolerPid(world: World, { service_id }: WantedService): Promise<number> {

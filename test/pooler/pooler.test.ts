@@ -93,7 +93,7 @@ poolerTest('who must not get in does not', async () => {
   await expect(knock({ database: 'postgres' })).rejects.toThrow(/no such database/)
   await expect(knock({ user: 'nobody' })).rejects.toThrow(/no such user/)
 
-  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
   await withSuperuser(node, {}, (client) =>
     client.query(`create role boss superuser login password 'a secret';
                   create role late login password 'a secret' valid until '2020-01-01'; create role bare login`),

@@ -118,13 +118,15 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       const { provider } = await newRegion()
       const service = await newWanted(provider)
       await settle(provider, service)
+      const home = newEndpoint(provider, new Set([service.home.port]))
       const set: WantedReplicaSet = {
         replica_set_id: newId(),
         generation: 1,
         deleted: false,
         nodes: 1,
         size: { cpu_millis: 500, memory_gbs: 2 },
-        endpoint: newEndpoint(provider, new Set([service.endpoint.port])),
+        home,
+        reach: home,
         service,
       }
       const settled = async (wanted: WantedReplicaSet) => (await provider.replica_set.apply(wanted)).settled
@@ -161,6 +163,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
 }
 
 async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
+  const home = newEndpoint(provider, taken)
   return {
     service_id: newId(),
     generation: 1,
@@ -169,7 +172,8 @@ async function newWanted(provider: Provider, parts: Partial<WantedService> = {})
     size: 'shared',
     extensions: [],
     password_verifier: verifierOf('first password'),
-    endpoint: newEndpoint(provider, taken),
+    home,
+    reach: home,
     snapshots: [],
     ...parts,
   }
@@ -188,7 +192,7 @@ const newId = () => `p${randomBytes(5).toString('hex').slice(0, 9)}`
 const stateOf = ({ snapshots }: ObservedService) => snapshots[0]?.state
 
 async function settle(provider: Provider, wanted: WantedService): Promise<ObservedService> {
-  taken.add(wanted.endpoint.port)
+  taken.add(wanted.home.port)
   return await until(
     async () => {
       const observed = await provider.service.apply(wanted)

@@ -68,6 +68,7 @@ async function removeWorld(world: World): Promise<void> {
 }
 
 export async function newWanted(provider: LocalProvider, parts: Partial<WantedService> = {}): Promise<WantedService> {
+  const home = parts.home ?? newEndpoint(provider)
   return {
     service_id: `s${randomBytes(4).toString('hex')}x`,
     generation: 1,
@@ -76,7 +77,8 @@ export async function newWanted(provider: LocalProvider, parts: Partial<WantedSe
     size: { cpu_millis: 500, memory_gbs: 2 },
     extensions: [],
     password_verifier: verifierOf('first password'),
-    endpoint: newEndpoint(provider),
+    home,
+    reach: home,
     snapshots: [],
     ...parts,
   }
@@ -107,7 +109,7 @@ export type Login = {
 
 export async function loginTo(provider: LocalProvider, wanted: WantedService, login: Login = {}): Promise<pg.Client> {
   const client = new pg.Client({
-    ...wanted.endpoint,
+    ...wanted.reach,
     user: login.user ?? 'tsdbadmin',
     password: login.password ?? 'first password',
     database: login.database ?? 'tsdb',

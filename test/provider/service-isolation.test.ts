@@ -64,16 +64,16 @@ test('two services have identities of their own, and neither can read the other'
   const users = await Promise.all(
     [one, other].map(async (each) => (await stat(`/proc/${await postmasterPid(world, each)}`)).uid),
   )
-  expect(users).toEqual([70_000 + one.endpoint.port, 70_000 + other.endpoint.port])
+  expect(users).toEqual([70_000 + one.home.port, 70_000 + other.home.port])
   const readAs = (uid: number, path: string) =>
     promisify(execFile)('/bin/cat', [path], { uid, gid: uid, env: {} }).then(
       () => 'read',
       () => 'refused',
     )
-  expect(await readAs(70_000 + one.endpoint.port, controlOf(one.service_id))).toBe('read')
-  expect(await readAs(70_000 + other.endpoint.port, controlOf(one.service_id))).toBe('refused')
+  expect(await readAs(70_000 + one.home.port, controlOf(one.service_id))).toBe('read')
+  expect(await readAs(70_000 + other.home.port, controlOf(one.service_id))).toBe('refused')
   const key = join(world.directory, 'services', one.service_id, 'server.pem')
-  expect(await readAs(70_000 + other.endpoint.port, key)).toBe('refused')
+  expect(await readAs(70_000 + other.home.port, key)).toBe('refused')
 
   function controlOf(service_id: string): string {
     return join(world.directory, 'services', service_id, 'data', 'global', 'pg_control')

@@ -54,11 +54,11 @@ test('a delete right after a crash leaves no process, file or shared memory', as
   expect(await readdir(join(world.directory, 'services'))).toEqual([])
   if (!as_root) return
   const table = await readFile('/proc/sysvipc/shm', 'utf8')
-  expect(entriesOf(table, { uid: 70_000 + wanted.endpoint.port, gid: 0 }, 7)).toEqual([])
+  expect(entriesOf(table, { uid: 70_000 + wanted.home.port, gid: 0 }, 7)).toEqual([])
   const memory = await Promise.all(
     (await readdir('/dev/shm')).map((name) => stat(join('/dev/shm', name)).catch(() => undefined)),
   )
-  expect(memory.filter((file) => file?.uid === 70_000 + wanted.endpoint.port)).toEqual([])
+  expect(memory.filter((file) => file?.uid === 70_000 + wanted.home.port)).toEqual([])
 })
 
 test('a pid file that names another process, or none, does not keep a service from starting', async () => {
@@ -78,7 +78,7 @@ test('a lock of its socket that names another process, or none, does not keep a 
   const world = await newWorld()
   const provider = await world.open()
   const wanted = await newWanted(provider, { size: 'shared' })
-  const { port } = wanted.endpoint
+  const { port } = wanted.home
   await settle(provider, wanted)
   // PostgreSQL fears only processes of its own user.
   const user = as_root ? { uid: 70_000 + port, gid: 70_000 + port } : {}
@@ -142,10 +142,10 @@ test('a port in use is named, and the service starts when it is free', async () 
   const wanted = await newWanted(provider, { size: 'shared' })
   const squatter = createServer()
   onTestFinished(() => void squatter.close())
-  await new Promise<void>((resolve) => squatter.listen(wanted.endpoint, resolve))
+  await new Promise<void>((resolve) => squatter.listen(wanted.home, resolve))
   const observed = await provider.service.apply(wanted)
   expect(observed).toMatchObject({ state: 'not_serving', settled: false })
-  expect(observed.waiting_for).toContain(`port ${wanted.endpoint.port}`)
+  expect(observed.waiting_for).toContain(`port ${wanted.home.port}`)
   await new Promise((resolve) => squatter.close(resolve))
   expect((await settle(provider, wanted)).state).toBe('serving')
 })

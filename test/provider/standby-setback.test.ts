@@ -65,7 +65,7 @@ test('a replica that was away for longer than WAL is kept for it catches up from
   await settle(provider, wanted)
   const pid = await nodePid(world, wanted, 1)
   process.kill(pid, 'SIGKILL')
-  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
   const files = () => readdirSync(join(node.data, 'pg_wal')).filter((name) => name.length === 24)
   const first = files().toSorted()[0]
   await withSuperuser(node, {}, async (client) => {

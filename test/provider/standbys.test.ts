@@ -137,7 +137,7 @@ test('a replica is copied though its primary reuses its WAL meanwhile', async ()
   const alone = await newWanted(provider, { size: 'shared' })
   await settle(provider, alone)
   await ask(provider, alone, 'create table t as select generate_series(1, 1000) as n')
-  const node = nodeOf(world.directory, alone.service_id, alone.endpoint.port, as_root)
+  const node = nodeOf(world.directory, alone.service_id, alone.home.port, as_root)
   const files = async () => (await readdir(join(node.data, 'pg_wal'))).filter((name) => name.length === 24).toSorted()
   reuse = async () => {
     const [first] = await files()

@@ -16,7 +16,7 @@ async function newServing() {
   const provider = await world.open()
   const wanted = await newWanted(provider, { size: 'shared' })
   await settle(provider, wanted)
-  return { provider, wanted, node: nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root) }
+  return { provider, wanted, node: nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root) }
 }
 
 test('a session whose server stands still is left, not waited for', async () => {

@@ -19,9 +19,9 @@ test('a node that stands still is behind at the next call, and no call has a ses
     (await provider.metrics([{ ...service, has_standbys }])).get(service.service_id)
   const lag = async () => (await measure())?.replica_lags?.[0]?.bytes
   const nodeOn = (id: string, port: number) =>
-    listeningAt(nodeOf(world.directory, id, service.endpoint.port, as_root), port)
-  const primary = nodeAt(nodeOn(service.service_id, service.endpoint.port), 0, 'primary')
-  const node = nodeAt(nodeOn(set.replica_set_id, set.endpoint.port), 0, 'standby')
+    listeningAt(nodeOf(world.directory, id, service.home.port, as_root), port)
+  const primary = nodeAt(nodeOn(service.service_id, service.home.port), 0, 'primary')
+  const node = nodeAt(nodeOn(set.replica_set_id, set.home.port), 0, 'standby')
   /** The control plane's sessions that stay; others end a moment after they have asked. */
   const askers = (count: number) =>
     until(async () => {

@@ -26,7 +26,7 @@ balancedTest('a node that is far behind gets no new readers until it has caught 
   const set = await newSet(family, { nodes: 2 })
   await settleSet(provider, set)
   const late = nodeAt(
-    listeningAt(nodeOf(world.directory, set.replica_set_id, service.endpoint.port, as_root), set.endpoint.port),
+    listeningAt(nodeOf(world.directory, set.replica_set_id, service.home.port, as_root), set.home.port),
     1,
     'standby',
   )

@@ -82,13 +82,12 @@ balancedTest('the pooler of a set leads to all of its nodes, and to the others w
   if (refusal !== undefined) context.skip(refusal)
   const family = await newFamily(await newWorld())
   const { provider, world, service } = family
-  const taken = new Set([service.endpoint.port])
+  const taken = new Set([service.home.port])
   const plain = await newSet(family, { nodes: 2 })
-  const pooler = newEndpoint(provider, taken.add(plain.endpoint.port))
+  const pooler = newEndpoint(provider, taken.add(plain.home.port))
   const set = { ...plain, pooler }
   expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', events: [] })
-  const pooled = (database: string) =>
-    ask(provider, { ...service, endpoint: pooler }, 'show data_directory', { database })
+  const pooled = (database: string) => ask(provider, { ...service, reach: pooler }, 'show data_directory', { database })
   const answering = new Set<string>()
   await until(async () => answering.add(await pooled('tsdb')).add(await pooled('tsdb_transaction')).size === 2)
   process.kill(await nodePid(world, set, 1), 'SIGKILL')
@@ -114,8 +113,9 @@ test('a set serves on, and comes up again, while its service has no primary', as
 
 test('several nodes at every address of the host are refused with a sentence', async () => {
   const family = await newFamily(await newWorld())
-  const { port } = newEndpoint(family.provider, new Set([family.service.endpoint.port]))
-  const set = await newSet(family, { nodes: 2, endpoint: { host: '0.0.0.0', port } })
+  const { port } = newEndpoint(family.provider, new Set([family.service.home.port]))
+  const everywhere = { host: '0.0.0.0', port }
+  const set = await newSet(family, { nodes: 2, home: everywhere, reach: everywhere })
   const observed = await family.provider.replica_set.apply(set)
   expect(observed).toMatchObject({ state: 'absent', settled: false })
   expect(observed.waiting_for).toContain('set the service host to one')

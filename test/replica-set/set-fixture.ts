@@ -36,13 +36,15 @@ export async function newSet(
   { world, provider, service }: Family,
   parts: Partial<WantedReplicaSet> = {},
 ): Promise<WantedReplicaSet> {
+  const home = newEndpoint(provider, new Set([service.home.port]))
   const set: WantedReplicaSet = {
     replica_set_id: `r${randomBytes(4).toString('hex')}x`,
     generation: 1,
     deleted: false,
     nodes: 1,
     size: 'shared',
-    endpoint: newEndpoint(provider, new Set([service.endpoint.port])),
+    home,
+    reach: home,
     service,
     ...parts,
   }
@@ -72,10 +74,10 @@ export async function settleSet(provider: LocalProvider, wanted: WantedReplicaSe
 
 /** One value of one query at the set's endpoint. */
 export const readFrom = (provider: LocalProvider, set: WantedReplicaSet, sql: string): Promise<string> =>
-  ask(provider, { ...set.service, endpoint: set.endpoint }, sql)
+  ask(provider, { ...set.service, reach: set.reach }, sql)
 
 export const readerOf = (provider: LocalProvider, set: WantedReplicaSet) =>
-  loginTo(provider, { ...set.service, endpoint: set.endpoint })
+  loginTo(provider, { ...set.service, reach: set.reach })
 
 /** Waits until all that was written so far is read at the endpoint, whichever node answers. */
 export async function untilRead(provider: LocalProvider, set: WantedReplicaSet, sql: string, value: string) {

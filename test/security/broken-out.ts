@@ -24,7 +24,7 @@ export const hiders = {
 
 /** The id of the process that is left; of a process that hops, its first. */
 export async function breakOut(world: World, wanted: WantedService, how: keyof typeof hiders): Promise<number> {
-  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
   const pid = await withSuperuser(node, {}, async (client) => {
     await client.query('create temp table said (line text)')
     await client.query(`copy said from program $program$perl -e '${hiders[how]}'$program$`)
@@ -35,7 +35,7 @@ export async function breakOut(world: World, wanted: WantedService, how: keyof t
 
 /** The same without having been forgotten: a program that its session waits for has a child elsewhere, in its own session. */
 export async function breakOutBeside(world: World, wanted: WantedService): Promise<number> {
-  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
   const title = `beside-${wanted.service_id}`
   const child = `setsid(); chdir "/"; $0 = "${title}"; sleep 600`
   const program = `use POSIX; if (fork) { sleep 600 } ${silent} ${child}`

@@ -114,7 +114,7 @@ test.skipIf(why)(
     const world = await newWorld()
     const provider = await world.open()
     const wanted = await newService(provider)
-    const uid = 70_000 + wanted.endpoint.port
+    const uid = 70_000 + wanted.home.port
     for (let each = 0; each < 3; each++) await breakOutOf(world, wanted, 'hopping')
     expect((await listOf(uid)).length).toBeGreaterThan(0)
     await settle(provider, { ...wanted, deleted: true })
@@ -143,7 +143,7 @@ test.skipIf(why)(`another installation’s service under the same user lives on,
   const wanted = await newService(provider)
   await settle(provider, { ...wanted, power: 'off', generation: 2 })
   // The port is free, so the neighbour takes it, and with it the user.
-  const same = await newWanted(theirs, { size: 'shared', endpoint: wanted.endpoint })
+  const same = await newWanted(theirs, { size: 'shared', home: wanted.home })
   await settle(theirs, same)
   const pid = await postmasterPid(neighbour, same)
   await settle(provider, { ...wanted, power: 'off', generation: 3 })
@@ -177,7 +177,7 @@ test.skipIf(why)(
     const world = await newWorld()
     const provider = await world.open()
     const wanted = await newService(provider)
-    const uid = 70_000 + wanted.endpoint.port
+    const uid = 70_000 + wanted.home.port
     const paths = ['/dev/shm', '/tmp', '/var/tmp'].map((folder) => join(folder, `howdah-left-${wanted.service_id}`))
     const asTenant = (program: string, ...args: string[]) =>
       execFileSync(program, args, { uid, gid: uid, stdio: 'pipe', cwd: '/' })
@@ -209,7 +209,7 @@ test.skipIf(why_not_hidden)(
     const first = await breakOutOf(world, wanted, 'hidden')
     await applyWithoutGroups(world, { ...wanted, power: 'off', generation: 2 })
     expect(lives(first)).toBe(false)
-    const same = await newWanted(provider, { size: 'shared', endpoint: wanted.endpoint })
+    const same = await newWanted(provider, { size: 'shared', home: wanted.home })
     await applyWithoutGroups(neighbour, same)
     const [pid, theirs] = [await postmasterPid(neighbour, same), await breakOutOf(neighbour, same, 'away')]
     await applyWithoutGroups(world, { ...wanted, power: 'off', generation: 3 })

@@ -127,7 +127,7 @@ test('a socket that is a link leads no superuser session to another service', as
   const { world, provider, wanted } = await newService()
   const other = await newWanted(provider, { size: 'shared', password_verifier: verifierOf('other password') })
   await settle(provider, other)
-  const socket = (of: WantedService) => join(world.directory, 'run', of.service_id, `.s.PGSQL.${of.endpoint.port}`)
+  const socket = (of: WantedService) => join(world.directory, 'run', of.service_id, `.s.PGSQL.${of.home.port}`)
   await asServiceUser(wanted, 'mv "$1" "$1.was"; ln -s "$2" "$1"', socket(wanted), socket(other))
   const stolen = { ...wanted, generation: 2, password_verifier: verifierOf('stolen password') }
   await provider.service.apply(stolen).catch(() => undefined)

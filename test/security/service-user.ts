@@ -11,8 +11,7 @@ import { as_root } from '#test/provider/service-fixture.ts'
 
 export const only_root = as_root ? '' : ' (skipped: only root has rights that a tenant could borrow)'
 
-const userOf = ({ endpoint }: WantedService) =>
-  as_root ? { uid: 70_000 + endpoint.port, gid: 70_000 + endpoint.port } : {}
+const userOf = ({ home }: WantedService) => (as_root ? { uid: 70_000 + home.port, gid: 70_000 + home.port } : {})
 
 /** Runs a shell script as the service's user; $1 and so on are the words. */
 export async function asServiceUser(wanted: WantedService, script: string, ...words: string[]): Promise<void> {

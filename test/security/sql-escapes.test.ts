@@ -71,7 +71,7 @@ test('where an operator has added dblink and postgres_fdw, they open no door to 
   const add = `set extension_control_path = '$system'; create extension dblink schema public;
     create extension postgres_fdw schema public; grant usage on foreign data wrapper postgres_fdw to tsdbadmin`
   await asSuperuser(tenant, (client) => client.query(add), 'tsdb')
-  const { host, port } = tenant.wanted.endpoint
+  const { host, port } = tenant.wanted.reach
   const folder = join(tenant.world.directory, 'run', tenant.wanted.service_id)
   for (const user of ['postgres', 'howdah_pooler', 'howdah_standby']) {
     for (const address of [folder, host]) {

@@ -28,7 +28,7 @@ const has = (tenant: Tenant, attribute: string, role: string) =>
 async function stream({ provider, wanted }: Tenant, user: string, password: string, replication: 'true' | 'database') {
   // With a member that the driver knows, but not its types.
   const settings = {
-    ...wanted.endpoint,
+    ...wanted.reach,
     user,
     password,
     database: 'tsdb',

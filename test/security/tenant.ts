@@ -22,7 +22,7 @@ const has_pooler = why_no_pooler === ''
 export async function newTenant(world: World, parts: Partial<WantedService> = {}): Promise<Tenant> {
   const provider = await world.open()
   const direct = await newWanted(provider, { size: 'shared', ...parts })
-  const pooler = has_pooler ? { pooler: newEndpoint(provider, new Set([direct.endpoint.port])) } : {}
+  const pooler = has_pooler ? { pooler: newEndpoint(provider, new Set([direct.home.port])) } : {}
   const wanted = { ...direct, ...pooler }
   await settle(provider, wanted)
   return { world, provider, wanted, password: 'first password' }
@@ -52,7 +52,7 @@ export async function asSuperuser<T>(
   work: (client: pg.Client) => Promise<T>,
   database = 'postgres',
 ): Promise<T> {
-  const node = nodeOf(world.directory, wanted.service_id, wanted.endpoint.port, as_root)
+  const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
   return await withSuperuser(node, { database }, work)
 }
 
@@ -90,7 +90,7 @@ async function expectPooler(tenant: Tenant, pooler: Endpoint): Promise<void> {
   tenant.wanted = without
   await change(tenant, {})
   await change(tenant, { pooler })
-  const through = { ...tenant, wanted: { ...tenant.wanted, endpoint: pooler } }
+  const through = { ...tenant, wanted: { ...tenant.wanted, reach: pooler } }
   expect(await asTenant(through, 'select 7')).toBe('7')
 }
 

@@ -22,7 +22,7 @@ import {
 import type { Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import { openFolder, pathOf, removeEntry, renameEntry } from '../host/tenant-files.ts'
-import { listenOf, networkPrefix } from '../network/service-network.ts'
+import { networkPrefix } from '../network/service-network.ts'
 import { findPrimary } from '../postgres/primary.ts'
 import { ownAddressOf } from './standby-spec.ts'
 import { connectionsOf } from '../../postgres/size.ts'
@@ -41,10 +41,10 @@ export type ObservedRelay = { waiting_for?: string; events: readonly ObservedEve
 
 /** Starts the relay, which may be closed: it starts while the node is being promoted. */
 export async function ensureRelay(host: HaHost, node: Node, wanted: WantedService): Promise<ObservedRelay> {
-  const { network, size } = wanted
+  const { reach, vpc_id, size } = wanted
   const address = ownAddressOf(wanted, node.number)
   if (address === undefined) return { waiting_for: 'its primary has no address of its own', events: [] }
-  const listen = await addressesOf(listenOf(wanted))
+  const listen = await addressesOf(reach)
   if (typeof listen === 'string') return { waiting_for: listen, events: [] }
   const { term } = await findPrimary(node)
   const settings = relaySettingsOf({
@@ -52,9 +52,9 @@ export async function ensureRelay(host: HaHost, node: Node, wanted: WantedServic
     listen,
     target: { node: node.number, address },
     connections_max: connectionsOf(size),
-    words: [String(term), ...networkPrefix(host, network)],
+    words: [String(term), ...networkPrefix(host, vpc_id)],
   })
-  const spec = { node, name: 'relay', settings, listen, size, network, gracefully: false } as const
+  const spec = { node, name: 'relay', settings, listen, size, vpc_id, gracefully: false } as const
   const observed = await ensureHaproxy(host, spec)
   if (typeof observed === 'string') return { waiting_for: observed, events: [] }
   host.watch.track(watchedAs(node), observed.pid, { urgent: true })

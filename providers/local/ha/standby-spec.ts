@@ -3,7 +3,6 @@
 import type { Endpoint, WantedService } from '../../provider.ts'
 import { nodeHostOf, nodeAt, type Node } from '../host/layout.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { listenOf } from '../network/service-network.ts'
 import type { StandbySpec } from './standby.ts'
 import { nodeName } from './synchronous.ts'
 
@@ -16,16 +15,16 @@ export function standbySpecOf(
   wanted: WantedService,
   installation: PostgresInstallation,
 ): StandbySpec {
-  const { size, extensions, network } = wanted
+  const { size, extensions, vpc_id } = wanted
   const name = nodeName(number)
   const listen = ownAddressOf(wanted, number)
   const node = nodeAt(primary, number, 'standby')
-  return { node, primary, name, slot: name, size, extensions, installation, network, ...(listen && { listen }) }
+  return { node, primary, name, slot: name, size, extensions, installation, vpc_id, ...(listen && { listen }) }
 }
 
 /** The address at which a relay reaches the node after its promotion; undefined where there can be none. */
 export function ownAddressOf(wanted: WantedService, number: number): Endpoint | undefined {
-  const { endpoint, network } = wanted
-  if (!network && all_addresses.includes(endpoint.host)) return undefined
-  return { host: nodeHostOf(endpoint.port, number), port: listenOf(wanted).port }
+  const { home, reach } = wanted
+  if (all_addresses.includes(reach.host)) return undefined
+  return { host: nodeHostOf(home.port, number), port: reach.port }
 }

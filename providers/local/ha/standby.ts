@@ -3,7 +3,7 @@
 // 1. A standby that cannot follow (diverged, its WAL removed, damaged) is copied anew; a hanging standby is started anew.
 // 2. A standby is judged only while its primary serves: otherwise the standby may be the last copy.
 import { stat } from 'node:fs/promises'
-import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
+import type { Endpoint, ObservedEvent, Size } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved } from '../host/effect.ts'
@@ -51,7 +51,7 @@ export type StandbySpec = {
   /** Where it listens; absent: on its unix socket only. */
   listen?: Endpoint
   /** In which it listens; absent: in the host's. */
-  network?: WantedNetwork | undefined
+  vpc_id?: string | undefined
   installation: PostgresInstallation
   /** Asked before a running server is stopped or given up; false: not now, because commits depend on it. */
   mayLeave?: () => Promise<boolean>
@@ -122,7 +122,7 @@ export async function ensureStandbyRunning(
   const { postmaster, died } = await findPostmaster(node)
   if (postmaster) await ensureRemoved(effect, 'WAL of the lost primary', node.tail)
   else await ensureTailTaken(effect, node, 'lost')
-  const in_network = postmaster !== undefined && (await isInNetwork(host, spec.network, postmaster.pid))
+  const in_network = postmaster !== undefined && (await isInNetwork(host, spec.vpc_id, postmaster.pid))
   if (postmaster && postmaster.settings_hash === hashes.settings_hash && in_network) {
     const ready = postmaster.ready ? postmaster : await readyPostmaster(node)
     if (ready) await ensureReloaded(effect, node, ready, hashes.files_hash)
@@ -133,14 +133,14 @@ export async function ensureStandbyRunning(
     const waiting_for = await ensureStopped(effect, node)
     if (waiting_for !== undefined) return waiting_for
   }
-  if (listen && !spec.network && !(await portIsFree(listen.host, listen.port))) {
+  if (listen && !spec.vpc_id && !(await portIsFree(listen.host, listen.port))) {
     return `port ${listen.port} on ${listen.host} is in use by another program; a replica starts when the port is free`
   }
   await ensureTimelineRemoved(effect, node)
   // A start is a burst of work; the limits of its size are set right after.
   await effect('limits: set')
   await limits.ensure(groupOf(node), 'starting')
-  const network_prefix = networkPrefix(host, spec.network)
+  const network_prefix = networkPrefix(host, spec.vpc_id)
   const start = { ...hashes, bin: installation.bin, network_prefix }
   const started = await startPostmaster(effect, node, { ...start, limits, died })
   return typeof started === 'string' ? started : { ...started, found: false }

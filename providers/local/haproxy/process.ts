@@ -5,7 +5,7 @@ import type { ChildProcess } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Endpoint, Size, WantedNetwork } from '../../provider.ts'
+import type { Endpoint, Size } from '../../provider.ts'
 import { commandOf, killProcesses, isStopped, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved } from '../host/effect.ts'
 import { listHostProcesses } from '../../host/process.ts'
@@ -29,7 +29,7 @@ export type HaproxySpec = {
   listen: readonly Endpoint[]
   size: Size
   /** In which it listens; absent: in the host's. */
-  network: WantedNetwork | undefined
+  vpc_id: string | undefined
   /** Whether a process with other settings keeps its open connections. */
   gracefully: boolean
 }
@@ -48,7 +48,7 @@ export const findHaproxyProgram = () => findProgram('haproxy')
 
 /** The process that runs with these settings; a sentence when there is none. */
 export async function ensureHaproxy(host: Machine, spec: HaproxySpec): Promise<ObservedHaproxy | string> {
-  const { node, name, settings, network } = spec
+  const { node, name, settings, vpc_id } = spec
   const program = await findHaproxyProgram()
   if (program === undefined) return 'HAProxy is missing on this host; install it with apt-get install haproxy'
   await ensureFile(host.effect, `${name} settings`, settingsPathOf(node, name), settings.text, node.owner)
@@ -56,7 +56,7 @@ export async function ensureHaproxy(host: Machine, spec: HaproxySpec): Promise<O
   await host.limits.ensure(groupOf(node, name), spec.size)
   const anywhere = await findHaproxy(node, name)
   // A process in another network cannot hand over its sockets: it counts as dead.
-  const found = anywhere && (await isInNetwork(host, network, anywhere.pid)) ? anywhere : undefined
+  const found = anywhere && (await isInNetwork(host, vpc_id, anywhere.pid)) ? anywhere : undefined
   const died = anywhere === undefined && (await hasHaproxy(node, name))
   const running = found?.hash === settings.hash ? found : await start(host, spec, program, found)
   return typeof running === 'string' ? running : { pid: running.pid, died }
@@ -104,7 +104,7 @@ async function hasStopped(node: Node, name: HaproxyName): Promise<boolean> {
 
 async function start(
   host: Machine,
-  { node, name, listen, network, settings, gracefully }: HaproxySpec,
+  { node, name, listen, vpc_id, settings, gracefully }: HaproxySpec,
   program: string,
   running: HaproxyFound | undefined,
 ): Promise<HaproxyFound | string> {
@@ -112,7 +112,7 @@ async function start(
   if (old === undefined) {
     // Also a process that hangs.
     await endAll(host, node, name)
-    for (const { host: address, port } of network ? [] : listen) {
+    for (const { host: address, port } of vpc_id === undefined ? listen : []) {
       if (await portIsFree(address, port)) continue
       return `port ${port} on ${address} is in use by another program; it starts when the port is free`
     }
@@ -120,7 +120,7 @@ async function start(
   const takeover = old === undefined ? [] : ['-x', controlSocketOf(node.service_sockets, name), '-sf', String(old.pid)]
   await host.effect(`${name}: spawn`)
   const command = [program, '-db', '-q', '-f', settingsPathOf(node, name), ...takeover]
-  const child = await spawn(host, { node, name, network }, command)
+  const child = await spawn(host, { node, name, vpc_id }, command)
   let broken: Error | undefined
   child.on('error', (error) => {
     broken = error
@@ -136,12 +136,12 @@ async function start(
 
 async function spawn(
   host: Machine,
-  { node, name, network }: Pick<HaproxySpec, 'node' | 'name' | 'network'>,
+  { node, name, vpc_id }: Pick<HaproxySpec, 'node' | 'name' | 'vpc_id'>,
   command: readonly string[],
 ): Promise<ChildProcess> {
   const wrapped = host.limits.wrap(groupOf(node, name), command, node.owner)
   await rm(outputPathOf(node, name), { force: true })
-  return await spawnDaemon(entering(networkPrefix(host, network), wrapped), {
+  return await spawnDaemon(entering(networkPrefix(host, vpc_id), wrapped), {
     path: outputPathOf(node, name),
     flags: 'wx',
   })

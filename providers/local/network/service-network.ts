@@ -1,7 +1,7 @@
-// A service inside a VPC: where it listens, how its processes get into the network, and whether they are in it. Every
+// A service inside a VPC: how its processes get into the network, and whether they are in it. Every
 // process of a service in a VPC is started behind `networkPrefix`. Its unix socket is reached from the host as ever.
 import { stat } from 'node:fs/promises'
-import type { Endpoint, WantedNetwork, WantedService } from '../../provider.ts'
+import type { Endpoint, WantedService } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { changeNetwork } from './ip.ts'
 import { probe, type Probe, type ProbeSpec } from '../../postgres/probe.ts'
@@ -12,22 +12,14 @@ import { findInode, findNetwork } from './network.ts'
 
 export type NetworkHost = NetworkNames & { effect: Effect; networkRefusal(): Promise<string | undefined> }
 
-const vpc_port = 5432
-
-/** Where a service is reached, and nowhere else. */
-export function listenOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 'network'>): Endpoint {
-  return network ? { host: network.address, port: vpc_port } : endpoint
-}
-
 /** The names in its certificate: also the address that it has outside the VPC, so that leaving needs no new one. */
-export function hostsOf({ endpoint, network }: Pick<WantedService, 'endpoint' | 'network'>): string[] {
-  const { address, pooler_address } = network ?? {}
-  return [...new Set([endpoint.host, address, pooler_address])].filter((host) => host !== undefined)
+export function hostsOf({ home, reach, pooler }: Pick<WantedService, 'home' | 'reach' | 'pooler'>): string[] {
+  return [...new Set([home, reach, pooler ?? home].map(({ host }) => host))]
 }
 
 /** The prefix of a command that runs in the network; none when there is no network. */
-export function networkPrefix(host: NetworkNames, network: WantedNetwork | undefined): readonly string[] {
-  return network ? namespaceAt(host, network.vpc_id).enter : []
+export function networkPrefix(host: NetworkNames, vpc_id: string | undefined): readonly string[] {
+  return vpc_id === undefined ? [] : namespaceAt(host, vpc_id).enter
 }
 
 /**
@@ -47,34 +39,30 @@ export async function ensureAddress(host: NetworkHost, vpc_id: string, address: 
 /** Afterwards the network has this address, so that a process can listen at it. A sentence when not, or not yet. */
 export async function ensureInNetwork(
   host: NetworkHost,
-  network: WantedNetwork | undefined,
-  address = network?.address,
+  vpc_id: string | undefined,
+  { host: address }: Endpoint,
 ): Promise<string | undefined> {
-  if (network === undefined || address === undefined) return undefined
-  return (await host.networkRefusal()) ?? (await ensureAddress(host, network.vpc_id, address))
+  if (vpc_id === undefined) return undefined
+  return (await host.networkRefusal()) ?? (await ensureAddress(host, vpc_id, address))
 }
 
 /** Whether the process is in the network that has this name now; it may be in a removed network of the same name. */
-export async function isInNetwork(
-  host: NetworkNames,
-  network: WantedNetwork | undefined,
-  pid: number,
-): Promise<boolean> {
+export async function isInNetwork(host: NetworkNames, vpc_id: string | undefined, pid: number): Promise<boolean> {
   // The host has one network; a process that still runs in a VPC has other settings, by which it is noticed.
-  if (!network) return true
+  if (vpc_id === undefined) return true
   // Root of a container without CAP_SYS_PTRACE may not read the namespaces of other users' processes.
   const own = await stat(`/proc/${pid}/ns/net`).catch(() => undefined)
-  return own === undefined || own.ino === (await findInode(namespaceAt(host, network.vpc_id)))
+  return own === undefined || own.ino === (await findInode(namespaceAt(host, vpc_id)))
 }
 
 /** As a client connects: in a VPC from inside it. */
-export async function probeAt(host: NetworkNames, network: WantedNetwork | undefined, spec: ProbeSpec): Promise<Probe> {
-  return network ? await probeInside(host, network, spec) : await probe(spec)
+export async function probeAt(host: NetworkNames, vpc_id: string | undefined, spec: ProbeSpec): Promise<Probe> {
+  return vpc_id === undefined ? await probe(spec) : await probeInside(host, vpc_id, spec)
 }
 
 /** The probe from inside: an address of a VPC is never dialled from the host. */
-async function probeInside(host: NetworkNames, network: WantedNetwork, spec: ProbeSpec): Promise<Probe> {
-  const relay = openRelay(networkPrefix(host, network), spec.endpoint)
+async function probeInside(host: NetworkNames, vpc_id: string, spec: ProbeSpec): Promise<Probe> {
+  const relay = openRelay(networkPrefix(host, vpc_id), spec.endpoint)
   const observed = await probe(spec, () => relay.connection)
   const said = await relay.close()
   return observed.result === 'failed' && said !== '' ? { ...observed, reason: said } : observed

@@ -6,7 +6,7 @@
 // 3. A pass that makes its clients wait writes a file first; any later pass lets them go on.
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
+import type { Endpoint, ObservedEvent, Size } from '../../provider.ts'
 import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
@@ -47,7 +47,7 @@ export type PoolerSpec = {
   max_connections: number
   password_verifier: string
   /** In which it listens; absent: in the host's. */
-  network?: WantedNetwork | undefined
+  vpc_id?: string | undefined
 }
 
 export type ObservedPooler = {
@@ -143,8 +143,8 @@ async function ensureRunning(
   events: ObservedEvent[],
 ): Promise<number | string> {
   const { effect, limits } = host
-  const { node, listen, network } = spec
-  const no_network = await ensureInNetwork(host, network, listen.host)
+  const { node, listen, vpc_id } = spec
+  const no_network = await ensureInNetwork(host, vpc_id, listen)
   if (no_network !== undefined) return no_network
   const files = poolerFilesOf(node)
   const paths = { certificate: node.certificate, pid_file: join(files.folder, files.pid_name), users_file: files.users }
@@ -155,7 +155,7 @@ async function ensureRunning(
   const read_hash = hashOf([settings, users, (await readIfThere(node.certificate)) ?? ''])
   const found = await findPooler(node)
   const [pid, started_with, has_read] = (await readIfThere(files.loaded))?.split(' ') ?? []
-  const in_place = found.pid !== undefined && (await isInNetwork(host, network, found.pid))
+  const in_place = found.pid !== undefined && (await isInNetwork(host, vpc_id, found.pid))
   const usable = in_place && pid === String(found.pid) && started_with === start_hash ? found.pid : undefined
   await effect('pooler: limits')
   await limits.ensure(poolerGroupOf(node), spec.size)
@@ -186,20 +186,20 @@ async function ensureRunning(
 
 async function startAnew(host: PoolerHost, spec: PoolerSpec, program: string): Promise<number | string> {
   const { effect, limits } = host
-  const { node, listen, network } = spec
+  const { node, listen, vpc_id } = spec
   await killPooler(effect, node)
   await ensureRemoved(effect, 'pooler pause', poolerFilesOf(node).paused)
-  if (!network && !(await portIsFree(listen.host, listen.port))) {
+  if (vpc_id === undefined && !(await portIsFree(listen.host, listen.port))) {
     return `port ${listen.port} on ${listen.host} is in use by another program; the pooler starts when the port is free`
   }
-  return await startPooler(effect, node, { program, prefix: networkPrefix(host, network), files_max, limits })
+  return await startPooler(effect, node, { program, prefix: networkPrefix(host, vpc_id), files_max, limits })
 }
 
 /** Why the master role cannot log in at the pooler's endpoint; undefined when it can. */
 async function loginTrouble(host: PoolerHost, spec: PoolerSpec): Promise<string | undefined> {
-  const { listen: endpoint, password_verifier, network } = spec
+  const { listen: endpoint, password_verifier, vpc_id } = spec
   const authority_pem = host.authority.certificate_pem
-  const tried = () => probeAt(host, network, { endpoint, password_verifier, authority_pem })
+  const tried = () => probeAt(host, vpc_id, { endpoint, password_verifier, authority_pem })
   let login = await tried()
   // It reads its files a moment after the signal.
   for (

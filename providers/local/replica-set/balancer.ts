@@ -1,5 +1,5 @@
 // The balancer of a replica set of several nodes: HAProxy at the set's endpoint, configured anew whenever the nodes change.
-import type { Endpoint, ObservedEvent, Size, WantedNetwork } from '../../provider.ts'
+import type { Endpoint, ObservedEvent, Size } from '../../provider.ts'
 import { ensureHaproxy, ensureHaproxyRemoved, findHaproxyProgram } from '../haproxy/process.ts'
 import type { Node } from '../host/layout.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
@@ -14,7 +14,7 @@ export type Balancing = {
   connections_max: number
   size: Size
   /** In which it listens; absent: in the host's. */
-  network: WantedNetwork | undefined
+  vpc_id: string | undefined
 }
 
 const refusal =
@@ -30,10 +30,10 @@ export async function balancerRefusal(): Promise<string | undefined> {
 export type ObservedBalancer = { waiting_for?: string; events: readonly ObservedEvent[] }
 
 export async function ensureBalancer(host: ReplicaSetHost, spec: Balancing): Promise<ObservedBalancer> {
-  const { node, network, listen, size } = spec
+  const { node, vpc_id, listen, size } = spec
   const missing = await balancerRefusal()
   if (missing !== undefined) return { waiting_for: missing, events: [] }
-  const prefix = networkPrefix(host, network)
+  const prefix = networkPrefix(host, vpc_id)
   const settings = balancerSettingsOf({ ...spec, sockets: node.service_sockets, prefix })
   const observed = await ensureHaproxy(host, {
     node,
@@ -41,7 +41,7 @@ export async function ensureBalancer(host: ReplicaSetHost, spec: Balancing): Pro
     settings,
     listen: [listen],
     size,
-    network,
+    vpc_id,
     gracefully: true,
   })
   if (typeof observed === 'string') return { waiting_for: observed, events: [] }

@@ -47,7 +47,7 @@ const standby_share = 1.15
 /** Where clients reach a node, through the balancer. */
 export function nodeAddressOf({ wanted, listen }: ReplicaSet, number: number): Endpoint {
   if (wanted.nodes === 1) return listen
-  return { host: nodeHostOf(wanted.endpoint.port, number), port: listen.port }
+  return { host: nodeHostOf(wanted.home.port, number), port: listen.port }
 }
 
 export async function ensureNodes(
@@ -108,7 +108,7 @@ async function ensureNode(
     size: set.wanted.size,
     extensions: set.wanted.service.extensions,
     listen: nodeAddressOf(set, number),
-    network: set.wanted.network,
+    vpc_id: set.wanted.vpc_id,
     installation,
     mayLeave: async () => {
       const may = await canSpare(set, number)

@@ -22,7 +22,6 @@ import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { connectionsOf } from '../../postgres/size.ts'
 
-const port_in_a_network = 5_432
 const look_again_soon_seconds = 1
 const look_again_after_setback_seconds = 3
 /** A death and a lagging node are noticed by the watches. */
@@ -40,11 +39,9 @@ export async function applyReplicaSet(host: ReplicaSetHost, wanted: WantedReplic
 }
 
 async function replicaSetOf(host: ReplicaSetHost, wanted: WantedReplicaSet): Promise<ReplicaSet> {
-  const { service, replica_set_id, network } = wanted
-  const listen = network ? { host: network.address, port: port_in_a_network } : wanted.endpoint
-  const service_port = service.network ? port_in_a_network : service.endpoint.port
-  const own = (id: string) => nodeOf(host.directory, id, service.endpoint.port, host.as_root)
-  const of_service = listeningAt(own(service.service_id), service_port)
+  const { service, replica_set_id, reach: listen } = wanted
+  const own = (id: string) => nodeOf(host.directory, id, service.home.port, host.as_root)
+  const of_service = listeningAt(own(service.service_id), service.reach.port)
   const primary = await findLeader(of_service)
   return { wanted, node: listeningAt(own(replica_set_id), listen.port), primary, listen }
 }
@@ -80,8 +77,8 @@ async function ensureServing(host: ReplicaSetHost, set: ReplicaSet): Promise<Obs
   const installation = await findInstallation(host, set)
   if (typeof installation === 'string') return setback(await stateOf(node), installation)
   await ensureNodeHome(host.effect, node)
-  host.vpc_watch.assign(node.service_id, wanted.network?.vpc_id)
-  const no_network = await ensureInNetwork(host, wanted.network)
+  host.vpc_watch.assign(node.service_id, wanted.vpc_id)
+  const no_network = await ensureInNetwork(host, wanted.vpc_id, set.listen)
   if (no_network !== undefined) return progress(await stateOf(node), no_network)
   await ensureCertificate(host.effect, node, host.authority, hostsOf(wanted))
   // A set of one node has no balancer: the node listens at the endpoint.
@@ -114,7 +111,7 @@ function everywhereSentence({ host }: Endpoint): string | undefined {
 /** The balancer of several nodes, and which of them get readers. */
 async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<ObservedBalancer> {
   const { wanted, node, listen } = set
-  const { network } = wanted
+  const { vpc_id, size } = wanted
   if (wanted.nodes === 1) {
     host.balance_watch.forget(node.service_id)
     return { events: [] }
@@ -124,8 +121,8 @@ async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<Obser
     sockets: nodeAt(node, number, 'standby').sockets,
     address: nodeAddressOf(set, number),
   }))
-  const connections_max = wanted.nodes * connectionsOf(wanted.size)
-  const observed = await ensureBalancer(host, { node, listen, nodes, connections_max, size: wanted.size, network })
+  const connections_max = wanted.nodes * connectionsOf(size)
+  const observed = await ensureBalancer(host, { node, listen, nodes, connections_max, size, vpc_id })
   host.balance_watch.track({ set: node, service: set.primary })
   return observed
 }
@@ -136,23 +133,22 @@ async function ensurePooling(
   set: ReplicaSet,
 ): Promise<Pick<ObservedPooler, 'waiting_for' | 'events'>> {
   const { wanted, node, primary } = set
-  const { pooler, network, size } = wanted
-  if (pooler === undefined) {
+  const { pooler: listen, vpc_id, size } = wanted
+  if (listen === undefined) {
     await ensurePoolerRemoved(host, node)
     return { events: [] }
   }
-  const address = network?.pooler_address
   const observed = ensurePooler(host, {
     node,
     primary,
     target_sockets: wanted.nodes === 1 ? nodeAt(node, 0, 'standby').sockets : node.service_sockets,
     target_port: set.listen.port,
-    listen: address === undefined ? pooler : { host: address, port: port_in_a_network },
+    listen,
     size,
     // As many as there are without one node.
     max_connections: Math.max(1, wanted.nodes - 1) * connectionsOf(size),
     password_verifier: wanted.service.password_verifier,
-    network,
+    vpc_id,
   })
   return await observed.catch((error: unknown) => {
     if (isDiskFull(error)) throw error
@@ -169,7 +165,7 @@ async function loginTrouble(host: ReplicaSetHost, set: ReplicaSet): Promise<stri
   if (!accessOf(host, node.service_id).logins) return accessTrouble(host, node.service_id)
   const { password_verifier } = wanted.service
   const spec = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const login = await probeAt(host, wanted.network, spec)
+  const login = await probeAt(host, wanted.vpc_id, spec)
   if (login.result === 'ok') return undefined
   const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
   return `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`

@@ -1,7 +1,7 @@
 // The last wanted state of each service and replica set of this host, whichever server received it. Written before any step towards it,
 // so that a death can be healed by it while the metadata store is unreachable, and no service starts that was to be stopped.
 import { join } from 'node:path'
-import type { ServiceSource, WantedReplicaSet, WantedService } from '../../provider.ts'
+import type { Endpoint, ServiceSource, WantedReplicaSet, WantedService } from '../../provider.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
 import { foldersOf } from '../host/layout.ts'
 import { readIfThere } from '../../host/read.ts'
@@ -25,8 +25,8 @@ export async function ensureLastWanted(effect: Effect, directory: string, wanted
 export async function findLastWanted(directory: string, id: string): Promise<Wanted | undefined> {
   const text = await readIfThere(pathOf(directory, id))
   if (text === undefined) return undefined
-  const wanted = JSON.parse(text) as Wanted // written above, in one piece
-  return isReplicaSet(wanted) || !wanted.source ? wanted : { ...wanted, source: sourceOf(wanted.source) }
+  const written = JSON.parse(text) as Wanted | Former // written above, in one piece
+  return 'endpoint' in written ? currentOf(written) : written
 }
 
 export async function findLastWantedService(directory: string, id: string): Promise<WantedService | undefined> {
@@ -35,10 +35,27 @@ export async function findLastWantedService(directory: string, id: string): Prom
 }
 
 /** As versions before this one wrote it. */
-type FormerSource = { service_id: string; snapshot_id: string; target_time?: string; private?: boolean }
+type Former = Omit<Wanted, 'home' | 'reach' | 'vpc_id'> & {
+  endpoint: Endpoint
+  network?: { vpc_id: string; address: string; pooler_address?: string }
+  source?: ServiceSource | { service_id: string; snapshot_id: string; target_time?: string; private?: boolean }
+}
 
-function sourceOf(noted: ServiceSource | FormerSource): ServiceSource {
-  if ('moment' in noted) return noted
-  const { service_id, snapshot_id, target_time } = noted
-  return { service_id, moment: noted.private ? 'now' : target_time ? { at: target_time } : { snapshot_id } }
+function currentOf({ endpoint: home, network, pooler, source, ...rest }: Former): Wanted {
+  const inVpc = (host: string | undefined, outside: Endpoint) => (host === undefined ? outside : { host, port: 5432 })
+  const current = {
+    ...rest,
+    home,
+    reach: inVpc(network?.address, home),
+    ...(pooler && { pooler: inVpc(network?.pooler_address, pooler) }),
+    ...(network && { vpc_id: network.vpc_id }),
+    ...(source && { source: sourceOf(source) }),
+  }
+  return current as Wanted // one of the two kinds, as it was written
+}
+
+function sourceOf(written: NonNullable<Former['source']>): ServiceSource {
+  if ('moment' in written) return written
+  const { service_id, snapshot_id, target_time } = written
+  return { service_id, moment: written.private ? 'now' : target_time ? { at: target_time } : { snapshot_id } }
 }

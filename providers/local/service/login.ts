@@ -7,7 +7,7 @@ import type { ServiceHost } from './service-host.ts'
 import { ensureMasterRole, type ObservedRole } from '../postgres/master-role.ts'
 import { findPrimary } from '../postgres/primary.ts'
 import type { Postmaster } from '../postgres/process.ts'
-import { listenOf, probeAt } from '../network/service-network.ts'
+import { probeAt } from '../network/service-network.ts'
 import { setback, type Observed } from './observed.ts'
 import { accessOf, accessTrouble } from '../quota/access.ts'
 import { unlessStill } from '../postgres/standstill.ts'
@@ -28,9 +28,8 @@ export async function ensureLogin(
   wanted: WantedService,
   postmaster: Postmaster,
 ): Promise<Observed> {
-  const { network, password_verifier } = wanted
+  const { reach: endpoint, vpc_id, password_verifier } = wanted
   const { service_id } = node
-  const endpoint = listenOf(wanted)
   const trouble = accessTrouble(host, service_id)
   const told = host.quota_watch.takeEvents(service_id)
   if (!accessOf(host, service_id).logins) {
@@ -38,7 +37,7 @@ export async function ensureLogin(
   }
   const spec = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
   const probed = (ready?: Promise<unknown>) =>
-    unlessStill(node, (given_up) => probeAt(host, network, { ...spec, given_up, ...(ready && { ready }) }))
+    unlessStill(node, (given_up) => probeAt(host, vpc_id, { ...spec, given_up, ...(ready && { ready }) }))
   let role: ObservedRole = { events: [] }
   let login = isKnown(host, wanted, postmaster, known_ms_max) ? await probed() : undefined
   if (login?.result !== 'ok') {

@@ -14,7 +14,7 @@ export async function withPooler(
   wanted: WantedService,
   observed: Observed,
 ): Promise<Observed> {
-  const { pooler: listen, network, size, password_verifier } = wanted
+  const { pooler: listen, vpc_id, size, password_verifier } = wanted
   if (listen === undefined) await ensurePoolerRemoved(host, primary)
   // A service whose archive stalls does not count as serving, but logins work.
   const can_log_in = observed.state === 'serving' || observed.settled
@@ -24,8 +24,8 @@ export async function withPooler(
     primary,
     target_sockets: primary.service_sockets,
     target_port: primary.port,
-    listen: network?.pooler_address ? { host: network.pooler_address, port: primary.port } : listen,
-    network,
+    listen,
+    vpc_id,
     size,
     max_connections: connectionsOf(size),
     password_verifier,

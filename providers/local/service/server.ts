@@ -44,7 +44,7 @@ export async function ensureRunning(
   const unlimited = quota_bytes && (await host.projects?.ensure(node, quota_bytes, postmaster === undefined))
   if (unlimited) events.push({ kind: 'disk_quota', message: unlimited })
   if (!postmaster) return await startHere(host, node, wanted, start, events, died)
-  const in_network = await isInNetwork(host, wanted.network, postmaster.pid)
+  const in_network = await isInNetwork(host, wanted.vpc_id, postmaster.pid)
   if (postmaster.settings_hash === start.settings_hash && in_network) {
     if (!postmaster.ready) await ensureLimits(host, node, wanted.size)
     const ready = postmaster.ready ? postmaster : await readyPostmaster(node)
@@ -89,8 +89,8 @@ async function startHere(
   if ((await findLock(node)) === 'copying while it stands still') {
     return progress('not_serving', 'its data is being copied; it starts right after')
   }
-  const { host: address, port } = wanted.endpoint
-  if (!wanted.network && !(await portIsFree(address, port))) {
+  const { host: address, port } = wanted.reach
+  if (!wanted.vpc_id && !(await portIsFree(address, port))) {
     return setback(
       'not_serving',
       `port ${port} on ${address} is in use by another program; it starts when the port is free`,
@@ -98,7 +98,7 @@ async function startHere(
   }
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
   await ensureLimits(host, node, 'starting')
-  const network_prefix = networkPrefix(host, wanted.network)
+  const network_prefix = networkPrefix(host, wanted.vpc_id)
   // A replica that takes over would answer at the primary's endpoint with what it has replayed so far.
   const closed_in_recovery = await isStandby(node)
   const began = { ...hashes, bin: installation.bin, network_prefix, closed_in_recovery }

@@ -22,7 +22,7 @@ import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
 import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
-import { ensureInNetwork, hostsOf, listenOf } from '../network/service-network.ts'
+import { ensureInNetwork, hostsOf } from '../network/service-network.ts'
 import { findLastWantedService } from './last-wanted.ts'
 import { progress, setback, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
@@ -49,7 +49,7 @@ import { ensureLogin, isKnown } from './login.ts'
 const look_again_when_hopeless_seconds = 60
 
 export async function applyService(host: ServiceHost, wanted: WantedService): Promise<ObservedService> {
-  const own = nodeOf(host.directory, wanted.service_id, wanted.endpoint.port, host.as_root)
+  const own = nodeOf(host.directory, wanted.service_id, wanted.home.port, host.as_root)
   const known = await statIfThere(own.home)
   const observed = await observe(host, own, wanted).catch((error: unknown): ObservedService => {
     // A planted entry in its folders must not be touched; nothing more can be known.
@@ -65,7 +65,7 @@ export async function applyService(host: ServiceHost, wanted: WantedService): Pr
 }
 
 async function observe(host: ServiceHost, own: Node, wanted: WantedService): Promise<ObservedService> {
-  const base = listeningAt(own, listenOf(wanted).port)
+  const base = listeningAt(own, wanted.reach.port)
   if (wanted.deleted) return { ...(await ensureServiceRemoved(host, base)), snapshots: [] }
   const { node, events, waiting_for } = await leaderFor(host, base, wanted)
   // A lost primary has been reported already as not serving.
@@ -185,8 +185,8 @@ async function ensureServing(host: ServiceHost, node: Node, wanted: WantedServic
     const look_again_seconds = look_again_when_hopeless_seconds
     return { state: 'not_serving', settled: false, failed: true, waiting_for: hopeless, look_again_seconds, events }
   }
-  host.vpc_watch.assign(node.service_id, wanted.network?.vpc_id)
-  const no_network = await ensureInNetwork(host, wanted.network)
+  host.vpc_watch.assign(node.service_id, wanted.vpc_id)
+  const no_network = await ensureInNetwork(host, wanted.vpc_id, wanted.reach)
   if (no_network !== undefined) return progress(await stateOf(node), no_network)
   const [leading, relay] = await together(
     ensureLeads(host, node, wanted, start, events),
@@ -256,8 +256,7 @@ async function ensureFiles(
   wanted: WantedService,
   installation: PostgresInstallation,
 ): Promise<Hashes> {
-  const { size, extensions } = wanted
-  const endpoint = listenOf(wanted)
+  const { size, extensions, reach: endpoint } = wanted
   await ensureCertificate(host.effect, node, host.authority, hostsOf(wanted))
   if (node.role === 'relayed') {
     return await ensureStandbyFiles(host, standbySpecOf(node, node.number, wanted, installation))
