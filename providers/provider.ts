@@ -13,6 +13,8 @@ export type Size = { cpu_millis: number; memory_gbs: number } | 'shared'
 
 export type WantedService = {
   service_id: string
+  /** A region may keep the services of a project apart from those of others. */
+  project_id: string
   generation: number
   deleted: boolean
   power: 'on' | 'off'

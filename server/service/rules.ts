@@ -111,6 +111,7 @@ export function deletionChange(row: ServiceRow, now: Date): WantedChange {
 export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): WantedService {
   const wanted: WantedService = {
     service_id: row.service_id,
+    project_id: row.project_id,
     generation: row.generation,
     deleted: row.deleted_at !== null,
     power: row.power,

@@ -17,6 +17,7 @@ const provider = await openLocalProvider({
 const vpc = { vpc_id: '1000', cidr: '10.77.0.0/24', deleted: false, peers: [] }
 const service: WantedService = {
   service_id: 'refused',
+  project_id: 'refused',
   generation: 1,
   deleted: false,
   power: 'on',

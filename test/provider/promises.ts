@@ -166,6 +166,7 @@ async function newWanted(provider: Provider, parts: Partial<WantedService> = {})
   const home = newEndpoint(provider, taken)
   return {
     service_id: newId(),
+    project_id: 'project000',
     generation: 1,
     deleted: false,
     power: 'on',

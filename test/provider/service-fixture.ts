@@ -71,6 +71,7 @@ export async function newWanted(provider: LocalProvider, parts: Partial<WantedSe
   const home = parts.home ?? newEndpoint(provider)
   return {
     service_id: `s${randomBytes(4).toString('hex')}x`,
+    project_id: 'project000',
     generation: 1,
     deleted: false,
     power: 'on',
