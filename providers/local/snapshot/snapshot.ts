@@ -121,7 +121,8 @@ export const snapshotData = (node: Node, snapshot_id: string) => join(node.snaps
 /** The facts of a complete snapshot; undefined when there is none. */
 export async function findSnapshot(node: Node, snapshot_id: string): Promise<ClusterCopy | undefined> {
   const text = await readIfThere(join(node.snapshots, snapshot_id, facts_name))
-  if (text === undefined) return undefined
+  // Versions before this one moved the data of some snapshots into forks, and left the facts.
+  if (text === undefined || !(await statIfThere(snapshotData(node, snapshot_id)))) return undefined
   const facts = JSON.parse(text) as Omit<ClusterCopy, 'taken_at'> & { taken_at: string } // written below, in one piece
   return { ...facts, taken_at: new Date(facts.taken_at) }
 }
