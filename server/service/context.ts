@@ -1,4 +1,5 @@
 // Everything that the files of the service slice need from outside. main.ts fills it once.
+import type { ServiceMetrics } from '#providers/provider.ts'
 import type { Db } from '../store/db.ts'
 import type { Healing } from '../healing.ts'
 import type { Log } from '../log.ts'
@@ -6,7 +7,9 @@ import type { Regions } from '../regions.ts'
 import type { Secret } from '../secret.ts'
 import type { Settled } from '../settled.ts'
 import type { SnapshotPolicy } from '../snapshot/rules.ts'
-import type { Sampled } from './view.ts'
+
+/** What a service used at a moment. */
+export type Sampled = { sampled_ms: number; metrics: ServiceMetrics }
 
 export type ServiceContext = {
   db: Db

@@ -3,17 +3,14 @@ import type { Service } from '#contract/service.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 import type { Size } from '#contract/size.ts'
 import { diskGbsOf } from '#providers/postgres/size.ts'
-import type { Provider, ServiceMetrics } from '#providers/provider.ts'
-import type { ServiceContext } from './context.ts'
+import type { Provider } from '#providers/provider.ts'
+import type { Sampled, ServiceContext } from './context.ts'
 import { serviceView, sizeOf, type Volume } from './rules.ts'
 import type { ServiceRow } from './store.ts'
 
 const mib = 1024 ** 2
 /** A sample that is older is not shown as the present. */
 const sample_age_ms_max = 15_000
-
-/** What a service used at a moment. */
-export type Sampled = { sampled_ms: number; metrics: ServiceMetrics }
 
 export function volumeOf(provider: Provider | undefined, size: Size): Volume {
   if (provider === undefined) return { volume_type: 'unknown' }
