@@ -24,7 +24,8 @@ export async function ensureAuthority(directory: string): Promise<Authority> {
     await rename(unfinished, directory)
     await syncOne(dirname(directory))
   } catch (error) {
-    await removeTree(unfinished)
+    // The process that was faster may be removing it, too.
+    await removeTree(unfinished).catch(() => undefined)
     const theirs = await findAuthority(directory)
     if (theirs) return theirs
     throw error

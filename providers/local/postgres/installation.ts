@@ -140,7 +140,8 @@ async function ensureCopy(package_directory: string, copies_directory: string): 
     // Fails if another process was faster, for then the directory is not empty.
     await rename(unfinished, copy)
   } catch (error) {
-    await removeTree(unfinished)
+    // The process that was faster may be removing it, too.
+    await removeTree(unfinished).catch(() => undefined)
     if (!(await isThere(copy))) throw error
   }
   return copy
