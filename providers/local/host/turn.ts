@@ -62,7 +62,10 @@ function othersOf(folder: string, key: string, name: string): string[] {
     if (!other.startsWith(`${key}@`) || other.startsWith(`${name}.`)) return false
     const path = join(folder, other)
     const owner = other.slice(other.indexOf('@') + 1, other.lastIndexOf('.')).replaceAll(',', '/')
-    if (isAlive(owner, path) && silenceMsOf(path) < silence_ms_max) return true
+    const silence_ms = silenceMsOf(path)
+    // Its turn is over, or it has the other stage's name. It must not be removed: its owner may write it again right now.
+    if (silence_ms === Infinity) return false
+    if (isAlive(owner, path) && silence_ms < silence_ms_max) return true
     rmSync(path, { force: true })
     return false
   })
