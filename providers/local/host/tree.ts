@@ -1,17 +1,24 @@
 // Makes durable and hands over whole directory trees that no service's user can enter.
 import { execFile } from 'node:child_process'
-import { lchown, open, readdir } from 'node:fs/promises'
+import { lchownSync, readdirSync } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { errorCode } from '../../host/read.ts'
 import { system_env } from '../../host/program.ts'
 import { inLanes } from './together.ts'
 
-/** Hands a whole tree to a user, the root last: until then no other user can enter it. */
-export async function chownTree(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
-  const entries = await readdir(path, { recursive: true, withFileTypes: true })
-  await inLanes(entries, ({ parentPath, name }) => lchown(join(parentPath, name), uid, gid))
-  await lchown(path, uid, gid)
+/** Hands a whole tree to a user, every folder after its contents: until then no other user can enter it. */
+export async function chownTree(path: string, owner: { uid: number; gid: number }): Promise<void> {
+  // Not by threads: each call would take ten times as long.
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const below = join(path, entry.name)
+    if (entry.isDirectory()) await chownTree(below, owner)
+    else lchownSync(below, owner.uid, owner.gid)
+  }
+  lchownSync(path, owner.uid, owner.gid)
+  await nextTurn()
 }
 
 /** Makes a freshly written tree durable: one flush of its file system, cheaper than an fsync of each of a thousand files. */
