@@ -260,8 +260,8 @@ export type Provider = {
    * and not wanted is removed by being applied as deleted.
    */
   vpc: Subject<WantedVpc, ObservedVpc, VpcParts>
-  /** Candidate addresses, best first, in the same order for the same id. Throws NoAddress at the end. Never waits. */
-  addresses(of: AddressUse): Iterable<Endpoint>
+  /** Candidate addresses, best first, in the same order for the same id. Throws NoAddress at the end. Waits for no other host. */
+  addresses(of: AddressUse): Iterable<Endpoint> | AsyncIterable<Endpoint>
   /**
    * A service or a replica set as it was last wanted of this provider: for a crash while the metadata store is unreachable. Like
    * `apply`, but it may be called without a lease; undefined where this provider knows no such id.

@@ -35,7 +35,7 @@ export async function takeAddress(tx: Sql, taking: Taking): Promise<AddressRow> 
   if (own !== undefined) return own
   const taken = await listTaken(tx, region_code, vpc_id)
   try {
-    for (const { host, port } of provider.addresses({ id: owner_id, role, ...(vpc && { cidr: vpc.cidr }) })) {
+    for await (const { host, port } of provider.addresses({ id: owner_id, role, ...(vpc && { cidr: vpc.cidr }) })) {
       const row = { host, port, role, vpc_id }
       if (!taken.has(`${host} ${port}`) && (await insertAddress(tx, region_code, owner_id, row))) return row
     }

@@ -7,9 +7,12 @@ const lately_max = 30
 const lately = new Set<number>()
 
 /** The first candidate of the provider whose port is not taken, and was not given to another lately; it is from then on. */
-export function newEndpoint(provider: Pick<Provider, 'addresses'>, taken: Set<number> = new Set()): Endpoint {
+export async function newEndpoint(
+  provider: Pick<Provider, 'addresses'>,
+  taken: Set<number> = new Set(),
+): Promise<Endpoint> {
   const id = Math.random().toString(36)
-  for (const endpoint of provider.addresses({ id, role: 'service' })) {
+  for await (const endpoint of provider.addresses({ id, role: 'service' })) {
     if (taken.has(endpoint.port) || lately.has(endpoint.port)) continue
     taken.add(endpoint.port)
     lately.add(endpoint.port)

@@ -19,14 +19,14 @@ test.skipIf(why)(
     const provider = await world.open()
     const bare = await newWanted(provider, { size: 'shared' })
     const taken = new Set([bare.home.port])
-    const pooler = newEndpoint(provider, taken)
+    const pooler = await newEndpoint(provider, taken)
     const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
     const home = { ...bare, ha, pooler }
     await settle(provider, home)
     await ask(provider, home, 'create table kept as select 7 as n')
-    const own = newEndpoint(provider, taken)
+    const own = await newEndpoint(provider, taken)
     const family = { world, provider, service: home }
-    const set = await newSet(family, { nodes: 2, home: own, reach: own, pooler: newEndpoint(provider, taken) })
+    const set = await newSet(family, { nodes: 2, home: own, reach: own, pooler: await newEndpoint(provider, taken) })
     await settleSet(provider, set)
 
     const vpc = newVpc('1000', '10.77.0.0/24')

@@ -24,7 +24,7 @@ const service: WantedService = {
   size: 'shared',
   extensions: [],
   password_verifier: '',
-  home: newEndpoint(provider),
+  home: await newEndpoint(provider),
   reach: { host: '10.77.0.2', port: 5432 },
   vpc_id: '1000',
   snapshots: [],

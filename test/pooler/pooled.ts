@@ -21,7 +21,7 @@ export type Pooled = { world: World; provider: LocalProvider; wanted: WantedServ
 export async function newPooled(world: World, parts: Partial<WantedService> = {}): Promise<Pooled> {
   const provider = await world.open()
   const direct = await newWanted(provider, { size: 'shared', ...parts })
-  const pooler = newEndpoint(provider, new Set([direct.home.port]))
+  const pooler = await newEndpoint(provider, new Set([direct.home.port]))
   const wanted = { ...direct, pooler }
   await settle(provider, wanted)
   return { world, provider, wanted }

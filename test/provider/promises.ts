@@ -118,7 +118,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       const { provider } = await newRegion()
       const service = await newWanted(provider)
       await settle(provider, service)
-      const home = newEndpoint(provider, new Set([service.home.port]))
+      const home = await newEndpoint(provider, new Set([service.home.port]))
       const set: WantedReplicaSet = {
         replica_set_id: newId(),
         generation: 1,
@@ -163,7 +163,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
 }
 
 async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
-  const home = newEndpoint(provider, taken)
+  const home = await newEndpoint(provider, taken)
   return {
     service_id: newId(),
     project_id: 'project000',

@@ -68,7 +68,7 @@ async function removeWorld(world: World): Promise<void> {
 }
 
 export async function newWanted(provider: LocalProvider, parts: Partial<WantedService> = {}): Promise<WantedService> {
-  const home = parts.home ?? newEndpoint(provider)
+  const home = parts.home ?? (await newEndpoint(provider))
   return {
     service_id: `s${randomBytes(4).toString('hex')}x`,
     project_id: 'project000',

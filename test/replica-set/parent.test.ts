@@ -84,7 +84,7 @@ balancedTest('the pooler of a set leads to all of its nodes, and to the others w
   const { provider, world, service } = family
   const taken = new Set([service.home.port])
   const plain = await newSet(family, { nodes: 2 })
-  const pooler = newEndpoint(provider, taken.add(plain.home.port))
+  const pooler = await newEndpoint(provider, taken.add(plain.home.port))
   const set = { ...plain, pooler }
   expect(await settleSet(provider, set)).toMatchObject({ state: 'serving', events: [] })
   const pooled = (database: string) => ask(provider, { ...service, reach: pooler }, 'show data_directory', { database })
@@ -113,7 +113,7 @@ test('a set serves on, and comes up again, while its service has no primary', as
 
 test('several nodes at every address of the host are refused with a sentence', async () => {
   const family = await newFamily(await newWorld())
-  const { port } = newEndpoint(family.provider, new Set([family.service.home.port]))
+  const { port } = await newEndpoint(family.provider, new Set([family.service.home.port]))
   const everywhere = { host: '0.0.0.0', port }
   const set = await newSet(family, { nodes: 2, home: everywhere, reach: everywhere })
   const observed = await family.provider.replica_set.apply(set)

@@ -36,7 +36,7 @@ export async function newSet(
   { world, provider, service }: Family,
   parts: Partial<WantedReplicaSet> = {},
 ): Promise<WantedReplicaSet> {
-  const home = newEndpoint(provider, new Set([service.home.port]))
+  const home = await newEndpoint(provider, new Set([service.home.port]))
   const set: WantedReplicaSet = {
     replica_set_id: `r${randomBytes(4).toString('hex')}x`,
     generation: 1,

@@ -224,7 +224,7 @@ test('a log file that is a link to another tenant’s log shows nothing of it', 
 test('a pipe in the place of the pooler’s pid file is a setback, and can be deleted', async () => {
   const world = await newWorld()
   const provider = await world.open()
-  const pooler = newEndpoint(provider)
+  const pooler = await newEndpoint(provider)
   const wanted = await newWanted(provider, { size: 'shared', pooler })
   await settle(provider, wanted)
   await asServiceUser(wanted, 'rm "$1"; mkfifo "$1"', join(homeOf(world, wanted), 'pooler', 'pid'))

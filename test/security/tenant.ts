@@ -22,7 +22,7 @@ const has_pooler = why_no_pooler === ''
 export async function newTenant(world: World, parts: Partial<WantedService> = {}): Promise<Tenant> {
   const provider = await world.open()
   const direct = await newWanted(provider, { size: 'shared', ...parts })
-  const pooler = has_pooler ? { pooler: newEndpoint(provider, new Set([direct.home.port])) } : {}
+  const pooler = has_pooler ? { pooler: await newEndpoint(provider, new Set([direct.home.port])) } : {}
   const wanted = { ...direct, ...pooler }
   await settle(provider, wanted)
   return { world, provider, wanted, password: 'first password' }
