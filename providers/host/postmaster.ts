@@ -31,7 +31,7 @@ export async function signalPostmaster(cluster: Cluster, pid: number, signal: No
 }
 
 /** False when it has not ended in time. */
-export async function hasEnded(cluster: Cluster, pid: number, wait_ms: number): Promise<boolean> {
+export async function endsWithin(cluster: Cluster, pid: number, wait_ms: number): Promise<boolean> {
   for (const deadline = performance.now() + wait_ms; performance.now() < deadline; await pause(poll_ms)) {
     if (!(await isPostmaster(cluster, pid))) return true
   }

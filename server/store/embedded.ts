@@ -12,7 +12,7 @@ import { readIfThere, statIfThere, undefinedIfAbsent } from '#providers/host/rea
 import {
   type Cluster,
   findRunning,
-  hasEnded,
+  endsWithin,
   isPostmaster,
   pid_file,
   signalPostmaster,
@@ -66,7 +66,7 @@ export async function stopMetadataStore(place: Pick<StorePlace, 'directory'>): P
     const running = await findPostmaster(place)
     if (running === undefined) return
     await signalPostmaster(cluster, running.pid, signal)
-    if (await hasEnded(cluster, running.pid, stop_ms_max)) return
+    if (await endsWithin(cluster, running.pid, stop_ms_max)) return
   }
   throw new Error('the embedded metadata store does not stop')
 }

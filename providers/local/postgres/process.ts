@@ -9,7 +9,7 @@ import { readIfThere, statIfThere } from '../../host/read.ts'
 import { groupOf, type Node } from '../host/layout.ts'
 import { listNames, Planted, readText } from '../host/tenant-files.ts'
 import type { Limits } from '../host/limits.ts'
-import { findRunning, hasEnded, isPostmaster, pid_file, signalPostmaster } from '../../host/postmaster.ts'
+import { findRunning, endsWithin, isPostmaster, pid_file, signalPostmaster } from '../../host/postmaster.ts'
 import { startFailure } from './start-log.ts'
 
 /** The hashes are of what it was started with: settings that need a restart, and files that it can read again. */
@@ -95,7 +95,7 @@ export async function ensureStopped(effect: Effect, node: Node): Promise<string 
   if (postmaster) {
     const impatient = (await stoppingSince(effect, node, postmaster.pid)) < Date.now() - stop_patience_ms
     await sendSignal(effect, node, postmaster.pid, impatient ? 'SIGQUIT' : 'SIGINT')
-    if (!(await hasEnded(node, postmaster.pid, stop_wait_ms))) return still_stopping
+    if (!(await endsWithin(node, postmaster.pid, stop_wait_ms))) return still_stopping
   }
   if (died) await endLeftovers(effect, node)
   await ensureRemoved(effect, 'stop marker', node.stopping)
@@ -108,7 +108,7 @@ export async function ensureKilled(effect: Effect, node: Node): Promise<void> {
   const { postmaster } = await findPostmaster(node).catch(diedIfPlanted)
   if (postmaster) {
     await sendSignal(effect, node, postmaster.pid, 'SIGQUIT')
-    await hasEnded(node, postmaster.pid, kill_wait_ms)
+    await endsWithin(node, postmaster.pid, kill_wait_ms)
   }
   await endLeftovers(effect, node)
 }
