@@ -39,13 +39,14 @@ async function newGreedy(name: string): Promise<ReadyService> {
   return service
 }
 
-/** Ordinary writes, until they are refused; with pauses, or it would be over its quota by so much that it is shut. */
+/** Ordinary writes, until they are refused; slow ones at the end, or it would be over its quota by so much that it is shut. */
 async function fill(service: ReadyService): Promise<void> {
-  const insert = 'insert into hoard select repeat(md5(n::text), 32) from generate_series(1, 4000) n'
+  const rows = () => (dataOf(service) < quota_mb * 0.9 ? 4_000 : 1_500)
+  const insert = () => `insert into hoard select repeat(md5(n::text), 32) from generate_series(1, ${rows()}) n`
   await until(async () => {
     const session = await loginTo(howdah.server.api_url, service, service.initial_password)
     try {
-      for (;;) await session.query(`${insert}; select pg_sleep(0.1)`)
+      for (;;) await session.query(`${insert()}; select pg_sleep(0.1)`)
     } catch (error) {
       return error instanceof Error && error.message.includes('read-only transaction')
     } finally {
