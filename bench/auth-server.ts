@@ -13,7 +13,7 @@ import { listen } from './http-side.ts'
 
 const db = openDb(process.env['DATABASE_URL'] ?? '')
 
-const caller = { type: 'oauth', user: { id: '1', email: 'bench@localhost', name: 'bench' } } as const
+const caller = { type: 'oauth', user: { id: '1', email: 'bench@example.com', name: 'bench' } } as const
 const keys = newKeys(await openKeyPlace(db, process.env['FOLDER'] ?? ''))
 const verifiers = [newTokenVerifier(db), newJwtVerifier({ db, keys, origin: () => bench_origin })]
 const same_caller: Callers = { identify: async () => caller, roleIn: async () => 'owner', forget: () => undefined }

@@ -81,7 +81,7 @@ async function fill(url: string, folder: string): Promise<Filled> {
   const db = openDb(url)
   try {
     await migrate(db)
-    const { first_token = '', project_id = '' } = await ensureRegistration(db)
+    const { first_token = '', project_id = '' } = await ensureRegistration(db, 'bench@example.com')
     const [service_id = ''] = await insertServices(url, project_id, services)
     const [user] = await listUsers(db)
     const access_token = await newAccessToken(await openKeyPlace(db, folder), user?.id ?? 0)

@@ -111,7 +111,7 @@ async function fill(url: string, count: number): Promise<Filled> {
   const db = openDb(url)
   try {
     await migrate(db)
-    const { first_token = '', project_id = '' } = await ensureRegistration(db)
+    const { first_token = '', project_id = '' } = await ensureRegistration(db, 'bench@example.com')
     return { token: first_token, project_id, service_ids: await insertServices(url, project_id, count) }
   } finally {
     await db.close()

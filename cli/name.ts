@@ -1,6 +1,6 @@
 // What people type for names, e-mails, roles and projects, checked by the same rules as in the API.
 import { type Role, roles } from '#contract/endpoint.ts'
-import { email_characters_max, email_pattern, nameProblem } from '#contract/problem.ts'
+import { isEmail, nameProblem } from '#contract/problem.ts'
 import type { Sql } from '#server/store/db.ts'
 import { listProjects } from '#server/project/store.ts'
 import { CommandError, UsageError } from './command.ts'
@@ -12,7 +12,7 @@ export function parseName(text: string): string {
 }
 
 export function parseEmail(text: string): string {
-  if (text.length <= email_characters_max && new RegExp(email_pattern, 'u').test(text)) return text
+  if (isEmail(text)) return text
   throw new UsageError(`${JSON.stringify(text)} does not look like an e-mail address`)
 }
 

@@ -88,7 +88,7 @@ function greeting(server: Server, log_path: string): string {
   }
   if (server.password_link !== undefined) {
     lines.push(
-      'To log in as a person (npx howdah login), choose a password for admin@localhost here, once, within a day:',
+      `To log in as a person (npx howdah login), choose a password for ${server.first_email} here, once, within a day:`,
       '',
       `  ${server.public_url}${server.password_link}`,
       '',

@@ -23,7 +23,13 @@ export type SchemaError = {
 
 export const name_characters_max = 128
 export const email_characters_max = 254
-export const email_pattern = '^[^\\s@\\u0000-\\u001f\\u007f-\\u009f]+@[^\\s@\\u0000-\\u001f\\u007f-\\u009f]+$'
+/** A domain with a dot, whose last label is letters. */
+export const email_pattern =
+  '^[^\\s@\\u0000-\\u001f\\u007f-\\u009f]+@([^\\s@.\\u0000-\\u001f\\u007f-\\u009f]+\\.)+[A-Za-z]+$'
+
+export function isEmail(text: string): boolean {
+  return text.length <= email_characters_max && text.isWellFormed() && new RegExp(email_pattern, 'u').test(text)
+}
 export const plain_text_pattern = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$'
 const problems_max = 50
 const shown_name_form = /^[\w.~-]{1,64}$/
@@ -154,6 +160,6 @@ function formatInWords(format: unknown): string {
 
 function patternInWords(pattern: unknown): string {
   if (pattern === plain_text_pattern) return 'must not contain control characters'
-  if (pattern === email_pattern) return 'must look like an e-mail address'
+  if (pattern === email_pattern) return 'must look like an e-mail address, such as ada@example.com'
   return `must match ${String(pattern)}`
 }

@@ -26,6 +26,7 @@ test('without flags and variables every setting has its default', () => {
     oidc_client_id: undefined,
     oidc_client_secret: undefined,
     oidc_groups: [],
+    admin_email: 'admin@howdah.local',
     isolate: false,
     log_level: 'info',
   })
@@ -61,6 +62,7 @@ const accepted: [flag: string, text: string, member: string, value: unknown][] =
       { group: 'cn=dev', project_id: 'a1b2c3d4e5', role: 'viewer' },
     ],
   ],
+  ['--admin-email', 'ada@example.com', 'admin_email', 'ada@example.com'],
   ['--log-level', 'debug', 'log_level', 'debug'],
 ]
 
@@ -75,6 +77,8 @@ const refused: [flag: string, text: string][] = [
   ['--host', 'no such host'],
   ['--host', ''],
   ['--port', '65536'],
+  ['--admin-email', 'admin@localhost'],
+  ['--admin-email', 'admin@example.1'],
   ['--port', '-1'],
   ['--port', '80a'],
   ['--port', '1e3'],
@@ -150,7 +154,7 @@ test('the secret of the outside issuer’s client has a variable and no flag', (
 })
 
 test('there are few settings, each with its flag, variable and description in the help', () => {
-  expect(settings.length).toBeLessThanOrEqual(22)
+  expect(settings.length).toBeLessThanOrEqual(23)
   for (const setting of settings) {
     for (const part of [setting.flag ?? '', setting.env, setting.description]) expect(settingsHelp()).toContain(part)
   }

@@ -9,6 +9,7 @@ import {
   parseDatabaseUrl,
   parseDirectories,
   parseDirectory,
+  parseEmail,
   parseGroups,
   parseHost,
   parseIssuer,
@@ -140,6 +141,11 @@ const table = {
     default: '',
     description: 'Groups there that make members here: group=project_id:role, separated by commas.',
     parse: parseGroups,
+  },
+  admin_email: {
+    default: 'admin@howdah.local',
+    description: 'The address that the first user logs in with; read by the very first start alone.',
+    parse: parseEmail,
   },
   isolate: {
     flag: false,

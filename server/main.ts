@@ -138,7 +138,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const { url, public_url } = await serve(parts)
   opened.defer(() => context.settled.close())
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
-  const registration = await ensureRegistration(db)
+  const registration = await ensureRegistration(db, config.admin_email)
 
   const warnings = await listWarnings(db, providers, log)
   log.info({ url, version, data_dir: config.data_dir, store: store.kind }, 'server started')

@@ -13,8 +13,9 @@ import { insertProject, listProjects } from './project/store.ts'
 export type Registration = {
   /** `<public_key>.<secret_key>`, from the very first start only: it exists nowhere else. */
   first_token: string | undefined
-  /** Path and query of a page on which the first user chooses a password, once; from the very first start only. */
+  /** Path and query of a page on which the first user chooses a password, once, and their e-mail; from the very first start only. */
   password_link: string | undefined
+  first_email: string | undefined
   /** The oldest project, for the examples that are shown to people. */
   project_id: string | undefined
 }
@@ -27,12 +28,18 @@ export class RegionTaken extends Error {
 // Any fixed number: it only has to be the same for all servers and used for nothing else.
 const registration_lock = 4_873_102
 
-export function ensureRegistration(db: Db): Promise<Registration> {
+/** `email`: of the first user. */
+export function ensureRegistration(db: Db, email: string): Promise<Registration> {
   return db.transaction(async (tx) => {
     await tx.query(sql`select pg_advisory_xact_lock(${registration_lock})`)
-    const made = (await someUserExists(tx)) ? undefined : await register(tx)
+    const made = (await someUserExists(tx)) ? undefined : await register(tx, email)
     const [project] = await listProjects(tx)
-    return { first_token: made?.token, password_link: made?.password_link, project_id: project?.id }
+    return {
+      first_token: made?.token,
+      password_link: made?.password_link,
+      first_email: made && email,
+      project_id: project?.id,
+    }
   })
 }
 
@@ -47,8 +54,8 @@ export async function ensureRegion(db: Db, region_code: string, installation_id:
   )
 }
 
-async function register(tx: Sql): Promise<{ token: string; password_link: string }> {
-  const user = await insertUser(tx, { email: 'admin@localhost', name: userName() })
+async function register(tx: Sql, email: string): Promise<{ token: string; password_link: string }> {
+  const user = await insertUser(tx, { email, name: userName() })
   const project = await insertProject(tx, { id: newId(), name: 'default' })
   await insertMember(tx, { project_id: project.id, user_id: user.id, role: 'owner' })
   const token = { name: 'first token', project_id: project.id, user_id: user.id }

@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { rangeProblem } from '#contract/cidr.ts'
 import { type Role, roles } from '#contract/endpoint.ts'
+import { isEmail } from '#contract/problem.ts'
 import { isHostRoot } from '#providers/host/privilege.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -50,6 +51,11 @@ export function parseDatabaseUrl(text: string): string | undefined {
   // The text itself may contain a password, so the problem does not repeat it.
   if (/^postgres(ql)?:\/\/.+/.test(text)) return text
   throw new Error('must look like postgres://user:password@host:5432/database')
+}
+
+export function parseEmail(text: string): string {
+  if (isEmail(text)) return text
+  throw new Error(`must look like an e-mail address, such as ada@example.com, not ${JSON.stringify(text)}`)
 }
 
 export function parseRegion(text: string): string {

@@ -36,7 +36,7 @@ test('the first start prints its addresses, a token, and lines to paste', async 
   expect(output.match(tokens)?.[0]).toBeDefined()
   expect(output).toContain('psql "host=')
   const link = /http\S+\/oauth\/password\/set\?token=\S+/.exec(output)?.[0] ?? ''
-  expect(await (await fetch(link)).text()).toContain('admin@localhost')
+  expect(await (await fetch(link)).text()).toContain('admin@howdah.local')
 })
 
 test('the printed lines create a service and wait for it', async () => {

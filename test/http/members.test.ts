@@ -75,13 +75,25 @@ describe('adding', () => {
   })
 
   test('what is no e-mail is refused in words', async () => {
-    for (const email of ['x', 'a@', '@b', 'a b@c', 'a@b@c', 'a\n@b', `${'x'.repeat(250)}@example.com`]) {
+    for (const email of [
+      'x',
+      'a@',
+      '@b',
+      'a b@c',
+      'a@b@c',
+      'a\n@b',
+      'a@b',
+      'a@b.1',
+      'a@.com',
+      'a@b..com',
+      `${'x'.repeat(250)}@example.com`,
+    ]) {
       const refused = await admin<Answer>('POST', members, { email, role: 'viewer' })
       expect([refused.status, refused.body.code], email).toEqual([400, 'INVALID_REQUEST'])
     }
     const refused = await admin<Answer>('POST', members, { email: 'nobody', role: 'king' })
     expect(refused.body.details?.split('\n')).toEqual([
-      '/email: must look like an e-mail address',
+      '/email: must look like an e-mail address, such as ada@example.com',
       '/role: must be one of viewer, developer, admin, owner',
     ])
   })

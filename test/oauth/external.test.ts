@@ -126,6 +126,8 @@ test('who was invited by e-mail is a member when they come, if the issuer vouche
   const refused = await logInAs('grace')
   expect(refused.page.status).toBe(403)
   expect(refused.page.text).toContain('does not vouch')
+  accounts.set('grace', { email: 'grace@example', email_verified: true, name: 'Grace' })
+  expect((await logInAs('grace')).page.text).toContain('no domain with a dot')
   accounts.set('grace', { email: 'Grace@example.com', email_verified: true, name: 'Grace' })
   expect(await roleOf(await (await logInAs('grace')).token())).toBe('viewer')
 })

@@ -14,6 +14,10 @@ beforeAll(async () => {
 afterAll(() => store?.stop())
 
 const servers = [1, 2, 3, 4, 5]
+const folder = join(import.meta.dirname, '../../server/store/migrations')
+const all = readdirSync(folder)
+  .toSorted()
+  .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
 
 test('of several servers that start at once, each migration is run by exactly one', async () => {
   const url = await store.newDatabase()
@@ -27,7 +31,9 @@ test('of several servers that start at once, each migration is run by exactly on
 test('of several servers that start at once, one registers the first user and gets the token', async () => {
   const url = await store.newDatabase()
   await withDb(url, (db) => migrate(db))
-  const registrations = await Promise.all(servers.map(() => withDb(url, ensureRegistration)))
+  const registrations = await Promise.all(
+    servers.map(() => withDb(url, (db) => ensureRegistration(db, 'admin@howdah.local'))),
+  )
   expect(registrations.filter(({ first_token }) => first_token !== undefined)).toHaveLength(1)
   expect(new Set(registrations.map(({ project_id }) => project_id)).size).toBe(1)
 })
@@ -45,10 +51,6 @@ test('a region belongs to the installation that named it first', async () => {
 
 test('what could be restored before moments were observed still can: from the oldest snapshot that stays and leads to now', async () => {
   const url = await store.newDatabase()
-  const folder = join(import.meta.dirname, '../../server/store/migrations')
-  const all = readdirSync(folder)
-    .toSorted()
-    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
   await withDb(url, async (db) => {
     await migrate(
       db,
@@ -83,6 +85,22 @@ test('what could be restored before moments were observed still can: from the ol
       { key: 'service001' },
     ])
     expect(await db.query(`select snapshot_id from snapshots where snapshot_id = 'snapshot03'`)).toEqual([])
+  })
+})
+
+test('the first user of a version before gets an address with a domain, and keeps everything else', async () => {
+  const url = await store.newDatabase()
+  await withDb(url, async (db) => {
+    await migrate(
+      db,
+      all.filter(({ name }) => name < '0019'),
+    )
+    await db.query(`insert into users (email, name) values ('admin@localhost', 'root'), ('ada@example.com', 'Ada')`)
+    await migrate(db, all)
+    expect(await db.query('select email, name from users order by id')).toEqual([
+      { email: 'admin@howdah.local', name: 'root' },
+      { email: 'ada@example.com', name: 'Ada' },
+    ])
   })
 })
 
