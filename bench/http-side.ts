@@ -2,7 +2,7 @@
 // code differ by a quarter. Only getService is asked for; no pass is made.
 import { randomBytes } from 'node:crypto'
 import type { Db } from '#server/store/db.ts'
-import type { Handlers } from '#server/http/handler.ts'
+import type { Handlers, Tails } from '#server/http/handler.ts'
 import { newHttp } from '#server/http/http.ts'
 import type { Callers } from '#server/http/handler.ts'
 import { newLog } from '#server/log.ts'
@@ -23,11 +23,18 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
       log,
       providers: new Map(),
       snapshot_policy: { interval_seconds: 1, kept: 1 },
-      settled: { wait: async () => undefined, see: async (_, look) => await look(), close: () => undefined },
+      settled: {
+        wait: async () => undefined,
+        see: async (_, look) => await look(),
+        watch: () => () => undefined,
+        close: () => undefined,
+      },
       secret: newSecret(randomBytes(32)),
       sampler: { latest: () => undefined },
       healing: { passBegins: () => undefined, takeEvents: () => [] },
     }) as Handlers,
+    // No stream is asked for either.
+    tails: {} as Tails,
     ...identity,
     recordOutcome: async () => undefined,
     hosts: new Set(),

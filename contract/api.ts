@@ -3,6 +3,7 @@ import { audit_endpoints } from './audit.ts'
 import { auth_endpoints } from './auth.ts'
 import { capability_endpoints } from './capabilities.ts'
 import { ca_endpoints } from './ca.ts'
+import { event_endpoints } from './event.ts'
 import { ha_endpoints } from './ha.ts'
 import { log_endpoints } from './log.ts'
 import { metric_endpoints } from './metric.ts'
@@ -27,6 +28,7 @@ export const api = {
   ...token_endpoints,
   ...audit_endpoints,
   ...service_endpoints,
+  ...event_endpoints,
   ...ha_endpoints,
   ...pooler_endpoints,
   ...replica_set_endpoints,
@@ -39,3 +41,6 @@ export const api = {
 
 export type Api = typeof api
 export type EndpointName = keyof Api
+
+/** The endpoints whose lists go on. */
+export type StreamName = { [Name in EndpointName]: Api[Name] extends { streams: true } ? Name : never }[EndpointName]

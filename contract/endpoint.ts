@@ -34,7 +34,7 @@ export type Endpoint = {
   /** Open connections end, or logins that worked do not any more. */
   interrupts?: true
   follows?: Follows
-  /** With `Accept: text/event-stream` the list goes on. */
+  /** With `Accept: text/event-stream` the list goes on as server-sent events: see EntryOf. */
   streams?: true
   /** Statuses of the service in the path that accept this; absent where the status does not matter. */
   accepts?: readonly Acceptable[]
@@ -57,6 +57,8 @@ export type Endpoint = {
 /** Proxies and clients lose their patience after a minute. */
 export const wait_seconds_max = 50
 
+export const stream_type = 'text/event-stream'
+
 /** Keeps the literal types of one row. */
 export function endpoint<const E extends Endpoint>(row: E): E {
   return row
@@ -72,6 +74,14 @@ export type ParamsOf<E extends Endpoint> = PathParams<E['path']>
 export type BodyOf<E extends Endpoint> = StaticOf<E['body']>
 export type QueryOf<E extends Endpoint> = StaticOf<E['query']>
 export type OutputOf<E extends Endpoint> = E['output'] extends TSchema ? Static<E['output']> : void
+
+/** What a stream of the endpoint is made of: the items of its list, which is the answer itself or its `entries`. */
+export type EntryOf<E extends Endpoint> =
+  OutputOf<E> extends readonly (infer Item)[]
+    ? Item
+    : OutputOf<E> extends { entries?: readonly (infer Item)[] }
+      ? Item
+      : never
 
 export function roleAllows(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed)

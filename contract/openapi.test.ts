@@ -63,6 +63,22 @@ test('a path id has its form, and every body and every answer an example', () =>
   }
 })
 
+test('a list that goes on says so, with the schema of its entries', () => {
+  const streaming = operations.filter(({ operation }) => 'x-streams' in operation)
+  expect(streaming.map(({ operation }) => operation.operationId).toSorted()).toEqual([
+    'getServiceLogs',
+    'listProjectEvents',
+    'listServiceEvents',
+  ])
+  for (const { operation } of streaming) {
+    const content = operation.responses['200']?.content?.['text/event-stream']
+    expect(content, operation.operationId).toHaveProperty('x-item-schema.$ref')
+    expect(operation.parameters.map(({ name }) => name)).toContain('Last-Event-ID')
+  }
+  const others = operations.filter(({ operation }) => !('x-streams' in operation))
+  expect(JSON.stringify(others)).not.toContain('text/event-stream')
+})
+
 test('an operation says what a call of it does, and what a client calls it', () => {
   const stop = operations.find(({ operation }) => operation.operationId === 'stopService')
   expect(stop?.operation).toMatchObject({

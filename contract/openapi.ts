@@ -3,7 +3,7 @@
 import type { TSchema } from 'typebox'
 import { api, base_path } from './api.ts'
 import { commandOf, effectOf } from './command.ts'
-import { type Endpoint, wait_seconds_max } from './endpoint.ts'
+import { type Endpoint, stream_type, wait_seconds_max } from './endpoint.ts'
 import { exampleOf, factsOf, type SchemaFacts } from './example.ts'
 import { fault_codes, fault_status, type FaultCode } from './fault.ts'
 import { isPathIdName, path_ids } from './id.ts'
@@ -88,6 +88,7 @@ function operationOf(name: string, endpoint: Endpoint, components: JsonObject): 
   operation['x-effect'] = effectOf(endpoint)
   if (endpoint.interrupts) operation['x-interrupts'] = true
   if (endpoint.follows !== undefined) operation['x-follows'] = endpoint.follows
+  if (endpoint.streams) operation['x-streams'] = true
   if (endpoint.accepts !== undefined) operation['x-accepts'] = [...endpoint.accepts]
   if (endpoint.access === 'public') operation['security'] = []
   if (endpoint.body !== undefined) {
@@ -127,7 +128,19 @@ function parametersOf(endpoint: Endpoint, components: JsonObject): Json[] {
     description: `\`wait=<seconds>\`: to be answered when nothing is under way any more, or after that time, ${wait_seconds_max} at most.`,
     schema: { type: 'string', examples: ['wait=30'] },
   }
-  return [...in_path, ...in_query, ...(endpoint.idempotent ? [key] : []), ...(endpoint.waits ? [wait] : [])]
+  const resume = {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description: 'Of a stream that was interrupted: the id of its last event. The new stream begins after it.',
+    schema: { type: 'string', maxLength: 512 },
+  }
+  const in_headers = [
+    ...(endpoint.idempotent ? [key] : []),
+    ...(endpoint.waits ? [wait] : []),
+    ...(endpoint.streams ? [resume] : []),
+  ]
+  return [...in_path, ...in_query, ...in_headers]
 }
 
 export function pathParametersOf(path: string): string[] {
@@ -143,7 +156,9 @@ function responsesOf(endpoint: Endpoint, components: JsonObject): JsonObject {
   const headers = { 'X-Request-Id': { schema: { type: 'string' } } }
   const success: JsonObject = { description: 'Done, or accepted where the work takes time.', headers }
   if (endpoint.output !== undefined) {
-    success['content'] = contentOf(endpoint.output, components, endpoint.output_type)
+    const content = contentOf(endpoint.output, components, endpoint.output_type)
+    const entry = endpoint.streams && entrySchemaOf(endpoint.output)
+    success['content'] = entry ? { ...content, [stream_type]: streamContentOf(entry, components) } : content
   }
   const responses: JsonObject = { [endpoint.success]: success }
   const by_status = Map.groupBy(faultsOf(endpoint), (code) => fault_status[code])
@@ -155,6 +170,21 @@ function responsesOf(endpoint: Endpoint, components: JsonObject): JsonObject {
     }
   }
   return responses
+}
+
+/** The schema of what EntryOf types. */
+export function entrySchemaOf(output: TSchema): TSchema | undefined {
+  const { items, properties } = factsOf(output)
+  return items ?? (properties?.['entries'] && factsOf(properties['entries']).items)
+}
+
+function streamContentOf(entry: TSchema, components: JsonObject): JsonObject {
+  const description = 'Server-sent events, oldest first: one for each entry, with the entry as JSON in `data`.'
+  return {
+    schema: { type: 'string', description },
+    'x-item-schema': schemaOf(entry, components),
+    example: `id: 1042\ndata: ${JSON.stringify(exampleOf(entry))}\n\n`,
+  }
 }
 
 function schemaOf(schema: TSchema, components: JsonObject): Json {

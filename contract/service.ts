@@ -24,7 +24,6 @@ import {
   ServiceEndpoint,
   text,
 } from './schema.ts'
-import { ServiceEvent } from './service-event.ts'
 import { CreateServiceInput, ForkServiceInput, ReplicaCount, SyncReplicaCount } from './service-input.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
 
@@ -242,14 +241,5 @@ export const service_endpoints = {
     body: input({ environment: Environment }, { environment: 'PROD' }),
     success: 200,
     output: Message,
-  }),
-  listServiceEvents: endpoint({
-    method: 'GET',
-    path: `${one}/events`,
-    summary: 'What happened to a service, newest first',
-    tag,
-    access: 'viewer',
-    success: 200,
-    output: Type.Array(ServiceEvent),
   }),
 }

@@ -160,6 +160,17 @@ export type LogQuery = {
 /** Newest first. `cursor` is there when older entries may follow. */
 export type LogPage = { entries: readonly LogEntry[]; cursor?: string }
 
+/** A log that is read forwards. `after`: from an earlier page of the same service, in either direction; absent: from the beginning. */
+export type LogTailQuery = Pick<LogQuery, 'node' | 'search' | 'severities' | 'since_ms'> & {
+  after?: string | undefined
+}
+
+/**
+ * In the order of writing, as many as are read at once. `at`: where to go on, which moves also when no entry matched; absent: the log
+ * has not begun. Without a node the tail goes over to the next primary when it has read all of the last one.
+ */
+export type LogTail = { entries: readonly { entry: LogEntry; at: string }[]; at?: string | undefined }
+
 /** Which member of the query names nothing that exists. */
 export type LogRefusal = { refused: 'node' | 'cursor' }
 
@@ -268,6 +279,7 @@ export type Provider = {
    */
   heal(id: string): Promise<ObservedService | ObservedReplicaSet | undefined>
   logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
+  logTail(service_id: string, query: LogTailQuery): Promise<LogTail | LogRefusal>
   /** What the running services use now. Cheap enough for every few seconds; rates need two calls. */
   metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
   /** Calls back when a subject may have changed by itself, such as by a crash. */

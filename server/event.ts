@@ -1,23 +1,53 @@
-// The append-only events of a service, for people. It decides nothing. Events outlive their service by a while, so that
-// its owners can still read why it was removed.
-import type { ServiceEventKind } from '#contract/service-event.ts'
+// The append-only events of services, for people. They decide nothing, and outlive their service by a while, so that its owners can
+// still read why it was removed.
+// In a project their ids grow in the order in which they can be read: a transaction that adds one has the project's turn until it ends.
+// So all after an id are all that came after it, and a reader who goes on from there misses none.
+import type { ServiceEventKind } from '#contract/event.ts'
 import type { Sql } from './store/db.ts'
-import { sql } from './store/sql.ts'
-
-const events_shown_max = 500
+import { fragment, sql } from './store/sql.ts'
 
 /** The contract's kinds. A provider, which does not know the contract, tells them as text; a test reads them all. */
 export type EventKind = ServiceEventKind | (string & {})
 
+/** Of a service that has its row. Late in the transaction: others of the project wait for its end. */
 export async function insertEvent(tx: Sql, service_id: string, kind: EventKind, message: string): Promise<void> {
   await tx.query(
-    sql`insert into service_events (service_id, kind, message) values (${service_id}, ${kind}, ${message})`,
+    sql`
+      with turn as materialized (
+        select project_id, pg_advisory_xact_lock(hashtextextended('events of project ' || project_id, 0))
+        from services where service_id = ${service_id}),
+      inserted as (
+        insert into service_events (project_id, service_id, kind, message)
+        select project_id, ${service_id}, ${kind}, ${message} from turn returning project_id)
+      select pg_notify('settled', project_id) from inserted`,
     'insert event',
   )
 }
 
-export async function listEvents(db: Sql, service_id: string) {
-  return db.query(sql<{ time: Date; kind: ServiceEventKind; message: string }>`
-    select time, kind, message from service_events where service_id = ${service_id}
-    order by id desc limit ${events_shown_max}`)
+export type EventRow = { id: number; time: Date; service_id: string; kind: ServiceEventKind; message: string }
+
+export type EventsWanted = {
+  project_id: string
+  /** Absent: of all services. */
+  service_id?: string | undefined
+  /** Empty: all. */
+  kinds: readonly ServiceEventKind[]
+  /** Those after it, oldest first; absent: the newest, newest first. */
+  after?: number | undefined
+  limit: number
+}
+
+/** Compared with the id of the service, or with no id. */
+const scopes = { service: fragment`service_id =`, project: fragment`'' =` }
+const orders = { newest_first: fragment`id desc`, oldest_first: fragment`id` }
+
+export async function listEvents(db: Sql, wanted: EventsWanted): Promise<EventRow[]> {
+  const { project_id, service_id, kinds, after, limit } = wanted
+  const scope = service_id === undefined ? 'project' : 'service'
+  const order = after === undefined ? 'newest_first' : 'oldest_first'
+  return db.query(sql<EventRow>`
+    select id, time, service_id, kind, message from service_events
+    where project_id = ${project_id} and ${scopes[scope]} ${service_id ?? ''}
+      and id > ${after ?? 0} and (${kinds.length === 0} or kind = any (${kinds}))
+    order by ${orders[order]} limit ${limit}`)
 }

@@ -37,9 +37,10 @@ import { replicaSetHandlers } from './replica-set/routes.ts'
 import { caPemOf, openRegions, type Regions, stopRegions } from './regions.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import type { ServiceContext } from './service/context.ts'
+import { eventTails } from './service/events.ts'
 import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
-import { serviceLogHandlers } from './service-log/routes.ts'
+import { newServiceLog } from './service-log/routes.ts'
 import { openMetricsToken, openSecret } from './secret.ts'
 import { newSettled } from './settled.ts'
 import { snapshotHandlers } from './service/snapshots.ts'
@@ -202,6 +203,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
   const oauth = openOauth({ config, db, log, installation_id, secret: context.secret })
   opened.defer(async () => oauth.close())
   const callers = newCallers(db, [newTokenVerifier(db), oauth.verifier, ...(options.verifiers ?? [])])
+  const service_log = newServiceLog(context)
   const http = newHttp({
     handlers: {
       ...identityHandlers(),
@@ -216,9 +218,10 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...snapshotHandlers(context),
       ...vpcHandlers(context),
       ...peeringHandlers(context),
-      ...serviceLogHandlers(context),
+      ...service_log.handlers,
       ...metricHandlers(context),
     },
+    tails: { ...eventTails(context), ...service_log.tails },
     checks: newChecks(context),
     callers,
     rate_limits: newRateLimits(config.rate_limit),

@@ -1,5 +1,6 @@
 // Waiting for a change that is under way: for verbs that must hold when they answer (such as a password change), and for callers that
-// prefer one long request to polling. Every pass after which everything wanted holds is announced.
+// prefer one long request, or a stream, to polling. Every pass after which everything wanted holds is announced by the id of its
+// subject, and every event by that of its project.
 import { Fault } from '#contract/fault.ts'
 import type { Db, Sql } from './store/db.ts'
 import { sql } from './store/sql.ts'
@@ -14,21 +15,24 @@ export type Settled = {
   wait(id: string, generation: number, settledGeneration: ReadGeneration): Promise<void>
   /** The first answer that is enough; after this time, or when the server is about to end, the answer of that moment. */
   see<Seen>(id: string, read: () => Promise<Seen>, isEnough: (seen: Seen) => boolean, at_most_ms: number): Promise<Seen>
+  /** Calls back at every notice of this id, and when some may have been missed; returns what ends that. */
+  watch(id: string, onNotice: () => void): () => void
   /** Answers all calls of `see`; those of `wait` go on. */
   close(): void
 }
 
-type Waiting = { id: string; poll: () => void; giveUp: () => void }
+type Watching = { id: string; poll: () => void }
+type Waiting = Watching & { giveUp: () => void }
 
 export async function announceSettled(tx: Sql, id: string): Promise<void> {
   await tx.query(sql`select pg_notify('settled', ${id})`)
 }
 
 export function newSettled(db: Db): Settled {
-  const [waiting, seeing] = [new Set<Waiting>(), new Set<Waiting>()]
+  const [waiting, seeing, watching] = [new Set<Waiting>(), new Set<Waiting>(), new Set<Watching>()]
   let closed = false
   db.listen('settled', (id) => {
-    for (const one of [...waiting, ...seeing]) if (id === undefined || id === one.id) one.poll()
+    for (const one of [...waiting, ...seeing, ...watching]) if (id === undefined || id === one.id) one.poll()
   })
   return {
     wait: async (id, generation, settledGeneration) => {
@@ -40,6 +44,11 @@ export function newSettled(db: Db): Settled {
       if (settled < generation) throw tooSlow()
     },
     see: (id, read, isEnough, at_most_ms) => (closed ? read() : firstSeen(seeing, { id, read, isEnough, at_most_ms })),
+    watch: (id, onNotice) => {
+      const one = { id, poll: onNotice }
+      watching.add(one)
+      return () => void watching.delete(one)
+    },
     close: () => {
       closed = true
       for (const one of seeing) one.giveUp()

@@ -48,14 +48,19 @@ async function noteDown(db: Db, region_code: string, { service }: Pick<Provider,
   if (down.length === 0) return
   await db.transaction(async (tx) => {
     // What another server has observed since then is newer.
-    const noted = await tx.query(sql<{ service_id: string }>`
+    const noted = await tx.query(sql<{ service_id: string; project_id: string }>`
       update services set state = 'not_serving', observed_at = now()
-      where service_id = any (${down}) and ${at_rest} and observed_at <= ${rows[0]?.seen} returning service_id`)
+      where service_id = any (${down}) and ${at_rest} and observed_at <= ${rows[0]?.seen} returning service_id, project_id`)
     const ids = noted.map(({ service_id }) => service_id)
-    for (const id of ids) await insertEvent(tx, id, 'unstable', 'the service does not answer')
+    // Of one project after the other, so that no two servers wait for each other's turns.
+    for (const { service_id } of noted.toSorted(byProject))
+      await insertEvent(tx, service_id, 'unstable', 'the service does not answer')
     await alarm(tx, 'service', ids)
   })
 }
+
+const byProject = (one: { project_id: string }, other: { project_id: string }) =>
+  one.project_id < other.project_id ? -1 : 1
 
 const patrol_ms = 5_000
 

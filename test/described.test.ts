@@ -13,7 +13,7 @@ import { path_ids } from '#contract/id.ts'
 import { plainSchema } from '#contract/openapi.ts'
 import { nameProblem } from '#contract/problem.ts'
 import { FaultSchema } from '#contract/schema.ts'
-import { service_event_kinds } from '#contract/service-event.ts'
+import { service_event_kinds } from '#contract/event.ts'
 
 type Member = { path: string; schema: TSchema }
 

@@ -20,7 +20,7 @@ import { openLimits } from './host/limits.ts'
 import type { LocalHost } from './local-host.ts'
 import { newLogWatch } from './log/log-watch.ts'
 import { log_retention_default, type LogRetention, rotationMbOf } from './log/retention.ts'
-import { readLogs } from './log/logs.ts'
+import { readLogs, readLogTail } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
 import { readHostUse, type VpcRanges, vpc_ranges_default } from './vpc/ranges.ts'
@@ -110,6 +110,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     heal: (id) => healInTurn(host, id),
     metrics: newMeter(host),
     logs: (service_id, query) => readLogs(host, service_id, query),
+    logTail: (service_id, query) => readLogTail(host, service_id, query),
     watch: (onNews) => {
       const tell = async (id: string) => onNews(await kinds.of(id), id)
       const onChange = (id: string) => void tell(id)

@@ -9,6 +9,8 @@ import {
   type LogPage,
   type LogQuery,
   type LogRefusal,
+  type LogTail,
+  type LogTailQuery,
   type Moment,
   type ObservedService,
   type ObservedSnapshot,
@@ -77,6 +79,7 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
       return one ? service.apply(one.wanted) : other && replica_set.apply(other.wanted)
     },
     logs: async (service_id, query) => pageOf(services.find(service_id), query),
+    logTail: async (service_id, query) => tailOf(services.find(service_id), query),
     metrics: async (measured) => {
       const serving = measured.filter(({ service_id }) => services.find(service_id)?.state === 'serving')
       return new Map(serving.map(({ service_id }) => [service_id, idle_metrics]))
@@ -178,4 +181,19 @@ function pageOf(service: Service | undefined, { node = 0, search, skip, limit }:
   if (node > (service?.wanted.ha?.replica_count ?? 0)) return { refused: 'node' }
   const matching = (service?.log ?? []).filter(({ message }) => search.every((word) => message.includes(word)))
   return { entries: matching.toReversed().slice(skip, skip + limit) }
+}
+
+/** A position is the number of entries before it. */
+function tailOf(service: Service | undefined, query: LogTailQuery): LogTail | LogRefusal {
+  const { node = 0, search, severities, since_ms = -Infinity, after = '0' } = query
+  const log = service?.log ?? []
+  if (node > (service?.wanted.ha?.replica_count ?? 0)) return { refused: 'node' }
+  if (!/^\d{1,9}$/.test(after) || Number(after) > log.length) return { refused: 'cursor' }
+  const entries = log
+    .map((entry, before) => ({ entry, at: String(before + 1) }))
+    .slice(Number(after))
+    .filter(({ entry }) => search.every((word) => entry.message.includes(word)))
+    .filter(({ entry }) => severities.length === 0 || severities.includes(entry.severity))
+    .filter(({ entry }) => Date.parse(entry.timestamp) > since_ms)
+  return { entries, at: String(log.length) }
 }

@@ -24,6 +24,8 @@ export type Admission = {
   authenticate(request: FastifyRequest): Promise<Caller>
   /** Throws unless this caller may do this here. */
   admit(endpoint: Endpoint, request: FastifyRequest): Promise<void>
+  /** Throws when a caller who was admitted may not any more: for answers that take long. Counts towards no rate. */
+  readmit(endpoint: Endpoint, request: FastifyRequest): Promise<void>
 }
 
 export function newAdmission(callers: Callers, limits: RateLimits | undefined): Admission {
@@ -54,6 +56,11 @@ export function newAdmission(callers: Callers, limits: RateLimits | undefined): 
         if (!isPathId(name, id)) throw notFound(unknownPathId(name))
       }
     },
+    readmit: async ({ access }, request) => {
+      const caller = await callers.identify(request.headers.authorization)
+      if (caller === undefined) throw unauthorized()
+      if (isRole(access)) requireRole(await callers.roleIn(caller, paramsOf(request)['project_id'] ?? ''), access)
+    },
   }
 }
 
@@ -79,7 +86,8 @@ export function paramsOf(request: FastifyRequest): Record<string, string> {
   return request.params as Record<string, string>
 }
 
-function keyOf(caller: Caller): string {
+/** Of everything that one caller sends. */
+export function keyOf(caller: Caller): string {
   return caller.type === 'apiKey' ? caller.public_key : `user ${caller.user.id}`
 }
 

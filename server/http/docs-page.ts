@@ -57,6 +57,10 @@ const introduction = `<section aria-label="Basics"><h2>Basics</h2>
 transitional <code>status</code>; read the service again until it is <code>READY</code>. Every answer has
 <code>X-Request-Id</code>. The examples expect <code>BASE_URL</code>, <code>TOKEN</code>, <code>PROJECT_ID</code> and
 <code>SERVICE_ID</code> in the environment.</p>
+<p>Some lists go on: with <code>Accept: text/event-stream</code> the answer is a stream of server-sent events, the list first,
+oldest entry first, and then each entry as it comes, with a comment now and then while there is none. A stream that was
+interrupted is resumed by <code>Last-Event-ID</code>, the id of its last event, without gap or repeat. An event
+<code>fault</code> carries an error and is the last one.</p>
 <p>A member of a body or a query parameter that an endpoint does not know is refused, and the answer names the
 most similar known one.</p></section>`
 
@@ -70,6 +74,7 @@ function endpointPart(name: string, endpoint: Endpoint): string {
     endpoint.interrupts ? 'Open connections end, or logins that worked do not any more.' : undefined,
     endpoint.follows === undefined ? undefined : follows_in_words[endpoint.follows],
     endpoint.idempotent ? 'Takes an Idempotency-Key: a repeated request gets the first answer.' : undefined,
+    endpoint.streams ? 'With Accept: text/event-stream the list goes on as server-sent events.' : undefined,
   ].filter((fact) => fact !== undefined)
   return `<article id="${text(name)}" aria-labelledby="${text(name)}-title">
 <h3 id="${text(name)}-title">${text(summary)}</h3>

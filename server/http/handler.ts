@@ -1,6 +1,6 @@
 // What a handler gets and gives: typed by its row of the contract's table. A missing handler is a compile error.
-import type { Api, EndpointName } from '#contract/api.ts'
-import type { Access, BodyOf, Endpoint, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
+import type { Api, EndpointName, StreamName } from '#contract/api.ts'
+import type { Access, BodyOf, Endpoint, EntryOf, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
 import type { FaultCode } from '#contract/fault.ts'
 import type { Problem } from '#contract/problem.ts'
 
@@ -77,6 +77,19 @@ type Checked<Name extends EndpointName> = Pick<HandlerRequest<Name>, 'params' | 
 export type Checks = { [Name in EndpointName]?: Check<Name> }
 
 export type Handlers = { [Name in EndpointName]: Handler<Name> }
+
+/** A list that goes on. Positions are opaque to all but their own list; a client sends one back to resume a stream. */
+export type Tail<Name extends StreamName> = {
+  /** The entries after the position, oldest first, as many as are read at once; without a position it begins as the list does. */
+  read(request: HandlerRequest<Name>, after: string | undefined): Promise<TailPage<EntryOf<Api[Name]>>>
+  /** Calls back when there may be more; where it is absent, or was called before, time tells. */
+  watch?(request: HandlerRequest<Name>, onNews: () => void): () => void
+}
+
+/** `at`: where the next read goes on. It moves without entries when those that were read do not match the request. */
+export type TailPage<Entry> = { entries: readonly { id: string; entry: Entry }[]; at: string | undefined }
+
+export type Tails = { [Name in StreamName]: Tail<Name> }
 
 /** How a request ended, for the audit log. */
 export type Outcome = {

@@ -7,13 +7,14 @@ import compileSerializer, { type Schema } from 'fast-json-stringify'
 import fastify, { type FastifyInstance, type FastifySchema, type onSendAsyncHookHandler } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { api, base_path, type EndpointName } from '#contract/api.ts'
-import type { Endpoint } from '#contract/endpoint.ts'
+import type { Socket } from 'node:net'
+import { api, base_path, type EndpointName, type StreamName } from '#contract/api.ts'
+import { type Endpoint, stream_type } from '#contract/endpoint.ts'
 import { Fault, type FaultCode, notFound } from '#contract/fault.ts'
 import { plainSchema } from '#contract/openapi.ts'
 import { addressOf, type Admission, newAdmission, paramsOf } from './admission.ts'
 import { serveDocumentation } from './documentation.ts'
-import type { Callers, Checks, Handler, Handlers, RecordOutcome } from './handler.ts'
+import type { Callers, Checks, Handler, Handlers, RecordOutcome, Tail, Tails } from './handler.ts'
 import { declaresTooMuch, endAfterAnswer, readBodies } from './body.ts'
 import { answerMalformed, faultOf, known_methods, sendFault, tooLarge, url_too_long } from './errors.ts'
 import { hostProblem } from './host.ts'
@@ -21,6 +22,7 @@ import { lazily } from './lazily.ts'
 import type { Log } from '../log.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { newParser } from './request.ts'
+import { newStreams, type Streams, wantsStream } from './stream.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -38,6 +40,8 @@ declare module 'fastify' {
 type Parts = {
   /** Of all endpoints but the certificate's, which `caPem` answers. */
   handlers: Omit<Handlers, 'getCaCertificate'>
+  /** Of the endpoints whose lists go on. */
+  tails: Tails
   checks?: Checks
   callers: Callers
   /** Undefined: none. */
@@ -102,11 +106,26 @@ export function newHttp(parts: Parts): FastifyInstance {
 
   addHooks(app, admission, parts.hosts)
   tellAnswers(app, parts)
-  serveEndpoints(app, parts, admission)
+  const streams = newStreams(log)
+  // Before the server waits for the answers that are under way.
+  app.addHook('preClose', async () => streams.close())
+  serveEndpoints(app, parts, admission, streams)
   serveHealth(app, parts)
   serveDocumentation(app, parts.version)
   answerUnknownPaths(app, admission)
+  endSilentConnections(app)
   return app
+}
+
+/** A connection without a request is not idle to Node, and would hold up the end of the server. Clients open some in advance. */
+function endSilentConnections(app: FastifyInstance): void {
+  const silent = new Set<Socket>()
+  app.server.on('connection', (socket) => {
+    silent.add(socket)
+    socket.once('close', () => silent.delete(socket))
+  })
+  app.server.on('request', ({ socket }) => silent.delete(socket))
+  app.addHook('preClose', async () => silent.forEach((socket) => socket.destroy()))
 }
 
 function addHooks(app: FastifyInstance, admission: Admission, hosts: ReadonlySet<string>): void {
@@ -139,8 +158,8 @@ function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
     const { method } = request
     const { url: route } = request.routeOptions
     const { statusCode: status, elapsedTime: elapsed_ms } = reply
-    // A request that preferred to wait says nothing of how fast answers are.
-    const waited = reply.hasHeader('preference-applied')
+    // A request that preferred to wait, or a stream, says nothing of how fast answers are.
+    const waited = reply.hasHeader('preference-applied') || reply.getHeader('content-type') === stream_type
     if (!waited) onAnswer?.({ method, route: route ?? 'unknown', status, seconds: elapsed_ms / 1000 })
     request_log.info(
       {
@@ -160,8 +179,9 @@ function tellAnswers(app: FastifyInstance, { log, onAnswer }: Parts): void {
 
 function serveEndpoints(
   app: FastifyInstance,
-  { handlers: others, checks = {}, recordOutcome, caPem }: Parts,
+  { handlers: others, tails, checks = {}, recordOutcome, caPem }: Parts,
   admission: Admission,
+  streams: Streams,
 ): void {
   const handlers: Handlers = { ...others, getCaCertificate: async () => caPem() }
   for (const name of Object.keys(api) as EndpointName[]) {
@@ -169,6 +189,7 @@ function serveEndpoints(
     const parse = newParser(endpoint, checks[name])
     // The table types each handler by its row; inside this loop the row is any of them.
     const handler = handlers[name] as Handler<EndpointName>
+    const tail = (tails as Partial<Record<EndpointName, Tail<StreamName>>>)[name]
     app.route({
       method: endpoint.method,
       url: base_path + endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -178,6 +199,10 @@ function serveEndpoints(
       handler: async (request, reply) => {
         // What parse returns has the row's types: the schemas that made those types have checked it.
         const parsed = (await parse(request)) as Parameters<typeof handler>[0]
+        if (tail !== undefined && wantsStream(request)) {
+          const readmit = () => admission.readmit(endpoint, request)
+          return streams.serve(request, reply, { tail, parsed, readmit })
+        }
         if (parsed.wait_seconds > 0) reply.header('preference-applied', `wait=${parsed.wait_seconds}`)
         const output = await handler(parsed)
         request.output = output

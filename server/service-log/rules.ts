@@ -31,6 +31,13 @@ export function parseLogRequest(request: LogRequest, problems: Problem[]): { que
   return { query: { ...place, cursor, since_ms, skip: 0, search, severities: [...new Set(severities)] }, by_cursor }
 }
 
+/** What goes back, or has an end, goes with no stream. */
+export function streamProblems(request: LogRequest): Problem[] {
+  return (['cursor', 'page', 'until'] as const)
+    .filter((name) => request[name] !== undefined)
+    .map((name) => ({ path: `query/${name}`, message: 'does not go with a stream, which goes on; leave it out' }))
+}
+
 const beyondWindow: Problem = {
   path: 'query/page',
   message: `pages reach the newest ${log_window_entries_max} entries only; leave page out and follow lastCursor to read on`,

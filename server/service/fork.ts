@@ -12,7 +12,7 @@ import { lastSnapshot, restorableOf } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { type At, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { makeService } from './make.ts'
+import { type Chosen, makeService } from './make.ts'
 import { parseMoment } from './moment.ts'
 import { parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
 import type { ServiceRow, Source } from './store.ts'
@@ -50,7 +50,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     request: { ...withoutRegion(input), service_id: at.service_id },
     idempotency_key,
     event: `created as ${name}, a fork of ${parent.service_id} (${input.fork_strategy})`,
-    sourceOf: async (tx) => sourceOf(tx, await lockService(tx, at), input, target_time),
+    sourceOf: async (tx) => chooseSource(tx, await lockService(tx, at), input, target_time),
   })
 }
 
@@ -89,14 +89,21 @@ function parseTarget(input: Partial<Input>, problems: Problem[]): string | undef
 
 const aboutTarget = (message: string): Problem => ({ path: '/target_time', message })
 
+async function chooseSource(tx: Sql, parent: ServiceRow, input: Input, target: string | undefined): Promise<Chosen> {
+  const strategy = input.fork_strategy
+  const event = `a fork was requested (${strategy})`
+  return {
+    source: await sourceOf(tx, parent, input, target),
+    // The parent may have a snapshot to finish; a fork NOW copies it by itself.
+    tellParent: () => saveChange(tx, parent, { event, event_kind: 'forked', needs_pass: strategy !== 'NOW' }),
+  }
+}
+
 async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: string | undefined): Promise<Source> {
   const { service_id } = parent
   const now = new Date()
   const strategy = input.fork_strategy
   const source = { source_service_id: service_id, source_project_id: parent.project_id, source_strategy: strategy }
-  const event = `a fork was requested (${strategy})`
-  // The parent may have a snapshot to finish; a fork NOW copies it by itself.
-  await saveChange(tx, parent, { event, event_kind: 'forked', needs_pass: strategy !== 'NOW' })
   if (strategy === 'NOW') {
     await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'now' })
     return { ...source, source_snapshot_id: null, source_time: now.toISOString() }

@@ -30,8 +30,11 @@ export type Creation = {
   idempotency_key: string | undefined
   event: string
   /** Chooses the moment that a fork starts from, in the transaction that writes the fork. */
-  sourceOf?: (tx: Sql) => Promise<Source>
+  sourceOf?: (tx: Sql) => Promise<Chosen>
 }
+
+/** tellParent: adds the parent's event and nudges it, after all that may have to wait for other transactions. */
+export type Chosen = { source: Source; tellParent: () => Promise<unknown> }
 
 export async function makeService({ db, secret }: ServiceContext, creation: Creation): Promise<Service> {
   const { project_id, idempotency_key } = creation
@@ -77,13 +80,14 @@ async function insertMade(tx: Sql, creation: Creation, { service_id, ...identity
     const limit = `a project has at most ${services_per_project_max} services`
     throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create another project`)
   }
-  const source = await creation.sourceOf?.(tx)
+  const chosen = await creation.sourceOf?.(tx)
   const { region_code } = wanted
   await takeAddress(tx, { provider: creation.provider, region_code, owner_id: service_id, role: 'service' })
   const password_verifier = await identity.password_verifier
   const own = { service_id, password_verifier, project_id }
-  const row = await insertService(tx, { ...wanted, ...own, ...source })
+  const row = await insertService(tx, { ...wanted, ...own, ...chosen?.source })
   await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
+  await chosen?.tellParent()
   await insertEvent(tx, row.service_id, 'created', creation.event)
   await nudge(tx, 'service', row.service_id)
   return row

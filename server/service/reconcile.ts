@@ -82,8 +82,8 @@ function setback(row: ServiceRow, waiting_for: string): ObservedService {
 
 async function saveRemoved(tx: Sql, row: ServiceRow): Promise<void> {
   await releaseAddresses(tx, row.service_id)
-  await removeService(tx, row.service_id)
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
+  await removeService(tx, row.service_id)
   await announceSettled(tx, row.service_id)
 }
 
@@ -94,9 +94,6 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     waiting_for: observed.waiting_for ?? null,
     postgres_version: observed.postgres_version ?? null,
   })
-  for (const { kind, message } of [...observed.events, ...newEventsOf(row, observed)]) {
-    await insertEvent(tx, row.service_id, kind, message)
-  }
   if (observed.settled) await announceSettled(tx, row.service_id)
   const settled_now = settlesNow(row, observed)
   const changed = settled_now || observed.state !== row.state || observed.events.length > 0
@@ -109,6 +106,9 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     await nudge(tx, 'service', row.source_service_id, after_first_seconds)
   }
   if (observed.restorable !== undefined) await saveRestorable(tx, row, observed.restorable)
+  for (const { kind, message } of [...observed.events, ...newEventsOf(row, observed)]) {
+    await insertEvent(tx, row.service_id, kind, message)
+  }
   const progress = await saveSnapshots(tx, {
     row,
     snapshots,

@@ -2,6 +2,7 @@
 import { notFound, unknown_service } from '#contract/fault.ts'
 import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
 import { isUnderWay } from '#contract/service-status.ts'
+import type { event_endpoints } from '#contract/event.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
 import type { Service, service_endpoints } from '#contract/service.ts'
@@ -15,7 +16,7 @@ import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { createService } from './create.ts'
 import { forkService } from './fork.ts'
-import { listEvents } from '../event.ts'
+import { eventHandlers } from './events.ts'
 import { haHandlers } from './ha.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
@@ -25,6 +26,7 @@ import { newServiceView, type ServiceView } from './view.ts'
 
 type ServiceEndpointName =
   | keyof typeof service_endpoints
+  | keyof typeof event_endpoints
   | keyof typeof ha_endpoints
   | keyof typeof pooler_endpoints
   | 'attachToVpc'
@@ -46,12 +48,6 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
       return await settled.see(params.service_id, () => read(params), isAtRest, wait_seconds * 1000)
     },
 
-    listServiceEvents: async ({ params }) => {
-      const { service_id } = await getService(db, params)
-      const events = await listEvents(db, service_id)
-      return events.map((event) => ({ ...event, time: event.time.toISOString() }))
-    },
-
     createService: ({ params, body, idempotency_key }) =>
       createService(context, { project_id: params.project_id, input: body, idempotency_key }),
 
@@ -67,6 +63,7 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
 
     ...descriptionHandlers(context, viewOf),
     ...powerAndSizeHandlers(context, viewOf),
+    ...eventHandlers(context),
     ...haHandlers(context, viewOf),
     ...poolerHandlers(context),
     ...attachmentHandlers(context),

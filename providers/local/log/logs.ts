@@ -1,9 +1,11 @@
-// The log of a service, as PostgreSQL itself wrote it: pages of it, and its retention. Each node has its own. It
-// exists as long as the service, whether it runs or not.
-import type { LogPage, LogQuery, LogRefusal } from '../../provider.ts'
+// The log of a service, as PostgreSQL itself wrote it: pages of it, backwards and forwards. Each node has its own. It exists as long as
+// the service, whether it runs or not.
+import type { LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery } from '../../provider.ts'
 import { nodeOf } from '../host/layout.ts'
-import { newCursor, parseCursor } from './cursor.ts'
-import { readPage } from './page.ts'
+import { type LogPosition, newCursor, parseCursor } from './cursor.ts'
+import { beginOf } from './files.ts'
+import { type NodeLog, readPage } from './page.ts'
+import { positionAt, readTail, type Tail } from './tail.ts'
 import { listNodes } from '../postgres/nodes.ts'
 import { findLeader } from '../postgres/primary.ts'
 
@@ -17,7 +19,49 @@ export async function readLogs(host: LogHost, service_id: string, query: LogQuer
   const asked = query.node ?? after?.node ?? nodes[0].number
   const node = nodes.find(({ number }) => number === asked)
   if (node === undefined || (after !== undefined && after.node !== asked)) return { refused: 'cursor' }
-  const log = { folder: node.log, node: asked, hidden: host.directory }
-  const { entries, next } = await readPage(log, query, after)
+  const { entries, next } = await readPage(logOf(host, node), query, after)
   return next === undefined ? { entries } : { entries, cursor: newCursor(service_id, next) }
+}
+
+export async function readLogTail(
+  host: LogHost,
+  service_id: string,
+  query: LogTailQuery,
+): Promise<LogTail | LogRefusal> {
+  const nodes = await listNodes(await findLeader(nodeOf(host.directory, service_id, 0, host.as_root)))
+  const [primary] = nodes
+  if (query.node !== undefined && !nodes.some(({ number }) => number === query.node)) return { refused: 'node' }
+  const after = query.after === undefined ? undefined : parseCursor(service_id, query.after)
+  const asked = query.node ?? after?.node ?? primary.number
+  if (query.after !== undefined && after?.node !== asked) return { refused: 'cursor' }
+  const node = nodes.find(({ number }) => number === asked)
+  const log = node && logOf(host, node)
+  const tail = log && (await readTail(log, query, after))
+  const is_last = query.node !== undefined || asked === primary.number
+  if (tail && (is_last || hasMoved(tail, after))) return tailOf(service_id, tail)
+  // All of the log of an earlier primary has been read: the next one's goes on at the time of its last entry.
+  const next = logOf(host, primary)
+  const from = after && positionAt(next, await lastTime(log, after))
+  return tailOf(service_id, from === undefined ? { found: [], at: after } : await readTail(next, query, from))
+}
+
+const logOf = (host: LogHost, { log, number }: { log: string; number: number }): NodeLog => ({
+  folder: log,
+  node: number,
+  hidden: host.directory,
+})
+
+const hasMoved = ({ at }: Tail, after: LogPosition | undefined) =>
+  at?.file !== after?.file || at?.offset !== after?.offset
+
+/** Of the newest entry before the position; where that cannot be read any more, the beginning of its file. */
+async function lastTime(log: NodeLog | undefined, before: LogPosition): Promise<number> {
+  const page = log && (await readPage(log, { skip: 0, limit: 1, search: [], severities: [] }, before))
+  const [entry] = page?.entries ?? []
+  return entry === undefined ? beginOf(before.file) : Date.parse(entry.timestamp)
+}
+
+function tailOf(service_id: string, { found, at }: Tail): LogTail {
+  const entries = found.map(({ entry, position }) => ({ entry, at: newCursor(service_id, position) }))
+  return { entries, at: at && newCursor(service_id, at) }
 }

@@ -26,11 +26,12 @@ const block_bytes = 256 * 1024
 const scanned_bytes_max = 2 * 1024 ** 3
 const head_bytes = 64 * 1024
 /** How much earlier than its neighbours an entry may be: its time is taken before it waits for its turn to be written. */
-const disorder_ms = 1_000
+export const disorder_ms = 1_000
 
 /** `reached`: where the next page goes on, once that is known. */
-type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: LogPosition | undefined }
-type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; position: LogPosition }
+export type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: LogPosition | undefined }
+/** `end`: of its line. */
+type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; position: LogPosition; end: number }
 
 export async function readPage(log: NodeLog, query: PageQuery, after: LogPosition | undefined): Promise<Page> {
   const search = newSearch(query)
@@ -81,7 +82,7 @@ type Part = Pick<NodeLog, 'node'> & {
 }
 
 /** True when the page is complete. */
-async function collectFile(part: Part, query: PageQuery, search: Search, harvest: Harvest): Promise<boolean> {
+export async function collectFile(part: Part, query: PageQuery, search: Search, harvest: Harvest): Promise<boolean> {
   const range = { fd: part.file.fd, low: part.low, high: part.high }
   for await (const block of blocksBackwards(range, block_bytes)) {
     if (block.kind === 'long line') {
@@ -97,7 +98,7 @@ async function collectFile(part: Part, query: PageQuery, search: Search, harvest
       const time_ms = timeAt(bytes, start)
       if (time_ms !== undefined && isWithin(time_ms, query)) {
         const parsed = parseEntry(bytes.toString('utf8', start, end), time_ms, part.hidden)
-        if (collectEntry(part, base + start, parsed, undefined, query, search, harvest)) return true
+        if (collectEntry(part, base + start, base + end + 1, parsed, undefined, query, search, harvest)) return true
       }
     }
   }
@@ -111,7 +112,7 @@ async function collectLong(part: Part, start: number, end: number, query: PageQu
   const time_ms = timeAt(head, 0)
   if (time_ms === undefined || !isWithin(time_ms, query)) return false
   const parsed = parseEntry(head.toString('utf8', 0, bytesRead), time_ms, part.hidden, true)
-  return collectEntry(part, start, parsed, end - start, query, search, harvest)
+  return collectEntry(part, start, end, parsed, end - start, query, search, harvest)
 }
 
 function isWithin(time_ms: number, { since_ms = -Infinity, until_ms = Infinity }: PageQuery): boolean {
@@ -122,6 +123,7 @@ function isWithin(time_ms: number, { since_ms = -Infinity, until_ms = Infinity }
 function collectEntry(
   part: Part,
   offset: number,
+  end: number,
   parsed: ParsedEntry | undefined,
   line_bytes: number | undefined,
   query: PageQuery,
@@ -138,7 +140,7 @@ function collectEntry(
     return true
   }
   const position = { node: part.node, file: part.name, offset }
-  harvest.found.push({ parsed, entry: entryOf(parsed, line_bytes), position })
+  harvest.found.push({ parsed, entry: entryOf(parsed, line_bytes), position, end })
   return false
 }
 

@@ -1,0 +1,72 @@
+// The events of a service and of a project: as a list, and as a list that goes on.
+import type { event_endpoints, EventQuery } from '#contract/event.ts'
+import { event_id_pattern, events_max } from '#contract/event.ts'
+import type { HandlerRequest, Handlers, TailPage, Tails } from '../http/handler.ts'
+import { unknownEventId } from '../http/stream.ts'
+import { type EventRow, type EventsWanted, listEvents } from '../event.ts'
+import { getService } from './change.ts'
+import type { ServiceContext } from './context.ts'
+
+type Names = keyof typeof event_endpoints
+
+const id_form = new RegExp(event_id_pattern)
+
+export function eventHandlers({ db }: Pick<ServiceContext, 'db'>): Pick<Handlers, Names> {
+  return {
+    listServiceEvents: async ({ params, query }) => {
+      await getService(db, params)
+      return (await listEvents(db, wantedOf(params, query))).map(serviceEventOf)
+    },
+    listProjectEvents: async ({ params, query }) => {
+      const rows = await listEvents(db, wantedOf({ ...params, ...query }, query))
+      const newest = query.after === undefined ? rows[0] : rows.at(-1)
+      return { entries: rows.map(projectEventOf), ...(newest && { last_cursor: String(newest.id) }) }
+    },
+  }
+}
+
+export function eventTails({ db, settled }: Pick<ServiceContext, 'db' | 'settled'>): Pick<Tails, Names> {
+  const readAfter = async (wanted: EventsWanted, after: string | undefined) => {
+    if (after !== undefined && !id_form.test(after)) throw unknownEventId()
+    const from = after === undefined ? wanted.after : Number(after)
+    const rows = await listEvents(db, { ...wanted, after: from })
+    return { rows: from === undefined ? rows.toReversed() : rows, from: from ?? 0 }
+  }
+  const watch = ({ params }: HandlerRequest<Names>, onNews: () => void) => settled.watch(params.project_id, onNews)
+  return {
+    listServiceEvents: {
+      read: async ({ params, query }, after) => {
+        if (after === undefined) await getService(db, params)
+        const read = await readAfter(wantedOf(params, query), after)
+        // The last event of a service that is removed is told before the list ends.
+        if (read.rows.length === 0) await getService(db, params)
+        return pageOf(read, serviceEventOf)
+      },
+      watch,
+    },
+    listProjectEvents: {
+      read: async ({ params, query }, after) =>
+        pageOf(await readAfter(wantedOf({ ...params, ...query }, query), after), projectEventOf),
+      watch,
+    },
+  }
+}
+
+function wantedOf(of: { project_id: string; service_id?: string }, query: EventQuery): EventsWanted {
+  const { project_id, service_id } = of
+  const { kinds = [], limit = events_max, after } = query
+  return { project_id, service_id, kinds, limit, after: after === undefined ? undefined : Number(after) }
+}
+
+function pageOf<Entry>(read: { rows: EventRow[]; from: number }, entryOf: (row: EventRow) => Entry): TailPage<Entry> {
+  const entries = read.rows.map((row) => ({ id: String(row.id), entry: entryOf(row) }))
+  return { entries, at: entries.at(-1)?.id ?? String(read.from) }
+}
+
+function serviceEventOf({ id, time, kind, message }: EventRow) {
+  return { id: String(id), time: time.toISOString(), kind, message }
+}
+
+function projectEventOf(row: EventRow) {
+  return { ...serviceEventOf(row), service_id: row.service_id }
+}

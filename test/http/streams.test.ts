@@ -1,0 +1,176 @@
+// Lists that go on, through the front door: events of a service and of a project, and logs, as the typed client reads them.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newClient, type Client } from '#contract/client.ts'
+import { Fault } from '#contract/fault.ts'
+import { newLog } from '#server/log.ts'
+import type { TestInstallation } from '#test/installation.ts'
+import { type Callers, openCallers } from './callers.ts'
+import { startInRegion } from './region.ts'
+
+let howdah: TestInstallation
+let callers: Callers
+let client: Client
+const log_lines: string[] = []
+
+beforeAll(async () => {
+  howdah = await startInRegion({ log: newLog('warn', { write: (line) => void log_lines.push(line) }) })
+  callers = await openCallers(howdah)
+  client = newClient({ base_url: howdah.server.api_url, token: howdah.token })
+})
+
+afterAll(async () => {
+  await callers?.close()
+  await howdah?.stop()
+})
+
+const at = (service_id: string) => ({ project_id: howdah.project_id, service_id })
+const rename = (service_id: string, name: string) =>
+  howdah.call('POST', `${howdah.services}/${service_id}/rename`, { name })
+
+/** Reads until an entry satisfies, and leaves. */
+async function readUntil<Item>(stream: AsyncGenerator<Item, void>, isLast: (item: Item) => boolean): Promise<Item[]> {
+  const read: Item[] = []
+  for await (const item of stream) {
+    read.push(item)
+    if (isLast(item)) break
+  }
+  return read
+}
+
+test('the events of a service come as they happen, and a stream that resumes repeats and misses none', async () => {
+  const { service_id } = await howdah.createService()
+  const listed = (await client.listServiceEvents(at(service_id))).toReversed()
+  const whole = client.stream('listServiceEvents', at(service_id))
+  const beginning = []
+  for (const event of listed) beginning.push({ id: event.id, entry: event })
+  const first = []
+  for await (const event of whole) {
+    first.push(event)
+    if (first.length === listed.length) await rename(service_id, 'one')
+    if (event.entry.message === 'renamed to one') break
+  }
+  expect(first.slice(0, listed.length)).toEqual(beginning)
+  await rename(service_id, 'two')
+  await rename(service_id, 'three')
+  const last_event_id = first[listed.length - 1]?.id ?? ''
+  const resumed = client.stream('listServiceEvents', { ...at(service_id), last_event_id })
+  const rest = await readUntil(resumed, ({ entry }) => entry.message === 'renamed to three')
+  expect(rest.slice(0, first.length - listed.length)).toEqual(first.slice(listed.length))
+  const ids = rest.map(({ id }) => Number(id))
+  expect(ids).toEqual(ids.toSorted((one, other) => one - other))
+  const all = (await client.listServiceEvents(at(service_id))).toReversed()
+  expect(rest.map(({ entry }) => entry)).toEqual(all.slice(listed.length, listed.length + rest.length))
+})
+
+test('a stream of a service that is removed ends with that event', async () => {
+  const { service_id } = await howdah.createService()
+  const stream = client.stream('listServiceEvents', at(service_id))
+  await howdah.call('DELETE', `${howdah.services}/${service_id}`)
+  const kinds: string[] = []
+  const read = async () => {
+    for await (const { entry } of stream) kinds.push(entry.kind)
+  }
+  await expect(read()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(kinds.at(-1)).toBe('removed')
+})
+
+test('the events of a project are those of all its services, by kind and by service too, and of no other project', async () => {
+  const [one, other] = [await howdah.createService(), await howdah.createService()]
+  const { project_id } = howdah
+  const { entries, last_cursor } = await client.listProjectEvents({ project_id, query: { limit: 50 } })
+  expect(last_cursor).toBe(entries[0]?.id)
+  const stream = client.stream('listProjectEvents', { project_id, last_event_id: last_cursor ?? '' })
+  await rename(one.service_id, 'first')
+  await rename(other.service_id, 'second')
+  const read = await readUntil(stream, ({ entry }) => entry.message === 'renamed to second')
+  const renamed = read.map(({ entry }) => entry).filter(({ message }) => message.startsWith('renamed'))
+  expect(renamed.map(({ service_id, message }) => [service_id, message])).toEqual([
+    [one.service_id, 'renamed to first'],
+    [other.service_id, 'renamed to second'],
+  ])
+  const after = { after: last_cursor ?? '', service_id: other.service_id, kinds: ['requested' as const] }
+  const later = await client.listProjectEvents({ project_id, query: after })
+  expect(later.entries.map(({ message }) => message)).toEqual(['renamed to second'])
+  const stranger = await callers.newToken('viewer', { project_id: await callers.newProject() })
+  const foreign = newClient({ base_url: howdah.server.api_url, token: stranger.token })
+  expect(await foreign.listProjectEvents({ project_id: stranger.project_id })).toEqual({ entries: [] })
+  await expect(foreign.stream('listProjectEvents', { project_id }).next()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('a log goes on, and each of its entries comes once', async () => {
+  const { service_id } = await howdah.createService()
+  const stream = client.stream('getServiceLogs', at(service_id))
+  const first = await stream.next()
+  expect(first.value).toMatchObject({ entry: { severity: expect.any(String), message: expect.any(String) } })
+  await howdah.call('POST', `${howdah.services}/${service_id}/stop`)
+  await howdah.untilStatus(service_id, 'PAUSED')
+  const { entries = [] } = await client.getServiceLogs(at(service_id))
+  const messages = entries.map(({ message }) => message).toReversed()
+  const rest = []
+  while (rest.length < messages.length - 1) rest.push((await stream.next()).value)
+  await stream.return()
+  expect([first.value, ...rest].map((one) => one?.entry.message)).toEqual(messages)
+  const last_event_id = first.value?.id ?? ''
+  const resumed = client.stream('getServiceLogs', { ...at(service_id), last_event_id })
+  expect((await resumed.next()).value).toEqual(rest[0])
+  await resumed.return()
+})
+
+test.each([
+  ['getServiceLogs', { cursor: 'x' }, 'query/cursor'],
+  ['getServiceLogs', { page: 1 }, 'query/page'],
+  ['getServiceLogs', { until: '2026-11-15T12:00:00Z' }, 'query/until'],
+  ['listServiceEvents', { kinds: ['none'] }, 'query/kinds'],
+] as const)('%s with %o is refused before anything is sent', async (name, query, where) => {
+  const { service_id } = await howdah.createService()
+  const path = name === 'getServiceLogs' ? 'logs' : 'events'
+  const text = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]))
+  const accept = 'text/event-stream'
+  const answer = await howdah.call('GET', `${howdah.services}/${service_id}/${path}?${text}`, undefined, { accept })
+  expect(answer).toMatchObject({ status: 400, body: { details: expect.stringContaining(where) } })
+})
+
+test.each(['getServiceLogs', 'listServiceEvents'] as const)('%s resumes after its own events only', async (name) => {
+  const { service_id } = await howdah.createService()
+  for (const last_event_id of ['none', '-1', 'MDo5OTE4Nw', '99999999999999999999']) {
+    const stream = client.stream(name, { ...at(service_id), last_event_id })
+    await expect(stream.next()).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
+  }
+})
+
+test('a token that is revoked ends its streams', async () => {
+  const { service_id } = await howdah.createService()
+  const { token, public_key } = await callers.newToken('viewer')
+  const stream = newClient({ base_url: howdah.server.api_url, token }).stream('listServiceEvents', at(service_id))
+  const read = async () => {
+    for await (const { entry } of stream) {
+      if (entry.kind !== 'created') continue
+      const revoked = await howdah.call('DELETE', `/projects/${howdah.project_id}/tokens/${public_key}`)
+      expect(revoked.status).toBe(204)
+    }
+  }
+  await expect(read()).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+})
+
+test('a refusal is a Fault like any other', async () => {
+  const stream = client.stream('listServiceEvents', at('nosuchid00'))
+  await expect(stream.next()).rejects.toBeInstanceOf(Fault)
+})
+
+test('a signal ends a stream, and a server that is stopped ends all without a fault', async () => {
+  const { service_id } = await howdah.createService()
+  const leaving = new AbortController()
+  const left = client.stream('listServiceEvents', { ...at(service_id), signal: leaving.signal })
+  await left.next()
+  leaving.abort()
+  const drained = async (stream: AsyncGenerator<unknown, void>) => {
+    while (!(await stream.next()).done);
+  }
+  await expect(drained(left)).rejects.toThrow(/abort/i)
+  const ended = client.stream('listServiceEvents', at(service_id))
+  await ended.next()
+  const restarted = howdah.restart()
+  await drained(ended)
+  await restarted
+  expect(log_lines.filter((line) => line.includes('some requests are aborted'))).toEqual([])
+})

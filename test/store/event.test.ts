@@ -1,0 +1,79 @@
+// The events of a project become readable in the order of their ids, however the transactions that add them overlap.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertEvent, listEvents } from '#server/event.ts'
+import { newId } from '#server/id.ts'
+import type { Db } from '#server/store/db.ts'
+import { until } from '#test/until.ts'
+import { openTestDb } from './test-store.ts'
+
+let opened: Awaited<ReturnType<typeof openTestDb>>
+let db: Db
+
+beforeAll(async () => {
+  opened = await openTestDb()
+  db = opened.db
+})
+
+afterAll(() => opened?.close())
+
+async function newProject(): Promise<string> {
+  const project_id = newId()
+  await db.query(`insert into projects (id, name) values ($1, 'a project')`, [project_id])
+  return project_id
+}
+
+async function newService(project_id: string): Promise<string> {
+  const service_id = newId()
+  await db.query(
+    `insert into services (service_id, project_id, name, region_code, service_type, environment, password_verifier)
+     values ($1, $2, 'a service', 'here', 'POSTGRES', 'DEV', '')`,
+    [service_id, project_id],
+  )
+  return service_id
+}
+
+const all = { kinds: [], limit: 500 } as const
+const messagesOf = async (project_id: string, more: { after?: number; service_id?: string } = {}) =>
+  (await listEvents(db, { ...all, project_id, ...more })).map(({ message }) => message)
+
+/** A transaction that adds an event and stays open until it may end. */
+function addSlowly(service_id: string, message: string) {
+  const added = Promise.withResolvers<void>()
+  const may_end = Promise.withResolvers<void>()
+  const ended = db.transaction(async (tx) => {
+    await insertEvent(tx, service_id, 'progress', message)
+    added.resolve()
+    await may_end.promise
+  })
+  return { added: added.promise, end: may_end.resolve, ended }
+}
+
+test('an event that comes later is not read before one that is still being added', async () => {
+  const project_id = await newProject()
+  const [one, other] = [await newService(project_id), await newService(project_id)]
+  const first = addSlowly(one, 'first')
+  await first.added
+  const second = db.transaction((tx) => insertEvent(tx, other, 'progress', 'second'))
+  await until(async () => {
+    const waiting = await db.query(`select from pg_locks where locktype = 'advisory' and not granted`)
+    return waiting.length === 1
+  })
+  expect(await messagesOf(project_id)).toEqual([])
+  first.end()
+  await Promise.all([first.ended, second])
+  expect(await messagesOf(project_id)).toEqual(['second', 'first'])
+  expect(await messagesOf(project_id, { after: 0 })).toEqual(['first', 'second'])
+  expect(await messagesOf(project_id, { after: 0, service_id: other })).toEqual(['second'])
+})
+
+test('projects do not wait for each other', async () => {
+  const [one, other] = [await newProject(), await newProject()]
+  const slow = addSlowly(await newService(one), 'slow')
+  await slow.added
+  const service_id = await newService(other)
+  await db.transaction((tx) => insertEvent(tx, service_id, 'progress', 'at once'))
+  expect(await messagesOf(other)).toEqual(['at once'])
+  slow.end()
+  await slow.ended
+  expect(await messagesOf(one)).toEqual(['slow'])
+})
