@@ -93,7 +93,7 @@ test('the first user of a version before gets an address with a domain, and keep
   await withDb(url, async (db) => {
     await migrate(
       db,
-      all.filter(({ name }) => name < '0019'),
+      all.filter(({ name }) => name < '0020'),
     )
     await db.query(`insert into users (email, name) values ('admin@localhost', 'root'), ('ada@example.com', 'Ada')`)
     await migrate(db, all)
