@@ -18,9 +18,9 @@ export type Effect = 'read' | 'add' | 'change' | 'remove'
 
 /**
  * What to wait for after a 202: the service in the answer, or else in the path, is at rest; the replica set likewise is
- * active; what the path names is 404.
+ * active; the snapshot in the answer is complete; what the path names is 404, and in no list.
  */
-export type Follows = 'service' | 'replica_set' | 'gone'
+export type Follows = 'service' | 'replica_set' | 'snapshot' | 'gone'
 
 export type Endpoint = {
   method: 'GET' | 'POST' | 'DELETE'

@@ -162,8 +162,8 @@ const derived: Record<EndpointName, string> = {
   setReplicaSetEnvironment: 'replica-set set-environment: change',
   forkService: 'service fork: add, then service',
   listSnapshots: 'snapshot list: read',
-  takeSnapshot: 'snapshot create: add',
-  deleteSnapshot: 'snapshot delete: remove',
+  takeSnapshot: 'snapshot create: add, then snapshot',
+  deleteSnapshot: 'snapshot delete: remove, then gone',
   getRestorable: 'service restorable: read',
   getLineage: 'project lineage: read',
   listServiceEvents: 'service events: read',
@@ -203,11 +203,14 @@ describe('what clients derive', () => {
     expect(new Set(commands.map(({ command }) => command)).size).toBe(rows.length)
   })
 
-  test('knows what to wait for after every 202 of a service or a replica set', () => {
-    const accepted = rows.filter(({ endpoint }) => endpoint.success === 202)
-    const silent = accepted.filter(({ endpoint }) => endpoint.follows === undefined).map(({ name }) => name)
-    expect(silent).toEqual(['takeSnapshot', 'deleteSnapshot'])
-    expect(rows.filter(({ endpoint }) => endpoint.follows !== undefined && endpoint.success !== 202)).toEqual([])
+  test('knows what to wait for after every 202, and after no other answer', () => {
+    const accepted = rows.filter(({ endpoint }) => endpoint.success === 202).map(({ name }) => name)
+    const following = rows.filter(({ endpoint }) => endpoint.follows !== undefined).map(({ name }) => name)
+    expect(following).toEqual(accepted)
+    const removing = rows
+      .filter(({ endpoint }) => endpoint.follows === 'gone')
+      .map(({ endpoint }) => effectOf(endpoint))
+    expect(new Set(removing)).toEqual(new Set(['remove']))
   })
 })
 

@@ -95,7 +95,8 @@ ${answerOf(endpoint)}</details>
 const follows_in_words: Record<Follows, string> = {
   service: 'Asynchronous: read the service until nothing is under way any more.',
   replica_set: 'Asynchronous: read the replica set until it is active.',
-  gone: 'Asynchronous: it is 404 when nothing of it is left.',
+  snapshot: 'Asynchronous: list the snapshots until it is complete.',
+  gone: 'Asynchronous: it is 404, and in no list, when nothing of it is left.',
 }
 
 function statusInWords(status: string): string {
