@@ -1,6 +1,6 @@
-// A provider that dies right before effects of a snapshot and of the forks that are made of it, a sample in each run, and another
-// one after it: the end is always one fork with the data of its moment, and nothing of it is left when it is deleted. A sample of the same is
-// killed for real, as whole servers, in kill-now.test.ts and kill-pitr.test.ts.
+// A provider that dies right before every effect of a snapshot and of the forks that are made of it, and another one after it: the
+// end is always one fork with the data of its moment, and nothing of it is left when it is deleted. A sample of the same is killed for real, as
+// whole servers, in kill-now.test.ts and kill-pitr.test.ts.
 // Each runs undisturbed once to learn its effects. Then three forks are made, and every process that goes on with one dies at every third
 // of them, so that each gets somewhere before it dies too.
 import { readdirSync } from 'node:fs'
@@ -10,17 +10,12 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import type { Moment, WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
 import { ask, newWanted, noProcessBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
-import { sampleOf } from '#test/sample.ts'
 import { until } from '#test/until.ts'
 
 const { newWorld } = useWorlds()
 const forks = 3
-const deaths_of_each = 9
 /** Some 100 providers, on a machine that may be very busy. */
 const timeout = 600_000
-
-/** Effects of every new service are tested by create; effects for a later service do not count here. */
-const chosen = /^(lock|snapshots?|copy|fork|gathered WAL|parent|replay|postmaster|deleted snapshot|archived WAL)\b/
 
 test('forks of a snapshot that die anywhere have the data, and leave nothing', { timeout }, async () => {
   const world = await newWorld()
@@ -94,11 +89,11 @@ async function dieEverywhere(
 
   const first = await newFork()
   const learnt = await apply(world, { services: first })
-  const effects = [...new Set(learnt.effects)].filter((name) => chosen.test(name))
+  const effects = [...new Set(learnt.effects)]
   await checkAndRemove(first)
   for (let round = 0; round < forks; round += 1) {
     let fork = await newFork()
-    for (const effect of sampleOf(effects, deaths_of_each).filter((_, index) => index % forks === round)) {
+    for (const effect of effects.filter((_, index) => index % forks === round)) {
       if ((await apply(world, { services: fork }, { effect, nth: 1 })).died) continue
       // An earlier process has done it already: begin anew, once.
       await checkAndRemove(fork)

@@ -1,18 +1,16 @@
-// A provider that dies right before the effects of every verb, a sample of them in each run, and another one after it: the end is
-// always the one of an undisturbed run, and nothing is orphaned. Each verb runs undisturbed once to learn its effects. An effect is named by its
-// name and its how-manieth, because effects of independent steps may change places between two runs.
+// A provider that dies right before every effect of every verb of a service, and another one after it: the end is always the one of
+// an undisturbed run, and nothing is orphaned. Each verb runs undisturbed once to learn its effects. An effect is named by its name and its
+// how-manieth, because effects of independent steps may change places between two runs.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { sampleOf } from '#test/sample.ts'
 import { apply } from './apply.ts'
-import { ask, newWanted, processesBelow, settle, useWorlds, type World } from './service-fixture.ts'
+import { loginTo, newWanted, processesBelow, settle, useWorlds, verifierOf, type World } from './service-fixture.ts'
 
 const { newWorld } = useWorlds()
-const rounds_of_each = 6
-/** Some 100 providers, on a machine that may be very busy. */
+/** Some 150 providers, on a machine that may be very busy. */
 const timeout = 900_000
 
 /** What is done only when processes end, or archive, at a certain moment; another run may not meet it. */
@@ -25,81 +23,112 @@ type Verb = {
   check: (world: World, provider: LocalProvider, wanted: WantedService) => Promise<void>
 }
 
+const passwords = new Map(['first password', 'second password'].map((word) => [verifierOf(word), word]))
+
 const serves: Verb['check'] = async (world, provider, wanted) => {
   const memory_gbs = wanted.size === 'shared' ? 0 : wanted.size.memory_gbs
-  expect(await ask(provider, wanted, 'show shared_buffers')).toBe(memory_gbs === 2 ? '512MB' : '1GB')
-  await ask(provider, wanted, 'create table if not exists kept as select 7 as n')
-  expect(await ask(provider, wanted, 'select n from kept')).toBe('7')
+  const login = await loginTo(provider, wanted, { password: passwords.get(wanted.password_verifier) ?? '' })
+  try {
+    await login.query('create table if not exists kept as select 7 as n')
+    const { rows } = await login.query(`select n, current_setting('shared_buffers') as buffers from kept`)
+    expect(rows).toEqual([{ n: 7, buffers: memory_gbs === 2 ? '512MB' : '1GB' }])
+  } finally {
+    await login.end()
+  }
   expect(unfinishedOf(world)).toEqual([])
 }
 
-const verbs: readonly Verb[] = [
-  {
-    what: 'resize',
-    change: ({ size }) => ({
-      size:
-        size !== 'shared' && size.memory_gbs === 2
-          ? { cpu_millis: 1000, memory_gbs: 4 }
-          : { cpu_millis: 500, memory_gbs: 2 },
-    }),
-    check: serves,
-  },
-  {
-    what: 'stop',
-    change: () => ({ power: 'off' }),
-    check: async (world) => expect(await processesBelow(join(world.directory, 'services'))).toEqual([]),
-  },
-  { what: 'start', change: () => ({ power: 'on' }), check: serves },
-]
+const create: Verb = { what: 'create', change: () => ({ deleted: false }), check: serves }
 
-test('resize, stop and start that die anywhere end as if they had not, with the data', { timeout }, async () => {
-  const world = await newWorld()
-  let wanted = await newWanted(await world.open())
-  await dieAtEveryEffect(world, wanted, verbs)
-})
+const remove: Verb = {
+  what: 'delete',
+  change: () => ({ deleted: true }),
+  check: async ({ directory }) => {
+    expect(readdirSync(join(directory, 'services'))).toEqual([])
+    expect(readdirSync(join(directory, 'run'))).toEqual([])
+    expect(await processesBelow(join(directory, 'services'))).toEqual([])
+  },
+}
+
+const resize: Verb = {
+  what: 'resize',
+  change: ({ size }) => ({
+    size:
+      size !== 'shared' && size.memory_gbs === 2
+        ? { cpu_millis: 1000, memory_gbs: 4 }
+        : { cpu_millis: 500, memory_gbs: 2 },
+  }),
+  check: serves,
+}
+
+const change_password: Verb = {
+  what: 'another password',
+  change: (wanted) => ({
+    password_verifier: [...passwords.keys()].find((one) => one !== wanted.password_verifier) ?? '',
+  }),
+  check: serves,
+}
+
+const stop: Verb = {
+  what: 'stop',
+  change: () => ({ power: 'off' }),
+  check: async (world) => expect(await processesBelow(join(world.directory, 'services'))).toEqual([]),
+}
+
+const start: Verb = { what: 'start', change: () => ({ power: 'on' }), check: serves }
+
+test(
+  'resize, stop, start and a new password that die anywhere end as if they had not, with the data',
+  { timeout },
+  async () => {
+    const { world, wanted } = await newSubject()
+    let last = await dieAtEveryEffect(world, wanted, [resize])
+    last = await dieAtEveryEffect(world, last, [change_password])
+    await dieAtEveryEffect(world, last, [stop, start])
+  },
+)
 
 test(
   'a create that dies anywhere ends with a service that serves, and a delete leaves nothing',
   { timeout },
   async () => {
-    const world = await newWorld()
-    const create: Verb = { what: 'create', change: () => ({ deleted: false }), check: serves }
-    const remove: Verb = {
-      what: 'delete',
-      change: () => ({ deleted: true }),
-      check: async () => {
-        expect(readdirSync(join(world.directory, 'services'))).toEqual([])
-        expect(readdirSync(join(world.directory, 'run'))).toEqual([])
-        expect(await processesBelow(join(world.directory, 'services'))).toEqual([])
-      },
-    }
-    await dieAtEveryEffect(world, { ...(await newWanted(await world.open())), deleted: true }, [create, remove])
+    const { world, wanted } = await newSubject()
+    await dieAtEveryEffect(world, { ...wanted, deleted: true }, [create, remove])
   },
 )
 
-/** The verbs follow each other, and the first one can follow the last: a round lets each of them die at its next effect. */
-async function dieAtEveryEffect(world: World, first: WantedService, verbs: readonly Verb[]): Promise<void> {
+async function newSubject(): Promise<{ world: World; wanted: WantedService }> {
+  const world = await newWorld()
+  const provider = await world.open()
+  await provider.close()
+  const [password_verifier = ''] = passwords.keys()
+  return { world, wanted: await newWanted(provider, { password_verifier }) }
+}
+
+/**
+ * The verbs follow each other, and the first one can follow the last: a round lets each of them die at its next effect, until each has died
+ * at all of them. Returns what is wanted in the end.
+ */
+async function dieAtEveryEffect(world: World, first: WantedService, verbs: readonly Verb[]): Promise<WantedService> {
   const learnt: string[][] = []
   let wanted = first
   const next = ({ change }: Verb) => {
     wanted = { ...wanted, ...change(wanted), generation: wanted.generation + 1 }
   }
-  await settleAnew(world, wanted)
+  await apply(world, { services: [wanted] })
   for (const verb of verbs) {
     next(verb)
     learnt.push((await apply(world, { services: [wanted] })).effects)
-    const provider = await settleAnew(world, wanted)
-    await verb.check(world, provider, wanted)
-    await provider.close()
+    await settleAnew(world, verb, wanted)
   }
   expect(learnt.every((effects) => effects.length > 0)).toBe(true)
-  const longest = Array.from({ length: Math.max(...learnt.map((effects) => effects.length)) }, (_, at) => at)
-  for (const round of sampleOf(longest, rounds_of_each)) {
+  for (let round = 0; round < Math.max(...learnt.map((effects) => effects.length)); round += 1) {
     for (const [at, verb] of verbs.entries()) {
       next(verb)
       await dieAndGoOn(world, verb, wanted, learnt[at] ?? [], round)
     }
   }
+  return wanted
 }
 
 /** Undisturbed where there is no such effect any more. */
@@ -110,17 +139,16 @@ async function dieAndGoOn(world: World, verb: Verb, wanted: WantedService, effec
     const { died } = await apply(world, { services: [wanted] }, { effect, nth })
     if (!died) expect(effect, verb.what).toMatch(by_chance)
   }
-  const provider = await settleAnew(world, wanted)
-  await verb.check(world, provider, wanted).catch((error: unknown) => {
+  await settleAnew(world, verb, wanted).catch((error: unknown) => {
     throw new Error(`${verb.what} after a death at: ${effect} (${nth})`, { cause: error })
   })
-  await provider.close()
 }
 
-async function settleAnew(world: World, wanted: WantedService): Promise<LocalProvider> {
+async function settleAnew(world: World, verb: Verb, wanted: WantedService): Promise<void> {
   const provider = await world.open()
   await settle(provider, wanted)
-  return provider
+  await verb.check(world, provider, wanted)
+  await provider.close()
 }
 
 function unfinishedOf(world: World): string[] {

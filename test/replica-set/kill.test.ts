@@ -1,4 +1,4 @@
-// A provider that dies right before effects of making and of removing a replica set, a sample in each run, some by kill -9. One set is
+// A provider that dies right before every effect of making and of removing a replica set, at some by kill -9. One set is
 // its victim at each of them in turn: every new provider goes on where the last one died. The end is that of an undisturbed run.
 import { expect } from 'vitest'
 import type { WantedReplicaSet } from '#providers/provider.ts'
@@ -9,7 +9,6 @@ import { until } from '#test/until.ts'
 import { balancedTest, newFamily, newSet, readFrom, settleSet, tracesOf } from './set-fixture.ts'
 
 const { newWorld } = useWorlds()
-const deaths_of_each = 8
 const kills_of_each = 2
 
 balancedTest(
@@ -43,17 +42,13 @@ balancedTest(
   { timeout: 600_000 },
 )
 
-/** The rest every new service goes through too, in the test of its own. */
-const chosen =
-  /^(lock|copy|standby|settings|postmaster|limits|node home|balancer|home: rename|deleted|socket folder: remove)/
-
 /** What is done only when processes end late; another run may not meet it. */
 const by_chance = ['leftover processes: kill', 'stale pid file: remove', 'stale socket lock: remove']
 
 /** The effects that were never met. An effect that a slow machine's order skipped is met from the start. */
 async function diesAtEach(world: World, set: WantedReplicaSet, learnt: readonly string[]): Promise<string[]> {
   const missed: string[] = []
-  const effects = sampleOf([...new Set(learnt.filter((effect) => chosen.test(effect)))], deaths_of_each)
+  const effects = [...new Set(learnt)]
   const killed = sampleOf(effects, kills_of_each)
   for (const effect of effects) {
     const dies = async () =>
