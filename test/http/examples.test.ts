@@ -5,9 +5,10 @@ import type { EndpointName } from '#contract/api.ts'
 import { exampleOf } from '#contract/example.ts'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { newCall, type ServiceOrFault } from '../call.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
 import { type Callers, openCallers, userCredential, userVerifier } from './callers.ts'
 import { until } from '../until.ts'
+import { startInRegion } from './region.ts'
 import { pathOf, rows } from './requests.ts'
 
 let howdah: TestInstallation
@@ -15,7 +16,7 @@ let callers: Callers
 let credential: string
 
 beforeAll(async () => {
-  howdah = await startInstallation({ verifiers: [userVerifier] })
+  howdah = await startInRegion({ verifiers: [userVerifier] })
   callers = await openCallers(howdah)
   credential = userCredential(await callers.newToken('owner'))
 })
