@@ -15,6 +15,7 @@ import { openStore } from '#server/store/access.ts'
 import { stopMetadataStore } from '#server/store/embedded.ts'
 import { newDataDir, removeDataDir } from './data-dir.ts'
 import { newServicePorts } from './ports.ts'
+import { unprivileged } from './privileges.ts'
 
 /** A run inside another one takes that of the other. */
 const seed = process.env['TEST_SEED_FOLDER'] ?? join(tmpdir(), 'seed')
@@ -39,6 +40,17 @@ export async function newSeededDataDir(): Promise<string> {
 export async function seedDataDir(data_dir: string): Promise<void> {
   await seedStore(join(data_dir, 'store'))
   await seedProvider(join(data_dir, 'local'))
+}
+
+/**
+ * For a server of the ordinary user: root's templates are this user's too, so what the seed shares stays as it is. Its metadata store, which
+ * lets in the user that made it, it makes itself.
+ */
+export async function newDataDirOfUser(): Promise<string> {
+  const data_dir = newDataDir()
+  await seedProvider(join(data_dir, 'local'))
+  await promisify(execFile)('chown', ['--recursive', `${unprivileged}:${unprivileged}`, data_dir])
+  return data_dir
 }
 
 /** The embedded metadata store, in a folder of its own that is not there yet. */

@@ -52,11 +52,17 @@ export function newSubIdUser(ids = 65_536): SubIdUser {
 
 /** Flags that name a fresh data directory of the user and its ports; both end with the test. */
 export function newPlace(user: SubIdUser): string[] {
-  const data_dir = newDataDir()
+  const { data_dir, words } = newSharedPlace(user)
   onTestFinished(() => removePlace(data_dir))
+  return words
+}
+
+/** The same for several tests, after which it is removed. */
+export function newSharedPlace(user: SubIdUser): { data_dir: string; words: string[] } {
+  const data_dir = newDataDir()
   user.give(data_dir)
   const { first, last } = newServicePorts()
-  return ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
+  return { data_dir, words: ['--data-dir', data_dir, '--service-ports', `${first}-${last}`] }
 }
 
 /** Processes and files of sub ids are not their owner's to end and remove: an ordinary user is root over them for it. */

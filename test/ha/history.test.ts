@@ -1,6 +1,7 @@
 // A short history of faults under writes, with a fixed seed; `npm run bench history` writes long ones.
 import { expect, test } from 'vitest'
 import { runHistory } from '#test/history/history.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 
 test(
   'every acknowledged row exists exactly once and in every later read, whatever breaks meanwhile',
@@ -9,6 +10,7 @@ test(
     const { rounds, acknowledged, reads } = await runHistory({
       rounds: 8,
       seed: 1,
+      data_dir: await newSeededDataDir(),
       replica_count: 2,
       sync_replica_count: 1,
       kinds: [

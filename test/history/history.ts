@@ -21,6 +21,8 @@ export type HistorySpec = {
   /** Which faults, in which order; absent: chosen by the seed. */
   kinds?: readonly FaultKind[]
   onRound?: (round: Round) => void
+  /** Removed in the end; absent: a fresh one. */
+  data_dir?: string
   /** Breaks it off; nothing of it is left then either. */
   signal?: AbortSignal
 }
@@ -37,7 +39,7 @@ const reader_count = 2
 const settled_timeout_ms = 120_000
 
 export async function runHistory(spec: HistorySpec): Promise<ObservedHistory> {
-  const data_dir = newDataDir()
+  const data_dir = spec.data_dir ?? newDataDir()
   try {
     return await Promise.race([run(spec, data_dir), ...(spec.signal ? [brokenOff(spec.signal)] : [])])
   } finally {

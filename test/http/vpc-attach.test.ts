@@ -1,6 +1,5 @@
 // Attaching services to VPCs by the API: what is refused, which addresses are given, and a real service that moves in, is
 // reached there and nowhere else, and moves out again.
-import { chownSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
 import type { Peering } from '#contract/peering.ts'
@@ -8,13 +7,14 @@ import type { Vpc } from '#contract/vpc.ts'
 import { namespaceAt } from '#providers/local/network/namespace.ts'
 import { openInstallation } from '#server/installation.ts'
 import { ask } from '../database.ts'
-import { newDataDir, removeDataDir } from '../data-dir.ts'
+import { removeDataDir } from '../data-dir.ts'
 import { newServicePorts } from '../ports.ts'
 import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
 import { whoInside } from '../network/who-inside.ts'
-import { unprivileged, without_user_namespaces } from '../privileges.ts'
+import { without_user_namespaces } from '../privileges.ts'
+import { newDataDirOfUser } from '../seed.ts'
 import { startServerProcess } from '../server-process.ts'
 import { until } from '../until.ts'
 import { giveAddresses } from '#test/addresses.ts'
@@ -215,9 +215,8 @@ test.skipIf(why)(`a service that is deleted leaves its VPC, which can be deleted
 test.skipIf(why)(
   `a server without the privilege makes VPCs, and says what it lacks when one is to be used${why}`,
   async () => {
-    const data_dir = newDataDir()
+    const data_dir = await newDataDirOfUser()
     onTestFinished(() => removeDataDir(data_dir))
-    chownSync(data_dir, unprivileged, unprivileged)
     const prefix = without_user_namespaces
     const server = await startServerProcess({ data_dir, service_ports: newServicePorts(), prefix })
     const call = server.callWith(server.first_token ?? '')

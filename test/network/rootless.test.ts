@@ -1,24 +1,24 @@
 // VPCs of a server that an ordinary user runs: the same networks, inside a user namespace, without any privilege.
-import { chownSync, readlinkSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Peering } from '#contract/peering.ts'
 import type { Service } from '#contract/service.ts'
 import type { Vpc } from '#contract/vpc.ts'
-import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { removeDataDir } from '#test/data-dir.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { ask } from '#test/database.ts'
 import { repository } from '#test/e2e/howdah.ts'
-import { as_ordinary_user, unprivileged, readable } from '#test/privileges.ts'
+import { as_ordinary_user, readable } from '#test/privileges.ts'
+import { newDataDirOfUser } from '#test/seed.ts'
 import { startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
 import { why_no_networks as why } from './vpc-fixture.ts'
 import { whoInside } from './who-inside.ts'
 
 test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also after a reboot${why}`, async () => {
-  const data_dir = newDataDir()
+  const data_dir = await newDataDirOfUser()
   onTestFinished(() => removeDataDir(data_dir))
-  chownSync(data_dir, unprivileged, unprivileged)
   const place = { data_dir, service_ports: newServicePorts(), prefix: as_ordinary_user }
   const server = await startServerProcess(place)
   const call = server.callWith(server.first_token ?? '')

@@ -19,6 +19,7 @@ import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { howdah, startHowdah } from '#test/e2e/howdah.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 import { startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
 
@@ -62,7 +63,7 @@ test.skipIf(why)(`a PATH with planted programs makes root’s server run none of
 
 test.skipIf(why)(`a PATH with planted programs makes the command of root run none of them${why}`, async () => {
   const { path, listRun } = plantPrograms()
-  const data_dir = newDataDir()
+  const data_dir = await newSeededDataDir()
   onTestFinished(() => removeDataDir(data_dir))
   const env = { PATH: path, HOWDAH_DATA_DIR: data_dir }
   expect((await howdah(['doctor'], env)).stdout).toContain('PgBouncer')

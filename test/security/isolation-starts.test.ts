@@ -5,7 +5,14 @@ import { listHostProcesses } from '#providers/host/process.ts'
 import { idsOf } from '#providers/host/privilege.ts'
 import { howdah, startHowdah } from '#test/e2e/howdah.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
-import { newPlace, newSubIdUser, type SubIdUser, why_no_sub_ids as why } from '#test/sub-ids.ts'
+import {
+  newPlace,
+  newSharedPlace,
+  newSubIdUser,
+  removePlace,
+  type SubIdUser,
+  why_no_sub_ids as why,
+} from '#test/sub-ids.ts'
 import { until } from '#test/until.ts'
 
 const why_not_lost = as_root ? '' : ' (skipped: only root can take sub ids away)'
@@ -13,13 +20,19 @@ const why_not_few = as_root ? '' : ' (skipped: only root can give sub ids)'
 
 describe.skipIf(why)(`starts of an ordinary user with sub ids${why}`, () => {
   let user: SubIdUser
+  /** Of the tests that need one which is isolated: making it takes seconds. */
+  let isolated: ReturnType<typeof newSharedPlace>
   beforeAll(() => {
     user = newSubIdUser()
+    isolated = newSharedPlace(user)
   })
-  afterAll(() => user.remove())
+  afterAll(async () => {
+    await removePlace(isolated.data_dir)
+    user.remove()
+  })
 
   test('two servers that make a data directory at once share its namespace, so each can end what the other starts', async () => {
-    const words = newPlace(user)
+    const { words } = isolated
     const both = await Promise.all([1, 2].map(() => startHowdah(['--isolate', ...words], {}, user.prefix)))
     const [first, second] = both.map(({ pid }) => statSync(`/proc/${pid}/ns/user`).ino)
     expect(first).toBe(second)
@@ -30,7 +43,7 @@ describe.skipIf(why)(`starts of an ordinary user with sub ids${why}`, () => {
   test.skipIf(why_not_lost)(
     `a user that has lost its sub ids is told so, and nothing is changed${why_not_lost}`,
     async () => {
-      const words = newPlace(user)
+      const { words } = isolated
       const first = await startHowdah(['--isolate', ...words], {}, user.prefix)
       const map = idsOf(first.pid, 'uid')
       await first.end()

@@ -9,6 +9,7 @@ import { newServicePorts } from '#test/ports.ts'
 import { repository, startHowdah } from '#test/e2e/howdah.ts'
 import { as_ordinary_user, unprivileged, readable } from '#test/privileges.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
+import { newSeededDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 
 /** The command as an ordinary user types it. */
@@ -73,7 +74,7 @@ test('the start of an ordinary user says in one line that all databases share on
 const why = as_root ? '' : ' (skipped: only root gives each service a user of its own)'
 
 test.skipIf(why)(`root starts with isolated databases, and has nothing to be warned of${why}`, async () => {
-  const data_dir = newDataDir()
+  const data_dir = await newSeededDataDir()
   onTestFinished(() => removeDataDir(data_dir))
   const server = await startHowdah(['--isolate', '--data-dir', data_dir])
   onTestFinished(async () => void (await server.end('SIGKILL')))
