@@ -1,10 +1,11 @@
 // The audit log of a project: every request that wanted to change something, by whom, from where, and how it ended.
 // It has ids and outcomes only: no bodies, no secrets.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { fault_codes } from './fault.ts'
 import { PublicKey, UserId } from './id.ts'
 import { choice, input, integer, moment, text } from './schema.ts'
+import { Type } from './type.ts'
 
 export const audit_entries_max = 500
 export const audit_entries_default = 100

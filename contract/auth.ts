@@ -1,8 +1,8 @@
 // Who is calling. `api_key` and `apiKey` carry the same value: the spec's spelling and the newer one.
-import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ProjectId, PublicKey, UserId } from './id.ts'
 import { GivenName, input, moment, text } from './schema.ts'
+import { Type } from './type.ts'
 
 export const User = Type.Object(
   {

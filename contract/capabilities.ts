@@ -1,8 +1,9 @@
 // What this installation can do, for clients that would rather know than try: facts of each region, and limits of all.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { choice, flag, integer, text } from './schema.ts'
 import { addons } from './service-input.ts'
+import { Type } from './type.ts'
 
 const offered = flag('Whether it can be had here.', true)
 const reason = Type.Optional(

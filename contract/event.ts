@@ -1,9 +1,10 @@
 // The events of a service and of all services of a project: what happened to them, for people. Each has a kind, so that programs
 // can tell them apart, and an id: those of a project grow in the order in which the events can be read.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ServiceId } from './id.ts'
 import { choice, input, integer, moment, text } from './schema.ts'
+import { Type } from './type.ts'
 
 /** What the server and the providers tell. A kind that is no longer told stays: old events keep it. */
 export const service_event_kinds = [

@@ -1,10 +1,10 @@
 // High availability of a service: how many standbys can take over, and a planned change of the primary.
-import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { input } from './schema.ts'
 import { Service } from './service.ts'
 import { ReplicaCount, SyncReplicaCount } from './service-input.ts'
 import { accepted_statuses } from './service-status.ts'
+import { Type } from './type.ts'
 
 const one = '/projects/{project_id}/services/{service_id}'
 const tag = 'Services'

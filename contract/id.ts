@@ -1,6 +1,5 @@
 // The ids that paths name: the form of each, an example, and what a caller hears where no such thing exists. A malformed id
 // is an unknown one. A path of the table uses these names only.
-import { Type } from 'typebox'
 import {
   unknown_member,
   unknown_peering,
@@ -11,6 +10,7 @@ import {
   unknown_token,
   unknown_vpc,
 } from './fault.ts'
+import { Type } from './type.ts'
 
 export const id_pattern = '^[a-z0-9]{10}$'
 /** Few enough digits to be exact as a number. */

@@ -1,7 +1,8 @@
 // The log of a service: PostgreSQL's own entries, newest first. Two modes: by cursor, and by page number for old clients.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { choice, input, integer, moment, momentInput, text } from './schema.ts'
+import { Type } from './type.ts'
 
 /** As PostgreSQL writes them, from the least to the most severe. */
 export const log_severities = ['DEBUG', 'INFO', 'NOTICE', 'WARNING', 'LOG', 'ERROR', 'FATAL', 'PANIC'] as const

@@ -1,9 +1,10 @@
 // Members: which user has which role in a project. A caller gives no role above its own, nor changes a member who has
 // one; a project never loses its last owner.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { UserId } from './id.ts'
 import { Email, flag, input, moment, Name, RoleName, text } from './schema.ts'
+import { Type } from './type.ts'
 
 export const Member = Type.Object(
   {

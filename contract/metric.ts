@@ -1,7 +1,8 @@
 // Metrics of a service over time: which series there are, and one of them in buckets.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { choice, input, integer, moment, momentInput, text } from './schema.ts'
+import { Type } from './type.ts'
 
 export const metric_series = {
   cpu_usage_millicores: { unit: 'millicores', description: 'Processor time of all processes of the service.' },

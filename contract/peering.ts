@@ -1,8 +1,9 @@
 // Peerings: links between two VPCs. Each side has a peering of its own, and traffic flows while both are there.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { PeeringId } from './id.ts'
 import { choice, input, text } from './schema.ts'
+import { Type } from './type.ts'
 
 export const peering_statuses = ['pending', 'active', 'failed'] as const
 export type PeeringStatus = (typeof peering_statuses)[number]

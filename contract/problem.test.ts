@@ -1,9 +1,10 @@
 // Table tests of the words in which invalid requests are refused.
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { Type, type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { invalidRequest, nameProblem, ofRequest, problemsOf } from './problem.ts'
 import { input, Name, text } from './schema.ts'
+import { Type } from './type.ts'
 
 const ajv = new Ajv2020({
   allErrors: true,

@@ -1,8 +1,8 @@
 // Projects: the scope of services, members and tokens. The list is the spec's; the rest stands beside it.
-import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ProjectId } from './id.ts'
 import { GivenName, input, Name } from './schema.ts'
+import { Type } from './type.ts'
 
 export const Project = Type.Object(
   { id: ProjectId, name: GivenName },

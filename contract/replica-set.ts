@@ -1,5 +1,5 @@
 // Read replica sets: standbys of a service that only read, behind one endpoint. The resource, its inputs, its endpoints.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ReplicaSetId } from './id.ts'
 import {
@@ -19,6 +19,7 @@ import {
 } from './schema.ts'
 import { replica_set_statuses } from './replica-set-status.ts'
 import { accepted_statuses } from './service-status.ts'
+import { Type } from './type.ts'
 
 export const nodes_max = 10
 

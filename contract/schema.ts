@@ -1,9 +1,10 @@
 // Schemas that several resources share, and short ways to write one member with what it is and an example of it. A schema
 // with an $id becomes a named component of the OpenAPI document.
-import { type Static, type TObject, type TProperties, type TStringOptions, Type } from 'typebox'
+import type { Static, TObject, TProperties, TStringOptions } from 'typebox'
 import { roles } from './endpoint.ts'
 import { fault_codes } from './fault.ts'
 import { email_characters_max, email_pattern, plain_text_pattern } from './problem.ts'
+import { Type } from './type.ts'
 
 export const text = (description: string, example: string, more: TStringOptions = {}) =>
   Type.String({ description, examples: [example], ...more })

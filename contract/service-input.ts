@@ -1,7 +1,7 @@
 // What callers say of a service that they make: its size, its replicas, its addons, and the moment a fork begins with.
-import { Type } from 'typebox'
 import { choice, CpuMillis, Environment, input, integer, MemoryGbs, momentInput, Name, text } from './schema.ts'
 import { strategies } from './snapshot.ts'
+import { Type } from './type.ts'
 
 export const addons = ['time-series', 'ai'] as const
 export type Addon = (typeof addons)[number]

@@ -1,5 +1,5 @@
 // Services: the resource and its endpoints.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ProjectId, ServiceId } from './id.ts'
 import { plain_text_pattern } from './problem.ts'
@@ -26,6 +26,7 @@ import {
 } from './schema.ts'
 import { CreateServiceInput, ForkServiceInput, ReplicaCount, SyncReplicaCount } from './service-input.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
+import { Type } from './type.ts'
 
 export const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
 const VpcEndpoint = Type.Object(

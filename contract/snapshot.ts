@@ -1,9 +1,9 @@
 // Snapshots of a service, the moments it can be restored to, and the family tree that forks make.
-import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ServiceId, SnapshotId } from './id.ts'
 import { choice, flag, GivenName, integer, moment, text } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'
+import { Type } from './type.ts'
 
 export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'now'] as const
 export type SnapshotKind = (typeof snapshot_kinds)[number]

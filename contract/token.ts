@@ -1,9 +1,10 @@
 // Personal access tokens of a project. The secret is in the answer that makes a token and nowhere else, ever.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { User } from './auth.ts'
 import { endpoint, roles } from './endpoint.ts'
 import { PublicKey } from './id.ts'
 import { choice, input, moment, momentInput, Name, RoleName, text } from './schema.ts'
+import { Type } from './type.ts'
 
 const token_fields = {
   public_key: PublicKey,

@@ -1,9 +1,10 @@
 // VPCs: private networks of a project, and which services are in them.
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { VpcId } from './id.ts'
 import { GivenName, input, Message, Name, RegionCode, text } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'
+import { Type } from './type.ts'
 
 export const Vpc = Type.Object(
   { id: VpcId, cidr: text('Its block of addresses.', '10.64.0.0/24'), name: GivenName, region_code: RegionCode },

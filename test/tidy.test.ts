@@ -35,7 +35,12 @@ describe('direction of imports', () => {
     expect(wrong).toEqual([])
   })
 
-  test('the contract runs in a browser: it imports the schema library and itself', () => {
+  test('of the schema library only types are taken: what runs is installed without it', () => {
+    const wrong = production.filter((source) => /^import (?!type\b).*'typebox/m.test(source.text))
+    expect(wrong.map((source) => source.path)).toEqual([])
+  })
+
+  test('the contract runs in a browser: it imports the schema library’s types and itself', () => {
     const wrong = production
       .filter((source) => source.folder === 'contract')
       .flatMap((source) => importsOf(source).map((target) => [source.path, target] as const))

@@ -1,12 +1,13 @@
 // The documentation as one HTML page, derived from the contract's table. Pure. Self-contained: no script, no outside
 // resource, readable in light and dark, by keyboard and by screen reader. Everything inserted is escaped.
-import { type TSchema, Type } from 'typebox'
+import type { TSchema } from 'typebox'
 import { api, base_path } from '#contract/api.ts'
 import { type Endpoint, type Follows, isRole } from '#contract/endpoint.ts'
 import { exampleOf, factsOf } from '#contract/example.ts'
 import { fault_status } from '#contract/fault.ts'
 import { path_ids } from '#contract/id.ts'
 import { faultsOf, objectOf, pathParametersOf } from '#contract/openapi.ts'
+import { Type } from '#contract/type.ts'
 import { docs_style } from './docs-style.ts'
 
 export function newDocsPage(version: string): string {
