@@ -16,8 +16,10 @@ import { Fault, fault_status, type FaultCode } from './fault.ts'
 export type ClientOptions = {
   /** Ends in /public/api/v1. */
   base_url: string
-  /** `<public_key>.<secret_key>` */
-  token: string
+  /** `<public_key>.<secret_key>`, or an access token; a function is asked before each request. Left out: for what is public. */
+  token?: string | (() => string | Promise<string>) | undefined
+  /** Sent with every request, such as a user agent. */
+  headers?: Readonly<Record<string, string>>
   fetch?: typeof globalThis.fetch
   /** A request that takes longer fails, and so does a stream that is silent for longer; the server never is. */
   timeout_ms?: number
@@ -104,19 +106,21 @@ async function call(options: ClientOptions, endpoint: Endpoint, input: AnyInput)
   return text === '' ? undefined : JSON.parse(text)
 }
 
-function send(
+async function send(
   options: ClientOptions,
   endpoint: Endpoint,
   input: AnyInput,
   limit: AbortSignal,
   more: Record<string, string> = {},
 ): Promise<Response> {
-  const headers: Record<string, string> = { authorization: `Bearer ${options.token}`, ...more }
+  const headers: Record<string, string> = { ...options.headers, ...more }
+  const token = typeof options.token === 'function' ? await options.token() : options.token
+  if (token !== undefined) headers['authorization'] = `Bearer ${token}`
   if (input.idempotency_key !== undefined) headers['idempotency-key'] = input.idempotency_key
   if (input.wait_seconds !== undefined) headers['prefer'] = `wait=${input.wait_seconds}`
   if (input.last_event_id !== undefined) headers['last-event-id'] = input.last_event_id
   if (endpoint.body !== undefined) headers['content-type'] = 'application/json'
-  return (options.fetch ?? globalThis.fetch)(urlOf(options.base_url, endpoint, input), {
+  return await (options.fetch ?? globalThis.fetch)(urlOf(options.base_url, endpoint, input), {
     method: endpoint.method,
     headers,
     redirect: 'error',

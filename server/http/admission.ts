@@ -3,8 +3,9 @@
 // A project that is not the caller's does not exist for them.
 import type { FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
-import { type Endpoint, isRole, type Role, roleAllows } from '#contract/endpoint.ts'
+import { type Endpoint, isRole, type Role } from '#contract/endpoint.ts'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
+import { roleRefusal } from '#contract/refusal.ts'
 import type { Caller, Callers } from './handler.ts'
 import { isPathId, unknownPathId } from './path-id.ts'
 import { addressKey, type RateLimit, type RateLimits } from './rate-limit.ts'
@@ -67,8 +68,9 @@ export function newAdmission(callers: Callers, limits: RateLimits | undefined): 
 /** Refuses unless the role permits what is needed. No role: the project does not exist for the caller. */
 export function requireRole(role: Role | undefined, needed: Role): Role {
   if (role === undefined) throw notFound(unknown_project)
-  if (roleAllows(role, needed)) return role
-  throw new Fault('FORBIDDEN', `your role in this project is ${role}; this needs at least ${needed}`)
+  const refusal = roleRefusal(role, needed)
+  if (refusal !== undefined) throw new Fault('FORBIDDEN', refusal)
+  return role
 }
 
 export const unauthorized = (): Fault =>

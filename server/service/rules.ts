@@ -2,6 +2,7 @@
 // to a provider. No await, no clock, no randomness: they come in as arguments.
 import { Fault } from '#contract/fault.ts'
 import type { Problem } from '#contract/problem.ts'
+import { statusRefusal } from '#contract/refusal.ts'
 import type { Service } from '#contract/service.ts'
 import type { Addon } from '#contract/service-input.ts'
 import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
@@ -68,9 +69,8 @@ export function rowStatus(row: ServiceRow, now: Date): ServiceStatus {
 export function requireStatus(row: ServiceRow, accepts: readonly Acceptable[], now: Date): void {
   const status = rowStatus(row, now)
   const is_stuck = status === 'CONFIGURING' && row.settled_generation > 0 && row.waiting_for !== null
-  if (accepts.includes(status) || (is_stuck && accepts.includes('stuck'))) return
-  const words = accepts.map((one) => (one === 'stuck' ? 'CONFIGURING with a setback' : one))
-  throw new Fault('WRONG_STATE', `the service is ${status}; this is possible when it is ${words.join(', ')}`)
+  const refusal = statusRefusal(accepts, status, is_stuck)
+  if (refusal !== undefined) throw new Fault('WRONG_STATE', refusal)
 }
 
 // The changes that requests make. Each takes the row as it is and gives the columns that change.

@@ -1,0 +1,73 @@
+// How programs connect: which address is chosen, and every line as its reader wants it.
+import { expect, test } from 'vitest'
+import { type ConnectionFormat, connectionEnvironment, connectionLine, connectionOf } from './connection.ts'
+import { exampleOf } from './example.ts'
+import type { ReadReplicaSet } from './replica-set.ts'
+import { Service } from './service.ts'
+
+const example = exampleOf(Service) as Service // made of the schema's own examples
+const { connection_pooler: _of_set, ...set } = example.read_replica_sets[0] as ReadReplicaSet // it has one
+const service: Service = {
+  ...example,
+  endpoint: { host: '10.0.0.1', port: 5432 },
+  connection_pooler: { endpoint: { host: '10.0.0.1', port: 6432 } },
+  read_replica_sets: [{ ...set, id: 'set', endpoint: { host: '10.0.0.1', port: 5433 } }],
+}
+const { connection_pooler: _, ...without_pooler } = service
+
+test.each([
+  [service, {}, { port: 5432, database: 'tsdb' }],
+  [service, { pooled: 'session' }, { port: 6432, database: 'tsdb' }],
+  [service, { pooled: 'transaction' }, { port: 6432, database: 'tsdb_transaction' }],
+  [service, { replica_set_id: 'set' }, { port: 5433, database: 'tsdb' }],
+  [service, { replica_set_id: 'set', pooled: 'session' }, undefined],
+  [service, { replica_set_id: 'other' }, undefined],
+  [without_pooler, { pooled: 'session' }, undefined],
+] as const)('a choice leads to its own address (%#)', (of, choice, expected) => {
+  expect(connectionOf(of, choice)).toEqual(expected && { host: '10.0.0.1', user: 'tsdbadmin', ...expected })
+})
+
+const it = { host: '10.0.0.1', port: 5432, database: 'tsdb', user: 'tsdbadmin' }
+const ca = '/home/ada/my ca.pem'
+
+test.each<[ConnectionFormat, { password?: string; ca?: string }, string]>([
+  ['uri', {}, 'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require'],
+  ['uri', { ca: '/ca.pem' }, 'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=verify-full&sslrootcert=%2Fca.pem'],
+  ['uri', { password: 'a:b@c/d' }, 'postgresql://tsdbadmin:a%3Ab%40c%2Fd@10.0.0.1:5432/tsdb?sslmode=require'],
+  [
+    'psql',
+    { ca },
+    String.raw`psql 'host=10.0.0.1 port=5432 dbname=tsdb user=tsdbadmin sslmode=verify-full sslrootcert='\''/home/ada/my ca.pem'\'''`,
+  ],
+  ['env', {}, 'PGHOST=10.0.0.1 PGPORT=5432 PGDATABASE=tsdb PGUSER=tsdbadmin PGSSLMODE=require'],
+  [
+    'env',
+    { password: "it's", ca: '/ca.pem' },
+    String.raw`PGHOST=10.0.0.1 PGPORT=5432 PGDATABASE=tsdb PGUSER=tsdbadmin PGSSLMODE=verify-full PGSSLROOTCERT=/ca.pem PGPASSWORD='it'\''s'`,
+  ],
+  ['jdbc', { password: 'x' }, 'jdbc:postgresql://10.0.0.1:5432/tsdb?user=tsdbadmin&sslmode=require&password=x'],
+  [
+    'prisma',
+    { ca: '/ca.pem' },
+    'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require&sslcert=%2Fca.pem&sslaccept=strict',
+  ],
+  [
+    'node',
+    { ca: '/ca.pem', password: 'x"' },
+    String.raw`new pg.Client({ host: "10.0.0.1", port: 5432, database: "tsdb", user: "tsdbadmin", password: "x\"", ssl: { ca: readFileSync("/ca.pem") } })`,
+  ],
+  ['python', {}, 'psycopg.connect("host=10.0.0.1 port=5432 dbname=tsdb user=tsdbadmin sslmode=require")'],
+  ['go', {}, 'pgx.Connect(ctx, "postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require")'],
+])('as %s with %j', (format, secrets, line) => {
+  expect(connectionLine(it, format, secrets)).toBe(line)
+})
+
+test('prisma is told of a pooler by transaction, and IPv6 has its brackets', () => {
+  expect(connectionLine({ ...it, host: '::1', database: 'tsdb_transaction' }, 'prisma')).toBe(
+    'postgresql://tsdbadmin@[::1]:5432/tsdb_transaction?sslmode=require&pgbouncer=true',
+  )
+})
+
+test('no line has a password that was not given', () => {
+  expect(connectionEnvironment(it, { ca })).not.toHaveProperty('PGPASSWORD')
+})

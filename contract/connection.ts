@@ -1,0 +1,117 @@
+// How a program connects to a service: address, database and user, and the same as one line for a language or a tool. Pure.
+// A password is in a line only where the caller gives one.
+import type { Service } from './service.ts'
+
+/** What clients log in as, and where to. */
+export const master_user = 'tsdbadmin'
+export const master_database = 'tsdb'
+/** The same database, pooled by transaction. */
+export const transaction_database = `${master_database}_transaction`
+
+export type ConnectionChoice = {
+  /** By the connection pooler. */
+  pooled?: 'session' | 'transaction' | undefined
+  /** A read replica set instead of the service itself, by its id. */
+  replica_set_id?: string | undefined
+}
+
+export type Connection = { host: string; port: number; database: string; user: string }
+
+export type ConnectionSecrets = { password?: string | undefined; /** A file. */ ca?: string | undefined }
+
+/** Undefined where there is no such pooler or replica set. */
+export function connectionOf(service: Service, choice: ConnectionChoice = {}): Connection | undefined {
+  const { pooled, replica_set_id } = choice
+  const target =
+    replica_set_id === undefined ? service : service.read_replica_sets.find(({ id }) => id === replica_set_id)
+  const endpoint = pooled === undefined ? target?.endpoint : target?.connection_pooler?.endpoint
+  if (endpoint === undefined) return undefined
+  const database = pooled === 'transaction' ? transaction_database : master_database
+  return { ...endpoint, database, user: master_user }
+}
+
+export const connection_formats = ['uri', 'psql', 'env', 'jdbc', 'prisma', 'node', 'python', 'go'] as const
+export type ConnectionFormat = (typeof connection_formats)[number]
+
+export function connectionLine(it: Connection, format: ConnectionFormat, secrets: ConnectionSecrets = {}): string {
+  return lines[format](it, secrets)
+}
+
+/** As libpq calls them, which is what most drivers understand. */
+function variablesOf(it: Connection, { ca }: ConnectionSecrets): Record<string, string> {
+  const tls = ca === undefined ? { sslmode: 'require' } : { sslmode: 'verify-full', sslrootcert: ca }
+  return { host: it.host, port: String(it.port), dbname: it.database, user: it.user, ...tls }
+}
+
+/** The variables of the environment that psql and every driver over libpq read. */
+export function connectionEnvironment(it: Connection, secrets: ConnectionSecrets): Record<string, string> {
+  const { host = '', port = '', dbname = '', user = '', sslmode = '', sslrootcert } = variablesOf(it, secrets)
+  return {
+    PGHOST: host,
+    PGPORT: port,
+    PGDATABASE: dbname,
+    PGUSER: user,
+    PGSSLMODE: sslmode,
+    ...(sslrootcert !== undefined && { PGSSLROOTCERT: sslrootcert }),
+    ...(secrets.password !== undefined && { PGPASSWORD: secrets.password }),
+  }
+}
+
+const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecrets) => string> = {
+  uri: uriOf,
+  psql: (it, secrets) => `psql ${shellQuoted(keywordsOf(it, secrets))}`,
+  env: (it, secrets) =>
+    Object.entries(connectionEnvironment(it, secrets))
+      .map(([name, value]) => `${name}=${shellQuoted(value)}`)
+      .join(' '),
+  jdbc: (it, secrets) => {
+    const { host, port, dbname, ...more } = variablesOf(it, secrets)
+    const query = new URLSearchParams({ ...more, ...passwordOf(secrets) })
+    return `jdbc:postgresql://${hostInUri(host)}:${port}/${dbname}?${query}`
+  },
+  prisma: (it, secrets) => {
+    const { ca } = secrets
+    const tls = ca === undefined ? { sslmode: 'require' } : { sslmode: 'require', sslcert: ca, sslaccept: 'strict' }
+    return uriWith(it, secrets, { ...tls, ...(it.database === transaction_database && { pgbouncer: 'true' }) })
+  },
+  node: (it, secrets) => {
+    const { host, port, database, user } = it
+    const tls =
+      secrets.ca === undefined ? '{ rejectUnauthorized: false }' : `{ ca: readFileSync(${JSON.stringify(secrets.ca)}) }`
+    const members = Object.entries({ host, port, database, user, ...passwordOf(secrets) })
+    return `new pg.Client({ ${members.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ')}, ssl: ${tls} })`
+  },
+  python: (it, secrets) => `psycopg.connect(${JSON.stringify(keywordsOf(it, secrets))})`,
+  go: (it, secrets) => `pgx.Connect(ctx, ${JSON.stringify(uriOf(it, secrets))})`,
+}
+
+function uriOf(it: Connection, secrets: ConnectionSecrets): string {
+  const { sslmode = '', sslrootcert } = variablesOf(it, secrets)
+  return uriWith(it, secrets, { sslmode, ...(sslrootcert !== undefined && { sslrootcert }) })
+}
+
+function uriWith(it: Connection, { password }: ConnectionSecrets, query: Record<string, string>): string {
+  const login = password === undefined ? it.user : `${it.user}:${encodeURIComponent(password)}`
+  return `postgresql://${login}@${hostInUri(it.host)}:${it.port}/${it.database}?${new URLSearchParams(query)}`
+}
+
+/** libpq's own form: `host=127.0.0.1 port=5432 …`. */
+function keywordsOf(it: Connection, secrets: ConnectionSecrets): string {
+  const quoted = (value: string) => (/^[\w.:/-]+$/.test(value) ? value : `'${value.replaceAll(/(['\\])/g, '\\$1')}'`)
+  return Object.entries({ ...variablesOf(it, secrets), ...passwordOf(secrets) })
+    .map(([name, value]) => `${name}=${quoted(value)}`)
+    .join(' ')
+}
+
+function passwordOf({ password }: ConnectionSecrets): { password?: string } {
+  return password === undefined ? {} : { password }
+}
+
+/** An IPv6 address has colons of its own. */
+function hostInUri(host = ''): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function shellQuoted(text: string): string {
+  return /^[\w.:/=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
