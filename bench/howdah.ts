@@ -31,15 +31,18 @@ export async function withHowdah<T>(
   work: (bench: Bench) => Promise<T>,
   env: NodeJS.ProcessEnv = {},
 ): Promise<T> {
+  // Where the first start leaves a login.
+  const config_home = `${data_dir}-config`
   const undo = () => {
     const words = ['stop', '--all', '--data-dir', data_dir]
     execFileSync(join(repository, 'bin/howdah'), words, { env: { ...process.env, ...env }, stdio: 'ignore' })
-    rmSync(data_dir, { recursive: true, force: true })
+    for (const folder of [data_dir, config_home]) rmSync(folder, { recursive: true, force: true })
   }
   return await withCleanup(undo, async () => {
     // A bench sends more than any client should; what the limits cost is measured by bench/auth.ts.
-    const server = await startHowdah(['--data-dir', data_dir, '--rate-limit', '0'], env)
-    const made = await howdah(['token', 'create', '--name', 'bench', '--data-dir', data_dir], env)
+    const words = ['--data-dir', data_dir, '--rate-limit', '0']
+    const server = await startHowdah(words, { XDG_CONFIG_HOME: config_home, ...env })
+    const made = await howdah(['admin', 'token', 'create', '--name', 'bench', '--data-dir', data_dir], env)
     return await work(await newBench(server.pid, server.url, made.stdout.trim(), data_dir))
   })
 }

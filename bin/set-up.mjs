@@ -14,6 +14,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -22,12 +23,14 @@ import { ensurePrograms } from './programs.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
+const stamp = join(modules, '.howdah-stamp')
 const development = process.argv.includes('--development') || existsSync(join(modules, 'vitest'))
 
 if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) {
   fail(`Howdah runs on Linux on x64 or arm64; this is ${process.platform} on ${process.arch}.`)
 }
 if (installedStamp() !== wantedStamp()) install()
+else renewStamp()
 if (process.argv.includes('--programs')) {
   ensurePrograms(join(modules, '.howdah-programs'), { for_tests: process.argv.includes('--development') })
 }
@@ -39,8 +42,16 @@ function wantedStamp() {
 }
 
 function installedStamp() {
-  const file = join(modules, '.howdah-stamp')
-  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return existsSync(stamp) ? readFileSync(stamp, 'utf8') : ''
+}
+
+// bin/howdah asks again only when the list of parts is newer than this file, as after a checkout.
+function renewStamp() {
+  try {
+    utimesSync(stamp, new Date(), new Date())
+  } catch {
+    // Another user's clone: each command asks again.
+  }
 }
 
 function install() {

@@ -3,9 +3,10 @@
 import { join } from 'node:path'
 import { hostFacts } from '#providers/local/host-facts.ts'
 import { findIsolation } from '#server/installation.ts'
-import { type Command, json_option } from './command.ts'
+import { json_option } from './command.ts'
+import type { OperatorCommand } from './operator-command.ts'
 
-export const doctor: Command = {
+export const doctor: OperatorCommand = {
   name: 'doctor',
   summary: 'Say what this machine supports, what is missing, and how to get it.',
   options: json_option,

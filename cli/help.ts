@@ -1,41 +1,88 @@
-// The help texts, derived from the commands and the settings.
-import { settingsHelp } from '#server/config.ts'
-import { version } from '#server/version.ts'
-import type { Command } from './command.ts'
+// The help texts, derived from the commands.
+import { namesOf, type Option, type Positional, type Row } from './command.ts'
 
-export function generalHelp(commands: readonly Command[]): string {
-  const rows: [string, string][] = commands.map((command) => [command.name, command.summary])
-  rows.push(['help [command]', 'Explain a command.'], ['version', 'Print the version.'])
+export type Group = { title: string; commands: readonly Row[] }
+
+const width_max = 100
+
+/** Verbs of one noun stand together, so that all fit on a screen. */
+export function generalHelp(version: string, groups: readonly Group[]): string {
+  const width = Math.max(...groups.flatMap(({ commands }) => [...byNoun(commands).keys()].map((noun) => noun.length)))
+  const parts = groups.flatMap(({ title, commands }) => [title, ...nounLines(commands, width), ''])
   return [
     `Howdah ${version}: a self-hosted control plane for PostgreSQL services.`,
     '',
     'Usage: howdah <command> [options]',
     '',
-    ...aligned(rows),
+    ...parts,
+    `  ${'help'.padEnd(width)}  [command]: explain a command, or all of one noun.`,
+    `  ${'version'.padEnd(width)}  Print the version.`,
     '',
-    'Every command takes the settings too, at least --data-dir: `howdah help start` lists them.',
-    'Exit codes: 0 done, 1 could not be done, 2 written wrongly.',
+    'Exit codes: 0 done, 1 could not be done, 2 written wrongly, 3 refused, 4 no login, 5 not allowed, 6 not found,',
+    '            7 the time was up, 8 ended another way than wanted.',
   ].join('\n')
 }
 
-export function commandHelp(command: Command): string {
-  const positionals = (command.positionals ?? []).map((name) => ` <${name}>`).join('')
-  const options = Object.entries(command.options ?? {})
-  const rest = command.rest === undefined ? '' : ` -- <${command.rest}>`
-  const lines = [`Usage: howdah ${command.name}${positionals} [options]${rest}`, '', command.summary]
-  if (command.details !== undefined) lines.push('', command.details)
-  if (options.length > 0) {
-    const rows = options.map(([name, option]): [string, string] => [
-      option.value === undefined ? `--${name}` : `--${name} <${option.value}>`,
-      option.required === true ? `${option.description} Required.` : option.description,
-    ])
-    lines.push('', 'Options:', ...aligned(rows))
-  }
-  lines.push('', 'Settings (a flag wins over the environment variable):', settingsHelp())
+/** For words that several commands begin with. */
+export function nounHelp(words: readonly string[], commands: readonly Row[]): string {
+  const rows = commands.map(({ name, summary }): [string, string] => [`howdah ${name}`, summary])
+  return [`Commands of ${words.join(' ')}:`, '', ...aligned(rows)].join('\n')
+}
+
+export function commandHelp(row: Row, footer?: string): string {
+  const { summary, details, positionals = [], options = {}, rest } = row
+  const after = rest === undefined ? '' : rest.optional === true ? ` [-- <${rest.name}>]` : ` -- <${rest.name}>`
+  const lines = [`Usage: howdah ${row.name}${positionals.map(positionalText).join('')} [options]${after}`, '', summary]
+  const [, ...others] = namesOf(row)
+  if (others.length > 0) lines.push(`Also: ${others.map((name) => `howdah ${name}`).join(', ')}`)
+  if (details !== undefined && details !== '') lines.push('', details)
+  const rows = Object.entries(options).map(([name, option]): [string, string] => [
+    optionText(name, option),
+    option.required === true ? `${option.description} Required.` : option.description,
+  ])
+  if (rows.length > 0) lines.push('', 'Options:', ...aligned(rows))
+  if (footer !== undefined) lines.push('', footer)
   return lines.join('\n')
 }
 
+function positionalText({ name, optional }: Positional): string {
+  return optional === true ? ` [${name}]` : ` <${name}>`
+}
+
+function optionText(name: string, { value, value_optional, short }: Option): string {
+  const letter = short === undefined ? '' : `-${short}, `
+  if (value === undefined) return `${letter}--${name}`
+  return value_optional === true ? `${letter}--${name}[=${value}]` : `${letter}--${name} <${value}>`
+}
+
+function byNoun(commands: readonly Row[]): Map<string, Row[]> {
+  return Map.groupBy(commands, ({ name }) => name.split(' ').slice(0, -1).join(' ') || name)
+}
+
+function nounLines(commands: readonly Row[], width: number): string[] {
+  return [...byNoun(commands)].flatMap(([noun, rows]) => {
+    const [only] = rows
+    if (rows.length === 1 && only?.name === noun) return [`  ${noun.padEnd(width)}  ${only.summary}`]
+    const verbs = rows.map(({ name }) => name.slice(noun.length + 1))
+    return wrapped(verbs, width_max - width).map(
+      (line, index) => `  ${(index === 0 ? noun : '').padEnd(width)}  ${line}`,
+    )
+  })
+}
+
+function wrapped(words: readonly string[], columns: number): string[] {
+  const lines = ['']
+  words.forEach((word, index) => {
+    const text = index === words.length - 1 ? word : `${word}, `
+    if ((lines.at(-1) ?? '').length + text.length > columns) lines.push('')
+    lines[lines.length - 1] += text
+  })
+  return lines.map((line) => line.trimEnd())
+}
+
 function aligned(rows: readonly [string, string][]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length))
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+  const width = Math.min(44, Math.max(...rows.map(([left]) => left.length)))
+  return rows.map(([left, right]) => {
+    return left.length > width ? `  ${left}\n  ${' '.repeat(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`
+  })
 }

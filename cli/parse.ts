@@ -1,31 +1,36 @@
-// From the words of the command line to a command's input: its own options, and the settings that every command takes.
-// All that is written wrongly is refused at once.
+// From the words of the command line to a command's input. All that is written wrongly is refused at once.
 import { parseArgs } from 'node:util'
-import { type Environment, loadConfig, setting_flags } from '#server/config.ts'
-import { type Command, type Input, UsageError } from './command.ts'
+import { nearestOf } from '#contract/nearest.ts'
+import { type Input, type Option, type Options, type Positional, type Row, UsageError } from './command.ts'
 
-export function parseInput(command: Command, words: readonly string[], env: Environment): Input {
-  const own = command.options ?? {}
-  const end = command.rest === undefined ? -1 : words.indexOf('--')
+export function parseInput(row: Row, words: readonly string[]): Input {
+  const { options = {}, positionals: names = [], rest: rest_row } = row
+  const end = rest_row === undefined ? -1 : words.indexOf('--')
   const rest = end === -1 ? [] : words.slice(end + 1)
-  const { values, positionals, settings_argv, problems } = split(command, end === -1 ? words : words.slice(0, end))
-  const names = command.positionals ?? []
-  if (positionals.length > names.length) problems.push(`what is ${JSON.stringify(positionals[names.length])}?`)
-  names.slice(positionals.length).forEach((name) => problems.push(`<${name}> is missing`))
-  if (command.rest !== undefined && rest.length === 0) problems.push(`-- <${command.rest}> is missing`)
-  for (const [name, option] of Object.entries(own)) {
-    if (option.required === true && !values.has(name)) problems.push(`--${name} <${option.value}> is missing`)
+  const { values, positionals, problems } = split(options, end === -1 ? words : words.slice(0, end))
+  const given = assign(names, positionals, values)
+  const has_whole = row.whole !== undefined && values.has(row.whole)
+  if (positionals.length > given.size) problems.push(`what is ${JSON.stringify(positionals[given.size])}?`)
+  for (const { name, optional, or_option } of names) {
+    const is_there = given.has(name) || (or_option === true && (values.has(name) || has_whole))
+    if (!is_there && optional !== true) problems.push(`<${name}> is missing`)
   }
-  if (problems.length > 0) {
-    throw new UsageError(`${problems.join('; ')} (howdah help ${command.name})`)
+  if (rest_row !== undefined && rest_row.optional !== true && rest.length === 0) {
+    problems.push(`-- <${rest_row.name}> is missing`)
   }
-  const text = (name: string) => values.get(name) ?? positionals[names.indexOf(name)]
+  for (const [name, option] of Object.entries(options)) {
+    if (option.required === true && !values.has(name) && !given.has(name) && !has_whole) {
+      problems.push(`--${name} <${option.value}> is missing`)
+    }
+  }
+  if (problems.length > 0) throw new UsageError(`${problems.join('; ')} (howdah help ${row.name})`)
+  const text = (name: string) => values.get(name)?.at(-1) ?? given.get(name)
   return {
-    config: loadConfig(settings_argv, env),
     text,
+    texts: (name) => values.get(name) ?? [],
     need: (name) => {
       const value = text(name)
-      if (value === undefined) throw new UsageError(`${name} is missing`)
+      if (value === undefined) throw new UsageError(`${name} is missing (howdah help ${row.name})`)
       return value
     },
     isSet: (name) => values.has(name),
@@ -33,30 +38,64 @@ export function parseInput(command: Command, words: readonly string[], env: Envi
   }
 }
 
-function split(command: Command, words: readonly string[]) {
-  const own = command.options ?? {}
-  const values = new Map<string, string>()
+/** Where fewer are given than there could be, the optional ones are left out, the first of them first. */
+function assign(
+  all: readonly Positional[],
+  given: readonly string[],
+  values: ReadonlyMap<string, readonly string[]>,
+): Map<string, string> {
+  const names = all.filter(({ name, or_option }) => or_option !== true || !values.has(name))
+  let missing = names.length - given.length
+  const taken = names.filter(({ optional }) => {
+    const is_left_out = optional === true && missing > 0
+    if (is_left_out) missing -= 1
+    return !is_left_out
+  })
+  return new Map(given.flatMap((word, index) => (taken[index] === undefined ? [] : [[taken[index].name, word]])))
+}
+
+function split(own: Options, words: readonly string[]) {
+  const values = new Map<string, string[]>()
   const positionals: string[] = []
-  const settings_argv: string[] = []
   const problems: string[] = []
-  const flags_of_settings = new Set(setting_flags.map((flag) => flag.slice(2)))
-  const takes_value = (name: string) => flags_of_settings.has(name) || own[name]?.value !== undefined
   const options = Object.fromEntries(
-    [...flags_of_settings, ...Object.keys(own)].map((name) => [
+    Object.entries(own).map(([name, option]) => [
       name,
-      { type: takes_value(name) ? ('string' as const) : ('boolean' as const) },
+      {
+        type: takesValue(option) ? ('string' as const) : ('boolean' as const),
+        ...(option.short !== undefined && { short: option.short }),
+      },
     ]),
   )
   for (const token of parseArgs({ args: [...words], options, strict: false, tokens: true }).tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
-    const needs_value = takes_value(token.name)
-    const next_option = !token.inlineValue && token.value?.startsWith('--')
-    if (!(token.name in options)) problems.push(`there is no option ${token.rawName}`)
-    else if (needs_value && (token.value === undefined || next_option)) problems.push(`${token.rawName} needs a value`)
-    else if (!needs_value && token.value !== undefined) problems.push(`${token.rawName} takes no value`)
-    else if (flags_of_settings.has(token.name)) settings_argv.push(`${token.rawName}=${token.value}`)
-    else values.set(token.name, token.value ?? '')
+    const option = own[token.name]
+    const problem = problemOf(option, token, Object.keys(own))
+    if (problem !== undefined) problems.push(problem)
+    else values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ''])
   }
-  return { values, positionals, settings_argv, problems }
+  return { values, positionals, problems }
+}
+
+type Token = { rawName: string; value?: string | undefined; inlineValue?: boolean | undefined }
+
+function problemOf(option: Option | undefined, token: Token, known: readonly string[]): string | undefined {
+  const { rawName, value, inlineValue } = token
+  if (option === undefined) {
+    const nearest = nearestOf(rawName.replace(/^-+/, ''), known)
+    return `there is no option ${rawName}${nearest === undefined ? '' : `; did you mean --${nearest}?`}`
+  }
+  const needs_value = takesValue(option)
+  const next_option = inlineValue !== true && value?.startsWith('--') === true
+  if (needs_value && (value === undefined || next_option)) return `${rawName} needs a value`
+  if (!needs_value && option.value_optional !== true && value !== undefined) return `${rawName} takes no value`
+  const { choices } = option
+  const given = option.repeatable === true ? (value ?? '').split(',') : [value ?? '']
+  if (value === undefined || choices === undefined || given.every((one) => choices.includes(one))) return undefined
+  return `${rawName} must be one of ${choices.join(', ')}`
+}
+
+function takesValue({ value, value_optional }: Option): boolean {
+  return value !== undefined && value_optional !== true
 }

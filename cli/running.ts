@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { findHostProcess, identityOf } from '#providers/host/process.ts'
 import { bootId } from '#providers/host/read.ts'
+import type { Config } from '#server/config.ts'
 
 export type RunningServer = { pid: number; born: string; url: string }
 
@@ -30,6 +31,13 @@ export function listRunning(data_dir: string): RunningServer[] {
     else rmSync(file, { force: true })
   }
   return servers.sort((a, b) => a.pid - b.pid)
+}
+
+/** The address of a server of the data directory, or where one would be. */
+export function serverOf({ data_dir, public_url, host, port }: Config): string {
+  const [running] = listRunning(data_dir)
+  if (public_url !== undefined) return public_url
+  return running === undefined ? `http://${host}:${port}` : new URL(running.url).origin
 }
 
 export function isRunning(server: RunningServer): boolean {

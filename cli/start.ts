@@ -1,20 +1,20 @@
 // howdah start: the server in the foreground. People read stdout; the log goes to server.log in the data directory.
-// 1. The first token is printed once and written nowhere. 2. SIGINT, SIGTERM and SIGHUP end it gracefully; a second one
+// 1. The first token is printed once and kept as the login of the user who ran it (first-login.ts). 2. SIGINT, SIGTERM and SIGHUP end it gracefully; a second one
 //    at once, which is safe: the next start goes on where this one was. 3. Databases go on running.
 import { openInstallation } from '#server/installation.ts'
 import type { RegionFacts } from '#providers/provider.ts'
 import type { Server } from '#server/main.ts'
 import { version } from '#server/version.ts'
-import type { Command } from './command.ts'
+import { type FirstLogin, firstSteps, leaveLogin } from './first-login.ts'
 import { enterIsolation } from './isolation.ts'
 import { openLogFile } from './log-file.ts'
+import type { OperatorCommand } from './operator-command.ts'
 import { recordServer } from './running.ts'
-import { tourOf } from './tour.ts'
 
-export const start: Command = {
+export const start: OperatorCommand = {
   name: 'start',
   summary: 'Run the server in the foreground.',
-  details: `The very first start prints a personal access token, once. Ctrl-C stops the server; databases go on running.
+  details: `The very first start leaves a login for you, and prints a personal access token, once. Ctrl-C stops the server; databases go on running.
 Several servers may share one data directory, each on a port of its own.`,
   options: { isolate: { description: 'Start only where each database gets a user of its own; see the README.' } },
   run: async ({ config, isSet }) => {
@@ -30,8 +30,10 @@ Several servers may share one data directory, each on a port of its own.`,
     const server = await startServer(config, { log })
     // A reader of the greeting may end the server at once.
     const signal = signalToEnd()
-    // Before anything that can fail, because the token is nowhere else.
-    console.log(greeting(server, log_file.path))
+    const { api_url, first_token: token, project_id } = server
+    const login = token && project_id ? await leaveLogin({ api_url, token, project_id }) : undefined
+    // Before anything that can fail, because the token may be nowhere else.
+    console.log(greeting(server, log_file.path, login))
     const removeRecord = recordServer(config.data_dir, server.api_url)
     console.log(`\n${await signal}: stopping. Databases go on running.`)
     try {
@@ -60,8 +62,8 @@ function regionLines(region_code: string, { provider, postgres_versions, limits 
   return [line, `                 ${limits.offered ? 'CPU and memory limits are enforced.' : limits.reason}`]
 }
 
-function greeting(server: Server, log_path: string): string {
-  const { first_token, project_id } = server
+function greeting(server: Server, log_path: string, login: FirstLogin | undefined): string {
+  const { first_token } = server
   const lines = [
     `Howdah ${version} is running.`,
     '',
@@ -73,27 +75,31 @@ function greeting(server: Server, log_path: string): string {
     ...server.warnings.map((warning) => `  Warning        ${warning}`),
     '',
   ]
-  if (first_token !== undefined && project_id !== undefined) {
+  if (first_token !== undefined) {
+    if (login !== undefined) {
+      lines.push(
+        `This is the first start, and you are logged in on this machine (${login.file}).`,
+        'In another terminal:',
+        '',
+        ...firstSteps(login).map((line) => `  ${line}`),
+        '',
+      )
+    }
     lines.push(
-      'This is the first start. Your personal access token, shown this once:',
+      'Your personal access token, for programs and other machines, shown this once:',
       '',
       `  ${first_token}`,
-      '',
-      'Paste this into another terminal to create a service and connect to it. The answer contains the password.',
-      'It needs curl and psql: apt-get install curl postgresql-client',
-      '',
-      ...tourOf({ url: server.api_url, project_id, token: first_token }).map((line) => `  ${line}`),
       '',
     )
   }
   if (server.password_link !== undefined) {
     lines.push(
-      `To log in as a person (npx howdah login), choose a password for ${server.first_email} here, once, within a day:`,
+      `To log in as a person (howdah login), choose a password for ${server.first_email} here, once, within a day:`,
       '',
       `  ${server.public_url}${server.password_link}`,
       '',
     )
   }
-  lines.push('Ctrl-C stops the server; databases go on running (npx howdah stop --all stops everything).')
+  lines.push('Ctrl-C stops the server; databases go on running (bin/howdah stop --all stops everything).')
   return lines.join('\n')
 }

@@ -6,14 +6,15 @@ import type { Sql } from '#server/store/db.ts'
 import { metadataStoreIsRunning } from '#server/store/embedded.ts'
 import { listProjects } from '#server/project/store.ts'
 import { listServices } from '#server/service/store.ts'
-import { type Command, json_option } from './command.ts'
+import { json_option } from './command.ts'
 import { countDatabases } from './databases.ts'
+import type { OperatorCommand } from './operator-command.ts'
 import { listRunning } from './running.ts'
 import { enterInstallation, withStore } from './store.ts'
 
 type Services = Partial<Record<ServiceStatus, number>>
 
-export const status: Command = {
+export const status: OperatorCommand = {
   name: 'status',
   summary: 'Say what runs: servers, services by status, databases.',
   options: json_option,

@@ -2,8 +2,9 @@
 // A process is signalled only while it is the recorded one. To stop what does not run is no error.
 import { setTimeout as pause } from 'node:timers/promises'
 import { shutdown_grace_seconds } from '#server/config.ts'
-import { type Command, CommandError } from './command.ts'
+import { CommandError } from './command.ts'
 import { countDatabases } from './databases.ts'
+import type { OperatorCommand } from './operator-command.ts'
 import { isRunning, listRunning, type RunningServer } from './running.ts'
 import { enterInstallation } from './store.ts'
 
@@ -11,7 +12,7 @@ const poll_ms = 50
 /** Beyond the grace that the server gives each of its parts. */
 const patience_factor = 4
 
-export const stop: Command = {
+export const stop: OperatorCommand = {
   name: 'stop',
   summary: 'Stop the server; with --all the databases too.',
   options: { all: { description: 'Stop every database and the embedded metadata store as well.' } },

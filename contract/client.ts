@@ -140,7 +140,7 @@ function urlOf(base_url: string, endpoint: Endpoint, input: AnyInput): string {
   return base_url.replace(/\/+$/, '') + path + (query.size === 0 ? '' : `?${query}`)
 }
 
-function faultFrom(response: Response, text: string): Fault {
+export function faultFrom(response: Response, text: string): Fault {
   const request_id = response.headers.get('x-request-id') ?? undefined
   const retry_after_seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
   const body = parseFault(text)

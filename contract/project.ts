@@ -27,7 +27,7 @@ export const project_endpoints = {
     path: '/projects',
     summary: 'Create a project',
     description:
-      'The caller becomes its owner. A personal access token is scoped to one project and cannot make another one: log in as a user, or run `howdah project create` on the server.',
+      'The caller becomes its owner. A personal access token is scoped to one project and cannot make another one: log in as a user, or run `howdah admin project create` on the server.',
     tag,
     access: 'user',
     body: input({ name: Name }, { name: 'shop' }),

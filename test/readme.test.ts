@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
+import { exit_codes } from '#cli/command.ts'
 import { fault_status } from '#contract/fault.ts'
 import { refused_extensions, tenant_extensions } from '#providers/postgres/tenant-extensions.ts'
 import { settings } from '#server/config.ts'
@@ -27,22 +28,25 @@ test.skipIf(why)(`the tour works when it is pasted${why}`, async () => {
   const data_dir = newDataDir()
   data_dirs.push(data_dir)
   const { first, last } = newServicePorts()
-  const env = { HOWDAH_DATA_DIR: data_dir, HOWDAH_SERVICE_PORTS: `${first}-${last}` }
+  const home = newDataDir()
+  data_dirs.push(home)
+  const files = { HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home }
+  const env = { ...files, HOWDAH_DATA_DIR: data_dir, HOWDAH_SERVICE_PORTS: `${first}-${last}` }
   const server = await startHowdah([], env)
-  const tour = /```sh tour\n(.*?)```/s.exec(readme)?.[1] ?? ''
-  const pasted = tour
+  const pasted = `${linesOf('first')}\n${linesOf('tour')}`
     .replaceAll('http://127.0.0.1:8080/public/api/v1', server.url)
     .replaceAll('howdah-ca.pem', join(data_dir, 'ca.pem'))
-    .replaceAll('psql ', has('psql') ? 'psql ' : ': psql ')
+    .replaceAll(/^.*psql /gm, has('psql') ? '$&' : ': $&')
 
   const shell = spawn('bash', ['-c', `set -e\n${pasted}`], {
     cwd: repository,
-    env: { ...process.env, DATABASE_URL: '', ...env },
+    env: { ...process.env, DATABASE_URL: '', ...env, PATH: `${join(repository, 'bin')}:${process.env['PATH']}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const [stdout, stderr] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'close')])
   expect(shell.exitCode, stderr).toBe(0)
-  if (has('psql')) expect(stdout).toContain('PostgreSQL 18')
+  if (has('psql')) expect(stdout.match(/PostgreSQL 18/g)).toHaveLength(2)
+  expect(stdout).toMatch(/^shop +\w{10} +READY/m)
   // The answer to the last line, which pauses the service.
   expect(stdout).toMatch(/"status":"(PAUSING|PAUSED)"/)
   expect((await howdah(['stop', '--all'], env)).code).toBe(0)
@@ -91,9 +95,17 @@ test('every bench is named with its command, and every named one exists', () => 
 
 test('the commands are those that howdah help lists', async () => {
   const { stdout } = await howdah(['help'])
-  const there = [...stdout.matchAll(/^ {2}(\w+)/gm)].map(([, word]) => word)
-  const named = [...section('The command').matchAll(/^\| `howdah (\w+)/gm)].map(([, word]) => word)
-  expect(new Set([...named, 'help', 'version'])).toEqual(new Set(there))
+  const there = [...stdout.matchAll(/^ {2}(\S+)/gm)].map(([, word]) => word)
+  const text = section('The command')
+  const [, derived = ''] = /derived from the contract: (.*) \|/.exec(text) ?? []
+  const named = [...text.matchAll(/`howdah ([\w-]+)/g)].map(([, word]) => word)
+  const nouns = [...derived.matchAll(/`([\w-]+)`/g)].map(([, word]) => word)
+  expect(new Set([...named, ...nouns, 'version'])).toEqual(new Set(there.filter((word) => word !== '')))
+})
+
+test('the exit codes are those of the command', () => {
+  const rows = section('The command').matchAll(/^\| (\d+) \|/gm)
+  expect([...rows].map(([, code]) => Number(code))).toEqual(Object.values(exit_codes))
 })
 
 test('the folders of the tree exist', () => {
@@ -101,6 +113,11 @@ test('the folders of the tree exist', () => {
   expect(folders.length).toBeGreaterThan(5)
   expect(folders.filter((folder) => !existsSync(join(repository, folder)))).toEqual([])
 })
+
+/** Lines of shell that people are to paste. */
+function linesOf(kind: string): string {
+  return new RegExp(`\`\`\`sh ${kind}\\n(.*?)\`\`\``, 's').exec(readme)?.[1] ?? ''
+}
 
 function section(title: string): string {
   return readme.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? ''

@@ -1,6 +1,6 @@
 // The howdah command as people type it: exit codes, messages without stacks, and the lives of tokens, projects, users.
 import { spawnSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
@@ -24,8 +24,8 @@ afterAll(async () => {
 
 test.each([
   [['frobnicate'], 'there is no command'],
-  [['token', 'create', '--name', '\n'], '--name must not contain control characters'],
-  [['user', 'create', '--email', 'x', '--name', 'X'], 'does not look like an e-mail'],
+  [['admin', 'token', 'create', '--name', '\n'], '--name must not contain control characters'],
+  [['admin', 'user', 'create', '--email', 'x', '--name', 'X'], 'does not look like an e-mail'],
   [['start', '--port', 'x', '--region', 'A'], '--port must be'],
 ])('howdah %j is written wrongly: exit code 2 and no stack', async (words, message) => {
   const ran = await howdah(words)
@@ -33,7 +33,7 @@ test.each([
   expect(ran.stderr).not.toMatch(/^\s+at /m)
 })
 
-test.each([['status'], ['stop --all'], ['token list']])(
+test.each([['status'], ['stop --all'], ['admin token list']])(
   'howdah %s where nothing is says so: exit code 1',
   async (words) => {
     const ran = await howdah([...words.split(' '), '--data-dir', data_dir])
@@ -48,12 +48,10 @@ test('help is the same wherever it is asked for', async () => {
   expect(await howdah(['stop', '--help'])).toEqual(await howdah(['help', 'stop']))
 })
 
-// npx links the package into the user's cache and changes a mode on the way, which only the clone's owner may.
-const why_not_own = statSync(repository).uid === process.getuid?.() ? '' : ' (skipped: the clone is another user’s)'
-
-test.skipIf(why_not_own)(`npx howdah works in the clone, offline${why_not_own}`, () => {
-  const env = { ...process.env, HOME: home, npm_config_cache: join(home, 'npm') }
-  const ran = spawnSync('npx', ['--offline', 'howdah', 'version'], { cwd: repository, env, encoding: 'utf8' })
+test('howdah works by a link from a folder of the PATH, wherever it is called', () => {
+  symlinkSync(join(repository, 'bin', 'howdah'), join(home, 'howdah'))
+  const env = { ...process.env, PATH: `${home}:${process.env['PATH']}` }
+  const ran = spawnSync('howdah', ['version'], { cwd: home, env, encoding: 'utf8' })
   expect(ran.stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
 
@@ -84,34 +82,46 @@ describe('on an installation', () => {
     (await fetch(`${server.url}/auth/info`, { headers: { authorization: `Bearer ${token}` } })).status
 
   test('a token is printed alone, works at once, is listed without its secret, and dies when revoked', async () => {
-    const token = await run('token', 'create', '--name', 'ci', '--expires-days', '30')
+    const token = await run('admin', 'token', 'create', '--name', 'ci', '--expires-days', '30')
     const [public_key = '', secret_key = ''] = token.split('.')
     expect(await statusFor(token)).toBe(200)
-    const listed = await run('token', 'list', '--json')
+    const listed = await run('admin', 'token', 'list', '--json')
     expect(JSON.parse(listed)).toContainEqual(expect.objectContaining({ name: 'ci', public_key }))
     expect(listed).not.toContain(secret_key)
-    await run('token', 'revoke', public_key)
+    await run('admin', 'token', 'revoke', public_key)
     await until(async () => (await statusFor(token)) === 401)
-    const again = await howdah(['token', 'revoke', public_key, ...place])
+    const again = await howdah(['admin', 'token', 'revoke', public_key, ...place])
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no token') })
   })
 
   test('a project has an owner, and a token for it once it is named', async () => {
-    const project = await run('project', 'create', '--name', 'second')
-    expect(JSON.parse(await run('project', 'list', '--json'))).toContainEqual(
+    const project = await run('admin', 'project', 'create', '--name', 'second')
+    expect(JSON.parse(await run('admin', 'project', 'list', '--json'))).toContainEqual(
       expect.objectContaining({ id: project, name: 'second' }),
     )
-    const unclear = await howdah(['token', 'create', '--name', 'x', ...place])
+    const unclear = await howdah(['admin', 'token', 'create', '--name', 'x', ...place])
     expect(unclear).toMatchObject({ code: 1, stderr: expect.stringContaining('say which project') })
-    expect(await statusFor(await run('token', 'create', '--name', 'x', '--project', project))).toBe(200)
+    expect(await statusFor(await run('admin', 'token', 'create', '--name', 'x', '--project', project))).toBe(200)
   })
 
   test('a user joins a project with a role, once', async () => {
-    const [project] = JSON.parse(await run('project', 'list', '--json')) as [{ id: string }]
-    const words = ['user', 'create', '--email', 'Ada@example.org', '--name', 'Ada', '--project', project.id]
+    const [project] = JSON.parse(await run('admin', 'project', 'list', '--json')) as [{ id: string }]
+    const words = ['admin', 'user', 'create', '--email', 'Ada@example.org', '--name', 'Ada', '--project', project.id]
     const id = await run(...words, '--role', 'viewer')
-    expect(JSON.parse(await run('user', 'list', '--json'))).toContainEqual(expect.objectContaining({ id, name: 'Ada' }))
-    const token = await run('token', 'create', '--name', 'a', '--project', project.id, '--user', 'ada@example.org')
+    expect(JSON.parse(await run('admin', 'user', 'list', '--json'))).toContainEqual(
+      expect.objectContaining({ id, name: 'Ada' }),
+    )
+    const token = await run(
+      'admin',
+      'token',
+      'create',
+      '--name',
+      'a',
+      '--project',
+      project.id,
+      '--user',
+      'ada@example.org',
+    )
     const create = await fetch(`${server.url}/projects/${project.id}/services`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -130,7 +140,7 @@ describe('on an installation', () => {
 
   test('commands work without a server, and leave no store running that they started', async () => {
     await run('stop', '--all')
-    expect(await run('token', 'list')).toContain('first token')
+    expect(await run('admin', 'token', 'list')).toContain('first token')
     expect(JSON.parse(await run('status', '--json'))).toMatchObject({ servers: [], metadata_store: false })
   })
 

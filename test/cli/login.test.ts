@@ -31,8 +31,7 @@ afterAll(async () => {
   await removeDataDir(home)
 })
 
-const logIn = (address: string) =>
-  howdah(['login', '--device', '--server', address, '--data-dir', home], { XDG_CONFIG_HOME: home })
+const logIn = (address: string) => howdah(['login', '--device', '--server', address], { XDG_CONFIG_HOME: home })
 
 const description = '/oauth/.well-known/openid-configuration'
 const described = () => ({

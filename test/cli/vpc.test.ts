@@ -1,9 +1,9 @@
-// howdah vpc: what people type to see the VPCs and to run a program inside one.
+// howdah admin vpc: what people type to see the VPCs and to run a program inside one.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findCommand } from '#cli/commands.ts'
-import { parseInput } from '#cli/parse.ts'
+import { findCommand } from '#cli/command.ts'
+import { operator_commands, parseOperatorInput } from '#cli/operator.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { newCall } from '#test/call.ts'
 import { removeDataDir } from '#test/data-dir.ts'
@@ -15,8 +15,9 @@ import { newSeededDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 
 function parse(...words: string[]) {
-  const { command, rest } = findCommand(words)
-  return parseInput(command, rest, {})
+  const found = findCommand(operator_commands, ['admin', ...words])
+  if (found === undefined) throw new Error(`there is no command ${words.join(' ')}`)
+  return parseOperatorInput(found.command, found.rest, {})
 }
 
 test('everything after -- belongs to the program, also what looks like an option of ours', () => {
@@ -46,7 +47,7 @@ describe('on an installation', () => {
     const { first, last } = newServicePorts()
     place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
     server = await startHowdah(place)
-    const token = (await howdah(['token', 'create', '--name', 'x', ...place])).stdout.trim()
+    const token = (await howdah(['admin', 'token', 'create', '--name', 'x', ...place])).stdout.trim()
     const call = newCall(server.url, token)
     const { body: projects } = await call<{ id: string }[]>('GET', '/projects')
     const input = { cidr: '10.77.0.0/24', name: 'home', region_code: 'local' }
@@ -58,10 +59,10 @@ describe('on an installation', () => {
     await removeDataDir(data_dir)
   })
 
-  const exec = (id: string, ...command: string[]) => howdah(['vpc', 'exec', id, ...place, '--', ...command])
+  const exec = (id: string, ...command: string[]) => howdah(['admin', 'vpc', 'exec', id, ...place, '--', ...command])
 
   test('the VPCs are listed', async () => {
-    const { stdout } = await howdah(['vpc', 'list', '--json', ...place])
+    const { stdout } = await howdah(['admin', 'vpc', 'list', '--json', ...place])
     expect(JSON.parse(stdout)).toMatchObject([{ id: vpc.id, name: 'home', cidr: '10.77.0.0/24', region_code: 'local' }])
   })
 
@@ -77,7 +78,7 @@ describe('on an installation', () => {
   })
 
   test.skipIf(why)(`another user than the server's is told whose it is${why}`, () => {
-    const words = ['vpc', 'exec', vpc.id, '--data-dir', data_dir, '--', 'true']
+    const words = ['admin', 'vpc', 'exec', vpc.id, '--data-dir', data_dir, '--', 'true']
     const command = readable(join(repository, 'bin', 'howdah'))
     const ran = spawnSync(command, words, { uid: unprivileged, gid: unprivileged, encoding: 'utf8' })
     expect([ran.status, ran.stderr]).toEqual([

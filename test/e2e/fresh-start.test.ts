@@ -1,58 +1,64 @@
 // From an empty directory to a query and back, by the real command and nothing else: what a new user does first.
-import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import { listPids, newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { newServicePorts } from '#test/ports.ts'
-import { howdah, type Started, startHowdah } from '#test/e2e/howdah.ts'
+import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { until } from '#test/until.ts'
 
-const has_curl = spawnSync('curl', ['--version']).status === 0
-
 let data_dir = ''
+let home = ''
+let files: Record<string, string> = {}
 let place: string[] = []
 let server: Started
 let service: Service
 
 beforeAll(() => {
   data_dir = newDataDir()
+  home = newDataDir()
+  files = { HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home }
   const { first, last } = newServicePorts()
   place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
 })
 
 afterAll(async () => {
   await removeDataDir(data_dir)
+  await removeDataDir(home)
 })
 
 test('the first start prints its addresses, a token, and lines to paste', async () => {
-  server = await startHowdah(place)
+  server = await startHowdah(place, files)
   const output = server.output()
   expect(output).toContain(server.url.replace('/public/api/v1', '/docs'))
   expect(output).toContain(data_dir)
   expect(output).toMatch(/limits are (not )?enforced/)
   expect(output.match(tokens)?.[0]).toBeDefined()
-  expect(output).toContain('psql "host=')
+  expect(output).toContain(`alias howdah=${join(repository, 'bin', 'howdah')}`)
   const link = /http\S+\/oauth\/password\/set\?token=\S+/.exec(output)?.[0] ?? ''
   expect(await (await fetch(link)).text()).toContain('admin@howdah.local')
 })
 
-test('the printed lines create a service and wait for it', async () => {
-  if (has_curl) {
-    const answers = sh(printedLines(server.output()).filter((line) => !line.startsWith('psql')))
-    const [made = '', seen = ''] = answers.split('\n')
-    expect(JSON.parse(seen)).toMatchObject({ status: 'READY' })
-    service = JSON.parse(made) as Service
-  } else {
-    const token = server.output().match(tokens)?.[0] ?? ''
-    const url = /services=(\S+)/.exec(server.output())?.[1] ?? ''
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const answer = await fetch(url, { method: 'POST', headers, body: '{"name":"first"}' })
-    service = (await answer.json()) as Service
-  }
-  expect(service).toMatchObject({ name: 'first', initial_password: expect.stringMatching(/^[\w-]{32}$/) })
+test('it leaves a login that only its user can read, with which the printed lines create a service and wait for it', async () => {
+  expect(statSync(join(home, 'howdah', 'credentials.json')).mode & 0o777).toBe(0o600)
+  const lines = server
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('  howdah service create'))
+  const [, ...words] = lines[0]?.trim().split(' ') ?? []
+  const made = await howdah([...words, '-o', 'json'], files)
+  expect(made.stderr).toContain('shop: READY')
+  service = JSON.parse(made.stdout) as Service
+  expect(service).toMatchObject({
+    name: 'shop',
+    status: 'READY',
+    initial_password: expect.stringMatching(/^[\w-]{32}$/),
+  })
+  const { host, port } = service.endpoint
+  expect(readFileSync(join(home, '.pgpass'), 'utf8')).toBe(`${host}:${port}:*:tsdbadmin:${service.initial_password}\n`)
+  expect(statSync(join(home, '.pgpass')).mode & 0o777).toBe(0o600)
 })
 
 test('one connects with the password from the answer, over TLS that the CA of this installation vouches for', async () => {
@@ -78,10 +84,10 @@ test('stop ends the server and no database', async () => {
 })
 
 test('the second start prints no secret and finds the service', async () => {
-  server = await startHowdah(place)
+  server = await startHowdah(place, files)
   expect(server.output()).not.toMatch(tokens)
   expect(server.output()).not.toContain('first start')
-  const made = await howdah(['token', 'create', '--name', 'second', ...place])
+  const made = await howdah(['admin', 'token', 'create', '--name', 'second', ...place])
   const services = `${server.url}/projects/${service.project_id}/services`
   const answer = await fetch(services, { headers: { authorization: `Bearer ${made.stdout.trim()}` } })
   expect(await answer.json()).toMatchObject([{ service_id: service.service_id, endpoint: service.endpoint }])
@@ -98,21 +104,6 @@ test('stop --all leaves nothing running', async () => {
 })
 
 const tokens = /\b[A-Z2-9]{16}\.[\w-]{40}(?![\w-])/g
-
-function printedLines(output: string): string[] {
-  const lines = output.split('\n').map((line) => line.trim())
-  const first = lines.findIndex((line) => line.startsWith('services='))
-  return lines.slice(first, lines.indexOf('', first))
-}
-
-function sh(lines: readonly string[]): string {
-  // The lines leave the CA file where they run, which must not be the repository.
-  const cwd = join(data_dir, 'pasted')
-  mkdirSync(cwd, { recursive: true })
-  const ran = spawnSync('sh', ['-e', '-c', lines.join('\n')], { cwd, encoding: 'utf8', timeout: 60_000 })
-  expect(ran.stderr).toBe('')
-  return ran.stdout
-}
 
 async function query(ca: string, text: string): Promise<object[]> {
   const { host, port } = service.endpoint

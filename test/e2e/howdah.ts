@@ -2,12 +2,14 @@
 // The machine's own Howdah settings do not leak in: every HOWDAH_… variable and DATABASE_URL is taken out.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compileCacheFor } from '#test/compile-cache.ts'
 import { readable } from '#test/privileges.ts'
 import { until } from '#test/until.ts'
 
 export const repository = join(import.meta.dirname, '..', '..')
+const config_home = join(tmpdir(), 'howdah-config')
 
 export type Finished = { code: number | null; stdout: string; stderr: string }
 
@@ -70,7 +72,13 @@ function spawnHowdah(words: readonly string[], env: NodeJS.ProcessEnv, prefix: r
   return spawn(program, args, {
     cwd: here,
     // Its owner's own the command keeps in the clone, other users' nowhere by itself.
-    env: { ...Object.fromEntries(own), NODE_COMPILE_CACHE: compileCacheFor(prefix), ...env },
+    // A first start leaves a login in the user's files, and these tests' user is the developer.
+    env: {
+      ...Object.fromEntries(own),
+      XDG_CONFIG_HOME: config_home,
+      NODE_COMPILE_CACHE: compileCacheFor(prefix),
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

@@ -32,7 +32,16 @@ test.skipIf(why)(`an ordinary user has VPCs, peers and poolers in them, also aft
   const password = service.initial_password ?? ''
   // As a person would: with a program that howdah runs inside.
   const askInside = (vpc_id: string, host: string) => {
-    const exec = [readable(join(repository, 'bin/howdah')), 'vpc', 'exec', vpc_id, '--data-dir', data_dir, '--']
+    const exec = [
+      readable(join(repository, 'bin/howdah')),
+      'admin',
+      'vpc',
+      'exec',
+      vpc_id,
+      '--data-dir',
+      data_dir,
+      '--',
+    ]
     return whoInside([...as_ordinary_user, ...exec], { api_url: server.api_url, host, password })
   }
 

@@ -50,7 +50,7 @@ test.skipIf(why)(`a PATH with planted programs makes root’s server run none of
   await untilReady()
   expect((await call('POST', `${at}/attachToVPC`, { vpc_id: vpc.id })).status).toBe(202)
   await untilReady()
-  const exec = await howdah(['vpc', 'exec', vpc.id, '--data-dir', data_dir, '--', '/bin/echo', 'inside'], {
+  const exec = await howdah(['admin', 'vpc', 'exec', vpc.id, '--data-dir', data_dir, '--', '/bin/echo', 'inside'], {
     PATH: path,
   })
   expect(exec.stdout).toBe('inside\n')

@@ -191,7 +191,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
     expect((await call('POST', `${at(other)}/attachToVPC`, { vpc_id: vpc.body.id })).status).toBe(202)
     await untilReady(other)
     const command = readable(join(repository, 'bin/howdah'))
-    const enter = [...user.prefix, command, 'vpc', 'exec', vpc.body.id, ...place, '--']
+    const enter = [...user.prefix, command, 'admin', 'vpc', 'exec', vpc.body.id, ...place, '--']
     const login = { api_url: server.url, host: '10.93.0.2', password: other.initial_password ?? '' }
     expect(await whoInside(enter, login)).toBe('tsdbadmin')
     expect(userOf(await postmasterOf(dataOf(other)))).toBe(user.first_sub_uid + other.endpoint.port)

@@ -1,11 +1,11 @@
-// howdah key rotate: a new key signs access tokens from now on. By itself that happens every 30 days; this is for an
+// howdah admin key rotate: a new key signs access tokens from now on. By itself that happens every 30 days; this is for an
 // operator who does not want to wait, or fears that the key has leaked.
 import { openInstallation } from '#server/installation.ts'
-import type { Command } from './command.ts'
-import { withStore } from './store.ts'
+import type { OperatorCommand } from '../operator-command.ts'
+import { withStore } from '../store.ts'
 
-export const keyRotate: Command = {
-  name: 'key rotate',
+export const keyRotate: OperatorCommand = {
+  name: 'admin key rotate',
   summary: 'Sign access tokens with a new key.',
   details:
     'Servers take it up within five seconds. Tokens of the old key are valid until they expire, so every login stays.',

@@ -1,7 +1,7 @@
 // The command line as an OAuth client of a Howdah server: what the server says about itself, the tokens that it gives,
 // and its refusals as sentences. The library is loaded when it is needed: commands that ask for no tokens start faster.
 import type { Configuration, TokenEndpointResponse } from 'openid-client'
-import { CommandError } from './command.ts'
+import { CommandError } from '../command.ts'
 
 export const scope = 'api'
 

@@ -1,19 +1,20 @@
-// howdah token create | list | revoke. A token belongs to one project and acts for one of its members; its secret is
-// printed once, alone on stdout, so that `token=$(howdah token create …)` works.
+// howdah admin token create | list | revoke. A token belongs to one project and acts for one of its members; its secret is
+// printed once, alone on stdout, so that `token=$(howdah admin token create …)` works.
 import { roles } from '#contract/endpoint.ts'
 import { createToken, listTokens, revokeToken } from '#server/identity/token.ts'
 import type { Sql } from '#server/store/db.ts'
 import { listMembers } from '#server/member/store.ts'
-import { type Command, CommandError, json_option, UsageError } from './command.ts'
+import { CommandError, json_option, required, UsageError } from '../command.ts'
+import type { OperatorCommand } from '../operator-command.ts'
 import { parseName, projectOf } from './name.ts'
-import { withStore } from './store.ts'
-import { printRows } from './table.ts'
+import { withStore } from '../store.ts'
+import { printRows } from '../table.ts'
 
 const days_max = 3650
 const day_ms = 86_400_000
 
-export const tokenCreate: Command = {
-  name: 'token create',
+export const tokenCreate: OperatorCommand = {
+  name: 'admin token create',
   summary: 'Make a personal access token and print it, once.',
   options: {
     name: { value: 'text', required: true, description: 'What the token is for.' },
@@ -36,8 +37,8 @@ export const tokenCreate: Command = {
   },
 }
 
-export const tokenList: Command = {
-  name: 'token list',
+export const tokenList: OperatorCommand = {
+  name: 'admin token list',
   summary: 'List the tokens, without their secrets.',
   options: { project: { value: 'id', description: 'Only those of one project.' }, ...json_option },
   run: async ({ config, text, isSet }) => {
@@ -59,16 +60,16 @@ export const tokenList: Command = {
   },
 }
 
-export const tokenRevoke: Command = {
-  name: 'token revoke',
+export const tokenRevoke: OperatorCommand = {
+  name: 'admin token revoke',
   summary: 'Make a token worthless.',
-  positionals: ['public_key'],
+  positionals: required('public_key'),
   details: 'It stops working within three seconds, on every server. A revoked token cannot be brought back.',
   run: async ({ config, need }) => {
     // People paste the whole token; the part before the dot names it.
     const public_key = need('public_key').split(/[.:]/)[0] ?? ''
     const revoked = await withStore(config, (db) => revokeToken(db, public_key))
-    if (!revoked) throw new CommandError(`there is no token ${public_key}; howdah token list shows them all`)
+    if (!revoked) throw new CommandError(`there is no token ${public_key}; howdah admin token list shows them all`)
     console.log(`Token ${public_key} is revoked.`)
   },
 }
@@ -88,6 +89,6 @@ async function memberOf(sql: Sql, project_id: string, email: string | undefined)
       : members.find((candidate) => candidate.email.toLowerCase() === email.toLowerCase())
   if (member !== undefined) return member.user_id
   throw new CommandError(
-    `project ${project_id} has no member ${email ?? 'at all'}; howdah user create --project adds one`,
+    `project ${project_id} has no member ${email ?? 'at all'}; howdah admin user create --project adds one`,
   )
 }

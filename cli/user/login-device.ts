@@ -1,7 +1,7 @@
 // Logging in with a browser on another machine: a code is shown here and typed there, and the server is polled now and
 // then whether it was (RFC 8628).
 import type { Configuration } from 'openid-client'
-import { CommandError } from './command.ts'
+import { CommandError } from '../command.ts'
 import { saying, scope, type Tokens, tokensFrom } from './login-issuer.ts'
 
 export async function logInWithDevice(issuer: Configuration, say: (line: string) => void): Promise<Tokens> {

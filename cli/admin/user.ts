@@ -1,14 +1,15 @@
-// howdah user create | reset-password | list. A user is who a token acts for; what they may do is their role in each project.
+// howdah admin user create | reset-password | list. A user is who a token acts for; what they may do is their role in each project.
 import { findUserByEmail, insertUser, listUsers } from '#server/identity/store.ts'
 import { insertMember } from '#server/member/store.ts'
-import { type Command, CommandError, json_option } from './command.ts'
+import { CommandError, json_option, required } from '../command.ts'
+import type { OperatorCommand } from '../operator-command.ts'
 import { parseEmail, parseName, parseRole, projectOf } from './name.ts'
 import { passwordLinkOf } from './password-link.ts'
-import { withStore } from './store.ts'
-import { printRows } from './table.ts'
+import { withStore } from '../store.ts'
+import { printRows } from '../table.ts'
 
-export const userCreate: Command = {
-  name: 'user create',
+export const userCreate: OperatorCommand = {
+  name: 'admin user create',
   summary: 'Make a user, as a member of a project, and print their id.',
   options: {
     email: { value: 'address', required: true, description: 'Unique; case does not matter.' },
@@ -32,15 +33,15 @@ export const userCreate: Command = {
     )
     console.log(String(id))
     const link = passwordLinkOf(config, path)
-    // Apart from the id, so that `id=$(howdah user create …)` works.
+    // Apart from the id, so that `id=$(howdah admin user create …)` works.
     if (link !== undefined) console.error(`They choose a password here, once, within a day: ${link}`)
   },
 }
 
-export const userResetPassword: Command = {
-  name: 'user reset-password',
+export const userResetPassword: OperatorCommand = {
+  name: 'admin user reset-password',
   summary: 'Print a link with which a user chooses a new password, once, within a day.',
-  positionals: ['email'],
+  positionals: required('email'),
   details: 'The password until now works until the new one is set. Older links end.',
   run: async ({ config, need }) => {
     if (config.oidc_issuer !== undefined) throw new CommandError(`people log in at ${config.oidc_issuer}, not here`)
@@ -48,13 +49,13 @@ export const userResetPassword: Command = {
     const { createPasswordLinkFor } = await import('#server/oauth/accounts.ts')
     const path = await withStore(config, (db) => db.transaction((tx) => createPasswordLinkFor(tx, email)))
     const link = path && passwordLinkOf(config, path)
-    if (!link) throw new CommandError(`there is no user ${email}; howdah user list shows them all`)
+    if (!link) throw new CommandError(`there is no user ${email}; howdah admin user list shows them all`)
     console.log(link)
   },
 }
 
-export const userList: Command = {
-  name: 'user list',
+export const userList: OperatorCommand = {
+  name: 'admin user list',
   summary: 'List the users.',
   options: json_option,
   run: async ({ config, isSet }) => {

@@ -1,16 +1,17 @@
-// howdah project create | list. A project always has an owner, who can act in it.
+// howdah admin project create | list. A project always has an owner, who can act in it.
 import { findUserByEmail, listUsers } from '#server/identity/store.ts'
 import type { Sql } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'
 import { insertMember } from '#server/member/store.ts'
 import { insertProject, listProjects } from '#server/project/store.ts'
-import { type Command, CommandError, json_option } from './command.ts'
+import { CommandError, json_option } from '../command.ts'
+import type { OperatorCommand } from '../operator-command.ts'
 import { parseName } from './name.ts'
-import { withStore } from './store.ts'
-import { printRows } from './table.ts'
+import { withStore } from '../store.ts'
+import { printRows } from '../table.ts'
 
-export const projectCreate: Command = {
-  name: 'project create',
+export const projectCreate: OperatorCommand = {
+  name: 'admin project create',
   summary: 'Make a project and print its id.',
   options: {
     name: { value: 'text', required: true, description: 'The project’s name.' },
@@ -30,8 +31,8 @@ export const projectCreate: Command = {
   },
 }
 
-export const projectList: Command = {
-  name: 'project list',
+export const projectList: OperatorCommand = {
+  name: 'admin project list',
   summary: 'List the projects.',
   options: json_option,
   run: async ({ config, isSet }) => {
@@ -44,5 +45,5 @@ export const projectList: Command = {
 async function ownerOf(sql: Sql, email: string | undefined): Promise<number> {
   const user = email === undefined ? (await listUsers(sql))[0] : await findUserByEmail(sql, email)
   if (user !== undefined) return user.id
-  throw new CommandError(`there is no user ${email ?? 'yet'}; howdah user create makes one`)
+  throw new CommandError(`there is no user ${email ?? 'yet'}; howdah admin user create makes one`)
 }

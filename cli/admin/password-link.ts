@@ -1,6 +1,6 @@
 // The one-time links with which people choose a password, as commands print them.
 import type { Config } from '#server/config.ts'
-import { serverOf } from './login.ts'
+import { serverOf } from '../running.ts'
 
 /** path: of the page and its token. Undefined where people log in elsewhere. */
 export function passwordLinkOf(config: Config, path: string): string | undefined {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'openid-client'
-import { CommandError } from './command.ts'
+import { CommandError } from '../command.ts'
 import { scope, type Tokens, tokensFrom } from './login-issuer.ts'
 
 const patience_ms = 10 * 60 * 1000

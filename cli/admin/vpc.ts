@@ -1,4 +1,4 @@
-// howdah vpc list | exec. A program that exec runs is inside the VPC's network: it reaches the services there and those of
+// howdah admin vpc list | exec. A program that exec runs is inside the VPC's network: it reaches the services there and those of
 // active peers, and nothing else, not even the host's loopback.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,12 +11,13 @@ import { namespaceAt } from '#providers/local/network/namespace.ts'
 import { findIsolation, openInstallation } from '#server/installation.ts'
 import { listProjects } from '#server/project/store.ts'
 import { listVpcs } from '#server/vpc/store.ts'
-import { type Command, CommandError, json_option, UsageError } from './command.ts'
-import { enterInstallation, withStore } from './store.ts'
-import { printRows } from './table.ts'
+import { CommandError, json_option, required, UsageError } from '../command.ts'
+import type { OperatorCommand } from '../operator-command.ts'
+import { enterInstallation, withStore } from '../store.ts'
+import { printRows } from '../table.ts'
 
-export const vpcList: Command = {
-  name: 'vpc list',
+export const vpcList: OperatorCommand = {
+  name: 'admin vpc list',
   summary: 'List the VPCs of all projects.',
   options: json_option,
   run: async ({ config, isSet }) => {
@@ -35,15 +36,15 @@ export const vpcList: Command = {
   },
 }
 
-export const vpcExec: Command = {
-  name: 'vpc exec',
+export const vpcExec: OperatorCommand = {
+  name: 'admin vpc exec',
   summary: 'Run a program inside a VPC, such as psql.',
-  positionals: ['vpc_id'],
-  rest: 'command …',
+  positionals: required('vpc_id'),
+  rest: { name: 'command …' },
   details:
     'The program has the network of the VPC and everything else as usual; its exit code is passed on. Only for the\n' +
     'user who runs the server.\n' +
-    'Example: howdah vpc exec 1000 -- psql "host=10.64.0.2 user=tsdbadmin dbname=tsdb sslmode=require"',
+    'Example: howdah admin vpc exec 1000 -- psql "host=10.64.0.2 user=tsdbadmin dbname=tsdb sslmode=require"',
   run: async ({ config, need, rest }) => {
     const { number_form } = await import('#server/http/path-id.ts')
     const vpc_id = need('vpc_id')
@@ -59,7 +60,7 @@ export const vpcExec: Command = {
     const { path, enter } = namespaceAt({ installation_id, directory: resolve(local_directory) }, vpc_id)
     if (!existsSync(path)) {
       throw new CommandError(
-        `VPC ${vpc_id} has no network on this machine; howdah vpc list shows which there are, and a running server makes theirs`,
+        `VPC ${vpc_id} has no network on this machine; howdah admin vpc list shows which there are, and a running server makes theirs`,
       )
     }
     return runInside([...enter, ...asOwner(await findIsolation(config.data_dir)), ...rest])

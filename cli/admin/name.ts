@@ -3,7 +3,7 @@ import { type Role, roles } from '#contract/endpoint.ts'
 import { isEmail, nameProblem } from '#contract/problem.ts'
 import type { Sql } from '#server/store/db.ts'
 import { listProjects } from '#server/project/store.ts'
-import { CommandError, UsageError } from './command.ts'
+import { CommandError, UsageError } from '../command.ts'
 
 export function parseName(text: string): string {
   const problem = nameProblem(text)

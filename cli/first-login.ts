@@ -1,0 +1,54 @@
+// What the very first start leaves for the user who ran it: a login at this machine's server, so that the first service needs no token to
+// be pasted. A login that is there already stays as it is.
+import { accessSync, constants, realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { changePreferences, chosenProfile, default_profile, listCredentials, saveCredentials } from './user/profile.ts'
+import { configFile } from './user/files.ts'
+
+export type FirstLogin = { file: string; profile: string; is_in_use: boolean }
+
+type Made = { api_url: string; token: string; project_id: string }
+
+const command = join(import.meta.dirname, '..', 'bin', 'howdah')
+
+/** Undefined where the user's files cannot be written; the token is shown all the same. */
+export async function leaveLogin({ api_url, token, project_id }: Made): Promise<FirstLogin | undefined> {
+  try {
+    const known = await listCredentials()
+    const names = Object.keys(known)
+    // The data directory of a former server at this address is no more, and neither is its token.
+    const same = names.find((name) => known[name]?.api_url === api_url)
+    const local = names.includes('local') ? `local-${new URL(api_url).port}` : 'local'
+    const profile = same ?? (names.length === 0 ? default_profile : local)
+    await saveCredentials(profile, { api_url, token })
+    await changePreferences(profile, { project: project_id, service: undefined })
+    const file = configFile('credentials.json')
+    return { file, profile, is_in_use: (await chosenProfile(undefined, undefined)) === profile }
+  } catch {
+    return undefined
+  }
+}
+
+/** Lines for a second terminal. */
+export function firstSteps(login: FirstLogin): string[] {
+  return [
+    ...(isOnPath() ? [] : [`alias howdah=${command}   # or for good: npm link`]),
+    ...(login.is_in_use ? [] : [`howdah profile use ${login.profile}`]),
+    'howdah service create shop',
+    'howdah service psql shop',
+  ]
+}
+
+/** Whether the shell's howdah is this one. */
+function isOnPath(): boolean {
+  const candidates = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'howdah'))
+  const first = candidates.find((candidate) => {
+    try {
+      accessSync(candidate, constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+  return first !== undefined && realpathSync(first) === realpathSync(command)
+}

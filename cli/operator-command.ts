@@ -1,0 +1,6 @@
+// A command for those who run a server: it works on the data directory that the settings name.
+import type { Config } from '#server/config.ts'
+import type { Command, Input } from './command.ts'
+
+export type OperatorInput = Input & { config: Config }
+export type OperatorCommand = Command<OperatorInput>

@@ -1,0 +1,52 @@
+// The commands for those who run a server: they work on the data directory, also while the server runs, and take its settings.
+import { type Environment, loadConfig, setting_flags, settingsHelp } from '#server/config.ts'
+import { keyRotate } from './admin/key.ts'
+import { projectCreate, projectList } from './admin/project.ts'
+import { tokenCreate, tokenList, tokenRevoke } from './admin/token.ts'
+import { userCreate, userList, userResetPassword } from './admin/user.ts'
+import { vpcExec, vpcList } from './admin/vpc.ts'
+import type { Options } from './command.ts'
+import { doctor } from './doctor.ts'
+import type { OperatorCommand, OperatorInput } from './operator-command.ts'
+import { parseInput } from './parse.ts'
+import { start } from './start.ts'
+import { status } from './status.ts'
+import { stop } from './stop.ts'
+
+export const server_commands: readonly OperatorCommand[] = [start, status, stop, doctor]
+
+export const admin_commands: readonly OperatorCommand[] = [
+  tokenCreate,
+  tokenList,
+  tokenRevoke,
+  projectCreate,
+  projectList,
+  userCreate,
+  userResetPassword,
+  userList,
+  vpcList,
+  vpcExec,
+  keyRotate,
+]
+
+export const operator_commands: readonly OperatorCommand[] = [...server_commands, ...admin_commands]
+
+/** Below the help text of each. */
+export const settings_help = `Settings (a flag wins over the environment variable):\n${settingsHelp()}`
+
+export function parseOperatorInput(
+  command: OperatorCommand,
+  words: readonly string[],
+  env: Environment,
+): OperatorInput {
+  const input = parseInput({ ...command, options: { ...setting_options, ...command.options } }, words)
+  const argv = setting_flags.flatMap((flag) => {
+    const value = input.text(flag.slice(2))
+    return value === undefined ? [] : [`${flag}=${value}`]
+  })
+  return { ...input, config: loadConfig(argv, env) }
+}
+
+const setting_options: Options = Object.fromEntries(
+  setting_flags.map((flag) => [flag.slice(2), { value: 'setting', description: '' }]),
+)

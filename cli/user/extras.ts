@@ -1,0 +1,155 @@
+// What is written by hand beside the derived commands: wording and comfort. A key is the name of an endpoint.
+import type { Api, EndpointName } from '#contract/api.ts'
+import type { OutputOf } from '#contract/endpoint.ts'
+import type { Service } from '#contract/service.ts'
+import { type Options, UsageError } from '../command.ts'
+import type { Context } from './context.ts'
+import { parseMoment } from './moment.ts'
+import type { Column } from './output.ts'
+import type { Session } from './session.ts'
+
+export type Extra = {
+  /** Other words for the verb. */
+  aliases?: readonly string[]
+  columns?: readonly Column[]
+  /** Beside the derived ones. */
+  options?: Options
+  /** Members that no option of their own fills. */
+  hidden?: readonly string[]
+  /** What the options above make of the body. */
+  body?: (input: Context['input'], body: Record<string, unknown>) => Record<string, unknown>
+  /** Instead of a table of the answer. */
+  show?: (answer: unknown) => string
+  /** After the last wait; instead of printing a table. */
+  after?: (context: Context, session: Session, made: Service, seen: Service | undefined) => Promise<void>
+}
+
+/** Short names for options of members; every other one has the member's own. */
+export const option_names: Readonly<Record<string, string>> = {
+  cpu_millis: 'cpu',
+  memory_gbs: 'memory',
+  environment_tag: 'environment',
+  region_code: 'region',
+  replica_count: 'replicas',
+  sync_replica_count: 'sync',
+  addons: 'addon',
+  expires_at: 'expires',
+  vpc_id: 'vpc',
+}
+
+/** Of every noun. */
+export const verb_aliases: Readonly<Record<string, readonly string[]>> = {
+  list: ['ls'],
+  delete: ['rm'],
+  get: ['show'],
+}
+
+/** What people use most comes first; other nouns follow as the contract has them. */
+export const first_nouns = ['service', 'replica-set', 'snapshot', 'vpc', 'peering', 'project', 'member', 'token']
+
+export const noun_aliases: Readonly<Record<string, string>> = { svc: 'service' }
+
+const member = (title: string, ...path: string[]): Column => ({
+  title,
+  of: (item) => path.reduce<unknown>((value, name) => Object(value)[name], item),
+})
+
+const service_columns: readonly Column[] = [
+  member('name', 'name'),
+  member('id', 'service_id'),
+  member('status', 'status'),
+  member('environment', 'metadata', 'environment'),
+  {
+    title: 'size',
+    of: (item) => {
+      const { cpu_millis, memory_gbs } = Object((item as Service).resources[0]?.spec)
+      return cpu_millis === undefined ? 'shared' : `${cpu_millis}/${memory_gbs}`
+    },
+  },
+  member('replicas', 'ha_replicas', 'replica_count'),
+  {
+    title: 'endpoint',
+    of: (item) => {
+      const { endpoint, vpc_endpoint } = item as Service
+      const { host, port } = vpc_endpoint ?? endpoint
+      return `${host}:${port}`
+    },
+  },
+  member('created', 'created'),
+]
+
+const password_option = {
+  'password-storage': {
+    value: 'pgpass|none',
+    choices: ['pgpass', 'none'],
+    description: 'pgpass: kept in ~/.pgpass, where psql and drivers find it. none: printed, once.',
+  },
+} as const satisfies Options
+
+const keepsPassword: Extra['after'] = async (...given) => {
+  const { keepPassword } = await import('./password.ts')
+  await keepPassword(...given)
+}
+
+export const extras: { readonly [Name in EndpointName]?: Extra } = {
+  listServices: { columns: service_columns },
+  getService: { columns: service_columns },
+  createService: { columns: service_columns, options: password_option, after: keepsPassword },
+  renameService: { columns: service_columns },
+  startService: { aliases: ['resume'], columns: service_columns },
+  stopService: { aliases: ['pause'], columns: service_columns },
+  resizeService: { columns: service_columns },
+  setHA: { columns: service_columns },
+  switchover: { columns: service_columns },
+  forkService: {
+    columns: service_columns,
+    hidden: ['fork_strategy', 'target_time'],
+    options: {
+      now: { description: 'As the parent is now; so without any of the three.' },
+      'last-snapshot': { description: 'As in its newest snapshot, which is the cheapest.' },
+      at: { value: 'moment', description: 'As it was then: 15m ago, yesterday 14:00, 2026-11-15T12:00:00Z.' },
+      ...password_option,
+    },
+    body: forkBody,
+    after: keepsPassword,
+  },
+  attachToVpc: { aliases: ['attach'] },
+  detachFromVpc: { aliases: ['detach'] },
+  takeSnapshot: { aliases: ['take'] },
+  addMember: { aliases: ['add'] },
+  removeMember: { aliases: ['remove'] },
+  revokeToken: { aliases: ['revoke'] },
+  createToken: {
+    show: (answer) => {
+      const { public_key, secret_key } = answer as OutputOf<Api['createToken']>
+      return `${public_key}.${secret_key}`
+    },
+  },
+  getLineage: { show: (answer) => familyLines(answer as Family, undefined, '').join('\n') },
+}
+
+type Family = OutputOf<Api['getLineage']>
+
+/** Each service below its parent. */
+function familyLines(family: Family, parent: string | undefined, before: string): string[] {
+  const known = new Set(family.map(({ service_id }) => service_id))
+  const children = family.filter(({ forked_from }) => {
+    const from = forked_from?.service_id
+    return (from !== undefined && known.has(from) ? from : undefined) === parent
+  })
+  return children.flatMap(({ service_id, name, forked_from }, index) => {
+    const is_last = index === children.length - 1
+    const [branch, below] = parent === undefined ? ['', ''] : is_last ? ['└─ ', '   '] : ['├─ ', '│  ']
+    const moment = forked_from === undefined ? '' : `  ${forked_from.fork_strategy} ${forked_from.moment ?? ''}`
+    return [`${before}${branch}${name} (${service_id})${moment}`, ...familyLines(family, service_id, before + below)]
+  })
+}
+
+function forkBody(input: Context['input'], body: Record<string, unknown>): Record<string, unknown> {
+  const chosen = ['now', 'last-snapshot', 'at'].filter((name) => input.isSet(name))
+  if (chosen.length > 1) throw new UsageError(`--${chosen.join(' and --')} are two moments; choose one`)
+  if (chosen.length === 0 && body['fork_strategy'] !== undefined) return body
+  const at = input.text('at')
+  if (at !== undefined) return { ...body, fork_strategy: 'PITR', target_time: parseMoment(at, new Date()) }
+  return { ...body, fork_strategy: input.isSet('last-snapshot') ? 'LAST_SNAPSHOT' : 'NOW' }
+}

@@ -1,0 +1,95 @@
+// Which thing a word means: its id, or its exact name. A word in the form of an id is taken for one; where there is no such id it may
+// still be a name, because a name may look like an id.
+import type { EndpointName } from '#contract/api.ts'
+import type { Client } from '#contract/client.ts'
+import { Fault } from '#contract/fault.ts'
+import { path_ids, type PathIdName } from '#contract/id.ts'
+import { CommandError, exit_codes } from '../command.ts'
+import { itemsOf } from './output.ts'
+
+type Named = { what: string; list: EndpointName; id: string; names: readonly string[] }
+
+/** How things with names are found. The others are known by their ids only. */
+export const named_things: { [Name in PathIdName]?: Named } = {
+  project_id: { what: 'project', list: 'listProjects', id: 'id', names: ['name'] },
+  service_id: { what: 'service', list: 'listServices', id: 'service_id', names: ['name'] },
+  replica_set_id: { what: 'replica set', list: 'listReplicaSets', id: 'id', names: ['name'] },
+  vpc_id: { what: 'VPC', list: 'listVpcs', id: 'id', names: ['name'] },
+  user_id: { what: 'member', list: 'listMembers', id: 'user_id', names: ['email', 'name'] },
+  public_key: { what: 'token', list: 'listTokens', id: 'public_key', names: ['name'] },
+}
+
+export type Ids = Readonly<Record<string, string>>
+
+export function hasIdForm(name: PathIdName, word: string): boolean {
+  return new RegExp(path_ids[name].pattern).test(word)
+}
+
+/** above: the ids that lead to it. Fails where no thing or more than one has the name. */
+export async function idNamed(client: Client, name: PathIdName, word: string, above: Ids): Promise<string> {
+  const thing = named_things[name]
+  if (thing === undefined) throw notFound(path_ids[name].unknown)
+  const items = itemsOf(await anyCall(client, thing.list)({ ...above })) ?? []
+  const found = items.filter((item) => item[thing.id] === word || thing.names.some((key) => item[key] === word))
+  const ids = found.map((item) => String(item[thing.id]))
+  if (ids.length === 1) return ids[0] ?? ''
+  if (ids.includes(word)) return word
+  if (ids.length === 0) throw notFound(`there is no ${thing.what} ${JSON.stringify(word)}`)
+  const message = `${ids.length} ${thing.what}s are called ${JSON.stringify(word)}; say which by its id: ${ids.join(', ')}`
+  throw new CommandError(message, { exit_code: exit_codes.refused })
+}
+
+/** The ids that the words mean, each by those before it; only names cost a request. */
+export async function resolveIds(client: Client, words: ReadonlyMap<PathIdName, string>): Promise<Ids> {
+  const ids: Record<string, string> = {}
+  for (const [name, word] of words) {
+    ids[name] = hasIdForm(name, word) ? word : await idNamed(client, name, word, ids)
+  }
+  return ids
+}
+
+/** Calls with the ids that the words mean; where an id is unknown, once more with the words as names. */
+export async function withIds<T>(
+  client: Client,
+  words: ReadonlyMap<PathIdName, string>,
+  call: (ids: Ids) => Promise<T>,
+): Promise<T> {
+  const ids = await resolveIds(client, words)
+  try {
+    return await call(ids)
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'NOT_FOUND') throw error
+    const named = await namesInstead(client, words, ids)
+    if (named === undefined) throw error
+    return await call(named)
+  }
+}
+
+async function namesInstead(
+  client: Client,
+  words: ReadonlyMap<PathIdName, string>,
+  tried: Ids,
+): Promise<Ids | undefined> {
+  const ids: Record<string, string> = {}
+  try {
+    for (const [name, word] of words) {
+      const is_nameless = named_things[name] === undefined
+      ids[name] = is_nameless ? word : await idNamed(client, name, word, ids)
+    }
+  } catch {
+    return undefined
+  }
+  return Object.entries(ids).some(([name, id]) => tried[name] !== id) ? ids : undefined
+}
+
+type AnyInput = Record<string, unknown>
+
+/** An endpoint that is known by its name only, at run time. */
+export function anyCall(client: Client, name: EndpointName): (input: AnyInput) => Promise<unknown> {
+  // The client has a function for every name; what it takes and gives is checked by the server.
+  return client[name] as (input: AnyInput) => Promise<unknown>
+}
+
+function notFound(message: string): CommandError {
+  return new CommandError(message, { exit_code: exit_codes.not_found })
+}

@@ -1,0 +1,103 @@
+// The user's commands: they work on the API of any server, with a login, and know nothing of a data directory.
+import { Fault } from '#contract/fault.ts'
+import { CommandError, exit_codes, findCommand, type Input, type Row, UsageError } from '../command.ts'
+import { parseInput } from '../parse.ts'
+import { commands_by_hand } from './by-hand.ts'
+import { derivedCommands } from './command-of.ts'
+import type { Context, UserCommand } from './context.ts'
+import { first_nouns, noun_aliases } from './extras.ts'
+import { openSession, type Session, type Surroundings } from './session.ts'
+
+/** A command by hand comes instead of the derived command of its name. */
+export const user_commands: readonly UserCommand[] = [
+  ...derivedCommands().filter(({ name }) => !commands_by_hand.some((by_hand) => by_hand.name === name)),
+  ...commands_by_hand,
+].toSorted((a, b) => rankOf(a) - rankOf(b))
+
+function rankOf({ name }: Row): number {
+  const rank = first_nouns.indexOf(name.split(' ')[0] ?? '')
+  return rank === -1 ? first_nouns.length : rank
+}
+
+/** A noun may have a short name. */
+export function unaliased(words: readonly string[]): readonly string[] {
+  const [noun = '', ...others] = words
+  return [noun_aliases[noun] ?? noun, ...others]
+}
+
+export async function runUserCommand(
+  command: UserCommand,
+  words: readonly string[],
+  around: Surroundings,
+): Promise<void | number> {
+  const input = parseInput(command, words)
+  try {
+    return await command.run(newContext(input, around))
+  } catch (error) {
+    throw inWords(error, input.isSet('verbose'))
+  }
+}
+
+export async function runComplete(words: readonly string[], more: readonly Row[], around: Surroundings): Promise<void> {
+  const { complete } = await import('./completion.ts')
+  const found = await complete(unaliased(words), [...user_commands, ...more], (given, row) =>
+    newContext(lenientInput(row, given), around),
+  )
+  if (found.length > 0) console.log(found.join('\n'))
+}
+
+function newContext(input: Input, around: Surroundings): Context {
+  let session: Promise<Session> | undefined
+  return {
+    input,
+    around,
+    terminal: around.openTerminal(input),
+    session: () => (session ??= openSession(input, around)),
+  }
+}
+
+/** Of a line that is still being typed: only what is written so far, and nothing is refused. */
+function lenientInput({ options = {} }: Row, words: readonly string[]): Input {
+  const text = (name: string) => {
+    const at = words.indexOf(`--${name}`)
+    return at === -1 || options[name] === undefined ? undefined : words[at + 1]
+  }
+  const nothing = { texts: () => [], rest: [], isSet: (name: string) => words.includes(`--${name}`) }
+  return { ...nothing, text, need: (name) => text(name) ?? '' }
+}
+
+const exit_by_status: Readonly<Record<number, number>> = {
+  400: exit_codes.refused,
+  401: exit_codes.no_login,
+  403: exit_codes.forbidden,
+  404: exit_codes.not_found,
+}
+
+/** The server's refusal with all its details, a line each. */
+function inWords(error: unknown, is_verbose: boolean): unknown {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return new CommandError('the server does not answer in time; try again', { cause: error })
+  }
+  if (!(error instanceof Fault)) return error
+  const lines = [error.message, ...(error.details?.split('\n') ?? []).map((line) => `  ${line}`)]
+  if (error.code === 'UNAUTHORIZED')
+    lines.push('  the login or the token is not valid any more: howdah login makes a new one')
+  if (is_verbose && error.request_id !== undefined) lines.push(`  request ${error.request_id}`)
+  return new CommandError(lines.join('\n'), {
+    exit_code: exit_by_status[error.status] ?? exit_codes.failed,
+    cause: error,
+  })
+}
+
+/** What is said where the words name no command. */
+export function unknownCommand(words: readonly string[], commands: readonly Row[]): UsageError {
+  const of_noun = commands.filter(({ name }) => name.startsWith(`${words[0]} `))
+  const of_two = of_noun.filter(({ name }) => name.startsWith(`${words[0]} ${words[1]} `))
+  const fitting = of_two.length > 0 ? of_two : of_noun
+  if (fitting.length > 0) return new UsageError(`say which: ${fitting.map(({ name }) => `howdah ${name}`).join(', ')}`)
+  return new UsageError(`there is no command ${JSON.stringify(words[0])}; howdah help lists them all`)
+}
+
+export function findUserCommand(words: readonly string[]) {
+  return findCommand(user_commands, unaliased(words))
+}

@@ -1,0 +1,42 @@
+// Moments and durations as people write them: `15m ago`, `in 7d`, `yesterday 14:00`, `2026-11-15 12:00`, RFC 3339. Pure: now comes in.
+import { UsageError } from '../command.ts'
+
+const unit_ms = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+/** `90s`, `15m`, `2h`, `7d`, `1w`, also together: `1h30m`. In milliseconds. */
+export function parseDuration(text: string): number | undefined {
+  if (!/^(\d{1,6}[smhdw])+$/.test(text)) return undefined
+  const parts = [...text.matchAll(/(\d+)([smhdw])/g)]
+  // The pattern has no other letters.
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * unit_ms[unit as keyof typeof unit_ms], 0)
+}
+
+/** bare: which way a duration without `ago` or `in` leads. The time of day is the machine's. */
+export function parseMoment(text: string, now: Date, bare: 'ago' | 'in' = 'ago'): string {
+  const words = text.trim().replaceAll(/\s+/g, ' ')
+  const [, before, length = '', after] = /^(in )?(\S+?)( ago)?$/.exec(words) ?? []
+  const duration = parseDuration(length)
+  if (duration !== undefined && !(before && after)) {
+    const leads_back = after !== undefined || (before === undefined && bare === 'ago')
+    return new Date(now.getTime() + (leads_back ? -duration : duration)).toISOString()
+  }
+  if (words === 'now') return now.toISOString()
+  const day = /^(today|yesterday|tomorrow)(?: (\d\d?):(\d\d)(?::(\d\d))?)?$/.exec(words)
+  if (day !== null) {
+    const [, name, hour = 0, minute = 0, second = 0] = day
+    const offset = name === 'yesterday' ? -1 : name === 'tomorrow' ? 1 : 0
+    const date = new Date(now)
+    date.setDate(date.getDate() + offset)
+    date.setHours(Number(hour), Number(minute), Number(second), 0)
+    return date.toISOString()
+  }
+  // A date with a time, with a zone or in the machine's own.
+  if (/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.test(words)) {
+    const date = new Date(words.length === 10 ? `${words}T00:00` : words.replace(' ', 'T'))
+    // As it was written where the API reads it so: a Date forgets microseconds.
+    if (!Number.isNaN(date.getTime())) return /T.{8}(\.\d+)?(Z|[+-].{5})$/.test(words) ? words : date.toISOString()
+  }
+  throw new UsageError(
+    `${JSON.stringify(text)} is no moment; write 15m ago, yesterday 14:00, 2026-11-15 12:00 or 2026-11-15T12:00:00Z`,
+  )
+}

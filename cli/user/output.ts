@@ -1,0 +1,184 @@
+// Answers for people and for programs. json is the API's answer untouched; yaml is the same in another form; csv and table have columns;
+// name has ids only, for pipes. Pure but for the last line of printAnswer.
+import type { TSchema } from 'typebox'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { factsOf } from '#contract/example.ts'
+import type { Terminal } from './terminal.ts'
+
+export const output_formats = ['table', 'json', 'yaml', 'csv', 'name'] as const
+export type OutputFormat = (typeof output_formats)[number]
+
+type Item = Record<string, unknown>
+
+/** Of a list: its title, and what is shown of an item: a member by its path, or by a function. */
+export type Column = { title: string; of: (item: Item) => unknown }
+
+const derived_columns_max = 7
+const indent = '  '
+
+export function printAnswer(
+  terminal: Terminal,
+  answer: unknown,
+  { format, columns, is_read }: { format: OutputFormat; columns: readonly Column[]; is_read: boolean },
+): void {
+  const text = textOf(answer, format, columns, is_read, terminal)
+  if (text !== '') terminal.print(text)
+}
+
+function textOf(
+  answer: unknown,
+  format: OutputFormat,
+  columns: readonly Column[],
+  is_read: boolean,
+  terminal: Terminal,
+): string {
+  if (typeof answer === 'string') return answer
+  if (format === 'json') return answer === undefined ? '' : JSON.stringify(answer, undefined, 2)
+  if (format === 'yaml') return answer === undefined ? '' : yamlOf(answer)
+  const items = itemsOf(answer)
+  if (format === 'name') return (items ?? [answer]).map((item) => idOf(item)).join('\n')
+  const rows = items ?? (isItem(answer) ? [answer] : [])
+  if (format === 'csv') return [columns.map(({ title }) => title), ...cellsOf(rows, columns)].map(csvLine).join('\n')
+  if (items === undefined && isItem(answer)) {
+    const { message, ...others } = answer
+    if (Object.keys(others).length === 0) return typeof message === 'string' ? message : ''
+    if (is_read) return memberLines(answer, terminal)
+  }
+  return rows.length === 0 ? '' : tableOf(rows, columns, terminal)
+}
+
+/** The items of a list, which is the answer itself or its `entries`. */
+export function itemsOf(answer: unknown): Item[] | undefined {
+  const list = isItem(answer) ? answer['entries'] : answer
+  return Array.isArray(list) ? list.filter(isItem) : undefined
+}
+
+/** What tells an item from others: its id, or the first member that ends like one. */
+export function idOf(item: unknown): string {
+  if (!isItem(item)) return ''
+  const name = ['service_id', 'id', 'public_key', 'user_id', 'name'].find((name) => item[name] !== undefined)
+  return name === undefined ? '' : cellOf(item[name])
+}
+
+/** The first members of an item that have one value. */
+export function derivedColumns({ output }: Pick<Endpoint, 'output'>): Column[] {
+  if (output === undefined) return []
+  const item = itemSchemaOf(output)
+  const scalars = Object.entries(factsOf(item).properties ?? {}).filter(([, member]) => isScalar(member))
+  return scalars.slice(0, derived_columns_max).map(([title]) => ({ title, of: (row) => row[title] }))
+}
+
+function itemSchemaOf(output: TSchema): TSchema {
+  const { items, properties } = factsOf(output)
+  const entries = properties?.['entries']
+  return items ?? (entries === undefined ? undefined : factsOf(entries).items) ?? output
+}
+
+function isScalar(schema: TSchema): boolean {
+  const { type, enum: values } = factsOf(schema)
+  return values !== undefined || ['string', 'integer', 'number', 'boolean'].some((one) => one === type)
+}
+
+function isItem(value: unknown): value is Item {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function cellsOf(rows: readonly Item[], columns: readonly Column[]): string[][] {
+  return rows.map((row) => columns.map(({ of }) => cellOf(of(row))))
+}
+
+function cellOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  // Milliseconds of a moment say nothing to people.
+  return /^\d{4}-\d\d-\d\dT[\d:]{8}\.\d+Z$/.test(text) ? text.replace(/\.\d+Z$/, 'Z') : text
+}
+
+/** Cut to the width of a terminal, the widest column first; whole elsewhere. */
+function tableOf(rows: readonly Item[], columns: readonly Column[], terminal: Terminal): string {
+  const head = columns.map(({ title }) => title.toUpperCase().replaceAll('_', ' '))
+  const lines = [head, ...cellsOf(rows, columns).map((line) => line.map((cell) => oneLine(cell) || '-'))]
+  const widths = head.map((_, index) => Math.max(...lines.map((line) => lengthOf(line[index] ?? ''))))
+  const gaps = 2 * (widths.length - 1)
+  for (let over = sumOf(widths) + gaps - (terminal.columns ?? Number.POSITIVE_INFINITY); over > 0; over -= 1) {
+    const widest = widths.indexOf(Math.max(...widths))
+    widths[widest] = Math.max(4, (widths[widest] ?? 0) - 1)
+  }
+  return lines
+    .map((line) =>
+      line
+        .map((cell, index) => padded(cell, widths[index] ?? 0, terminal))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function padded(cell: string, width: number, terminal: Terminal): string {
+  const length = lengthOf(cell)
+  const shown =
+    length > width
+      ? `${Array.from(cell)
+          .slice(0, width - 1)
+          .join('')}…`
+      : cell
+  return terminal.coloured(shown) + ' '.repeat(Math.max(0, width - length))
+}
+
+/** `status  READY`, a member a line; below an object its members. */
+function memberLines(item: Item, terminal: Terminal, before = ''): string {
+  const members = Object.entries(item).filter(([, value]) => value !== undefined && value !== null)
+  const width = Math.max(...members.map(([name]) => name.length))
+  return members
+    .map(([name, value]) => {
+      if (isItem(value)) return `${before}${name}\n${memberLines(value, terminal, before + indent)}`
+      if (Array.isArray(value) && value.some(isItem)) {
+        const parts = value.filter(isItem).map((part) => memberLines(part, terminal, before + indent))
+        return `${before}${name}\n${parts.join('\n\n')}`
+      }
+      const shown = Array.isArray(value) ? value.map(cellOf).join(', ') || '-' : terminal.coloured(cellOf(value))
+      return `${before}${name.padEnd(width)}  ${shown}`
+    })
+    .join('\n')
+}
+
+function csvLine(cells: readonly string[]): string {
+  return cells.map((cell) => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')
+}
+
+/** Plain JSON values as YAML. Texts are quoted as in JSON, which YAML reads, unless they are plain words. */
+export function yamlOf(value: unknown, before = ''): string {
+  if (Array.isArray(value) && value.length > 0) {
+    return value.map((item) => `${before}- ${yamlOf(item, `${before}  `).trimStart()}`).join('\n')
+  }
+  if (isItem(value) && Object.keys(value).length > 0) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined)
+    return members
+      .map(([name, member]) => {
+        const is_block = typeof member === 'object' && member !== null && Object.keys(member).length > 0
+        return `${before}${scalarOf(name)}:${is_block ? `\n${yamlOf(member, `${before}  `)}` : ` ${scalarOf(member)}`}`
+      })
+      .join('\n')
+  }
+  return before + scalarOf(value)
+}
+
+function scalarOf(value: unknown): string {
+  const is_plain =
+    typeof value === 'string' &&
+    /^[A-Za-z][\w./-]*$/.test(value) &&
+    !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value)
+  return is_plain ? value : JSON.stringify(value)
+}
+
+function oneLine(text: string): string {
+  return text.split('\n')[0] ?? ''
+}
+
+function lengthOf(text: string): number {
+  return Array.from(text).length
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}

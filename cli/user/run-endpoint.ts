@@ -1,0 +1,116 @@
+// One run of a derived command: what the words mean, the question if there is one, the request, the wait, and what is printed.
+import type { EndpointName } from '#contract/api.ts'
+import { effectOf } from '#contract/command.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { isPathIdName, type PathIdName } from '#contract/id.ts'
+import type { Service } from '#contract/service.ts'
+import { followedId } from '#contract/wait.ts'
+import { exit_codes } from '../command.ts'
+import { bodyFrom, id_words, keyFor, mayAsk, pathIdsOf, queryFrom } from './command-of.ts'
+import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
+import type { Extra } from './extras.ts'
+import { anyCall, hasIdForm, idNamed, type Ids, named_things, withIds } from './ids.ts'
+import { derivedColumns, printAnswer } from './output.ts'
+import type { Session } from './session.ts'
+import { confirm } from './terminal.ts'
+import { timeoutOf, type Waited, waitUntilAtRest } from './waiting.ts'
+
+type Chosen = { name: EndpointName; endpoint: Endpoint; extra: Extra }
+type Answered = { ids: Ids; answer: unknown }
+
+/** Copies take time; the rest is soon done. */
+const long_timeout = '30m'
+const short_timeout = '10m'
+
+export async function runEndpoint(chosen: Chosen, context: Context): Promise<number> {
+  const { name, endpoint, extra } = chosen
+  const { input } = context
+  const session = await context.session()
+  const body = bodyFrom(endpoint, extra, input)
+  const query = queryFrom(endpoint, input)
+  const words = await wordsOf(endpoint, context, session)
+  const { ids, answer } = await withIds(session.client, words, async (ids): Promise<Answered> => {
+    if (mayAsk(endpoint) && !input.isSet('yes')) await askFirst(endpoint, context, session, ids)
+    const resolved = { ...(body && { body: await withIdsIn(body, session, ids) }), query }
+    return { ids, answer: await anyCall(session.client, name)({ ...ids, ...resolved, ...keyFor(endpoint) }) }
+  })
+  const service_id = input.isSet('no-wait') ? undefined : followedId(endpoint, ids, answer)
+  const waited =
+    service_id === undefined
+      ? undefined
+      : await waitUntilAtRest(
+          context,
+          session,
+          { project_id: ids['project_id'] ?? '', service_id },
+          endpoint,
+          timeoutOf(input, ['add', 'remove'].includes(effectOf(endpoint)) ? long_timeout : short_timeout),
+        )
+  await show(chosen, context, session, answer, waited)
+  return waited?.exit_code ?? exit_codes.done
+}
+
+async function wordsOf(endpoint: Endpoint, context: Context, session: Session): Promise<Map<PathIdName, string>> {
+  const words = new Map<PathIdName, string>()
+  for (const name of pathIdsOf(endpoint)) {
+    if (name === 'project_id') words.set(name, await projectOf(context, session))
+    else if (name === 'service_id') words.set(name, serviceWord(context, session))
+    else words.set(name, context.input.need(id_words[name]))
+  }
+  return words
+}
+
+/** Members that are ids, such as that of a VPC, may be names too. */
+async function withIdsIn(
+  body: Record<string, unknown>,
+  session: Session,
+  above: Ids,
+): Promise<Record<string, unknown>> {
+  const entries = Object.entries(body).map(async ([name, value]) => {
+    const is_word = isPathIdName(name) && typeof value === 'string' && named_things[name] !== undefined
+    if (!is_word || hasIdForm(name, value)) return [name, value] as const
+    return [name, await idNamed(session.client, name, value, above)] as const
+  })
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+async function askFirst(endpoint: Endpoint, context: Context, session: Session, ids: Ids): Promise<void> {
+  const { terminal, input } = context
+  const is_removal = effectOf(endpoint) === 'remove'
+  const { project_id = '', service_id } = ids
+  const last = pathIdsOf(endpoint).at(-1) ?? 'project_id'
+  const service = service_id === undefined ? undefined : await session.client.getService({ project_id, service_id })
+  const is_prod = service?.metadata.environment === 'PROD'
+  if (!is_removal && !is_prod) return
+  const target = last === 'service_id' && service !== undefined ? `${service.name} (${service_id})` : ids[last]
+  const question = `${endpoint.summary}: ${target}${is_prod ? ', which is PROD' : ''}?`
+  const is_whole_service = is_removal && last === 'service_id'
+  await confirm(terminal, input, question, is_whole_service && is_prod ? service?.name : undefined)
+}
+
+async function show(
+  { endpoint, extra }: Chosen,
+  context: Context,
+  session: Session,
+  answer: unknown,
+  waited: Waited | undefined,
+): Promise<void> {
+  const { terminal } = context
+  const format = formatOf(context, session)
+  const is_read = effectOf(endpoint) === 'read'
+  const made = Object(answer) as Service & Record<string, unknown>
+  // What there is now, and of the answer what is said once only.
+  const { initial_password } = made
+  const latest =
+    waited?.service === undefined || !isService(answer)
+      ? answer
+      : { ...waited.service, ...(initial_password !== undefined && { initial_password }) }
+  if (extra.after !== undefined) await extra.after(context, session, made, waited?.service)
+  if (format === 'table' && (extra.after !== undefined || waited !== undefined)) return
+  if (format === 'table' && extra.show !== undefined) return terminal.print(extra.show(answer))
+  if (format === 'table' && answer === undefined) return terminal.say('Done.')
+  printAnswer(terminal, latest, { format, columns: extra.columns ?? derivedColumns(endpoint), is_read })
+}
+
+function isService(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'service_id' in answer
+}

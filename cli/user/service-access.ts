@@ -1,0 +1,146 @@
+// howdah service psql | connection-string | reset-password | wait: what people do with a service beside changing it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants } from 'node:os'
+import {
+  type Connection,
+  connection_formats,
+  connectionEnvironment,
+  type ConnectionFormat,
+  connectionLine,
+  connectionOf,
+} from '#contract/connection.ts'
+import type { Service } from '#contract/service.ts'
+import { isUnderWay } from '#contract/service-status.ts'
+import { CommandError, exit_codes } from '../command.ts'
+import { ensureCa } from './ca.ts'
+import { confirm } from './terminal.ts'
+import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
+import { idNamed, type Ids, withIds } from './ids.ts'
+import { printAnswer } from './output.ts'
+import { newPassword, storePassword } from './password.ts'
+import { findPassword, pgpassFile } from './pgpass.ts'
+import type { Session } from './session.ts'
+import { timeoutOf, waitUntil } from './waiting.ts'
+
+export async function runPsql(context: Context): Promise<number> {
+  const { input, terminal } = context
+  const session = await context.session()
+  const { service } = await serviceOf(context, session)
+  const connection = await chosenConnection(context, session, service)
+  const direct = connectionOf(service) ?? connection
+  const password = await findPassword(direct)
+  if (password === undefined)
+    terminal.say(`The password of ${service.name} is not in ${pgpassFile()}; psql asks for it.`)
+  if (service.vpc_endpoint !== undefined) {
+    const { vpc_id } = service.vpc_endpoint
+    terminal.say(`${service.name} is in the VPC ${vpc_id}: howdah admin vpc exec ${vpc_id} -- psql … reaches it.`)
+  }
+  const { PGSERVICE: _, PGHOSTADDR: __, NODE_COMPILE_CACHE: ___, ...env } = process.env
+  const child = spawn('psql', input.rest, {
+    stdio: 'inherit',
+    env: {
+      ...env,
+      ...connectionEnvironment(connection, { password, ca: await ensureCa(session) }),
+      ...(input.isSet('read-only') && { PGOPTIONS: '-c default_transaction_read_only=on' }),
+    },
+  })
+  // The terminal sends its signals to psql as well, and psql decides what they mean.
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void child.kill(signal))
+  try {
+    await once(child, 'exit')
+  } catch (error) {
+    throw new CommandError('psql is not installed; apt-get install postgresql-client installs it', { cause: error })
+  }
+  // As a shell says it.
+  return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode])
+}
+
+export async function runConnectionString(context: Context): Promise<void> {
+  const { input, terminal } = context
+  const session = await context.session()
+  const { service } = await serviceOf(context, session)
+  const connection = await chosenConnection(context, session, service)
+  const password = input.isSet('with-password') ? await findPassword(connectionOf(service) ?? connection) : undefined
+  if (input.isSet('with-password') && password === undefined) {
+    throw new CommandError(
+      `the password of ${service.name} is not in ${pgpassFile()}; howdah service reset-password sets a new one`,
+    )
+  }
+  const ca = input.text('ca') ?? (await ensureCa(session))
+  const format: ConnectionFormat = connection_formats.find((one) => one === input.text('format')) ?? 'uri'
+  terminal.print(connectionLine(connection, format, { ca, password }))
+}
+
+export async function runResetPassword(context: Context): Promise<void> {
+  const { input, terminal } = context
+  const session = await context.session()
+  const { ids, service } = await serviceOf(context, session)
+  const question = `Set a new password of ${service.name}: logins with the one until now fail from then on.`
+  if (service.metadata.environment === 'PROD') await confirm(terminal, input, `${question} It is PROD. Go on?`)
+  const password = newPassword()
+  await session.client.updatePassword({ ...placeOf(ids), body: { password } })
+  const connection = connectionOf(service)
+  const is_kept = connection !== undefined && (await storePassword(context, session, connection, password))
+  terminal.print(password)
+  if (is_kept) terminal.say(`It is in ${pgpassFile()} too.`)
+}
+
+const wanted_statuses = { ready: 'READY', paused: 'PAUSED' } as const
+
+export async function runWait(context: Context): Promise<number> {
+  const { input, terminal } = context
+  const session = await context.session()
+  const wanted = input.text('for') ?? 'at-rest'
+  const { ids } = await serviceOf(context, session).catch((error: unknown) => {
+    if (wanted === 'gone' && isNotFound(error)) return { ids: undefined }
+    throw error
+  })
+  if (ids === undefined) return exit_codes.done
+  const isOver = (seen: Service | undefined) => seen === undefined || (wanted !== 'gone' && !isUnderWay(seen.status))
+  const seen = await waitUntil(context, session, placeOf(ids), isOver, timeoutOf(input, '10m'))
+  const format = formatOf(context, session)
+  if (format !== 'table' && seen !== undefined) printAnswer(terminal, seen, { format, columns: [], is_read: true })
+  if (wanted === 'gone') return exit_codes.done
+  const status = wanted === 'ready' || wanted === 'paused' ? wanted_statuses[wanted] : undefined
+  const is_good = status === undefined ? seen?.status !== 'UNSTABLE' && seen !== undefined : seen?.status === status
+  return is_good ? exit_codes.done : exit_codes.not_as_wanted
+}
+
+export async function serviceOf(context: Context, session: Session): Promise<{ ids: Ids; service: Service }> {
+  const project_id = await projectOf(context, session)
+  const words = new Map([
+    ['project_id', project_id],
+    ['service_id', serviceWord(context, session)],
+  ] as const)
+  return withIds(session.client, words, async (ids) => ({
+    ids,
+    service: await session.client.getService(placeOf(ids)),
+  }))
+}
+
+export function placeOf({ project_id = '', service_id = '' }: Ids): { project_id: string; service_id: string } {
+  return { project_id, service_id }
+}
+
+async function chosenConnection({ input }: Context, { client }: Session, service: Service): Promise<Connection> {
+  const set = input.text('replica')
+  const { project_id, service_id, name } = service
+  const replica_set_id = set && (await idNamed(client, 'replica_set_id', set, { project_id, service_id }))
+  const pooled = input.isSet('pooled')
+    ? input.text('pooled') === 'transaction'
+      ? 'transaction'
+      : 'session'
+    : undefined
+  const connection = connectionOf(service, { pooled, replica_set_id })
+  if (connection !== undefined) return connection
+  const verb = set === undefined ? `service enable-pooler ${name}` : `replica-set enable-pooler ${name} ${set}`
+  throw new CommandError(`${set ?? name} has no connection pooler; howdah ${verb} makes one`)
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof CommandError
+    ? error.exit_code === exit_codes.not_found
+    : error instanceof Error && 'code' in error && error.code === 'NOT_FOUND'
+}

@@ -1,0 +1,137 @@
+// A session: which server, as whom, in which project. What a command does not name comes from the environment, the folder's .howdah.json
+// or the profile, in this order. Requests that can be repeated safely are: the client itself repeats none.
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { base_path } from '#contract/api.ts'
+import { type Client, newClient } from '#contract/client.ts'
+import { CommandError, exit_codes, type Input, UsageError } from '../command.ts'
+import { findJson } from './files.ts'
+import {
+  chosenProfile,
+  findConfig,
+  findCredentials,
+  freshToken,
+  noLogin,
+  type PreferenceName,
+  type Preferences,
+} from './profile.ts'
+import type { Terminal } from './terminal.ts'
+
+export type Session = {
+  /** Undefined where the environment gives the token. */
+  profile: string | undefined
+  api_url: string
+  token: () => Promise<string>
+  client: Client
+  /** A choice made beforehand: by variable, folder or profile. */
+  preferred: (name: PreferenceName) => string | undefined
+}
+
+/** What the surroundings of the command provide. */
+export type Surroundings = {
+  version: string
+  openTerminal: (input: Input) => Terminal
+  /** The server of this machine's data directory, if one runs: where to log in. */
+  findLocalServer: () => Promise<string | undefined>
+}
+
+const folder_file = '.howdah.json'
+const attempts_max = 3
+const pause_ms = 200
+const retry_after_seconds_max = 30
+
+export async function openSession(input: Input, around: Surroundings): Promise<Session> {
+  const folder = await findFolderContext()
+  const headers = { 'user-agent': `howdah-cli/${around.version}` }
+  const fromEnvironment = (name: PreferenceName) => process.env[`HOWDAH_${name.toUpperCase()}`] || undefined
+  const [token, server] = [process.env['HOWDAH_TOKEN'], process.env['HOWDAH_SERVER']]
+  if (token && !input.isSet('profile')) {
+    if (!server) throw new UsageError('HOWDAH_TOKEN is set and HOWDAH_SERVER is not: it names the server of the token')
+    const api_url = apiUrlOf(server)
+    const preferred = preferring(fromEnvironment, folderFor(folder, api_url), {})
+    const client = newClient({ base_url: api_url, token, headers, fetch: retrying(fetch) })
+    return { profile: undefined, api_url, token: async () => token, client, preferred }
+  }
+  const profile = await chosenProfile(input.text('profile'), folder?.['server'])
+  const credentials = await findCredentials(profile)
+  if (credentials === undefined) throw await missingLogin(profile, input, around)
+  const { api_url } = credentials
+  const { profiles } = await findConfig()
+  const preferred = preferring(fromEnvironment, folderFor(folder, api_url), profiles[profile] ?? {})
+  const own_token = () => freshToken(profile)
+  const client = newClient({ base_url: api_url, token: own_token, headers, fetch: retrying(fetch) })
+  return { profile, api_url, token: own_token, client, preferred }
+}
+
+/** A server as people name it: its origin, or the URL of its API. */
+export function apiUrlOf(server: string): string {
+  if (!URL.canParse(server)) throw new UsageError(`${JSON.stringify(server)} is no URL of a server`)
+  return new URL(server).origin + base_path
+}
+
+type FolderContext = { [name in 'server' | 'project' | 'service']?: string }
+
+/** That of this folder or of the nearest one above. */
+export async function findFolderContext(): Promise<FolderContext | undefined> {
+  for (let folder = process.cwd(); ; folder = dirname(folder)) {
+    const found = await findJson(join(folder, folder_file))
+    if (found !== undefined) {
+      const texts = Object.entries(found).filter(([, value]) => typeof value === 'string')
+      return Object.fromEntries(texts)
+    }
+    if (folder === dirname(folder)) return undefined
+  }
+}
+
+export const folderContextFile = () => join(process.cwd(), folder_file)
+
+/** What a folder says of another server means nothing here. */
+function folderFor(folder: FolderContext | undefined, api_url: string): FolderContext {
+  const server = folder?.server
+  return folder === undefined || (server !== undefined && apiUrlOf(server) !== api_url) ? {} : folder
+}
+
+function preferring(
+  fromEnvironment: (name: PreferenceName) => string | undefined,
+  folder: FolderContext,
+  of_profile: Preferences,
+) {
+  return (name: PreferenceName) =>
+    fromEnvironment(name) ?? (name === 'project' || name === 'service' ? folder[name] : undefined) ?? of_profile[name]
+}
+
+async function missingLogin(profile: string, input: Input, around: Surroundings): Promise<CommandError> {
+  const server = await around.findLocalServer()
+  const where =
+    server === undefined ? 'howdah login --server <url> makes one' : `${server} runs here: howdah login makes one`
+  const named = input.text('profile') ?? process.env['HOWDAH_PROFILE']
+  return noLogin(named ? `there is no profile ${profile}` : 'there is no login on this machine', where)
+}
+
+/** Reads, and requests with a key that makes them safe to repeat. */
+function retrying(send: typeof fetch): typeof fetch {
+  return async (url, init = {}) => {
+    const may_repeat = init.method === 'GET' || new Headers(init.headers).has('idempotency-key')
+    for (let attempt = 1; ; attempt += 1) {
+      const is_last = !may_repeat || attempt === attempts_max
+      try {
+        const response = await send(url, init)
+        const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
+        const is_told_to = [429, 503].includes(response.status) && wait <= retry_after_seconds_max
+        if (is_last || !is_told_to) return response
+        await response.body?.cancel()
+        await pause(wait * 1000, undefined, init.signal ? { signal: init.signal } : {})
+      } catch (error) {
+        // fetch throws a TypeError where no server answers.
+        if (!(error instanceof TypeError)) throw error
+        if (is_last) throw silence(new Request(url).url, error)
+        await pause(pause_ms * attempt)
+      }
+    }
+  }
+}
+
+function silence(url: string, cause: unknown): CommandError {
+  const { origin } = new URL(url)
+  return new CommandError(`${origin} does not answer; is the server running?`, { exit_code: exit_codes.failed, cause })
+}
