@@ -17,6 +17,12 @@ test.each([
   expect(followedId(api[name], path, answer)).toBe(id)
 })
 
+test('after a snapshot is taken or deleted it is no service', () => {
+  const { project_id, service_id } = path
+  expect(followedId(api.takeSnapshot, { project_id, service_id }, { snapshot_id: 'x' })).toBeUndefined()
+  expect(followedId(api.deleteSnapshot, { project_id, service_id, snapshot_id: 'x' }, undefined)).toBeUndefined()
+})
+
 test('after a delete of a service it is the service', () => {
   expect(followedId(api.deleteService, { project_id: 'p', service_id: 's' }, undefined)).toBe('s')
 })

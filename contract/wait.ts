@@ -9,7 +9,8 @@ export function followedId(
   path_ids: Readonly<Record<string, string>>,
   answer: unknown,
 ): string | undefined {
-  if (follows === undefined) return undefined
+  // A snapshot is followed in the list of snapshots, and its service is at rest meanwhile.
+  if (follows === undefined || follows === 'snapshot' || 'snapshot_id' in path_ids) return undefined
   if (follows === 'gone') return path_ids['replica_set_id'] ?? path_ids['service_id']
   const answered = memberOf(answer, follows === 'service' ? 'service_id' : 'id')
   return answered ?? path_ids[`${follows}_id`]

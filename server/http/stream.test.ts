@@ -1,6 +1,6 @@
 // Streams of a list that the test holds in its hand: where they begin and go on, and each way in which they end.
 import fastify, { type FastifyInstance } from 'fastify'
-import { connect, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { Fault } from '#contract/fault.ts'
 import { until } from '#test/until.ts'
@@ -134,7 +134,7 @@ test('a client that leaves, and one that does not read, leave nothing behind', a
   await until(() => watching.size === 1)
   leave()
   await until(() => watching.size === 0)
-  const socket = connect((app?.server.address() as AddressInfo).port, '127.0.0.1')
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const closed = new Promise((resolve) => socket.once('close', resolve))
   // A connection that is cut while bytes are unread is reset.
   socket.on('error', () => undefined)

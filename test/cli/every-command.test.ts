@@ -74,6 +74,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['setHA', 'service set-ha market --replicas 1'],
   ['switchover', 'service switchover market --yes'],
   ['listServiceEvents', 'service events market'],
+  ['listProjectEvents', 'project events'],
   ['enablePooler', 'service enable-pooler market'],
   ['disablePooler', 'service disable-pooler market -y'],
   ['updatePassword', 'service update-password market --yes --password @{home}/password'],

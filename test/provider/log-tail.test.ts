@@ -63,8 +63,8 @@ test('whatever is written between two reads, in whatever pieces, is read once', 
           pending = ''
           file += 1
         }
-        while (act === 'write' && pending.length < bytes) pending += next()
         if (act === 'write') {
+          while (pending.length < bytes) pending += next()
           write(file, pending.slice(0, bytes))
           pending = pending.slice(bytes)
         }
