@@ -1,6 +1,7 @@
 // What this installation can do, for clients that would rather know than try: facts of each region, and limits of all.
 import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { MetricDescription } from './metric.ts'
 import { choice, flag, integer, text } from './schema.ts'
 import { addons } from './service-input.ts'
 import { Type } from './type.ts'
@@ -94,6 +95,7 @@ export const Capabilities = Type.Object(
     version: text('The version of the server.', '1.0.0'),
     login: choice(['password', 'oidc'], 'How people log in: here, or at an OpenID Connect issuer.', 'password'),
     regions: Type.Array(Region, { description: 'Those that this server serves.' }),
+    metrics: Type.Array(MetricDescription, { description: 'Those of every service.' }),
     retention,
     limits,
   },
@@ -106,7 +108,7 @@ export const capability_endpoints = {
     method: 'GET',
     path: '/capabilities',
     summary: 'Get what this installation can do',
-    description: 'Version, regions with what each offers or why not, how long things are kept, and limits.',
+    description: 'Version, regions with what each offers or why not, metrics, how long things are kept, and limits.',
     tag: 'Installation',
     access: 'caller',
     success: 200,

@@ -54,10 +54,14 @@ const LogQuery = input(
       ),
     ),
     node: Type.Optional(
-      integer('Which node of a service with replicas, from 0; by default the primary.', 0, {
-        minimum: 0,
-        maximum: 1_000,
-      }),
+      integer(
+        'Which node of a service with replicas or of a replica set, from 0; by default the primary, or the first.',
+        0,
+        {
+          minimum: 0,
+          maximum: 1_000,
+        },
+      ),
     ),
     search: Type.Optional(
       Type.Array(Type.String({ maxLength: 1_000 }), {
@@ -79,17 +83,27 @@ const LogQuery = input(
   { search: ['does not exist'], severities: ['ERROR', 'FATAL'], since: '2026-11-15T11:00:00Z' },
 )
 
+const service = '/projects/{project_id}/services/{service_id}'
+const description = `The newest ${log_page_entries_max} entries at most; follow \`lastCursor\` for older ones. With a \`page\` above 0 and no cursor the answer has \`logs\` only, and of the filters \`until\` and \`node\` apply. A stream goes over to the next primary by itself, and takes \`node\`, \`search\`, \`severities\` and \`since\` only.`
+const answer = { query: LogQuery, streams: true, success: 200, output: ServiceLogs } as const
+
 export const log_endpoints = {
   getServiceLogs: endpoint({
     method: 'GET',
-    path: '/projects/{project_id}/services/{service_id}/logs',
+    path: `${service}/logs`,
     summary: 'Read the log of a service',
-    description: `The newest ${log_page_entries_max} entries at most; follow \`lastCursor\` for older ones. With a \`page\` above 0 and no cursor the answer has \`logs\` only, and of the filters \`until\` and \`node\` apply. A stream goes over to the next primary by itself, and takes \`node\`, \`search\`, \`severities\` and \`since\` only.`,
+    description,
     tag: 'Logs and metrics',
     access: 'viewer',
-    query: LogQuery,
-    streams: true,
-    success: 200,
-    output: ServiceLogs,
+    ...answer,
+  }),
+  getReplicaSetLogs: endpoint({
+    method: 'GET',
+    path: `${service}/replicaSets/{replica_set_id}/logs`,
+    summary: 'Read the log of a read replica set',
+    description: `Of its first node, unless \`node\` names another. ${description}`,
+    tag: 'Logs and metrics',
+    access: 'viewer',
+    ...answer,
   }),
 }

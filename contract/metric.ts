@@ -4,41 +4,89 @@ import { endpoint } from './endpoint.ts'
 import { choice, input, integer, moment, momentInput, text } from './schema.ts'
 import { Type } from './type.ts'
 
+/** How the values of a bucket become one: written in any case. `COUNT`: how many values are kept of it. */
+export const metric_functions = [
+  'AVG',
+  'MIN',
+  'MAX',
+  'LAST',
+  'SUM',
+  'COUNT',
+  'RATE',
+  'INCREASE',
+  'P50',
+  'P90',
+  'P99',
+] as const
+export type MetricFunction = (typeof metric_functions)[number]
+
+const of_all = ['AVG', 'MIN', 'MAX', 'LAST', 'COUNT', 'P50', 'P90', 'P99'] as const
+/** Amounts can be added up, ratios cannot. */
+const of_amounts = [...of_all, 'SUM'] as const
+/** There is a counter behind them, which grows. */
+const of_rates = [...of_all, 'RATE', 'INCREASE'] as const
+
+type Series = { unit: string; description: string; functions: readonly MetricFunction[] }
+
 export const metric_series = {
-  cpu_usage_millicores: { unit: 'millicores', description: 'Processor time of all processes of the service.' },
-  memory_usage_bytes: { unit: 'bytes', description: 'Memory in use by all processes of the service.' },
-  disk_usage_bytes: { unit: 'bytes', description: 'Data and write-ahead log on the disk.' },
-  disk_archive_bytes: { unit: 'bytes', description: 'Archived write-ahead log on the disk.' },
-  disk_quota_bytes: { unit: 'bytes', description: 'What the two may take together; without a quota there is none.' },
-  connections: { unit: 'connections', description: 'Open sessions of clients.' },
-  transactions_per_second: { unit: 'transactions per second', description: 'Committed and rolled back.' },
+  cpu_usage_millicores: {
+    unit: 'millicores',
+    description: 'Processor time of all processes of the service.',
+    functions: of_amounts,
+  },
+  memory_usage_bytes: {
+    unit: 'bytes',
+    description: 'Memory in use by all processes of the service.',
+    functions: of_amounts,
+  },
+  disk_usage_bytes: { unit: 'bytes', description: 'Data and write-ahead log on the disk.', functions: of_amounts },
+  disk_archive_bytes: { unit: 'bytes', description: 'Archived write-ahead log on the disk.', functions: of_amounts },
+  disk_quota_bytes: {
+    unit: 'bytes',
+    description: 'What the two may take together; without a quota there is none.',
+    functions: of_amounts,
+  },
+  connections: { unit: 'connections', description: 'Open sessions of clients.', functions: of_amounts },
+  transactions_per_second: {
+    unit: 'transactions per second',
+    description: 'Committed and rolled back.',
+    functions: of_rates,
+  },
   replication_lag_bytes: {
     unit: 'bytes',
     description: 'Write-ahead log that the replica farthest behind has yet to replay.',
+    functions: of_amounts,
   },
-  cache_hit_ratio: { unit: 'ratio', description: 'Blocks found in shared memory, of all that were read.' },
-} as const
+  cache_hit_ratio: {
+    unit: 'ratio',
+    description: 'Blocks found in shared memory, of all that were read.',
+    functions: of_all,
+  },
+} as const satisfies Record<string, Series>
 export type MetricName = keyof typeof metric_series
 
 // Object.keys forgets the names that the object's type has.
 export const metric_names = Object.keys(metric_series) as MetricName[]
-
-export const metric_functions = ['avg', 'min', 'max', 'last'] as const
-export type MetricFunction = (typeof metric_functions)[number]
 
 export const metric_roles = ['primary', 'replica'] as const
 export type MetricRole = (typeof metric_roles)[number]
 
 export const metric_points_max = 5_000
 
-const AvailableSeries = Type.Object(
+export const metric_labels = ['role'] as const
+
+/** Part of `/capabilities`. */
+export const MetricDescription = Type.Object(
   {
     name: choice(metric_names, 'What to send as `name`.', 'connections'),
     unit: text('What its values count.', 'connections'),
     description: text('What it measures.', 'Open sessions of clients.'),
-    labels: Type.Array(choice(['role'], 'A label.', 'role'), { description: 'What tells its series apart.' }),
+    labels: Type.Array(choice(metric_labels, 'A label.', 'role'), { description: 'What tells its series apart.' }),
+    functions: Type.Array(choice(metric_functions, 'A function.', 'MAX'), {
+      description: 'What `fn` may be for it.',
+    }),
   },
-  { $id: 'AvailableSeries', description: 'A metric that is measured.' },
+  { $id: 'MetricDescription', description: 'A metric that is measured.' },
 )
 
 const MetricSeries = Type.Object(
@@ -66,16 +114,27 @@ const SeriesInput = input(
     bucket_seconds: Type.Optional(
       integer('By default some hundred buckets in all.', 60, { minimum: 1, maximum: 2_592_000 }),
     ),
-    fn: Type.Optional(choice(metric_functions, 'How values become one a bucket; avg by default.', 'max')),
+    fn: Type.Optional(
+      text(
+        `How the kept values become one a bucket: ${metric_functions.join(', ')}, in any case; AVG by default. Those that make no sense for a metric are refused; \`/capabilities\` has the others.`,
+        'MAX',
+        { maxLength: 16 },
+      ),
+    ),
     filters: Type.Optional(
-      input(
-        { role: Type.Optional(text('The nodes: primary or replica.', 'primary', { maxLength: 64 })) },
-        { role: 'primary' },
-        'Series with this label only.',
+      Type.Array(
+        input(
+          {
+            key: choice(metric_labels, 'The label.', 'role'),
+            value: text('Its value, such as `primary` or `replica` for `role`.', 'primary', { maxLength: 64 }),
+          },
+          { key: 'role', value: 'primary' },
+        ),
+        { maxItems: 10, description: 'Series that have all of these labels only.' },
       ),
     ),
   },
-  { name: 'connections', from: '2026-11-15T11:00:00Z', to: '2026-11-15T12:00:00Z', bucket_seconds: 60, fn: 'max' },
+  { name: 'connections', from: '2026-11-15T11:00:00Z', to: '2026-11-15T12:00:00Z', bucket_seconds: 60, fn: 'MAX' },
 )
 export type SeriesInput = Static<typeof SeriesInput>
 
@@ -86,11 +145,12 @@ export const metric_endpoints = {
   listMetricSeries: endpoint({
     method: 'GET',
     path: `${metrics}/available-series`,
-    summary: 'Which metrics of a service there are',
+    summary: 'The names of the metrics of a service',
+    description: 'Their units, labels and descriptions are in `/capabilities`.',
     tag,
     access: 'viewer',
     success: 200,
-    output: Type.Array(AvailableSeries),
+    output: Type.Array(choice(metric_names, 'What to send as `name`.', 'connections')),
   }),
   getMetricSeries: endpoint({
     method: 'POST',

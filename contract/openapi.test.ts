@@ -66,6 +66,7 @@ test('a path id has its form, and every body and every answer an example', () =>
 test('a list that goes on says so, with the schema of its entries', () => {
   const streaming = operations.filter(({ operation }) => 'x-streams' in operation)
   expect(streaming.map(({ operation }) => operation.operationId).toSorted()).toEqual([
+    'getReplicaSetLogs',
     'getServiceLogs',
     'listProjectEvents',
     'listServiceEvents',

@@ -141,7 +141,7 @@ export type LogEntry = {
 }
 
 export type LogQuery = {
-  /** By its number; absent: the cursor's node, or the current primary. */
+  /** By its number; absent: the cursor's node, or the current primary; of a replica set the first. */
   node?: number | undefined
   /** From an earlier page of the same service. */
   cursor?: string | undefined
@@ -278,8 +278,9 @@ export type Provider = {
    * `apply`, but it may be called without a lease; undefined where this provider knows no such id.
    */
   heal(id: string): Promise<ObservedService | ObservedReplicaSet | undefined>
-  logs(service_id: string, query: LogQuery): Promise<LogPage | LogRefusal>
-  logTail(service_id: string, query: LogTailQuery): Promise<LogTail | LogRefusal>
+  /** Of a service or a replica set. */
+  logs(id: string, query: LogQuery): Promise<LogPage | LogRefusal>
+  logTail(id: string, query: LogTailQuery): Promise<LogTail | LogRefusal>
   /** What the running services use now. Cheap enough for every few seconds; rates need two calls. */
   metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
   /** Calls back when a subject may have changed by itself, such as by a crash. */

@@ -2,6 +2,7 @@
 import { addons, replica_count_max } from '#contract/service-input.ts'
 import { sizes } from '#contract/size.ts'
 import type { Capabilities } from '#contract/capabilities.ts'
+import { metric_labels, type MetricName, metric_names, metric_series } from '#contract/metric.ts'
 import { nodes_max } from '#contract/replica-set.ts'
 import type { Provider, Refusal } from '#providers/provider.ts'
 import type { Config } from './config.ts'
@@ -23,6 +24,7 @@ export function capabilityHandlers({ config, providers }: Parts): Pick<Handlers,
       version,
       login: config.oidc_issuer === undefined ? 'password' : 'oidc',
       regions: [...providers].map(([code, provider], at) => ({ code, is_default: at === 0, ...regionOf(provider) })),
+      metrics: metric_names.map((name) => ({ name, ...describedOf(name) })),
       retention: {
         snapshots: config.snapshots,
         logs: { seconds: config.log_retention.days * day_seconds, bytes: config.log_retention.mb * 1024 ** 2 },
@@ -37,6 +39,11 @@ export function capabilityHandlers({ config, providers }: Parts): Pick<Handlers,
       },
     }),
   }
+}
+
+function describedOf(name: MetricName) {
+  const { unit, description, functions } = metric_series[name]
+  return { unit, description, labels: [...metric_labels], functions: [...functions] }
 }
 
 function regionOf({ service, ...region }: Provider): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {

@@ -23,6 +23,7 @@ export function newChecks(context: ServiceContext): Checks {
     createToken: ({ body, caller }) => expiryProblems(body.expires_at, caller, new Date()),
     getMetricSeries: ({ body }) => collected((problems) => parseSeriesInput(body, Date.now(), problems)),
     getServiceLogs: ({ query }) => collected((problems) => parseLogRequest(query, problems)),
+    getReplicaSetLogs: ({ query }) => collected((problems) => parseLogRequest(query, problems)),
     listAudit: ({ query }) => cursorProblems(query.cursor),
   }
 }

@@ -68,6 +68,7 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   getPeering: ['GET', `${vpcs}/{vpc_id}/peerings/{peering_id}`, 200, 'viewer'],
   deletePeering: ['DELETE', `${vpcs}/{vpc_id}/peerings/{peering_id}`, 204, 'admin'],
   getServiceLogs: ['GET', `${one}/logs`, 200, 'viewer'],
+  getReplicaSetLogs: ['GET', `${one}/replicaSets/{replica_set_id}/logs`, 200, 'viewer'],
   listMetricSeries: ['GET', `${one}/metrics/available-series`, 200, 'viewer'],
   getMetricSeries: ['POST', `${one}/metrics/series`, 200, 'viewer'],
 }
@@ -180,6 +181,7 @@ const derived: Record<EndpointName, string> = {
   getPeering: 'peering get: read',
   deletePeering: 'peering delete: remove',
   getServiceLogs: 'service logs: read',
+  getReplicaSetLogs: 'replica-set logs: read',
   listMetricSeries: 'service metrics-available-series: read',
   getMetricSeries: 'service metrics-series: read',
 }

@@ -109,8 +109,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     },
     heal: (id) => healInTurn(host, id),
     metrics: newMeter(host),
-    logs: (service_id, query) => readLogs(host, service_id, query),
-    logTail: (service_id, query) => readLogTail(host, service_id, query),
+    logs: (id, query) => readLogs(host, id, query),
+    logTail: (id, query) => readLogTail(host, id, query),
     watch: (onNews) => {
       const tell = async (id: string) => onNews(await kinds.of(id), id)
       const onChange = (id: string) => void tell(id)

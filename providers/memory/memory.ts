@@ -38,8 +38,9 @@ export type MemoryProvider = Provider & {
   fail(id: string, sentence?: string): void
 }
 
-type Service = Thing & { wanted: WantedService; snapshots: Map<string, Taken>; log: LogEntry[] }
-type ReplicaSet = Thing & { wanted: WantedReplicaSet }
+type Logged = { log: LogEntry[] }
+type Service = Thing & Logged & { wanted: WantedService; snapshots: Map<string, Taken> }
+type ReplicaSet = Thing & Logged & { wanted: WantedReplicaSet }
 type Taken = { taken_at: Date; size_bytes: number }
 
 const postgres_version = '18.4'
@@ -78,8 +79,8 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
       const [one, other] = [services.find(id), sets.find(id)]
       return one ? service.apply(one.wanted) : other && replica_set.apply(other.wanted)
     },
-    logs: async (service_id, query) => pageOf(services.find(service_id), query),
-    logTail: async (service_id, query) => tailOf(services.find(service_id), query),
+    logs: async (id, query) => pageOf(services.find(id) ?? sets.find(id), query),
+    logTail: async (id, query) => tailOf(services.find(id) ?? sets.find(id), query),
     metrics: async (measured) => {
       const serving = measured.filter(({ service_id }) => services.find(service_id)?.state === 'serving')
       return new Map(serving.map(({ service_id }) => [service_id, idle_metrics]))
@@ -123,7 +124,10 @@ function replicaSetSubject(sets: Things<ReplicaSet>, services: Things<Service>):
       if (deleted && !sets.remove(replica_set_id)) return waiting('not_serving', 'it is being removed')
       if (deleted) return { state: 'absent', settled: true, events: [] }
       if (!services.find(service.service_id)) return waiting('absent', 'its service is not there')
-      return sets.observe(sets.ensure(replica_set_id, wanted, {}), service.power)
+      const thing = sets.ensure(replica_set_id, wanted, { log: [] })
+      const observed = sets.observe(thing, service.power)
+      if (observed.settled) note(thing, `${observed.state} at generation ${wanted.generation}`)
+      return observed
     },
   }
 }
@@ -172,22 +176,30 @@ function copiesOf({ wanted, snapshots }: Service): Pick<ObservedService, 'snapsh
   return { snapshots: observed, restorable: oldest ? { from: oldest.taken_at, until: 'now' } : 'none' }
 }
 
-function note({ log }: Service, message: string): void {
+function note({ log }: Logged, message: string): void {
   if (log.at(-1)?.message !== message) log.push({ timestamp: new Date().toISOString(), severity: 'LOG', message })
 }
 
+function lastNodeOf(owner: Service | ReplicaSet | undefined): number {
+  if (owner === undefined) return 0
+  return 'replica_set_id' in owner.wanted ? owner.wanted.nodes - 1 : (owner.wanted.ha?.replica_count ?? 0)
+}
+
 /** One page has all entries. */
-function pageOf(service: Service | undefined, { node = 0, search, skip, limit }: LogQuery): LogPage | LogRefusal {
-  if (node > (service?.wanted.ha?.replica_count ?? 0)) return { refused: 'node' }
-  const matching = (service?.log ?? []).filter(({ message }) => search.every((word) => message.includes(word)))
+function pageOf(
+  owner: Service | ReplicaSet | undefined,
+  { node = 0, search, skip, limit }: LogQuery,
+): LogPage | LogRefusal {
+  if (node > lastNodeOf(owner)) return { refused: 'node' }
+  const matching = (owner?.log ?? []).filter(({ message }) => search.every((word) => message.includes(word)))
   return { entries: matching.toReversed().slice(skip, skip + limit) }
 }
 
 /** A position is the number of entries before it. */
-function tailOf(service: Service | undefined, query: LogTailQuery): LogTail | LogRefusal {
+function tailOf(owner: Service | ReplicaSet | undefined, query: LogTailQuery): LogTail | LogRefusal {
   const { node = 0, search, severities, since_ms = -Infinity, after = '0' } = query
-  const log = service?.log ?? []
-  if (node > (service?.wanted.ha?.replica_count ?? 0)) return { refused: 'node' }
+  const log = owner?.log ?? []
+  if (node > lastNodeOf(owner)) return { refused: 'node' }
   if (!/^\d{1,9}$/.test(after) || Number(after) > log.length) return { refused: 'cursor' }
   const entries = log
     .map((entry, before) => ({ entry, at: String(before + 1) }))

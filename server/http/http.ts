@@ -215,7 +215,7 @@ function serveEndpoints(
 }
 
 /** Answers that are long lists of texts: JSON.stringify writes them in two thirds of the time that their schema takes. */
-const long_answers: ReadonlySet<EndpointName> = new Set(['getServiceLogs'])
+const long_answers: ReadonlySet<EndpointName> = new Set(['getServiceLogs', 'getReplicaSetLogs'])
 
 function responseOf(name: EndpointName, { output, output_type, success }: Endpoint): FastifySchema {
   return output === undefined || output_type !== undefined || long_answers.has(name)

@@ -134,11 +134,11 @@ test('a client that leaves, and one that does not read, leave nothing behind', a
   await until(() => watching.size === 1)
   leave()
   await until(() => watching.size === 0)
-  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const { host, port } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1')
   const closed = new Promise((resolve) => socket.once('close', resolve))
   // A connection that is cut while bytes are unread is reset.
   socket.on('error', () => undefined)
-  const host = new URL(url).host
   socket.write(`GET /p HTTP/1.1\r\nhost: ${host}\r\naccept: text/event-stream\r\n\r\n`)
   await until(() => watching.size === 1)
   // More than the buffers of both ends hold, none of which the client reads.

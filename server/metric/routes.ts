@@ -1,5 +1,5 @@
 // The history of a service's metrics: which series there are, and one of them in buckets.
-import { type metric_endpoints, metric_names, metric_series } from '#contract/metric.ts'
+import { type metric_endpoints, metric_names } from '#contract/metric.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Db } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -11,7 +11,7 @@ export function metricHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof 
   return {
     listMetricSeries: async ({ params }) => {
       await getService(db, params)
-      return metric_names.map((name) => ({ name, ...metric_series[name], labels: ['role'] }))
+      return metric_names
     },
 
     getMetricSeries: async ({ params, body }) => {
@@ -20,7 +20,7 @@ export function metricHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof 
       const plan = parseSeriesInput(body, Date.now(), problems)
       if (problems.length > 0) throw invalidRequest(problems)
       const labels = { role: roleOf(body.name) }
-      if (body.filters?.role !== undefined && body.filters.role !== labels.role) return []
+      if (body.filters?.some(({ key, value }) => labels[key] !== value)) return []
       const stored = await listPoints(db, params.service_id, body.name, plan)
       const points = stored.map(({ time, value }) => ({ time_ms: time.getTime(), value }))
       return [{ labels, data: bucketsOf(plan, points) }]

@@ -1,5 +1,6 @@
 // Buckets of a series, from whatever was stored.
 import { describe, expect, test } from 'vitest'
+import { metric_functions, metric_series, type MetricFunction, type MetricName } from '#contract/metric.ts'
 import type { Problem } from '#contract/problem.ts'
 import { bucketsOf, parseSeriesInput } from './rules.ts'
 import { tierFor, tiers } from './tier.ts'
@@ -7,7 +8,11 @@ import { tierFor, tiers } from './tier.ts'
 const now_ms = Date.UTC(2026, 10, 15, 12)
 const ago = (seconds: number) => new Date(now_ms - seconds * 1000).toISOString()
 
-function planOf(from_seconds: number, to_seconds: number, more: { bucket_seconds?: number; fn?: 'max' } = {}) {
+function planOf(
+  from_seconds: number,
+  to_seconds: number,
+  more: { name?: MetricName; bucket_seconds?: number; fn?: string } = {},
+) {
   const problems: Problem[] = []
   const plan = parseSeriesInput(
     { name: 'connections', from: ago(from_seconds), to: ago(to_seconds), ...more },
@@ -49,11 +54,20 @@ describe('one value a bucket', () => {
   })
 
   test.each([
-    ['min', [1, 5, null]],
-    ['max', [3, 7, null]],
-    ['last', [3, 7, null]],
+    ['AVG', [2, 6, null]],
+    ['MIN', [1, 5, null]],
+    ['MAX', [3, 7, null]],
+    ['LAST', [3, 7, null]],
+    ['SUM', [4, 12, null]],
+    ['COUNT', [2, 2, null]],
+    ['RATE', [2, 6, null]],
+    ['INCREASE', [40, 120, null]],
+    ['P50', [2, 6, null]],
+    ['P90', [2.8, 6.8, null]],
+    ['P99', [2.98, 6.98, null]],
   ] as const)('%s', (fn, values) => {
-    expect(bucketsOf({ ...plan, fn }, stored).map(({ value }) => value)).toEqual(values)
+    const found = bucketsOf({ ...plan, fn }, stored).map(({ value }) => value)
+    expect(found.map((value) => value && Number(value.toFixed(9)))).toEqual(values)
   })
 
   test('a stored point that is coarser than the buckets stands for all that it spans', () => {
@@ -66,6 +80,24 @@ describe('one value a bucket', () => {
     const { plan } = planOf(65, 0, { bucket_seconds: 60 })
     expect(bucketsOf(plan, []).map(({ time }) => time)).toEqual([ago(120), ago(60)])
   })
+})
+
+test('a function is known in any case, and AVG when there is none', () => {
+  for (const fn of ['P99', 'p99']) expect(planOf(60, 0, { fn })).toMatchObject({ plan: { fn: 'P99' }, problems: [] })
+  for (const fn of ['last', 'Last', 'LAST']) expect(planOf(60, 0, { fn }).plan.fn).toBe('LAST')
+  expect(planOf(60, 0).plan.fn).toBe('AVG')
+})
+
+test('a function that is none, or makes no sense for the metric, is refused with those that do', () => {
+  const [unknown] = planOf(60, 0, { fn: 'median' }).problems
+  expect(unknown).toEqual({ path: '/fn', message: expect.stringContaining('AVG, MIN, MAX, LAST, SUM, COUNT, RATE') })
+  const refused = (name: MetricName): MetricFunction[] =>
+    metric_functions.filter((fn) => planOf(60, 0, { name, fn }).problems.length > 0)
+  expect(refused('connections')).toEqual(['RATE', 'INCREASE'])
+  expect(refused('cache_hit_ratio')).toEqual(['SUM', 'RATE', 'INCREASE'])
+  expect(refused('transactions_per_second')).toEqual(['SUM'])
+  const [senseless] = planOf(60, 0, { name: 'connections', fn: 'rate' }).problems
+  expect(senseless?.message).toContain(metric_series.connections.functions.join(', '))
 })
 
 test('too many buckets are refused with a way out', () => {

@@ -1,9 +1,11 @@
 // A series as a request describes it: which buckets, from which tier, and one value in each. Pure; the clock comes in.
 import {
+  metric_functions,
   type MetricFunction,
   type MetricName,
   type MetricRole,
   metric_points_max,
+  metric_series,
   type SeriesInput,
 } from '#contract/metric.ts'
 import type { Problem } from '#contract/problem.ts'
@@ -29,7 +31,19 @@ export function parseSeriesInput(input: Partial<SeriesInput>, now_ms: number, pr
     problems.push({ path: '/bucket_seconds', message: `makes ${Math.ceil(points)} buckets of this time; ${limit}` })
   }
   const tier = tierFor(from_ms, now_ms, bucket_seconds)
-  return { from_ms, to_ms, bucket_ms: bucket_seconds * 1000, fn: input.fn ?? 'avg', tier }
+  return { from_ms, to_ms, bucket_ms: bucket_seconds * 1000, fn: parseFunction(input, problems), tier }
+}
+
+function parseFunction({ name, fn = 'AVG' }: Partial<SeriesInput>, problems: Problem[]): MetricFunction {
+  const known = metric_functions.find((one) => one === fn.toUpperCase())
+  const possible: readonly MetricFunction[] = name === undefined ? metric_functions : metric_series[name].functions
+  if (known !== undefined && possible.includes(known)) return known
+  const message =
+    known === undefined
+      ? `must be one of ${metric_functions.join(', ')}, in any case`
+      : `${known} makes no sense for the values of /name; those that do are ${possible.join(', ')}`
+  problems.push({ path: '/fn', message })
+  return 'AVG'
 }
 
 /** The smallest nice size that makes some hundred buckets, but not finer than the kept points of that time. */
@@ -45,6 +59,7 @@ export type Point = { time_ms: number; value: number | null }
 /** One point a bucket, in order. Stored points must be in order too. */
 export function bucketsOf(plan: SeriesPlan, stored: readonly Point[]): { time: string; value: number | null }[] {
   const { bucket_ms, tier, fn } = plan
+  const valueOf = valueBy(bucket_ms / 1000)[fn]
   const tier_ms = tier.bucket_seconds * 1000
   const first = Math.floor(plan.from_ms / bucket_ms) * bucket_ms
   const count = Math.max(0, Math.ceil((plan.to_ms - first) / bucket_ms))
@@ -58,13 +73,34 @@ export function bucketsOf(plan: SeriesPlan, stored: readonly Point[]): { time: s
   }
   return values.map((inside, at) => ({
     time: new Date(first + at * bucket_ms).toISOString(),
-    value: inside.length === 0 ? null : valueBy[fn](inside),
+    value: inside.length === 0 ? null : valueOf(inside),
   }))
 }
 
-const valueBy: Record<MetricFunction, (values: readonly number[]) => number> = {
-  avg: (values) => values.reduce((sum, value) => sum + value, 0) / values.length,
-  min: (values) => Math.min(...values),
-  max: (values) => Math.max(...values),
-  last: (values) => values.at(-1) ?? 0,
+type ValueOf = (values: readonly number[]) => number
+
+/** RATE and INCREASE: of values a second, for which they are those of the counter behind them. */
+const valueBy = (seconds: number): Record<MetricFunction, ValueOf> => ({
+  AVG: averageOf,
+  MIN: (values) => Math.min(...values),
+  MAX: (values) => Math.max(...values),
+  LAST: (values) => values.at(-1) ?? 0,
+  SUM: sumOf,
+  COUNT: (values) => values.length,
+  RATE: averageOf,
+  INCREASE: (values) => averageOf(values) * seconds,
+  P50: (values) => percentileOf(values, 0.5),
+  P90: (values) => percentileOf(values, 0.9),
+  P99: (values) => percentileOf(values, 0.99),
+})
+
+const sumOf: ValueOf = (values) => values.reduce((sum, value) => sum + value, 0)
+const averageOf: ValueOf = (values) => sumOf(values) / values.length
+
+/** Between two values in proportion, as `percentile_cont` of PostgreSQL. */
+function percentileOf(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  const place = share * (sorted.length - 1)
+  const [below = 0, above = below] = sorted.slice(Math.floor(place))
+  return below + (above - below) * (place - Math.floor(place))
 }

@@ -1,5 +1,5 @@
 // The history of metrics in the metadata store: one statement a function, each for all services at once.
-import { type MetricFunction, type MetricName, metric_functions, metric_names } from '#contract/metric.ts'
+import { type MetricFunction, type MetricName, metric_names } from '#contract/metric.ts'
 import type { ServiceMetrics } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import { type Fragment, fragment, sql } from '../store/sql.ts'
@@ -37,9 +37,12 @@ export async function insertSamples(db: Sql, samples: readonly SampleRow[], { bu
     on conflict (service_id, bucket_seconds, time) do update set ${completed}`)
 }
 
+const kinds = ['avg', 'min', 'max'] as const
+type Kind = (typeof kinds)[number]
+
 /** What a bucket knows best of a metric. One with a single value has no other. */
-function columnFor(name: MetricName, fn: MetricFunction): string {
-  return fn === 'min' || fn === 'max' ? `coalesce(${name}_${fn}, ${name})` : name
+function columnFor(name: MetricName, kind: Kind): string {
+  return kind === 'avg' ? name : `coalesce(${name}_${kind}, ${name})`
 }
 
 const extremes = metric_names.flatMap((name) => [name, `${name}_min`, `${name}_max`])
@@ -69,10 +72,9 @@ export async function removeExpired(db: Sql, { bucket_seconds, kept_seconds }: T
     where bucket_seconds = ${bucket_seconds} and time < now() - make_interval(secs => ${kept_seconds + bucket_seconds})`)
 }
 
-/** In the order of time; of coarse buckets the value for the function. */
 const point_columns = Object.fromEntries(
-  metric_functions.flatMap((fn) => metric_names.map((name) => [`${fn} ${name}`, fragment`${columnFor(name, fn)}`])),
-) as Record<`${MetricFunction} ${MetricName}`, Fragment>
+  kinds.flatMap((kind) => metric_names.map((name) => [`${kind} ${name}`, fragment`${columnFor(name, kind)}`])),
+) as Record<`${Kind} ${MetricName}`, Fragment>
 
 /** In the order of time; of coarse buckets what the function asks for. */
 export async function listPoints(
@@ -82,8 +84,9 @@ export async function listPoints(
   { tier, fn, from_ms, to_ms }: { tier: Tier; fn: MetricFunction; from_ms: number; to_ms: number },
 ) {
   const first = new Date(from_ms - tier.bucket_seconds * 1000)
+  const kind = fn === 'MIN' ? 'min' : fn === 'MAX' ? 'max' : 'avg'
   return db.query(sql<{ time: Date; value: number | null }>`
-    select time, ${point_columns[`${fn} ${name}`]} as value from service_metrics
+    select time, ${point_columns[`${kind} ${name}`]} as value from service_metrics
     where service_id = ${service_id} and bucket_seconds = ${tier.bucket_seconds}
       and time > ${first} and time < ${new Date(to_ms)}
     order by time`)

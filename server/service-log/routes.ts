@@ -1,17 +1,19 @@
-// Reads the log of a service: finds out whose it is, asks its region's provider, and answers in the requested mode, or goes on.
+// Reads the log of a service or a replica set: finds out whose it is, asks its region's provider, and answers in the requested mode, or goes on.
 // Reads that scan much of a log are bounded for each project: its searches wait for each other, not for others.
-import { Fault } from '#contract/fault.ts'
+import { Fault, notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { LogEntry } from '#contract/log.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
-import type { LogQuery, LogRefusal } from '#providers/provider.ts'
+import type { LogEntry as ProviderLogEntry, LogQuery, LogRefusal } from '#providers/provider.ts'
 import { newGates } from '../http/gate.ts'
 import type { Handlers, Tails } from '../http/handler.ts'
 import { unknownEventId } from '../http/stream.ts'
 import { getProvider } from '../regions.ts'
-import { getService } from '../service/change.ts'
+import { type At, getService, setIdsOf } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import type { ServiceRow } from '../service/store.ts'
-import { parseLogRequest, streamProblems } from './rules.ts'
+import { type LogRequest, parseLogRequest, streamProblems } from './rules.ts'
+
+type SetAt = At & { replica_set_id: string }
 
 const scan_limits = {
   at_once_max: 2,
@@ -22,52 +24,64 @@ const scan_limits = {
     }),
 }
 
-type ServiceLog = { handlers: Pick<Handlers, 'getServiceLogs'>; tails: Pick<Tails, 'getServiceLogs'> }
+type Names = 'getServiceLogs' | 'getReplicaSetLogs'
+type ServiceLog = { handlers: Pick<Handlers, Names>; tails: Pick<Tails, Names> }
+
+/** Whose log it is: a service or a replica set. */
+type Owner = { id: string; project_id: string; region_code: string }
 
 export function newServiceLog({ db, providers }: ServiceContext): ServiceLog {
   const scan = newGates(scan_limits)
-  const read = async (service: ServiceRow, query: LogQuery) => {
-    const provider = getProvider(providers, service.region_code)
-    const page = await (scansLog(query)
-      ? scan(service.project_id, () => provider.logs(service.service_id, query))
-      : provider.logs(service.service_id, query))
+  const ofService = async (at: At): Promise<Owner> => ownerOf(await getService(db, at))
+  const ofSet = async (at: SetAt): Promise<Owner> => {
+    const service = await getService(db, at)
+    if (!setIdsOf(service).includes(at.replica_set_id)) throw notFound(unknown_replica_set)
+    return { ...ownerOf(service), id: at.replica_set_id }
+  }
+  const readPage = async ({ id, project_id, region_code }: Owner, query: LogQuery) => {
+    const read = () => getProvider(providers, region_code).logs(id, query)
+    const page = await (scansLog(query) ? scan(project_id, read) : read())
     if ('refused' in page) throw invalidRequest([problemOf(page)])
     return page
   }
+  const list = async (owner: Owner, request: LogRequest) => {
+    const { query, by_cursor } = parsed(request, [])
+    const { entries, cursor } = await readPage(owner, query)
+    const logs = entries.map(({ message }) => message)
+    if (!by_cursor) return { logs }
+    return { logs, entries: entries.map(inContract), ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
+  }
+  const readTail = async (owner: Owner, request: LogRequest, at: string | undefined) => {
+    const { query } = parsed(request, streamProblems(request))
+    const after = at ?? (await readPage(owner, query)).cursor
+    const tail = await getProvider(providers, owner.region_code).logTail(owner.id, { ...query, after })
+    if ('refused' in tail) throw tail.refused === 'cursor' ? unknownEventId() : invalidRequest([problemOf(tail)])
+    return { entries: tail.entries.map(({ entry, at }) => ({ id: at, entry: inContract(entry) })), at: tail.at }
+  }
   return {
     handlers: {
-      getServiceLogs: async ({ params, query: request }) => {
-        const service = await getService(db, params)
-        const problems: Problem[] = []
-        const { query, by_cursor } = parseLogRequest(request, problems)
-        if (problems.length > 0) throw invalidRequest(problems)
-        const { entries, cursor } = await read(service, query)
-        const logs = entries.map(({ message }) => message)
-        if (!by_cursor) return { logs }
-        return { logs, entries: inContract(entries), ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
-      },
+      getServiceLogs: async ({ params, query }) => list(await ofService(params), query),
+      getReplicaSetLogs: async ({ params, query }) => list(await ofSet(params), query),
     },
     tails: {
-      getServiceLogs: {
-        read: async ({ params, query: request }, at) => {
-          const service = await getService(db, params)
-          const problems = streamProblems(request)
-          const { query } = parseLogRequest(request, problems)
-          if (problems.length > 0) throw invalidRequest(problems)
-          const after = at ?? (await read(service, query)).cursor
-          const provider = getProvider(providers, service.region_code)
-          const tail = await provider.logTail(service.service_id, { ...query, after })
-          if ('refused' in tail) throw tail.refused === 'cursor' ? unknownEventId() : invalidRequest([problemOf(tail)])
-          const entries = tail.entries.map(({ entry, at }) => ({ id: at, entry: inContract([entry])[0] as LogEntry }))
-          return { entries, at: tail.at }
-        },
-      },
+      getServiceLogs: { read: async ({ params, query }, at) => readTail(await ofService(params), query, at) },
+      getReplicaSetLogs: { read: async ({ params, query }, at) => readTail(await ofSet(params), query, at) },
     },
   }
 }
 
+function ownerOf({ service_id: id, project_id, region_code }: ServiceRow): Owner {
+  return { id, project_id, region_code }
+}
+
+function parsed(request: LogRequest, problems: Problem[]) {
+  const result = parseLogRequest(request, problems)
+  if (problems.length > 0) throw invalidRequest(problems)
+  return result
+}
+
 /** A provider tells PostgreSQL's severities as text. */
-const inContract = (entries: readonly { message: string }[]) => entries as LogEntry[]
+const inContract = (entry: ProviderLogEntry) => entry as LogEntry
 
 /** Whether it reads more entries than it answers. */
 function scansLog({ search, severities, skip }: LogQuery): boolean {
@@ -76,6 +90,12 @@ function scansLog({ search, severities, skip }: LogQuery): boolean {
 
 function problemOf({ refused }: LogRefusal): Problem {
   return refused === 'node'
-    ? { path: 'query/node', message: 'the service has no such node; leave it out to read the primary' }
-    : { path: 'query/cursor', message: 'must be the lastCursor of an earlier answer for this service and node' }
+    ? {
+        path: 'query/node',
+        message: 'there is no such node; leave it out to read the primary, or the first of a replica set',
+      }
+    : {
+        path: 'query/cursor',
+        message: 'must be the lastCursor of an earlier answer for this service or replica set, and node',
+      }
 }

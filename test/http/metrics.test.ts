@@ -1,6 +1,7 @@
 // Metrics on a real installation: on the service, over time, and for Prometheus.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { metric_names } from '#contract/metric.ts'
+import type { Capabilities } from '#contract/capabilities.ts'
+import { metric_names, metric_series } from '#contract/metric.ts'
 import { loginTo } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { scrape } from '#test/metrics-scrape.ts'
@@ -56,19 +57,21 @@ test('a stopped service shows nothing', async () => {
   await until(metricsOf)
 })
 
+const of_role = (value: string) => ({ key: 'role', value })
+
 describe('series', () => {
-  test('all are named with their units', async () => {
-    const { status, body } = await howdah.call<{ name: string; unit: string }[]>(
-      'GET',
-      path('/metrics/available-series'),
-    )
+  test('all are named, and described among the capabilities', async () => {
+    const { status, body } = await howdah.call<string[]>('GET', path('/metrics/available-series'))
     expect(status).toBe(200)
-    expect(body.map(({ name }) => name)).toEqual(metric_names)
-    expect(body[0]).toEqual({
+    expect(body).toEqual(metric_names)
+    const { metrics } = (await howdah.call<Capabilities>('GET', '/capabilities')).body
+    expect(metrics.map(({ name }) => name)).toEqual(metric_names)
+    expect(metrics[0]).toEqual({
       name: 'cpu_usage_millicores',
       unit: 'millicores',
       description: expect.any(String),
       labels: ['role'],
+      functions: expect.arrayContaining(['AVG', 'P99']),
     })
   })
 
@@ -85,15 +88,19 @@ describe('series', () => {
   })
 
   test('every function and the filter are understood', async () => {
-    for (const fn of ['avg', 'min', 'max', 'last']) {
-      expect((await series({ name: 'memory_usage_bytes', ...around_now(), fn })).status).toBe(200)
+    for (const name of metric_names) {
+      for (const fn of metric_series[name].functions.flatMap((one) => [one, one.toLowerCase()])) {
+        expect((await series({ name, ...around_now(), fn })).status, `${fn} of ${name}`).toBe(200)
+      }
     }
     const asked = { name: 'memory_usage_bytes', ...around_now() }
-    expect((await series({ ...asked, filters: { role: 'primary' } })).body).toHaveLength(1)
-    expect((await series({ ...asked, filters: { role: 'replica' } })).body).toEqual([])
+    expect((await series({ ...asked, filters: [of_role('primary')] })).body).toHaveLength(1)
+    expect((await series({ ...asked, filters: [of_role('replica')] })).body).toEqual([])
+    expect((await series({ ...asked, filters: [of_role('primary'), of_role('replica')] })).body).toEqual([])
+    expect((await series({ ...asked, filters: [] })).body).toHaveLength(1)
     const lag = { name: 'replication_lag_bytes', ...around_now() }
     expect((await series(lag)).body).toMatchObject([{ labels: { role: 'replica' } }])
-    expect((await series({ ...lag, filters: { role: 'primary' } })).body).toEqual([])
+    expect((await series({ ...lag, filters: [of_role('primary')] })).body).toEqual([])
   })
 
   test.each([
@@ -103,6 +110,10 @@ describe('series', () => {
     [{ bucket_seconds: 0 }, '/bucket_seconds'],
     [{ from: '2026-10-20T10:00:00Z', bucket_seconds: 10 }, '/bucket_seconds'],
     [{ fn: 'median' }, '/fn'],
+    [{ fn: 'RATE' }, '/fn'],
+    [{ name: 'cache_hit_ratio', fn: 'sum' }, '/fn'],
+    [{ filters: { role: 'primary' } }, '/filters'],
+    [{ filters: [{ key: 'mood', value: 'good' }] }, '/filters/0/key'],
   ])('%j is refused', async (wrong, where) => {
     const { status, body } = await howdah.call('POST', path('/metrics/series'), {
       name: 'connections',

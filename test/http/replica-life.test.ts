@@ -88,7 +88,7 @@ test('the log of each node is read by its number, and there is no other', async 
     expect([status, body.logs.length > 0]).toEqual([200, true])
   }
   const answer = await howdah.call('GET', path('/logs?node=2'))
-  const message = 'query/node: the service has no such node; leave it out to read the primary'
+  const message = 'query/node: there is no such node; leave it out to read the primary, or the first of a replica set'
   expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST', details: message } })
 })
 
@@ -112,7 +112,7 @@ test('how far its replicas and sets are behind is a metric of the service, and o
     name,
     from,
     to,
-    filters: { role: 'replica' },
+    filters: [{ key: 'role', value: 'replica' }],
   })
   expect(body.map((series) => series.labels)).toEqual([{ role: 'replica' }])
   expect(body[0]?.data.some(({ value }) => value !== null)).toBe(true)

@@ -4,6 +4,7 @@ import { newClient, type Client } from '#contract/client.ts'
 import { Fault } from '#contract/fault.ts'
 import { newLog } from '#server/log.ts'
 import type { TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
 
@@ -15,13 +16,18 @@ const log_lines: string[] = []
 beforeAll(async () => {
   howdah = await startInRegion({ log: newLog('warn', { write: (line) => void log_lines.push(line) }) })
   callers = await openCallers(howdah)
-  client = newClient({ base_url: howdah.server.api_url, token: howdah.token })
+  connect()
 })
 
 afterAll(async () => {
   await callers?.close()
   await howdah?.stop()
 })
+
+/** A server that was started again listens at another port. */
+function connect(): void {
+  client = newClient({ base_url: howdah.server.api_url, token: howdah.token })
+}
 
 const at = (service_id: string) => ({ project_id: howdah.project_id, service_id })
 const rename = (service_id: string, name: string) =>
@@ -173,4 +179,20 @@ test('a signal ends a stream, and a server that is stopped ends all without a fa
   await drained(ended)
   await restarted
   expect(log_lines.filter((line) => line.includes('some requests are aborted'))).toEqual([])
+  connect()
+})
+
+test('a replica set has a log of its own, as a list and as a stream', async () => {
+  const { service_id } = await howdah.createService()
+  const sets = `${howdah.services}/${service_id}/replicaSets`
+  const { body } = await howdah.call<{ id: string }>('POST', sets, { name: 'readers' })
+  const set = { ...at(service_id), replica_set_id: body.id }
+  const entry = await until(async () => (await client.getReplicaSetLogs(set)).entries?.at(-1))
+  const stream = client.stream('getReplicaSetLogs', set)
+  expect((await stream.next()).value?.entry).toEqual(entry)
+  await stream.return()
+  const refused = await howdah.call('GET', `${sets}/${body.id}/logs?node=9`)
+  expect(refused).toMatchObject({ status: 400, body: { details: expect.stringContaining('query/node') } })
+  const unknown = client.getReplicaSetLogs({ ...set, replica_set_id: 'nosuchid00' })
+  await expect(unknown).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })

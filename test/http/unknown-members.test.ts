@@ -43,9 +43,9 @@ describe('a member of a body', () => {
       name: 'connections',
       from: '2026-11-15T10:00:00Z',
       to: '2026-11-15T11:00:00Z',
-      filters: { rol: 'x' },
+      filters: [{ key: 'role', value: 'primary', valu: 'x' }],
     }
-    const details = '/filters/rol: is not a known member; did you mean `role`?'
+    const details = '/filters/0/valu: is not a known member; did you mean `value`?'
     await expectRefusal('POST', `${ready}/metrics/series`, body, details)
   })
 

@@ -69,7 +69,7 @@ test('the least and the greatest outlive every average', async () => {
     const times = { tier, from_ms, to_ms: from_ms + 1_800_000 }
     const valuesBy = async (fn: MetricFunction) =>
       (await listPoints(db, service_id, 'connections', { ...times, fn })).map(({ value }) => value)
-    return await Promise.all([valuesBy('min'), valuesBy('avg'), valuesBy('max')])
+    return await Promise.all([valuesBy('MIN'), valuesBy('AVG'), valuesBy('MAX')])
   }
   for (const tier of [tiers[1], tiers[2]]) {
     expect(await seen('a', tier)).toEqual([[0], [50], [100]])
@@ -86,7 +86,7 @@ test('a series is read in the order of time, from one tier', async () => {
   const [row] = await db.query<{ quarter: Date }>(`select max(time) as quarter from service_metrics`)
   const quarter_ms = row?.quarter.getTime() ?? 0
   const from_to = { from_ms: quarter_ms - 1_800_000, to_ms: quarter_ms + 1 }
-  const points = await listPoints(db, 'a', 'connections', { tier: tiers[2], fn: 'avg', ...from_to })
+  const points = await listPoints(db, 'a', 'connections', { tier: tiers[2], fn: 'AVG', ...from_to })
   expect(points.map(({ value }) => value)).toEqual([2, 1, 0])
 })
 

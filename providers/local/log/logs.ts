@@ -1,5 +1,6 @@
-// The log of a service, as PostgreSQL itself wrote it: pages of it, backwards and forwards. Each node has its own. It exists as long as
-// the service, whether it runs or not.
+// The log of a service or a replica set, as PostgreSQL itself wrote it: pages of it, backwards and forwards. Each node has its own. It
+// exists as long as its owner, whether that runs or not. The folders of a set lie like those of a service; its first node stands for
+// the primary.
 import type { LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery } from '../../provider.ts'
 import { nodeOf } from '../host/layout.ts'
 import { type LogPosition, newCursor, parseCursor } from './cursor.ts'
@@ -11,38 +12,34 @@ import { findLeader } from '../postgres/primary.ts'
 
 export type LogHost = { directory: string; as_root: boolean }
 
-export async function readLogs(host: LogHost, service_id: string, query: LogQuery): Promise<LogPage | LogRefusal> {
-  const nodes = await listNodes(await findLeader(nodeOf(host.directory, service_id, 0, host.as_root)))
+export async function readLogs(host: LogHost, id: string, query: LogQuery): Promise<LogPage | LogRefusal> {
+  const nodes = await listNodes(await findLeader(nodeOf(host.directory, id, 0, host.as_root)))
   if (query.node !== undefined && !nodes.some(({ number }) => number === query.node)) return { refused: 'node' }
-  const after = query.cursor === undefined ? undefined : parseCursor(service_id, query.cursor)
+  const after = query.cursor === undefined ? undefined : parseCursor(id, query.cursor)
   if (query.cursor !== undefined && after === undefined) return { refused: 'cursor' }
   const asked = query.node ?? after?.node ?? nodes[0].number
   const node = nodes.find(({ number }) => number === asked)
   if (node === undefined || (after !== undefined && after.node !== asked)) return { refused: 'cursor' }
   const { entries, next } = await readPage(logOf(host, node), query, after)
-  return next === undefined ? { entries } : { entries, cursor: newCursor(service_id, next) }
+  return next === undefined ? { entries } : { entries, cursor: newCursor(id, next) }
 }
 
-export async function readLogTail(
-  host: LogHost,
-  service_id: string,
-  query: LogTailQuery,
-): Promise<LogTail | LogRefusal> {
-  const nodes = await listNodes(await findLeader(nodeOf(host.directory, service_id, 0, host.as_root)))
+export async function readLogTail(host: LogHost, id: string, query: LogTailQuery): Promise<LogTail | LogRefusal> {
+  const nodes = await listNodes(await findLeader(nodeOf(host.directory, id, 0, host.as_root)))
   const [primary] = nodes
   if (query.node !== undefined && !nodes.some(({ number }) => number === query.node)) return { refused: 'node' }
-  const after = query.after === undefined ? undefined : parseCursor(service_id, query.after)
+  const after = query.after === undefined ? undefined : parseCursor(id, query.after)
   const asked = query.node ?? after?.node ?? primary.number
   if (query.after !== undefined && after?.node !== asked) return { refused: 'cursor' }
   const node = nodes.find(({ number }) => number === asked)
   const log = node && logOf(host, node)
   const tail = log && (await readTail(log, query, after))
   const is_last = query.node !== undefined || asked === primary.number
-  if (tail && (is_last || hasMoved(tail, after))) return tailOf(service_id, tail)
+  if (tail && (is_last || hasMoved(tail, after))) return tailOf(id, tail)
   // All of the log of an earlier primary has been read: the next one's goes on at the time of its last entry.
   const next = logOf(host, primary)
   const from = after && positionAt(next, await lastTime(log, after))
-  return tailOf(service_id, from === undefined ? { found: [], at: after } : await readTail(next, query, from))
+  return tailOf(id, from === undefined ? { found: [], at: after } : await readTail(next, query, from))
 }
 
 const logOf = (host: LogHost, { log, number }: { log: string; number: number }): NodeLog => ({
@@ -61,7 +58,7 @@ async function lastTime(log: NodeLog | undefined, before: LogPosition): Promise<
   return entry === undefined ? beginOf(before.file) : Date.parse(entry.timestamp)
 }
 
-function tailOf(service_id: string, { found, at }: Tail): LogTail {
-  const entries = found.map(({ entry, position }) => ({ entry, at: newCursor(service_id, position) }))
-  return { entries, at: at && newCursor(service_id, at) }
+function tailOf(id: string, { found, at }: Tail): LogTail {
+  const entries = found.map(({ entry, position }) => ({ entry, at: newCursor(id, position) }))
+  return { entries, at: at && newCursor(id, at) }
 }
