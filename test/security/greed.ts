@@ -48,7 +48,7 @@ export function startGreed(
     await session().catch(note)
     return stopping.signal.aborted
   }
-  const ended = until(comeBack, { timeout_ms: 600_000, interval_ms: 20, what: 'the greedy tenant was stopped' })
+  const ended = until(comeBack, { timeout_ms: 600_000, interval_ms: 100, what: 'the greedy tenant was stopped' })
   return {
     committed: () => committed,
     refusals: () => refusals,
