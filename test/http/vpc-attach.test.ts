@@ -1,6 +1,7 @@
 // Attaching services to VPCs by the API: what is refused, which addresses are given, and a real service that moves in, is
 // reached there and nowhere else, and moves out again.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Capabilities } from '#contract/capabilities.ts'
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
@@ -226,6 +227,8 @@ test.skipIf(why)(
     const { body } = await call('POST', `${project}/services`, { name: 'x', cpu_millis: 'shared' })
     const at = `${project}/services/${body.service_id}`
     await until(async () => (await call('GET', at)).body.status === 'READY')
+    // Networks take programs to try: until the first poll they count as offered.
+    await until(async () => !(await call<Capabilities>('GET', '/capabilities')).body.regions[0]?.features.vpcs.offered)
     const refused = await call('POST', `${at}/attachToVPC`, { vpc_id: vpc.body.id })
     expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST'])
     expect(refused.body.details).toMatch(
