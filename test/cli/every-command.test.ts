@@ -90,6 +90,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['createReplicaSet', 'replica-set create market readers --nodes 1 --cpu 500', 'set'],
   ['listReplicaSets', 'replica-set list market'],
   ['resizeReplicaSet', 'replica-set resize market readers --cpu 1000 --yes'],
+  ['getReplicaSetLogs', 'replica-set logs market readers'],
   ['setReplicaSetEnvironment', 'replica-set set-environment market readers --environment DEV'],
   ['enableReplicaSetPooler', 'replica-set enable-pooler market readers'],
   ['disableReplicaSetPooler', 'replica-set disable-pooler market readers --yes'],
@@ -130,7 +131,7 @@ test.each(rows)('%s: howdah %s', async (name, line, keeps) => {
   const ran = await howdahHere([...words, '-o', keeps === undefined ? 'json' : 'name'])
   expect(ran, ran.stderr).toMatchObject({ code: 0 })
   if (keeps !== undefined) kept.set(keeps, ran.stdout.trim())
-  if (endpoint.method === 'GET' && name !== 'getServiceLogs') {
+  if (endpoint.method === 'GET' && !endpoint.path.endsWith('/logs')) {
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, id: string) => pathIds()[id] ?? '')
     const answered = () => newCall(installation.server.api_url, credential)<unknown>('GET', path)
     // What is under way may change between the two.
