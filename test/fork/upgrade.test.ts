@@ -105,7 +105,8 @@ async function takeBackStore({ service_id }: ReadyService, sources: readonly Sou
       `alter table services add constraint source_is_whole check (
          (source_service_id is null) = (source_strategy is null) and (source_service_id is null) = (source_snapshot_id is null))`,
     )
-    await db.query(`delete from migrations where name >= '0018'`)
+    // Those after it say nothing of snapshots and forks.
+    await db.query(`delete from migrations where name = '0018-restorable.sql'`)
   })
 }
 
