@@ -2,6 +2,9 @@
 // role and database as promised. And the metadata store of a test's installation, to read behind the API.
 import { join } from 'node:path'
 import pg from 'pg'
+import { openInstallation } from '#server/installation.ts'
+import { type Db, openDb } from '#server/store/db.ts'
+import { metadataStoreIsRunning, stopMetadataStore } from '#server/store/embedded.ts'
 
 export type Database = { endpoint: { host: string; port: number } }
 
@@ -44,4 +47,15 @@ export async function ask(api_url: string, database: Database, password: string,
 /** The embedded metadata store of a data directory. */
 export function storeUrlOf(data_dir: string): string {
   return `postgres://postgres@/postgres?host=${encodeURIComponent(join(data_dir, 'store', 'run'))}`
+}
+
+type Installed = { config: { data_dir: string } }
+
+/** Of a test's installation; the caller closes it. */
+export const openStoreOf = ({ config }: Installed): Db => openDb(storeUrlOf(config.data_dir))
+
+/** Its server starts it again, so it may have to be stopped more than once. */
+export async function stopStoreOf({ config }: Installed): Promise<void> {
+  const { store_directory: directory } = await openInstallation(config.data_dir)
+  if (await metadataStoreIsRunning({ directory })) await stopMetadataStore({ directory })
 }

@@ -166,6 +166,17 @@ test('a test that can be skipped says why in its name, so that the end of a run 
   expect(wrong).toEqual([])
 })
 
+test('tests of the API know no host: what a region has on its disk is for test/local', () => {
+  const knows_host =
+    /['/]providers\/local|node:fs|node:os|data_dir|dataDir|openInstallation|\bstartInstallation\b|startServerProcess|\/(network|history|traces|networks|privileges|data-dir)(\/[\w-]+)?\.ts'/
+  const wrong = sources
+    .filter(({ path }) => path.startsWith('test/http/') && path !== 'test/http/region.ts')
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line) => (knows_host.test(line) ? [`${path}: ${line}`] : [])),
+    )
+  expect(wrong).toEqual([])
+})
+
 /** Subjects without a name in the code: whose reader has to guess which process or person is meant. */
 const nameless = /\b(nobody|somebody|whoever|everybody|anybody|someone|anyone|everyone|one that|what was|it is so)\b/i
 

@@ -6,12 +6,10 @@ import { newId } from '#server/id.ts'
 import type { Verifier } from '#server/identity/callers.ts'
 import { insertUser } from '#server/identity/store.ts'
 import { createToken } from '#server/identity/token.ts'
-import { openInstallation } from '#server/installation.ts'
-import { newLog } from '#server/log.ts'
 import { insertMember } from '#server/member/store.ts'
 import { insertProject } from '#server/project/store.ts'
-import { openStore } from '#server/store/access.ts'
 import { type Call, newCall } from '../call.ts'
+import { openStoreOf } from '../database.ts'
 import type { TestInstallation } from '../installation.ts'
 
 export type TestToken = {
@@ -40,12 +38,12 @@ export const userVerifier: Verifier = async (authorization) => {
   return id === undefined ? undefined : { value: { type: 'oauth', user: { id, email: `${id}@login`, name: 'a user' } } }
 }
 
-export async function openCallers({ config, project_id, server }: TestInstallation): Promise<Callers> {
-  const store = await openStore(config, await openInstallation(config.data_dir), newLog('silent'))
-  const { db } = store
+export async function openCallers(installation: TestInstallation): Promise<Callers> {
+  const { project_id, server } = installation
+  const db = openStoreOf(installation)
   return {
     db,
-    close: () => store.close(),
+    close: () => db.close(),
     callWith: (token) => newCall(server.api_url, token),
     newProject: async () => (await insertProject(db, { id: newId(), name: 'another project' })).id,
     newToken: (role, more = {}) =>

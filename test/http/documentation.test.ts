@@ -1,5 +1,4 @@
 // The API describes itself: complete, public, and without the network.
-import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fault_status } from '#contract/fault.ts'
 import { newOpenApi } from '#contract/openapi.ts'
@@ -14,7 +13,7 @@ let page: string
 let page_headers: Headers
 
 beforeAll(async () => {
-  installation = await startInRegion({}, 'local')
+  installation = await startInRegion()
   const response = await fetch(installation.server.docs_url)
   page = await response.text()
   page_headers = response.headers
@@ -29,13 +28,6 @@ test('the OpenAPI document is served without a credential', async () => {
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
   expect(answer.body).toEqual(newOpenApi(version))
-})
-
-test('the certificate of the installation is served without a credential', async () => {
-  const answer = await newCall(installation.server.api_url, undefined)<string>('GET', '/ca.pem')
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('content-type')).toBe('application/x-pem-file')
-  expect(new X509Certificate(answer.body).ca).toBe(true)
 })
 
 test('the front door leads to the documentation', async () => {

@@ -1,10 +1,9 @@
 // Every error code that exists, provoked through the front door: its status, its shape, its headers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fault_status, type FaultCode } from '#contract/fault.ts'
-import { openInstallation } from '#server/installation.ts'
-import { metadataStoreIsRunning, stopMetadataStore } from '#server/store/embedded.ts'
 import { services_per_project_max } from '#server/service/rules.ts'
 import { type Answer, newCall, type ServiceOrFault } from '../call.ts'
+import { stopStoreOf } from '../database.ts'
 import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
@@ -128,9 +127,8 @@ test('every invalid field is told at once, each with its path and what it may be
 })
 
 test('a store that is away is UNAVAILABLE with Retry-After, and the server recovers with it', async () => {
-  const { store_directory: directory } = await openInstallation(installation.config.data_dir)
   const answer = await until(async () => {
-    if (await metadataStoreIsRunning({ directory })) await stopMetadataStore({ directory })
+    await stopStoreOf(installation)
     const answer = await installation.call('GET', at)
     return answer.status === 503 && answer
   })

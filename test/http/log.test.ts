@@ -1,30 +1,21 @@
 // What the log says of requests: one line each, enough to find it again, and nothing that was sent.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newLog } from '#server/log.ts'
-import { type Server, startServer } from '#server/main.ts'
-import { type Call, newCall } from '../call.ts'
-import { removeDataDir } from '../data-dir.ts'
-import { newTestConfig } from '../installation.ts'
+import type { Call } from '../call.ts'
+import type { TestInstallation } from '../installation.ts'
 import { until } from '../until.ts'
+import { startInRegion } from './region.ts'
 
-const config = newTestConfig()
 const lines: string[] = []
-let server: Server
+let howdah: TestInstallation
 let call: Call
 
 beforeAll(async () => {
-  const log = newLog('info', { write: (line: string) => void lines.push(line) })
-  server = await startServer(config, { log })
-  call = newCall(server.api_url, server.first_token)
+  howdah = await startInRegion({ log: newLog('info', { write: (line: string) => void lines.push(line) }) })
+  call = howdah.call
 })
 
-afterAll(async () => {
-  try {
-    await server?.close()
-  } finally {
-    await removeDataDir(config.data_dir)
-  }
-})
+afterAll(() => howdah?.stop())
 
 function linesOf(request_id: string): Record<string, unknown>[] {
   return lines
@@ -37,7 +28,7 @@ test('a request leaves one line that says who did what, how it ended and how lon
     ['GET', '/projects', 200, '/public/api/v1/projects'],
     [
       'GET',
-      `/projects/${server.project_id}/services/nosuchid00`,
+      `/projects/${howdah.project_id}/services/nosuchid00`,
       404,
       '/public/api/v1/projects/:project_id/services/:service_id',
     ],
@@ -54,7 +45,7 @@ test('a request leaves one line that says who did what, how it ended and how lon
         method,
         status,
         took_ms: expect.any(Number),
-        public_key: server.first_token?.split('.')[0],
+        public_key: howdah.token.split('.')[0],
         ...(route === undefined ? {} : { route }),
       }),
     ])
@@ -64,7 +55,7 @@ test('a request leaves one line that says who did what, how it ended and how lon
 
 test('no credential, body or header is in any line', async () => {
   const secret = 'a-very-secret-text'
-  const services = `/projects/${server.project_id}/services`
+  const services = `/projects/${howdah.project_id}/services`
   const headers = { 'x-request-id': 'secrets', 'idempotency-key': `${secret}-key`, cookie: `session=${secret}` }
   await call('POST', services, { name: 1, password: secret, [secret]: secret }, headers)
   await call('POST', `${services}/nosuchid00/updatePassword`, { password: `${secret}-word` }, headers)
@@ -72,5 +63,5 @@ test('no credential, body or header is in any line', async () => {
   await call('GET', '/projects', undefined, { ...headers, authorization: `Bearer ${secret}.${secret}` })
   await until(() => linesOf('secrets').length === 4)
   expect(lines.join('')).not.toContain(secret)
-  expect(lines.join('')).not.toContain(server.first_token?.split('.')[1])
+  expect(lines.join('')).not.toContain(howdah.token.split('.')[1])
 })

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Capabilities } from '#contract/capabilities.ts'
 import { metric_names, metric_series } from '#contract/metric.ts'
 import { loginTo } from '#test/database.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { ReadyService, TestInstallation } from '#test/installation.ts'
 import { scrape } from '#test/metrics-scrape.ts'
 import { objectionsTo, why_no_promtool } from '#test/promtool.ts'
 import { until } from '#test/until.ts'
+import { startWithDatabases } from './region.ts'
 
 type Series = { labels: { role: string }; data: { time: string; value: number | null }[] }[]
 
@@ -14,7 +15,7 @@ let howdah: TestInstallation
 let service: ReadyService
 
 beforeAll(async () => {
-  howdah = await startInstallation({ sample_interval_ms: 500 })
+  howdah = await startWithDatabases({ sample_interval_ms: 500 })
   service = await howdah.createService({ cpu_millis: 'shared' })
 })
 

@@ -1,7 +1,7 @@
 // Rows without databases behind them, for tests of rules: services in a region that no server runs, READY until a pass
 // over them, with replica sets.
-import { type Db, openDb } from '#server/store/db.ts'
-import { storeUrlOf } from '#test/database.ts'
+import type { Db } from '#server/store/db.ts'
+import { openStoreOf } from '#test/database.ts'
 import { giveAddresses } from '#test/addresses.ts'
 import type { TestInstallation } from '#test/installation.ts'
 
@@ -14,8 +14,9 @@ export type ReadyRows = {
   close(): Promise<void>
 }
 
-export function openReadyRows({ config, project_id }: TestInstallation): ReadyRows {
-  const db = openDb(storeUrlOf(config.data_dir))
+export function openReadyRows(installation: TestInstallation): ReadyRows {
+  const { project_id } = installation
+  const db = openStoreOf(installation)
   return {
     db,
     newService: async (more = 'pooler = false') => {

@@ -1,5 +1,6 @@
-// The region on which the tests of the API run. By default nothing of it runs anywhere, so they take seconds; TEST_REGION=local runs the
-// same tests on real databases.
+// The region on which the tests of the API run, from one variable. By default nothing of it runs anywhere, so they take seconds;
+// TEST_REGION=local runs the same tests on real databases. Those that need databases have them always: by default on this machine. What
+// a region has on its host, and where, no test here knows: such tests are in test/local.
 import { provider_names, type ProviderName } from '#providers/registry.ts'
 import { startInstallation, type TestInstallation, type TestOptions } from '#test/installation.ts'
 
@@ -14,7 +15,13 @@ function providerOf(name: string): ProviderName {
 /** For rows that tests write by hand: what is wanted of one is heard of, and not there within the test. */
 const elsewhere = { region_code: 'elsewhere', provider: 'memory', delay_seconds: 3600 } as const
 
-export function startInRegion({ config, ...options }: TestOptions = {}, name = asked): Promise<TestInstallation> {
+export const startInRegion = (options?: TestOptions): Promise<TestInstallation> => startIn(asked, options)
+
+/** For tests that log in to a database, or need what PostgreSQL itself does. */
+export const startWithDatabases = (options?: TestOptions): Promise<TestInstallation> =>
+  startIn(asked === 'memory' ? 'local' : asked, options)
+
+function startIn(name: string, { config, ...options }: TestOptions = {}): Promise<TestInstallation> {
   const regions = [{ region_code: 'local', provider: providerOf(name) }, elsewhere]
   return startInstallation({ ...options, config: { regions, ...config } })
 }

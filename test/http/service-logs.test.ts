@@ -1,14 +1,13 @@
 // The log of a service by the API, on real PostgreSQL: both modes, every filter, every refusal, and no password in it.
-import { appendFile, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import type pg from 'pg'
 import type { Static } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FaultBody } from '#contract/fault.ts'
 import type { ServiceLogs } from '#contract/log.ts'
 import { loginTo } from '#test/database.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { ReadyService, TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
+import { startWithDatabases } from './region.ts'
 
 type Logs = Static<typeof ServiceLogs> & FaultBody
 
@@ -19,7 +18,7 @@ let client: pg.Client
 const entries_written = 1_230
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startWithDatabases()
   service = await howdah.createService({ cpu_millis: 'shared' })
   client = await loginTo(howdah.server.api_url, service, service.initial_password)
   await client.query(`do $$ begin for n in 1..${entries_written} loop raise log 'entry %', n; end loop; end $$`)
@@ -105,19 +104,6 @@ describe('by cursor', () => {
     const first = await read()
     const cursor = first.body.lastCursor
     expect((await read(`cursor=${cursor}&page=3000`)).body.entries).toHaveLength(500)
-  })
-
-  test('a line that is half written, and garbage, are passed over', async () => {
-    const folder = join(howdah.config.data_dir, 'local', 'services', service.service_id, 'log')
-    const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.json')).toReversed()
-    await appendFile(join(folder, file), 'garbage\n{"timestamp":"2026-')
-    const { status, body } = await read()
-    expect(status).toBe(200)
-    expect(body.entries).toHaveLength(500)
-    // PostgreSQL's next line, of whichever process, is glued to the half one; from then on all is well again.
-    await client.query(`do $$ begin raise log 'glued'; raise log 'well again'; end $$`)
-    await logged('well again')
-    expect((await read('search=garbage')).body.logs).toEqual([])
   })
 })
 

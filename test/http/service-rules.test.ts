@@ -1,9 +1,9 @@
 // What is refused, by which code and with which words: wrong states, and what this installation does not offer. Nothing
 // refused leaves a trace.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Db, openDb } from '#server/store/db.ts'
+import type { Db } from '#server/store/db.ts'
 import { services_per_project_max } from '#server/service/rules.ts'
-import { storeUrlOf } from '#test/database.ts'
+import { openStoreOf } from '#test/database.ts'
 import { giveAddresses } from '#test/addresses.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { startInRegion } from './region.ts'
@@ -13,7 +13,7 @@ let db: Db
 
 beforeAll(async () => {
   howdah = await startInRegion()
-  db = openDb(storeUrlOf(howdah.config.data_dir))
+  db = openStoreOf(howdah)
 })
 
 afterAll(async () => {

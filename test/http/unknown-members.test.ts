@@ -1,7 +1,8 @@
 // Members and query parameters that an endpoint does not know are refused, and the answer names the one probably meant: a
 // misspelt count must not be answered as if it had been understood. What published clients send beside that is ignored.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import type { TestInstallation } from '../installation.ts'
+import { startInRegion } from './region.ts'
 import { openReadyRows, type ReadyRows } from './ready-services.ts'
 
 let howdah: TestInstallation
@@ -9,7 +10,7 @@ let rows: ReadyRows
 let ready: string
 
 beforeAll(async () => {
-  howdah = await startInstallation()
+  howdah = await startInRegion()
   rows = openReadyRows(howdah)
   ready = `${howdah.services}/${await rows.newService()}`
 })

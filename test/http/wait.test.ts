@@ -1,15 +1,16 @@
 // One request instead of many: `Prefer: wait` is answered when nothing is under way any more, or when its time is over.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newClient } from '#contract/client.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
+import { startWithDatabases } from './region.ts'
 
 let howdah: TestInstallation
 /** Holds up whatever is being made. */
 let obstacle: Promise<void> | undefined
 
 beforeAll(async () => {
-  howdah = await startInstallation({ effect: async () => await obstacle })
+  howdah = await startWithDatabases({ effect: async () => await obstacle })
 })
 afterAll(() => howdah?.stop())
 

@@ -1,0 +1,26 @@
+// The password that every answer to one Idempotency-Key has is the one that logs in.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask } from '#test/database.ts'
+import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import { startWithDatabases } from './region.ts'
+
+let howdah: TestInstallation
+
+beforeAll(async () => {
+  howdah = await startWithDatabases()
+})
+
+afterAll(() => howdah?.stop())
+
+test('the password of the first and of every repeated answer logs in', async () => {
+  const headers = { 'idempotency-key': randomUUID() }
+  const create = () => howdah.call('POST', howdah.services, { name: 'once', cpu_millis: 'shared' }, headers)
+  const answers = [...(await Promise.all(Array.from({ length: 50 }, create))), await create()]
+  const told = answers.map(({ body: { service_id, initial_password } }) => `${service_id} ${initial_password}`)
+  expect(new Set(told).size).toBe(1)
+  const service = answers[0]?.body as ReadyService // the contract's own answer to a create
+  await howdah.untilStatus(service.service_id, 'READY')
+  const { api_url } = howdah.server
+  expect(await ask(api_url, service, service.initial_password, 'select current_user')).toEqual(['tsdbadmin'])
+})

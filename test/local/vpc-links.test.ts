@@ -1,0 +1,63 @@
+// Peerings as links between networks of this machine: there while both sides consent, and cut before a deletion is answered.
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { namespaceOf } from '#providers/local/network/name.ts'
+import { openInstallation } from '#server/installation.ts'
+import { type Callers, openCallers } from '#test/http/callers.ts'
+import { list, newSides, peer, type Side, untilActive } from '#test/http/peers.ts'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
+import { until } from '#test/until.ts'
+
+let installation: TestInstallation
+let callers: Callers
+let newSide: ReturnType<typeof newSides>
+
+beforeAll(async () => {
+  installation = await startInstallation()
+  callers = await openCallers(installation)
+  newSide = newSides(callers)
+})
+
+afterAll(async () => {
+  await callers?.close()
+  await installation?.stop()
+})
+
+/** The interfaces in the VPC that lead to others, as they are on this host right now. */
+async function linksOf({ vpc }: Side): Promise<string[]> {
+  const { installation_id } = await openInstallation(installation.config.data_dir)
+  const namespace = namespaceOf({ installation_id }, vpc.id)
+  const lines = execFileSync('ip', ['-n', namespace, '-o', 'link', 'show', 'type', 'veth'], { encoding: 'utf8' })
+  return [...lines.matchAll(/^\d+: (\w+)@/gm)].map(([, link = '']) => link)
+}
+
+const linksOfBoth = (one: Side, other: Side) => Promise.all([linksOf(one), linksOf(other)])
+
+test.skipIf(why)(`two networks are linked while both sides consent, and cut when one does not${why}`, async () => {
+  const [one, other] = [await newSide(), await newSide()]
+  const asked = await peer(one, other)
+  const answered = await peer(other, one)
+  await untilActive(one, asked.body.id)
+  await untilActive(other, answered.body.id)
+  expect(await linksOfBoth(one, other)).toEqual([[`v${other.vpc.id}`], [`v${one.vpc.id}`]])
+  expect((await other.call('DELETE', `${other.peerings}/${answered.body.id}`)).status).toBe(204)
+  expect(await linksOfBoth(one, other)).toEqual([[], []])
+})
+
+test.skipIf(why)(`one side that withdraws while the other answers leaves no link${why}`, async () => {
+  const [one, other] = [await newSide(), await newSide()]
+  const [answered] = (await Promise.all([peer(other, one), peer(one, other)])).map(({ body }) => body)
+  const [mine] = await list(one)
+  await untilActive(one, mine?.id ?? '')
+  const answers = await Promise.all([
+    other.call('DELETE', `${other.peerings}/${answered?.id}`),
+    one.call('DELETE', `${one.peerings}/${mine?.id}`),
+    peer(other, one),
+  ])
+  expect(answers.map(({ status }) => status)).toEqual([204, 204, expect.toSatisfy((code) => [201, 409].includes(code))])
+  const busy = `select from work where kind = 'vpc' and key = any ($1) and (lease_token is not null or due_at <= now())`
+  await until(async () => (await callers.db.query(busy, [[one.vpc.id, other.vpc.id]])).length === 0)
+  expect(await list(one)).toEqual([])
+  expect(await linksOfBoth(one, other)).toEqual([[], []])
+})

@@ -1,0 +1,31 @@
+// The networks of VPCs that the API makes, as they are on this machine.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Vpc } from '#contract/vpc.ts'
+import { namespaceOf } from '#providers/local/network/name.ts'
+import { openInstallation } from '#server/installation.ts'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
+import { listNamespaces } from '#test/networks.ts'
+import { until } from '#test/until.ts'
+
+let howdah: TestInstallation
+
+beforeAll(async () => {
+  howdah = await startInstallation()
+})
+
+afterAll(() => howdah?.stop())
+
+test.skipIf(why)(`fifty VPCs are fifty networks, and no trace is left when all are deleted${why}`, async () => {
+  const vpcs = `/projects/${howdah.project_id}/vpcs`
+  const create = (cidr: string) => howdah.call<Vpc>('POST', vpcs, { cidr, name: 'a VPC', region_code: 'local' })
+  const { installation_id } = await openInstallation(howdah.config.data_dir)
+  const made = await Promise.all(Array.from({ length: 50 }, (_, index) => create(`10.${64 + index}.0.0/16`)))
+  expect(made.every(({ status }) => status === 201)).toBe(true)
+  const names = made.map(({ body }) => namespaceOf({ installation_id }, body.id))
+  const networks = () => listNamespaces(installation_id).filter((name) => names.includes(name))
+  await until(() => networks().length === 50)
+  const gone = await Promise.all(made.map(({ body }) => howdah.call('DELETE', `${vpcs}/${body.id}`)))
+  expect(gone.every(({ status }) => status === 204)).toBe(true)
+  await until(() => networks().length === 0)
+})
