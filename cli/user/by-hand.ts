@@ -87,7 +87,11 @@ const service_commands: readonly UserCommand[] = [
     positionals: [service],
     options: {
       follow: { short: 'f', description: 'Go on with what comes, until Ctrl-C.' },
-      lines: { short: 'n', value: 'number', description: 'How many of the newest entries; left out: 200.' },
+      lines: {
+        short: 'n',
+        value: 'number',
+        description: 'How many of the newest entries; left out: 200, with --since all.',
+      },
       since: { value: 'moment', description: 'Entries after this only: 1h, yesterday 14:00, 2026-11-15T12:00:00Z.' },
       until: { value: 'moment', description: 'Entries before this only.' },
       grep: {

@@ -1,62 +1,76 @@
-// howdah service logs: entries of PostgreSQL, oldest first. Following goes on from the last entry without a gap or a repetition: entries of
-// its very moment are told apart by how many of them have been printed.
+// howdah service logs: entries of PostgreSQL, oldest first; followed by a stream without a gap or a repetition.
 import { setTimeout as pause } from 'node:timers/promises'
+import type { StreamInput } from '#contract/client.ts'
+import { Fault } from '#contract/fault.ts'
 import type { LogEntry, ServiceLogs } from '#contract/log.ts'
 import type { Static } from 'typebox'
 import { exit_codes, UsageError } from '../command.ts'
 import { type Context, formatOf } from './context.ts'
 import { parseMoment } from './moment.ts'
 import { placeOf, serviceOf } from './service-access.ts'
+import type { Session } from './session.ts'
 
 const lines_default = 200
 const lines_max = 100_000
-const poll_ms = 1000
+const pause_ms = 1000
 
 type Filters = { search?: string[]; severities?: string[]; node?: number; since?: string; until?: string }
 type Read = (query: Filters & { cursor?: string }) => Promise<Static<typeof ServiceLogs>>
 
 export async function runLogs(context: Context): Promise<number> {
-  const { terminal } = context
-  const session = await context.session()
+  const { input, terminal } = context
   const filters = filtersOf(context)
   const lines = linesOf(context)
+  const is_followed = input.isSet('follow')
+  if (is_followed && filters.until !== undefined)
+    throw new UsageError('--until ends what --follow goes on with; choose one')
+  const session = await context.session()
   const { ids } = await serviceOf(context, session)
-  const read: Read = (query) => session.client.getServiceLogs({ ...placeOf(ids), query })
+  const place = placeOf(ids)
+  const read: Read = (query) => session.client.getServiceLogs({ ...place, query })
   const format = formatOf(context, session)
-  const print = (entries: readonly LogEntry[]) => {
-    for (const entry of entries) {
-      const { timestamp, severity, message } = entry
-      if (format !== 'table') terminal.print(JSON.stringify(entry))
-      else terminal.print(`${timestamp} ${terminal.coloured(severity)} ${message.replaceAll('\n', '\n    ')}`)
-    }
+  const print = (entry: LogEntry) => {
+    const { timestamp, severity, message } = entry
+    if (format !== 'table') terminal.print(JSON.stringify(entry))
+    else terminal.print(`${timestamp} ${terminal.coloured(severity)} ${message.replaceAll('\n', '\n    ')}`)
   }
-  const first = await newest(read, filters, lines)
-  print(first)
-  if (!context.input.isSet('follow')) return exit_codes.done
-  return await follow(read, filters, first, print)
+  if (!is_followed) {
+    for (const entry of await newest(read, filters, lines)) print(entry)
+    return exit_codes.done
+  }
+  // A stream begins with the newest page.
+  const { entries = [] } = await read(filters)
+  const skipped = Math.max(0, entries.length - lines)
+  return await follow(context, session, { ...place, query: filters }, skipped, print)
 }
 
+/** Until Ctrl-C, also over a server that is started anew: each stream begins after the last entry of the one before. */
 async function follow(
-  read: Read,
-  filters: Filters,
-  first: readonly LogEntry[],
-  print: (entries: readonly LogEntry[]) => void,
+  { terminal }: Context,
+  { client }: Session,
+  input: StreamInput<'getServiceLogs'>,
+  skipped: number,
+  print: (entry: LogEntry) => void,
 ): Promise<number> {
   const end = new AbortController()
   process.once('SIGINT', () => end.abort())
-  const start = new Date().toISOString()
-  let last = first.filter(({ timestamp }) => timestamp === first.at(-1)?.timestamp)
+  let last_event_id: string | undefined
+  let count = 0
   while (!end.signal.aborted) {
-    await pause(poll_ms, undefined, { signal: end.signal }).catch(() => undefined)
-    const moment = last[0]?.timestamp ?? start
-    const since = new Date(Date.parse(moment) - 1).toISOString()
-    const entries = (await newest(read, { ...filters, since }, lines_max)).filter(
-      ({ timestamp }) => timestamp >= moment,
-    )
-    const of_moment = entries.filter(({ timestamp }) => timestamp === moment)
-    print([...of_moment.slice(last.length), ...entries.filter(({ timestamp }) => timestamp > moment)])
-    const latest = entries.at(-1)?.timestamp
-    if (latest !== undefined) last = entries.filter(({ timestamp }) => timestamp === latest)
+    try {
+      const from = last_event_id === undefined ? {} : { last_event_id }
+      for await (const { id, entry } of client.stream('getServiceLogs', { ...input, ...from, signal: end.signal })) {
+        last_event_id = id ?? last_event_id
+        count += 1
+        if (count > skipped) print(entry)
+      }
+    } catch (error) {
+      if (end.signal.aborted) break
+      if (error instanceof Fault && error.status < 500 && error.code !== 'RATE_LIMITED') throw error
+      terminal.say(`${error instanceof Error ? error.message : String(error)}; trying again`)
+    }
+    if (last_event_id === undefined) count = 0
+    await pause(pause_ms, undefined, { signal: end.signal }).catch(() => undefined)
   }
   return exit_codes.interrupted
 }
@@ -87,7 +101,8 @@ function filtersOf({ input }: Context): Filters {
 
 function linesOf({ input }: Context): number {
   const text = input.text('lines')
-  const lines = text === undefined ? lines_default : wholeNumber('--lines', text)
+  const otherwise = input.isSet('since') ? lines_max : lines_default
+  const lines = text === undefined ? otherwise : wholeNumber('--lines', text)
   return Math.min(lines, lines_max)
 }
 
