@@ -49,14 +49,18 @@ async function runUser(words: readonly string[]): Promise<void | number> {
   if (words[0] === '__complete') {
     const others =
       words[1] === 'admin' ? (await import('./operator.ts')).operator_commands : operator_words.map(namedOnly)
-    return runComplete(words.slice(1), others, around)
+    await runComplete(words.slice(1), others, around)
+    // A request that came too late is not waited for.
+    process.exit(exit_codes.done)
   }
   const found = findUserCommand(words)
   if (found === undefined) throw await unknown(words, user_commands)
   return runUserCommand(found.command, found.rest, around)
 }
 
-const namedOnly = (name: string): Row => ({ name, summary: '' })
+function namedOnly(name: string): Row {
+  return { name, summary: '' }
+}
 
 async function unknown(words: readonly string[], commands: readonly Row[]): Promise<UsageError> {
   const { unaliased, unknownCommand } = await import('./user/main.ts')

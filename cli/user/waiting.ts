@@ -17,6 +17,7 @@ type Place = { project_id: string; service_id: string }
 /** How long one request may wait: short, so that the reason is news. */
 const request_seconds = 2
 const poll_ms = 300
+const events_read = 20
 const spin_ms = 100
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
@@ -101,7 +102,7 @@ async function lineOf(client: Client, place: Place, service: Service | undefined
   const line = `${service.name}: ${service.status}`
   const is_new = elapsed_ms < request_seconds * 1000 && service.status !== 'UNSTABLE'
   if (is_new || (service.status !== 'UNSTABLE' && !isUnderWay(service.status))) return line
-  const events = await client.listServiceEvents(place).catch(() => [])
+  const events = await client.listServiceEvents({ ...place, query: { limit: events_read } }).catch(() => [])
   const reason = events.find(({ kind }) => ['setback', 'progress', 'unstable'].includes(kind))
   return reason === undefined ? line : `${line}, ${reason.message}`
 }

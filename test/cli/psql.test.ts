@@ -1,0 +1,99 @@
+// What people do with a real database: psql, connection strings, and a log that is followed over a server that is started anew.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { leaveLogin } from '#cli/first-login.ts'
+import type { LogEntry } from '#contract/log.ts'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { howdah, repository } from '#test/e2e/howdah.ts'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { newServicePorts } from '#test/ports.ts'
+import { until } from '#test/until.ts'
+
+let installation: TestInstallation
+let home = ''
+let env: Record<string, string> = {}
+
+beforeAll(async () => {
+  home = newDataDir()
+  installation = await startInstallation({ config: { port: newServicePorts().first } })
+  env = { HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, PGPASSFILE: join(home, 'pgpass') }
+  vi.stubEnv('XDG_CONFIG_HOME', home)
+  const { server, token, project_id } = installation
+  await leaveLogin({ api_url: server.api_url, token, project_id })
+  vi.unstubAllEnvs()
+  const made = await howdah(['service', 'create', 'shop'], env)
+  expect(made.code, made.stderr).toBe(0)
+})
+
+afterAll(async () => {
+  await installation?.stop()
+  await removeDataDir(home)
+})
+
+const has_psql = spawnSync('psql', ['--version']).error === undefined
+const why = has_psql ? '' : ' (skipped: psql is not installed)'
+const psql = (words: readonly string[], ...args: string[]) =>
+  howdah(['service', 'psql', 'shop', ...words, '--', '-XAt', ...args], env)
+
+test.skipIf(why)(
+  `psql logs in by what create kept, over TLS that is verified, and its exit code is passed on${why}`,
+  async () => {
+    const ran = await psql([], '-c', 'select current_user, ssl from pg_stat_ssl where pid = pg_backend_pid()')
+    expect(ran).toMatchObject({ code: 0, stdout: 'tsdbadmin|t\n', stderr: '' })
+    expect((await psql([], '-c', 'select 1/0')).code).toBe(1)
+    const arguments_of_psql = await psql([], '-c', String.raw`\! tr '\0' ' ' < /proc/$PPID/cmdline`)
+    expect(arguments_of_psql.stdout).toMatch(/^\S*psql -XAt -c \\! /)
+    const shown = await psql([], '-c', 'show default_transaction_read_only')
+    const read_only = await psql(['--read-only'], '-c', 'show default_transaction_read_only')
+    expect([shown.stdout, read_only.stdout]).toEqual(['off\n', 'on\n'])
+  },
+)
+
+test.skipIf(why)(`each address has its own line, and psql understands it${why}`, async () => {
+  const refused = await howdah(['service', 'psql', 'shop', '--pooled'], env)
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('enable-pooler shop') })
+  const uri = (await howdah(['service', 'connection-string', 'shop', '--with-password'], env)).stdout.trim()
+  const line = (await howdah(['service', 'connection-string', 'shop', '--format', 'psql'], env)).stdout.trim()
+  const by_uri = spawnSync('psql', ['-XAt', uri, '-c', 'select 7'], { encoding: 'utf8' })
+  expect(by_uri.stdout).toBe('7\n')
+  const by_line = spawnSync('sh', ['-c', `${line} -XAt -c 'select 8'`], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  })
+  expect(by_line.stdout, by_line.stderr).toBe('8\n')
+})
+
+test.skipIf(why)(
+  `a log that is followed goes on over a server that is started anew, without a gap or a repetition${why}`,
+  async () => {
+    const child = spawn(
+      join(repository, 'bin', 'howdah'),
+      ['service', 'logs', 'shop', '-f', '--json', '--severity', 'error'],
+      {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      },
+    )
+    const seen: string[] = []
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const marker = /marker-\d+/.exec((JSON.parse(line) as LogEntry).message)?.[0]
+      if (marker !== undefined) seen.push(marker)
+    })
+    const fail = (marker: string) => psql([], '-c', `do $$ begin raise exception '${marker}'; end $$`)
+    const markers = ['marker-1', 'marker-2', 'marker-3', 'marker-4']
+    await fail('marker-1')
+    await until(() => seen.includes('marker-1'))
+    await fail('marker-2')
+    await installation.restart()
+    await fail('marker-3')
+    await fail('marker-4')
+    await until(() => seen.includes('marker-4'))
+    expect(seen).toEqual(markers)
+    child.kill('SIGINT')
+    await once(child, 'exit')
+    expect(child.exitCode).toBe(130)
+  },
+)
