@@ -32,7 +32,8 @@ const ca = '/home/ada/my ca.pem'
 
 test.each<[ConnectionFormat, { password?: string; ca?: string }, string]>([
   ['uri', {}, 'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require'],
-  ['uri', { ca: '/ca.pem' }, 'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=verify-full&sslrootcert=%2Fca.pem'],
+  ['uri', { ca: '/ca.pem' }, 'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=verify-full&sslrootcert=/ca.pem'],
+  ['uri', { ca }, 'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=verify-full&sslrootcert=/home/ada/my%20ca.pem'],
   ['uri', { password: 'a:b@c/d' }, 'postgresql://tsdbadmin:a%3Ab%40c%2Fd@10.0.0.1:5432/tsdb?sslmode=require'],
   [
     'psql',
@@ -49,7 +50,7 @@ test.each<[ConnectionFormat, { password?: string; ca?: string }, string]>([
   [
     'prisma',
     { ca: '/ca.pem' },
-    'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require&sslcert=%2Fca.pem&sslaccept=strict',
+    'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require&sslcert=/ca.pem&sslaccept=strict',
   ],
   [
     'node',

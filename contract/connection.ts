@@ -66,8 +66,7 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
       .join(' '),
   jdbc: (it, secrets) => {
     const { host, port, dbname, ...more } = variablesOf(it, secrets)
-    const query = new URLSearchParams({ ...more, ...passwordOf(secrets) })
-    return `jdbc:postgresql://${hostInUri(host)}:${port}/${dbname}?${query}`
+    return `jdbc:postgresql://${hostInUri(host)}:${port}/${dbname}?${queryOf({ ...more, ...passwordOf(secrets) })}`
   },
   prisma: (it, secrets) => {
     const { ca } = secrets
@@ -92,7 +91,12 @@ function uriOf(it: Connection, secrets: ConnectionSecrets): string {
 
 function uriWith(it: Connection, { password }: ConnectionSecrets, query: Record<string, string>): string {
   const login = password === undefined ? it.user : `${it.user}:${encodeURIComponent(password)}`
-  return `postgresql://${login}@${hostInUri(it.host)}:${it.port}/${it.database}?${new URLSearchParams(query)}`
+  return `postgresql://${login}@${hostInUri(it.host)}:${it.port}/${it.database}?${queryOf(query)}`
+}
+
+/** A path stays readable: a slash has no other meaning there. */
+function queryOf(members: Record<string, string>): string {
+  return new URLSearchParams(members).toString().replaceAll('%2F', '/').replaceAll('+', '%20')
 }
 
 /** libpq's own form: `host=127.0.0.1 port=5432 …`. */

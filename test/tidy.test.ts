@@ -63,6 +63,13 @@ describe('direction of imports', () => {
     expect(wrong).toEqual([])
   })
 
+  test('a user’s commands know the contract and no server: they run where none is installed', () => {
+    const wrong = production
+      .filter(({ path }) => path.startsWith('cli/user/'))
+      .filter(({ text }) => /from '#(server|providers)\/|import\('#(server|providers)\/|import\('\.\.\//.test(text))
+    expect(wrong.map(({ path }) => path)).toEqual([])
+  })
+
   test('nothing that ships imports a test or a bench', () => {
     const wrong = production.filter((source) => /from '#(test|bench)\//.test(source.text)).map((source) => source.path)
     expect(wrong).toEqual([])
