@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { leaveLogin } from '#cli/first-login.ts'
 import type { LogEntry } from '#contract/log.ts'
+import type { Service } from '#contract/service.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { howdah, repository } from '#test/e2e/howdah.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { why_no_pooler } from '#test/pooler/pooled.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { until } from '#test/until.ts'
 
@@ -64,6 +66,20 @@ test.skipIf(why)(`each address has its own line, and psql understands it${why}`,
     env: { ...process.env, ...env },
   })
   expect(by_line.stdout, by_line.stderr).toBe('8\n')
+})
+
+const why_not_pooled = why || why_no_pooler
+
+test.skipIf(why_not_pooled)(`psql goes through the pooler and to a replica set${why_not_pooled}`, async () => {
+  for (const words of ['service enable-pooler shop', 'replica-set create shop readers --nodes 1 --cpu 500']) {
+    const ran = await howdah(words.split(' '), env)
+    expect(ran.code, ran.stderr).toBe(0)
+  }
+  const { connection_pooler } = JSON.parse((await howdah(['service', 'get', 'shop', '--json'], env)).stdout) as Service
+  const pooled = await psql(['--pooled'], '-c', String.raw`\echo :PORT`)
+  expect(pooled.stdout).toBe(`${connection_pooler?.endpoint.port}\n`)
+  expect((await psql(['--pooled=transaction'], '-c', 'select 5')).stdout).toBe('5\n')
+  expect((await psql(['--replica', 'readers'], '-c', 'select pg_is_in_recovery()')).stdout).toBe('t\n')
 })
 
 test.skipIf(why)(

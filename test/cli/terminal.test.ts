@@ -118,7 +118,9 @@ test.skipIf(why_no_bash)(`bash completes commands, options, values and names${wh
   expect(await completed('service', 'get', 'completed', 'x')).toEqual([''])
 })
 
-test.skipIf(why || why_no_bash)(`Tab completes in bash at a terminal${why || why_no_bash}`, async () => {
+const why_no_tab = why || why_no_bash
+
+test.skipIf(why_no_tab)(`Tab completes in bash at a terminal${why_no_tab}`, async () => {
   const terminal = atTerminal('bash --norc --noprofile -i', env)
   await terminal.type(/[$#] /, `eval "$(howdah completion bash)"; echo is"" ready\n`)
   await terminal.type(/is ready[^]*[$#] /, 'howdah service connection-s\t')

@@ -59,8 +59,8 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
     const { first, last } = newServicePorts()
     place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
     server = await startHowdah(['--isolate', ...place], {}, user.prefix)
-    token = /Bearer (\S+?)'/.exec(server.output())?.[1] ?? ''
-    project = /services=\S+(\/projects\/\w+)\//.exec(server.output())?.[1] ?? ''
+    token = /^ {2}([A-Z2-9]{16}\.\S+)$/m.exec(server.output())?.[1] ?? ''
+    project = `/projects/${(await call<{ id: string }[]>('GET', '/projects')).body[0]?.id}`
     ;[one, other] = await Promise.all([newService(), newService()])
   })
 
@@ -204,7 +204,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
 
   test('commands work on it, and stop --all leaves no process of it', async () => {
     const map = idsOf(server.pid, 'uid')
-    expect((await command('token', 'list')).code).toBe(0)
+    expect((await command('admin', 'token', 'list')).code).toBe(0)
     const doctor = (await command('doctor')).stdout
     expect(doctor).toMatch(/^yes {2}a user of its own for each service/m)
     expect(await command('stop', '--all')).toMatchObject({
