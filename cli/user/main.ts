@@ -1,5 +1,6 @@
 // The user's commands: they work on the API of any server, with a login, and know nothing of a data directory.
 import { Fault } from '#contract/fault.ts'
+import { nearestOf } from '#contract/nearest.ts'
 import { CommandError, exit_codes, findCommand, type Input, type Row, UsageError } from '../command.ts'
 import { parseInput } from '../parse.ts'
 import { commands_by_hand } from './by-hand.ts'
@@ -89,13 +90,20 @@ function inWords(error: unknown, is_verbose: boolean): unknown {
   })
 }
 
-/** What is said where the words name no command. */
+/** What is said where the words name no command: what could follow those that do, and what was probably meant. */
 export function unknownCommand(words: readonly string[], commands: readonly Row[]): UsageError {
-  const of_noun = commands.filter(({ name }) => name.startsWith(`${words[0]} `))
-  const of_two = of_noun.filter(({ name }) => name.startsWith(`${words[0]} ${words[1]} `))
-  const fitting = of_two.length > 0 ? of_two : of_noun
-  if (fitting.length > 0) return new UsageError(`say which: ${fitting.map(({ name }) => `howdah ${name}`).join(', ')}`)
-  return new UsageError(`there is no command ${JSON.stringify(words[0])}; howdah help lists them all`)
+  const names = commands.map(({ name }) => name.split(' '))
+  const fitting = (count: number) =>
+    names.filter((name) => name.length > count && name.slice(0, count).every((word, at) => word === words[at]))
+  const known = [2, 1].find((count) => fitting(count).length > 0) ?? 0
+  const next = [...new Set(fitting(known).map((name) => name[known] ?? ''))]
+  const head = ['howdah', ...words.slice(0, known)].join(' ')
+  const wrong = words[known]
+  if (wrong === undefined) return new UsageError(`say which: ${head} ${next.join(', ')}`)
+  const meant = nearestOf(wrong, next)
+  const list = ['howdah help', ...words.slice(0, known)].join(' ')
+  const way = meant === undefined ? `${list} lists them all` : `did you mean ${head} ${meant}?`
+  return new UsageError(`there is no command ${JSON.stringify(words.slice(0, known + 1).join(' '))}; ${way}`)
 }
 
 export function findUserCommand(words: readonly string[]) {

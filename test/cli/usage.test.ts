@@ -42,7 +42,10 @@ test('options, positionals and settings may come in any order', () => {
 })
 
 test.each([
-  [['service'], 'say which: howdah service list, howdah service create'],
+  [['service'], 'say which: howdah service list, create'],
+  [['service', 'lst'], 'there is no command "service lst"; did you mean howdah service list?'],
+  [['servce', 'list'], 'there is no command "servce"; did you mean howdah service?'],
+  [['service', 'explode'], 'there is no command "service explode"; howdah help service lists them all'],
   [['service', 'create', '--nam', 'x'], 'there is no option --nam; did you mean --name?'],
   [['service', 'create'], '<name> is missing (howdah help service create)'],
   [['service', 'delete'], '<service> is missing'],
