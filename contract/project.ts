@@ -1,12 +1,23 @@
 // Projects: the scope of services, members and tokens. The list is the spec's; the rest stands beside it.
 import { endpoint } from './endpoint.ts'
 import { ProjectId } from './id.ts'
-import { GivenName, input, Name } from './schema.ts'
+import { GivenName, input, integer, moment, Name, RoleName } from './schema.ts'
 import { Type } from './type.ts'
 
 export const Project = Type.Object(
   { id: ProjectId, name: GivenName },
   { $id: 'Project', description: 'The scope of services, members and tokens.' },
+)
+
+const CallersProject = Type.Object(
+  {
+    id: ProjectId,
+    name: GivenName,
+    role: RoleName,
+    created: moment('When it was made.'),
+    services: integer('How many services it has.', 3),
+  },
+  { $id: 'CallersProject', description: 'A project, and the role that the caller has in it.' },
 )
 
 const one = '/projects/{project_id}'
@@ -20,7 +31,7 @@ export const project_endpoints = {
     tag,
     access: 'caller',
     success: 200,
-    output: Type.Array(Project),
+    output: Type.Array(CallersProject),
   }),
   createProject: endpoint({
     method: 'POST',

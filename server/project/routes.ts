@@ -4,14 +4,17 @@ import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
 import type { project_endpoints } from '#contract/project.ts'
 import { type Db, isForeignKeyViolation } from '../store/db.ts'
-import type { Callers, Handlers } from '../http/handler.ts'
+import type { Callers, Handlers, TokenCaller } from '../http/handler.ts'
 import { newId } from '../id.ts'
 import { lockProjectFor } from '../identity/permission.ts'
 import { lockUser } from '../identity/store.ts'
 import { insertMember } from '../member/store.ts'
 import {
+  type CallersProjectRow,
   type Content,
   countOwnedProjects,
+  countServices,
+  findProject,
   insertProject,
   listContents,
   listProjectsOfUser,
@@ -31,8 +34,12 @@ export function projectHandlers({
   callers: Callers
 }): Pick<Handlers, keyof typeof project_endpoints> {
   return {
-    listProjects: async ({ caller }) =>
-      caller.type === 'apiKey' ? [caller.project] : listProjectsOfUser(db, Number(caller.user.id)),
+    listProjects: async ({ caller }) => {
+      const rows = await (caller.type === 'apiKey'
+        ? listProjectOfToken(db, caller)
+        : listProjectsOfUser(db, Number(caller.user.id)))
+      return rows.map((row) => ({ ...row, created: row.created.toISOString() }))
+    },
 
     createProject: ({ caller, body }) => {
       const user_id = Number(caller.user.id)
@@ -69,6 +76,11 @@ export function projectHandlers({
       callers.forget()
     },
   }
+}
+
+async function listProjectOfToken(db: Db, { project, role }: TokenCaller): Promise<CallersProjectRow[]> {
+  const row = await findProject(db, project.id)
+  return row === undefined ? [] : [{ ...row, role, services: await countServices(db, project.id) }]
 }
 
 function notEmpty(contents: readonly Content[]): Fault {

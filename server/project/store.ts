@@ -1,4 +1,5 @@
 // Projects in the metadata store: one statement a function.
+import type { Role } from '#contract/endpoint.ts'
 import type { Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
@@ -20,10 +21,18 @@ export async function listProjects(db: Sql): Promise<ProjectRow[]> {
   return db.query(sql<ProjectRow>`select id, name, created from projects order by created, id`)
 }
 
-export async function listProjectsOfUser(db: Sql, user_id: number): Promise<ProjectRow[]> {
-  return db.query(sql<ProjectRow>`
-    select p.id, p.name, p.created from projects p
-    join members m on m.project_id = p.id where m.user_id = ${user_id} order by p.created, p.id`)
+export type CallersProjectRow = ProjectRow & { role: Role; services: number }
+
+export async function listProjectsOfUser(db: Sql, user_id: number): Promise<CallersProjectRow[]> {
+  return db.query(sql<CallersProjectRow>`
+    select p.id, p.name, p.created, m.role, (select count(*) from services s where s.project_id = p.id) as services
+    from projects p join members m on m.project_id = p.id where m.user_id = ${user_id} order by p.created, p.id`)
+}
+
+export async function countServices(db: Sql, project_id: string): Promise<number> {
+  const [row] = await db.query(sql<{ count: number }>`
+    select count(*) as count from services where project_id = ${project_id}`)
+  return row?.count ?? 0
 }
 
 export async function countOwnedProjects(db: Sql, user_id: number): Promise<number> {

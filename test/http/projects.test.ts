@@ -35,14 +35,20 @@ test('a user makes a project, owns it, and sees it beside the others they belong
   const made = await user<Project>('POST', '/projects', { name: '  of my own ' })
   expect([made.status, made.body]).toEqual([201, { id: expect.stringMatching(/^[a-z0-9]{10}$/), name: 'of my own' }])
   const { body } = await user('GET', '/projects')
-  expect(body).toEqual([{ id: installation.project_id, name: 'default' }, made.body])
+  const told = { created: expect.stringMatching(/Z$/), services: 0 }
+  expect(body).toEqual([
+    { id: installation.project_id, name: 'default', role: 'viewer', ...told },
+    { ...made.body, role: 'owner', ...told },
+  ])
   const members = await user('GET', `/projects/${made.body.id}/members`)
   expect(members.body).toMatchObject([{ user_id: String(person.user_id), role: 'owner', joined: true }])
 })
 
 test('a token sees its own project only and makes no other', async () => {
   const call = callers.callWith(person.token)
-  expect((await call('GET', '/projects')).body).toEqual([{ id: installation.project_id, name: 'default' }])
+  expect((await call('GET', '/projects')).body).toMatchObject([
+    { id: installation.project_id, name: 'default', role: 'viewer' },
+  ])
   const refused = await installation.call('POST', '/projects', { name: 'another' })
   expect([refused.status, refused.body.code]).toEqual([403, 'FORBIDDEN'])
   expect(refused.body.message).toContain('log in')
@@ -57,10 +63,10 @@ test('a user is told who they are, in the object of their kind only', async () =
 test('a new name is seen at once', async () => {
   const { token, project_id } = await callers.newToken('admin', { project_id: await newProject('before') })
   const call = callers.callWith(token)
-  expect((await call('GET', '/projects')).body).toEqual([{ id: project_id, name: 'before' }])
+  expect((await call('GET', '/projects')).body).toMatchObject([{ id: project_id, name: 'before', role: 'admin' }])
   const renamed = await call<Project>('POST', `/projects/${project_id}/rename`, { name: 'after' })
   expect([renamed.status, renamed.body]).toEqual([200, { id: project_id, name: 'after' }])
-  expect((await call('GET', '/projects')).body).toEqual([{ id: project_id, name: 'after' }])
+  expect((await call('GET', '/projects')).body).toMatchObject([{ id: project_id, name: 'after' }])
 })
 
 test('a project with services stays, and the refusal names them', async () => {
