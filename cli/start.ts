@@ -34,6 +34,7 @@ Several servers may share one data directory, each on a port of its own.`,
     const login = token && project_id ? await leaveLogin({ api_url, token, project_id }) : undefined
     // Before anything that can fail, because the token may be nowhere else.
     console.log(greeting(server, log_file.path, login))
+    void tellConsole(server)
     const removeRecord = recordServer(config.data_dir, server.api_url)
     console.log(`\n${await signal}: stopping. Databases go on running.`)
     try {
@@ -42,6 +43,16 @@ Several servers may share one data directory, each on a port of its own.`,
       removeRecord()
     }
   },
+}
+
+/** The console is built when all else works already. */
+async function tellConsole(server: Server): Promise<void> {
+  const problem = await server.buildConsole()
+  console.log(
+    problem === undefined
+      ? `The console is ready: ${server.public_url}/`
+      : 'Warning: the console was not built, the log says why; the API works without it.',
+  )
 }
 
 /** Resolves at the first signal; at the second the process ends at once. */
@@ -68,6 +79,7 @@ function greeting(server: Server, log_path: string, login: FirstLogin | undefine
     `Howdah ${version} is running.`,
     '',
     `  API            ${server.api_url}`,
+    `  Console        ${server.public_url}/`,
     `  Documentation  ${server.docs_url}`,
     `  Data           ${server.data_dir}`,
     `  Log            ${log_path}`,

@@ -19,6 +19,21 @@ export const Member = Type.Object(
 )
 export type Member = Static<typeof Member>
 
+export const LoginLink = Type.Object(
+  {
+    url: text(
+      'Opened in a browser it lets the member choose a password, once.',
+      'https://howdah.example.com/oauth/password/set?token=Zm9v',
+    ),
+    expires_at: moment('When it stops working.'),
+  },
+  {
+    $id: 'LoginLink',
+    description:
+      'A way in for a member who has not logged in yet. It is as good as that member’s password: hand it over with care.',
+  },
+)
+
 const all = '/projects/{project_id}/members'
 const one = `${all}/{user_id}`
 const tag = 'Members'
@@ -60,6 +75,18 @@ export const member_endpoints = {
     faults: ['CONFLICT'],
     success: 200,
     output: Member,
+  }),
+  createLoginLink: endpoint({
+    method: 'POST',
+    path: `${one}/createLoginLink`,
+    summary: 'Make a link with which an invited member chooses a password',
+    description:
+      'For a member who has not logged in yet and belongs to this project alone, where people log in with a password. It works once, within a day; an older one stops working.',
+    tag,
+    access: 'admin',
+    faults: ['CONFLICT'],
+    success: 201,
+    output: LoginLink,
   }),
   removeMember: endpoint({
     method: 'DELETE',

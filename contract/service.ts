@@ -59,6 +59,12 @@ export const Service = Type.Object(
     service_type: choice(service_types, 'Which addons it has: `time-series`, none, or `ai`.', 'POSTGRES'),
     postgres_version: Type.Optional(text('Which PostgreSQL it runs; absent until it has served.', '18.4')),
     status: choice(service_statuses, 'READY: a login at `endpoint` works right now.', 'READY'),
+    status_reason: Type.Optional(
+      text(
+        'What it waits for, or what keeps it from its wanted state; absent while nothing does.',
+        'PostgreSQL is starting',
+      ),
+    ),
     endpoint: ServiceEndpoint,
     connection_pooler: Type.Optional(ConnectionPooler),
     vpcEndpoint: Type.Optional(VpcEndpoint),

@@ -8,6 +8,8 @@ import { newAuditRecord } from './audit/record.ts'
 import { auditHandlers } from './audit/routes.ts'
 import { capabilityHandlers } from './capabilities.ts'
 import { newChecks } from './checks.ts'
+import { type ConsoleBuild, newConsoleBuild } from './console/build.ts'
+import { newConsole } from './console/console.ts'
 import { type Config, shutdown_grace_seconds } from './config.ts'
 import type { Db } from './store/db.ts'
 import { sql } from './store/sql.ts'
@@ -77,6 +79,8 @@ export type Server = Registration & {
   store: StoreAccess['kind']
   /** What the operator should know and can change, a sentence each. */
   warnings: readonly string[]
+  /** Builds the console, where its sources are newer than its build. Fulfilled with what went wrong, or with undefined. */
+  buildConsole(): Promise<string | undefined>
   /** Finishes requests and passes under way, bounded by the grace; databases go on running. */
   close(): Promise<void>
 }
@@ -135,7 +139,9 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   }
   await startPasses(context, telemetry, opened)
 
-  const parts = { config, options, log, opened, installation, context, sampler, telemetry }
+  const console_build = newConsoleBuild(log)
+  opened.defer(async () => console_build.close())
+  const parts = { config, options, log, opened, installation, context, sampler, telemetry, console_build }
   const { url, public_url } = await serve(parts)
   opened.defer(() => context.settled.close())
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
@@ -155,6 +161,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     regions: providers,
     store: store.kind,
     warnings,
+    buildConsole: () => console_build.run(),
     close: async () => {
       log.info({}, 'server stopping')
       await opened.disposeAsync()
@@ -193,17 +200,20 @@ type Parts = {
   context: ServiceContext
   sampler: Sampler
   telemetry: Telemetry
+  console_build: ConsoleBuild
 }
 
 /** From here on requests are answered. */
 async function serve(parts: Parts): Promise<{ url: string; public_url: string }> {
-  const { config, options, log, opened, installation, context, sampler, telemetry } = parts
+  const { config, options, log, opened, installation, context, sampler, telemetry, console_build } = parts
   const { db } = context
   const { installation_id, data_dir } = installation
   const oauth = openOauth({ config, db, log, installation_id, secret: context.secret })
   opened.defer(async () => oauth.close())
   const callers = newCallers(db, [newTokenVerifier(db), oauth.verifier, ...(options.verifiers ?? [])])
   const service_log = newServiceLog(context)
+  const forget = () => callers.forget()
+  const console_part = newConsole({ db, origin: () => oauth.origin(), forget, build: console_build })
   const http = newHttp({
     handlers: {
       ...identityHandlers(),
@@ -211,6 +221,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...logoutHandlers({ db, callers }),
       ...projectHandlers({ db, callers }),
       ...memberHandlers({ db, callers }),
+      ...oauth.handlers,
       ...tokenHandlers({ db, callers }),
       ...auditHandlers({ db }),
       ...serviceHandlers(context),
@@ -230,13 +241,15 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
     trusted_proxies: config.trusted_proxies,
     ready: () => reasonNotReady(db),
     caPem: () => caPemOf(context.providers),
+    page: console_part.page,
     onAnswer: telemetry.request,
     log,
     version,
   })
   serveMetrics(http, await openMetricsToken(data_dir), () => telemetry.text({ sql: db, sampler, version }))
   opened.defer(() => closeHttp(http, log))
-  oauth.serve(http, () => callers.forget())
+  oauth.serve(http, forget)
+  console_part.serve(http)
   const url = await listen(http, config)
   const public_url = config.public_url ?? url
   oauth.setOrigin(public_url)

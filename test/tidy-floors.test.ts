@@ -25,7 +25,7 @@ const trees: readonly Tree[] = [
     floors: [
       ['main'],
       ['capabilities', 'checks', 'registration', 'warnings', 'watch-over'],
-      ['metric', 'peering', 'replica-set', 'service-log'],
+      ['console', 'metric', 'peering', 'replica-set', 'service-log'],
       ['oauth', 'project', 'service'],
       ['audit', 'member', 'snapshot', 'vpc'],
       ['identity'],

@@ -8,6 +8,7 @@ import { type Folder, folders, importsOf, production, root, type Source, sources
 /** What production code of each folder may import of ours, besides itself. */
 const may_import: Record<Folder, readonly Folder[]> = {
   contract: [],
+  console: ['contract'],
   providers: [],
   server: ['contract', 'providers'],
   cli: ['contract', 'providers', 'server'],
@@ -54,7 +55,7 @@ describe('direction of imports', () => {
         .filter((target) => {
           const folder = folderOf(source, target)
           if (folder === undefined) return false
-          if (!target.endsWith('.ts')) return true
+          if (!/\.(tsx?|css)$/.test(target)) return true
           // A test may name its own folder: from three levels down that reads better than dots.
           return folder === source.folder ? target.startsWith('#') && folder !== 'test' : !target.startsWith('#')
         })
@@ -91,7 +92,7 @@ describe('files', () => {
     const wrong = sources
       .map((source) => source.path)
       .filter((path) => {
-        const name = basename(path).replace(/(\.test)?\.ts$/, '')
+        const name = basename(path).replace(/(\.test)?\.tsx?$/, '')
         return banned_file_names.includes(name) || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
       })
     expect(wrong).toEqual([])
@@ -118,7 +119,17 @@ describe('bans of the style', () => {
     {
       what: 'console',
       pattern: /\bconsole\.\w/,
-      where: (source) => !source.is_test && ['contract', 'providers', 'server'].includes(source.folder),
+      where: (source) => !source.is_test && ['contract', 'console', 'providers', 'server'].includes(source.folder),
+    },
+    {
+      what: 'HTML from text, and no style attribute in it',
+      pattern: /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write/,
+      where: (source) => source.folder === 'console',
+    },
+    {
+      what: 'request of the console beside its client',
+      pattern: /\bfetch\(|\bXMLHttpRequest\b|\bEventSource\b|\bWebSocket\b|\bsendBeacon\b/,
+      where: ({ folder, path }) => folder === 'console' && !/^console\/(query|live|session)\.ts$/.test(path),
     },
     {
       what: 'a class that is no error',

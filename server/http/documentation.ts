@@ -23,5 +23,4 @@ export function serveDocumentation(app: FastifyInstance, version: string): void 
       .type('text/html; charset=utf-8')
       .send(page()),
   )
-  app.get('/', async (_request, reply) => reply.redirect('/docs'))
 }

@@ -4,11 +4,18 @@
 // A request that passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
 // any content, and a request to change something leaves an entry in the audit log.
 import compileSerializer, { type Schema } from 'fast-json-stringify'
-import fastify, { type FastifyInstance, type FastifySchema, type onSendAsyncHookHandler } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifySchema,
+  type onSendAsyncHookHandler,
+} from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { api, base_path, type EndpointName, type StreamName } from '#contract/api.ts'
+import { effectOf } from '#contract/command.ts'
 import { type Endpoint, stream_type } from '#contract/endpoint.ts'
 import { Fault, type FaultCode, notFound } from '#contract/fault.ts'
 import { plainSchema } from '#contract/openapi.ts'
@@ -54,6 +61,8 @@ type Parts = {
   /** Why the server cannot serve right now; undefined when it can. */
   ready: () => Promise<string | undefined>
   caPem: () => string
+  /** Answers a browser that opens a path which no route has; undefined where there is no such page. */
+  page?: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined
   /** Called after every answered request, for the metrics. */
   onAnswer?: (answer: { method: string; route: string; status: number; seconds: number }) => void
   log: Log
@@ -112,7 +121,7 @@ export function newHttp(parts: Parts): FastifyInstance {
   serveEndpoints(app, parts, admission, streams)
   serveHealth(app, parts)
   serveDocumentation(app, parts.version)
-  answerUnknownPaths(app, admission)
+  answerUnknownPaths(app, admission, parts.page)
   endSilentConnections(app)
   return app
 }
@@ -209,7 +218,7 @@ function serveEndpoints(
         if (endpoint.output_type !== undefined) reply.type(endpoint.output_type)
         return reply.code(endpoint.success).send(endpoint.output && output)
       },
-      ...(endpoint.method !== 'GET' && { onSend: newAuditHook(name, endpoint, recordOutcome) }),
+      ...(effectOf(endpoint) !== 'read' && { onSend: newAuditHook(name, endpoint, recordOutcome) }),
     })
   }
 }
@@ -241,8 +250,10 @@ function newAuditHook(name: EndpointName, endpoint: Endpoint, recordOutcome: Rec
   }
 }
 
-function answerUnknownPaths(app: FastifyInstance, admission: Admission): void {
+function answerUnknownPaths(app: FastifyInstance, admission: Admission, page: Parts['page']): void {
   app.setNotFoundHandler(async (request, reply) => {
+    const shown = page?.(request, reply)
+    if (shown !== undefined) return shown
     const path = request.url.split('?')[0] ?? '/'
     const allowed = known_methods.filter((method) => app.findRoute({ method, url: path }))
     // Whether a path exists below the base is told to callers only; public paths are public with every method.

@@ -34,7 +34,7 @@ export function memberHandlers({
 }: {
   db: Db
   callers: Callers
-}): Pick<Handlers, keyof typeof member_endpoints> {
+}): Pick<Handlers, Exclude<keyof typeof member_endpoints, 'createLoginLink'>> {
   const change = async <T>(
     { project_id, caller, needed }: { project_id: string; caller: Caller; needed: Role },
     work: (tx: Sql, own: Role) => Promise<T>,
@@ -91,7 +91,7 @@ async function ensureUser(tx: Sql, { email, name }: { email: string; name?: stri
   return user
 }
 
-async function getMember(tx: Sql, { project_id, user_id }: At): Promise<MemberRow> {
+export async function getMember(tx: Sql, { project_id, user_id }: At): Promise<MemberRow> {
   const row = await findMember(tx, project_id, Number(user_id))
   if (row === undefined) throw notFound(unknown_member)
   return row

@@ -41,6 +41,13 @@ export async function countMembers(db: Sql, project_id: string): Promise<number>
 }
 
 /** Owners who can act: an owner who was only invited cannot yet. */
+/** Of the user, besides this one. */
+export async function countOtherProjects(db: Sql, project_id: string, user_id: number): Promise<number> {
+  const [row] = await db.query(sql<{ count: number }>`
+    select count(*) as count from members where user_id = ${user_id} and project_id <> ${project_id}`)
+  return row?.count ?? 0
+}
+
 export async function countOwners(db: Sql, project_id: string): Promise<number> {
   const [row] = await db.query(sql<{ count: number }>`
     select count(*) as count from members m join users u on u.id = m.user_id

@@ -7,7 +7,7 @@ import { findUserByEmail } from '../identity/store.ts'
 import { type Passwords } from './password.ts'
 import { removeRecordsOfUser } from './records.ts'
 
-const link_hours = 24
+export const link_hours = 24
 const link_bytes = 32
 
 export const set_password_path = '/oauth/password/set'

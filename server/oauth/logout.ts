@@ -1,6 +1,6 @@
 // Logging out: the login of the caller's token ends, and with a refresh token the login of that token.
 // A refresh token that is another user's, or no longer valid, changes nothing and says nothing.
-import type { Db } from '../store/db.ts'
+import type { Db, Sql } from '../store/db.ts'
 import type { Callers, Handlers } from '../http/handler.ts'
 import { recordIdOf } from './adapter.ts'
 import { console_client_id } from './clients.ts'
@@ -26,7 +26,7 @@ async function findGrant(db: Db, refresh_token: string, user_id: string): Promis
   return accountId === user_id && typeof grantId === 'string' ? grantId : undefined
 }
 
-async function endLogin(db: Db, user_id: number, grant_id: string): Promise<void> {
+export async function endLogin(db: Sql, user_id: number, grant_id: string): Promise<void> {
   await removeGrant(db, grant_id)
   // The console is the browser: else its next login would go through without a question.
   await removeSession(db, { user_id, client_id: console_client_id, grant_id })

@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import type { Db } from '../store/db.ts'
 import { declaresTooMuch, endAfterAnswer } from '../http/body.ts'
 import { faultOf, sendFault, tooLarge } from '../http/errors.ts'
+import type { Handlers } from '../http/handler.ts'
 import type { Verifier } from '../identity/callers.ts'
 import type { Log } from '../log.ts'
 import { addressKey, newRateLimit } from '../http/rate-limit.ts'
@@ -16,6 +17,7 @@ import { newExternalLogin } from './external-login.ts'
 import { serveExternalLogin } from './external-routes.ts'
 import { readForms } from './form.ts'
 import { newKeys } from './keys.ts'
+import { loginLinkHandlers } from './login-link.ts'
 import { serveLogin } from './login.ts'
 import { mountProvider } from './mount.ts'
 import type { OauthParts } from './oauth-parts.ts'
@@ -34,9 +36,11 @@ const requests = { per_second: 5, burst: 120 }
 
 export type Oauth = {
   verifier: Verifier
+  handlers: Pick<Handlers, 'createLoginLink'>
   serve(app: FastifyInstance, forget: () => void): void
   /** Where browsers reach us: known when the server listens. */
   setOrigin(url: string): void
+  origin(): string
   close(): void
 }
 
@@ -53,6 +57,7 @@ export function openOauth({ config, db, log, installation_id, secret }: Place): 
   const sweeping = setInterval(() => void sweep(), sweep_ms).unref()
   return {
     verifier: newJwtVerifier({ db, keys, origin }),
+    handlers: loginLinkHandlers({ db, origin, has_passwords: config.oidc_issuer === undefined }),
     serve: (app, forget) => {
       const passwords = newPasswords()
       const provider = newProviders({ db, keys, log, origin, forget })
@@ -60,6 +65,7 @@ export function openOauth({ config, db, log, installation_id, secret }: Place): 
       const parts = { db, log, keys, passwords, throttle: newThrottle(db), external, provider, origin, forget }
       void app.register(async (scope) => serveOauth(scope, parts, config.rate_limit > 0))
     },
+    origin,
     setOrigin: (url) => {
       public_url = url
     },

@@ -144,6 +144,8 @@ export type Volume = { volume_type: string; disk_gbs?: number | undefined }
 export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Volume & { now: Date }): Service {
   const size = sizeOf(row)
   const volume = { ...(disk_gbs !== undefined && { disk_gbs }), volume_type }
+  const status = rowStatus(row, now)
+  const is_at_rest = status === 'READY' || status === 'PAUSED'
   const view: Service = {
     service_id: row.service_id,
     project_id: row.project_id,
@@ -152,7 +154,8 @@ export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Vol
     region_code: row.region_code,
     service_type: row.service_type,
     ...(row.postgres_version !== null && { postgres_version: row.postgres_version }),
-    status: rowStatus(row, now),
+    status,
+    ...(row.waiting_for !== null && !is_at_rest && { status_reason: row.waiting_for }),
     endpoint: endpointOf(row, row.vpc_id),
     ...poolerView(row, row.vpc_id),
     ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },

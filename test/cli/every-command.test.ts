@@ -60,6 +60,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['addMember', 'member add --email ada@example.com --role viewer'],
   ['listMembers', 'member ls'],
   ['setMemberRole', 'member set-role ada@example.com --role developer'],
+  ['createLoginLink', 'member create-login-link ada@example.com'],
   ['removeMember', 'member remove ada@example.com -y'],
   ['createToken', 'token create ci --role viewer --expires 7d', 'token'],
   ['listTokens', 'token list'],

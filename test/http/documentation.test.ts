@@ -30,12 +30,6 @@ test('the OpenAPI document is served without a credential', async () => {
   expect(answer.body).toEqual(newOpenApi(version))
 })
 
-test('the front door leads to the documentation', async () => {
-  const response = await fetch(installation.server.url, { redirect: 'manual' })
-  expect(response.status).toBe(302)
-  expect(response.headers.get('location')).toBe('/docs')
-})
-
 test('health and readiness are answered without a credential', async () => {
   for (const path of ['/healthz', '/readyz']) {
     const response = await fetch(installation.server.url + path)

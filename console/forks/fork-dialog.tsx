@@ -1,0 +1,88 @@
+// Makes a fork: of now, of the last snapshot, or of a moment that was chosen before. A fork is a service of its own, so its password
+// is shown once.
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Service } from '#contract/service.ts'
+import type { ForkStrategy } from '#contract/snapshot.ts'
+import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { Segments, TextField } from '../part/field.tsx'
+import { layout } from '../part/layout.tsx'
+import { exact } from '../part/time.tsx'
+import { paths } from '../paths.ts'
+import { useAct } from '../query.ts'
+import { holdPassword } from '../secret.ts'
+import { bodyOfSize, sizeOf, SizePicker } from '../service/size.tsx'
+
+type ForkProps = {
+  service: Service
+  onClose: () => void
+  strategy?: ForkStrategy
+  /** For PITR. */
+  target_time?: string
+}
+
+const strategies = [
+  { value: 'NOW', label: 'As it is now' },
+  { value: 'LAST_SNAPSHOT', label: 'Its last snapshot' },
+] as const
+
+export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_time }: ForkProps) {
+  const [name, setName] = useState(`${service.name}-fork`)
+  const [size, setSize] = useState(sizeOf(service))
+  const [environment, setEnvironment] = useState<'DEV' | 'PROD'>('DEV')
+  const [strategy, setStrategy] = useState<ForkStrategy>(given)
+  const [idempotency_key] = useState(() => crypto.randomUUID())
+  const { mutate, isPending, error } = useAct('forkService')
+  const navigate = useNavigate()
+  const { project_id, service_id } = service
+  const body = {
+    fork_strategy: strategy,
+    name,
+    environment_tag: environment,
+    ...bodyOfSize(size),
+    ...(target_time !== undefined && { target_time }),
+  }
+  const onSuccess = (fork: Service) => {
+    if (fork.initial_password !== undefined) holdPassword(fork.service_id, fork.initial_password)
+    onClose()
+    void navigate({ to: paths.service(project_id, fork.service_id, 'connect') })
+  }
+  return (
+    <Dialog title={`Fork ${service.name}`} open onClose={onClose}>
+      <DialogForm
+        submit="Fork"
+        pending={isPending}
+        error={error}
+        onSubmit={() => mutate({ project_id, service_id, body, idempotency_key }, { onSuccess })}
+        onCancel={onClose}
+      >
+        {target_time === undefined ? (
+          <Segments
+            label="Of which moment"
+            name="strategy"
+            value={strategy}
+            options={strategies}
+            onChange={setStrategy}
+          />
+        ) : (
+          <p>
+            As it was at <strong>{exact(Date.parse(target_time))}</strong>.
+          </p>
+        )}
+        <TextField label="Name" value={name} onChange={setName} maxLength={128} autoComplete="off" />
+        <SizePicker value={size} onChange={setSize} region_code={service.region_code} />
+        <Segments
+          label="Environment"
+          name="environment"
+          value={environment}
+          options={[
+            { value: 'DEV', label: 'DEV' },
+            { value: 'PROD', label: 'PROD' },
+          ]}
+          onChange={setEnvironment}
+        />
+        <p className={layout['muted']}>A fork is a service of its own: nothing in it changes {service.name}.</p>
+      </DialogForm>
+    </Dialog>
+  )
+}

@@ -1,0 +1,78 @@
+// Where a service came from and what came from it, and the way back to any moment that it can still reach.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Service } from '#contract/service.ts'
+import type { ForkStrategy } from '#contract/snapshot.ts'
+import { useMay } from '../may.ts'
+import { Button } from '../part/button.tsx'
+import { Card, layout, Skeleton } from '../part/layout.tsx'
+import { Note, Problem } from '../part/problem.tsx'
+import { lengthOf, useNow } from '../part/time.tsx'
+import { q } from '../query.ts'
+import { useService } from '../service/frame.tsx'
+import { Family } from './family.tsx'
+import { ForkDialog } from './fork-dialog.tsx'
+import { Snapshots } from './snapshots.tsx'
+import { TimeBand } from './time-band.tsx'
+
+type Asked = { strategy: ForkStrategy; target_time?: string }
+
+export function Forks() {
+  const service = useService()
+  const [asked, setAsked] = useState<Asked>()
+  const may = useMay(service.project_id, service.status)
+  return (
+    <div className={layout['stack']}>
+      <TimeMachine service={service} onFork={setAsked} reason={may('forkService')} />
+      <div className={layout['pair']}>
+        <Snapshots service={service} />
+        <Family service={service} />
+      </div>
+      {asked !== undefined && <ForkDialog service={service} {...asked} onClose={() => setAsked(undefined)} />}
+    </div>
+  )
+}
+
+type MachineProps = { service: Service; onFork: (asked: Asked) => void; reason: string | undefined }
+
+function TimeMachine({ service, onFork, reason }: MachineProps) {
+  const { project_id, service_id } = service
+  const restorable = useQuery(q('getRestorable', { project_id, service_id }))
+  const now = useNow()
+  const { restorable_from, restorable_until, waiting_for } = restorable.data ?? {}
+  const from = restorable_from === undefined ? undefined : Date.parse(restorable_from)
+  const until = restorable_until === undefined ? now : Date.parse(restorable_until)
+  return (
+    <Card
+      title="Time machine"
+      actions={
+        <>
+          <Button icon="fork" reason={reason} onPress={() => onFork({ strategy: 'NOW' })}>
+            Fork as it is now
+          </Button>
+          <Button reason={reason} onPress={() => onFork({ strategy: 'LAST_SNAPSHOT' })}>
+            Fork the last snapshot
+          </Button>
+        </>
+      }
+    >
+      <Problem error={restorable.error} onRetry={() => void restorable.refetch()} />
+      {restorable.data === undefined && <Skeleton lines={3} />}
+      {waiting_for !== undefined && <Note>{waiting_for}</Note>}
+      {from !== undefined && until > from && (
+        <>
+          <p className={layout['muted']}>
+            Any moment of the last {lengthOf(until - from)} can come back, to the millisecond, as a service of its own.
+          </p>
+          <TimeBand
+            service={service}
+            from={from}
+            until={until}
+            reason={reason}
+            onFork={(target_time) => onFork({ strategy: 'PITR', target_time })}
+          />
+        </>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,138 @@
+// The window of moments as a band: snapshots and events are marked on it, a moment is chosen by drag, by keys (1 s, with Shift 1 min)
+// or typed to the millisecond.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Service } from '#contract/service.ts'
+import { Button } from '../part/button.tsx'
+import { TextField } from '../part/field.tsx'
+import { layout } from '../part/layout.tsx'
+import { exact, isUtc } from '../part/time.tsx'
+import { q } from '../query.ts'
+import css from './forks.module.css'
+
+type BandProps = {
+  service: Service
+  from: number
+  until: number
+  reason: string | undefined
+  onFork: (target_time: string) => void
+}
+
+const minute_ms = 60_000
+
+export function TimeBand({ service, from, until, reason, onFork }: BandProps) {
+  const [chosen, setChosen] = useState<number>()
+  const [typed, setTyped] = useState<string>()
+  const at = Math.min(until, Math.max(from, chosen ?? until))
+  const choose = (moment: number) => {
+    setTyped(undefined)
+    setChosen(Math.min(until, Math.max(from, moment)))
+  }
+  const written = typed === undefined ? at : parseTyped(typed)
+  const problem = Number.isNaN(written) || written < from || written > until ? 'not a moment of this window' : undefined
+  return (
+    <div className={layout['stack']}>
+      <div className={css['band']}>
+        <Slider {...{ service, from, until, at }} onChoose={choose} />
+        <div className={css['ends']}>
+          <span>{exact(from, { ms: false })}</span>
+          <span>{exact(until, { ms: false })}</span>
+        </div>
+        <p className={css['legend']}>
+          <span>snapshot</span>
+          <span className={css['dot']}>event</span>
+        </p>
+      </div>
+      <div className={`${layout['row']} ${layout['rowend']}`}>
+        <div className={css['time']}>
+          <TextField
+            label={`Moment, ${isUtc() ? 'UTC' : 'local time'}`}
+            mono
+            value={typed ?? exact(at)}
+            onChange={(text) => {
+              setTyped(text)
+              const moment = parseTyped(text)
+              if (!Number.isNaN(moment)) setChosen(moment)
+            }}
+            problem={problem}
+          />
+        </div>
+        <Button onPress={() => choose(at - minute_ms)}>−1 min</Button>
+        <Button onPress={() => choose(at + minute_ms)}>+1 min</Button>
+        <Button
+          kind="primary"
+          icon="fork"
+          reason={reason ?? problem}
+          onPress={() => onFork(new Date(at).toISOString())}
+        >
+          Fork here
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+type PlaceProps = { service: Service; from: number; until: number; at: number }
+
+function Slider({ onChoose, ...place }: PlaceProps & { onChoose: (moment: number) => void }) {
+  const { from, until, at } = place
+  return (
+    <div className={css['track']}>
+      <Marks {...place} />
+      <input
+        type="range"
+        aria-label="Moment"
+        aria-valuetext={exact(at)}
+        min={from}
+        max={until}
+        step={1000}
+        value={at}
+        onChange={(event) => onChoose(Number(event.target.value))}
+        onKeyDown={(event) => {
+          const sign = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key]
+          if (sign === undefined) return
+          event.preventDefault()
+          onChoose(at + sign * (event.shiftKey ? minute_ms : 1000))
+        }}
+      />
+    </div>
+  )
+}
+
+function Marks({ service, from, until, at }: PlaceProps) {
+  const place = { project_id: service.project_id, service_id: service.service_id }
+  const { data: snapshots = [] } = useQuery(q('listSnapshots', place))
+  const { data: events = [] } = useQuery(q('listServiceEvents', place))
+  const x = (moment: number) => ((moment - from) / (until - from)) * 1000
+  const inside = (time: string | undefined) =>
+    time !== undefined && Date.parse(time) >= from && Date.parse(time) <= until
+  return (
+    <svg viewBox="0 0 1000 58" preserveAspectRatio="none" aria-hidden="true">
+      <rect className={css['past']} x="0" y="0" width={x(at)} height="58" />
+      {snapshots
+        .filter(({ taken }) => inside(taken))
+        .map(({ id, taken = '' }) => (
+          <line
+            key={id}
+            className={css['snapshot']}
+            x1={x(Date.parse(taken))}
+            x2={x(Date.parse(taken))}
+            y1="0"
+            y2="26"
+            vectorEffect="non-scaling-stroke"
+          />
+        ))}
+      {events
+        .filter(({ time, kind }) => kind !== 'snapshot' && inside(time))
+        .map(({ time }, index) => (
+          <ellipse key={`${time} ${index}`} className={css['event']} cx={x(Date.parse(time))} cy="44" rx="3" ry="4" />
+        ))}
+      <line className={css['hand']} x1={x(at)} x2={x(at)} y1="0" y2="58" vectorEffect="non-scaling-stroke" />
+    </svg>
+  )
+}
+
+/** As `exact` writes it, on the reader's clock. */
+function parseTyped(text: string): number {
+  return Date.parse(`${text.trim().replace(' ', 'T')}${isUtc() ? 'Z' : ''}`)
+}

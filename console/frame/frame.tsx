@@ -1,0 +1,78 @@
+// The frame of every page: rail, top bar, banner of a server that is away, palette, keys, toasts, and the end of a login.
+import { Outlet, useParams, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { keep } from '../keep.ts'
+import { useFollow } from '../live.ts'
+import { useOfflineSince } from '../polling.ts'
+import { exact } from '../part/time.tsx'
+import { Toasts } from '../part/toast.tsx'
+import { onLoginEnded } from '../session.ts'
+import css from './frame.module.css'
+import { useKeys } from './keys.ts'
+import { Rail } from './rail.tsx'
+import { TopBar } from './top-bar.tsx'
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+
+const LoginEnded = lazy(async () => ({ default: (await import('./login-ended.tsx')).LoginEnded }))
+
+export type Panel = 'palette' | 'keys' | undefined
+
+export function Frame() {
+  const [panel, setPanel] = useState<Panel>()
+  const [drawer, setDrawer] = useState(false)
+  const { project_id } = useParams({ strict: false })
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  useKeys(project_id, setPanel)
+  useFollow(project_id)
+  const [ended, setEnded] = useState(false)
+  useEffect(() => onLoginEnded(() => setEnded(true)), [])
+  useEffect(() => {
+    setDrawer(false)
+    scrollTo(0, 0)
+  }, [path])
+  useEffect(() => {
+    if (project_id !== undefined) keep('project', project_id)
+  }, [project_id])
+  return (
+    <div className={css['frame']}>
+      <a className={css['skip']} href="#main">
+        Skip to the content
+      </a>
+      <button
+        type="button"
+        aria-label="Close the menu"
+        tabIndex={drawer ? 0 : -1}
+        className={`${css['drawerback']} ${drawer ? css['open'] : ''}`}
+        onClick={() => setDrawer(false)}
+      />
+      <Rail open={drawer} />
+      <TopBar onFind={() => setPanel('palette')} onMenu={() => setDrawer(!drawer)} />
+      <main id="main" className={css['main']} tabIndex={-1}>
+        <Banner />
+        <Outlet />
+      </main>
+      {panel !== undefined && (
+        <Suspense>
+          <Palette panel={panel} onClose={() => setPanel(undefined)} />
+        </Suspense>
+      )}
+      {ended && (
+        <Suspense>
+          <LoginEnded onClose={() => setEnded(false)} />
+        </Suspense>
+      )}
+      <Toasts />
+    </div>
+  )
+}
+
+function Banner() {
+  const since = useOfflineSince()
+  if (since === undefined) return null
+  return (
+    <p className={css['banner']} role="status">
+      No connection since {exact(since, { date: false, ms: false })}, trying again. What you see is as old as that.
+    </p>
+  )
+}

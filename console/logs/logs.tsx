@@ -1,0 +1,156 @@
+// The log of a service: words, severities, a range of time and a node in the address; older pages by cursor as it is scrolled.
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { log_severities } from '#contract/log.ts'
+import { Button } from '../part/button.tsx'
+import { SelectField, TextField } from '../part/field.tsx'
+import { Empty, layout, Skeleton } from '../part/layout.tsx'
+import { Problem } from '../part/problem.tsx'
+import { saveFile } from '../part/save-file.ts'
+import { read } from '../query.ts'
+import { type Search, useView } from '../search.ts'
+import { useService } from '../service/frame.tsx'
+import { LogList } from './log-list.tsx'
+import css from './logs.module.css'
+
+const ranges = [
+  { value: '15m', label: 'Last 15 minutes', ms: 900_000 },
+  { value: '1h', label: 'Last hour', ms: 3_600_000 },
+  { value: '6h', label: 'Last 6 hours', ms: 21_600_000 },
+  { value: '24h', label: 'Last day', ms: 86_400_000 },
+  { value: '7d', label: 'Last 7 days', ms: 604_800_000 },
+  { value: 'all', label: 'All that is kept', ms: 0 },
+] as const
+const shown_severities = log_severities.filter((severity) => severity !== 'DEBUG' && severity !== 'INFO')
+const follow_ms = 2_000
+const entries_max = 5_000
+
+export function Logs() {
+  const { project_id, service_id, ha_replicas } = useService()
+  const [view, setView] = useView()
+  const live = view['live'] !== 'off'
+  const pages = useInfiniteQuery({
+    queryKey: ['getServiceLogs', service_id, view],
+    queryFn: ({ pageParam }) =>
+      read.getServiceLogs({
+        project_id,
+        service_id,
+        query: { ...queryOf(view), ...(pageParam !== '' && { cursor: pageParam }) },
+      }),
+    initialPageParam: '',
+    getNextPageParam: (last, all) => (all.length * 500 >= entries_max ? undefined : last.lastCursor),
+    // With older pages on screen a refresh would ask for all of them again.
+    refetchInterval: ({ state }) => (live && (state.data?.pages.length ?? 1) === 1 ? follow_ms : false),
+  })
+  const entries = pages.data?.pages.flatMap((page) => page.entries ?? []) ?? []
+  return (
+    <div className={layout['stack']}>
+      <Filters view={view} setView={setView} nodes={ha_replicas.replica_count + 1} />
+      <div className={layout['row']}>
+        <Button small pressed={live} onPress={() => setView({ live: live ? 'off' : '' })}>
+          {live ? 'Live' : 'Not live'}
+        </Button>
+        <Button
+          small
+          icon="download"
+          onPress={() => saveFile('log.txt', textOf(entries))}
+          reason={entries.length === 0 ? 'there is nothing to keep' : undefined}
+        >
+          Download what is shown
+        </Button>
+        <span className={layout['muted']} role="status">
+          {entries.length} entries{pages.hasNextPage ? ', older ones follow' : ''}
+        </span>
+      </div>
+      <Problem error={pages.error} onRetry={() => void pages.refetch()} />
+      {pages.data === undefined && pages.error === null && <Skeleton lines={12} />}
+      {pages.data !== undefined && entries.length === 0 && (
+        <Empty title="No entry fits" text="Other words, severities or a longer range may." />
+      )}
+      {entries.length > 0 && (
+        <LogList
+          entries={entries}
+          onEnd={() => {
+            if (pages.hasNextPage && !pages.isFetching) void pages.fetchNextPage()
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+type FilterProps = { view: Search; setView: (changes: Search) => void; nodes: number }
+
+function Filters({ view, setView, nodes }: FilterProps) {
+  const severities = severitiesOf(view)
+  const toggle = (severity: string) => {
+    const next = severities.includes(severity)
+      ? severities.filter((one) => one !== severity)
+      : [...severities, severity]
+    setView({ severity: next.join(',') })
+  }
+  return (
+    <>
+      <div className={css['top']}>
+        <div className={css['terms']}>
+          <TextField
+            label="Words, all of which must occur"
+            type="search"
+            value={view['q'] ?? ''}
+            onChange={(text) => setView({ q: text })}
+          />
+        </div>
+        <SelectField
+          label="Range"
+          value={view['range'] ?? 'all'}
+          options={ranges}
+          onChange={(range) => setView({ range })}
+        />
+        {nodes > 1 && (
+          <SelectField
+            label="Node"
+            value={view['node'] ?? ''}
+            options={[
+              { value: '', label: 'Primary' },
+              ...Array.from({ length: nodes }, (_, node) => ({ value: String(node), label: `Node ${node}` })),
+            ]}
+            onChange={(node) => setView({ node })}
+          />
+        )}
+      </div>
+      <div className={css['severities']} role="group" aria-label="Severities">
+        {shown_severities.map((severity) => (
+          <Button
+            key={severity}
+            small
+            pressed={severities.includes(severity)}
+            kind={severities.includes(severity) ? 'primary' : 'plain'}
+            onPress={() => toggle(severity)}
+          >
+            {severity}
+          </Button>
+        ))}
+      </div>
+    </>
+  )
+}
+
+const severitiesOf = (view: Search) => (view['severity'] ?? '').split(',').filter((severity) => severity !== '')
+
+function queryOf(view: Search) {
+  const search = (view['q'] ?? '')
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .slice(0, 10)
+  const severities = severitiesOf(view)
+  const range = ranges.find(({ value }) => value === view['range'])?.ms ?? 0
+  return {
+    ...(search.length > 0 && { search }),
+    ...(severities.length > 0 && { severities }),
+    ...(range > 0 && { since: new Date(Date.now() - range).toISOString() }),
+    ...(view['node'] && { node: Number(view['node']) }),
+  }
+}
+
+function textOf(entries: readonly { timestamp: string; severity: string; message: string }[]): string {
+  return entries.map(({ timestamp, severity, message }) => `${timestamp} ${severity} ${message}\n`).join('')
+}

@@ -1,0 +1,221 @@
+// The metrics of a service as charts that share their range: its end is now unless a range was chosen. Each chart can be read as a
+// table.
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { metric_series, type MetricFunction, type MetricName } from '#contract/metric.ts'
+import type { Service } from '#contract/service.ts'
+import { measured } from '../part/amount.ts'
+import { Button } from '../part/button.tsx'
+import { Chart, type Line } from '../part/chart.tsx'
+import { Segments } from '../part/field.tsx'
+import { Card, layout, Skeleton } from '../part/layout.tsx'
+import { Problem } from '../part/problem.tsx'
+import { exact } from '../part/time.tsx'
+import { q, read } from '../query.ts'
+import { useView } from '../search.ts'
+import { useService } from '../service/frame.tsx'
+import css from './metrics.module.css'
+
+const ranges = [
+  { value: '15m', label: '15 min', ms: 900_000 },
+  { value: '1h', label: '1 h', ms: 3_600_000 },
+  { value: '6h', label: '6 h', ms: 21_600_000 },
+  { value: '24h', label: '1 d', ms: 86_400_000 },
+  { value: '7d', label: '7 d', ms: 604_800_000 },
+  { value: '30d', label: '30 d', ms: 2_592_000_000 },
+] as const
+type Range = (typeof ranges)[number]['value']
+
+/** The quota is a line in the chart of the disk. */
+const shown_elsewhere: ReadonlySet<MetricName> = new Set<MetricName>(['disk_quota_bytes'])
+const titles: Partial<Record<MetricName, string>> = {
+  cpu_usage_millicores: 'CPU',
+  memory_usage_bytes: 'Memory',
+  disk_usage_bytes: 'Disk: data and WAL',
+  disk_archive_bytes: 'Disk: archive',
+  connections: 'Connections',
+  transactions_per_second: 'Transactions a second',
+  replication_lag_bytes: 'Replication lag',
+  cache_hit_ratio: 'Cache hits',
+}
+const shown_functions = ['AVG', 'MIN', 'MAX', 'LAST'] as const satisfies readonly MetricFunction[]
+const refresh_ms = 10_000
+const chart_pixels = 170
+
+export type Window = { from: number | undefined; to: number | undefined; range_ms: number }
+
+export function Metrics() {
+  const service = useService()
+  const { project_id, service_id } = service
+  const available = useQuery(q('listMetricSeries', { project_id, service_id }))
+  const [view, setView] = useView()
+  // A young service has little to show.
+  const is_young = Date.now() - Date.parse(service.created) < ranges[1].ms / 2
+  const range = ranges.find(({ value }) => value === view['range']) ?? ranges[is_young ? 0 : 1]
+  const fn = shown_functions.find((one) => one === view['fn']) ?? 'AVG'
+  const zoomed = view['from'] !== undefined && view['to'] !== undefined
+  const window: Window = {
+    from: zoomed ? Number(view['from']) : undefined,
+    to: zoomed ? Number(view['to']) : undefined,
+    range_ms: range.ms,
+  }
+  const zoom = (from: number, to: number) => setView({ from: String(Math.round(from)), to: String(Math.round(to)) })
+  const back = () => setView({ from: '', to: '' })
+  return (
+    <div className={layout['stack']}>
+      <div className={`${layout['row']} ${layout['rowend']}`}>
+        <Segments
+          label="Range"
+          name="range"
+          value={range.value}
+          options={ranges}
+          onChange={(value: Range) => setView({ range: value, from: '', to: '' })}
+        />
+        <Segments
+          label="Each point is the"
+          name="fn"
+          value={fn}
+          options={shown_functions.map((value) => ({ value, label: value.toLowerCase() }))}
+          onChange={(value) => setView({ fn: value })}
+        />
+        {zoomed && <Button onPress={back}>Back from the zoom</Button>}
+      </div>
+      <Problem error={available.error} />
+      {available.data === undefined && <Skeleton />}
+      <div className={css['charts']}>
+        {available.data
+          ?.filter((name) => !shown_elsewhere.has(name))
+          .map((name) => (
+            <MetricCard key={name} {...{ service, name, window, fn }} onRange={zoom} onBack={back} />
+          ))}
+      </div>
+    </div>
+  )
+}
+
+type CardProps = {
+  service: Service
+  name: MetricName
+  window: Window
+  fn: MetricFunction
+  onRange: (from: number, to: number) => void
+  onBack: () => void
+}
+
+function MetricCard({ service, name, window, fn, onRange, onBack }: CardProps) {
+  const { unit, description } = metric_series[name]
+  const [as_table, setAsTable] = useState(false)
+  const { times, lines, error } = useSeries(service, name, window, fn)
+  const format = (value: number) => measured(value, unit)
+  const limit = limitOf(service, name)
+  // A limit that is far away would press the line to the ground.
+  const near = limit !== undefined && maxOf(lines) > limit / 4 ? limit : undefined
+  return (
+    <Card
+      title={titles[name] ?? name}
+      actions={
+        <Button small kind="quiet" pressed={as_table} onPress={() => setAsTable(!as_table)}>
+          {as_table ? 'Chart' : 'Table'}
+        </Button>
+      }
+    >
+      <Problem error={error} />
+      {as_table ? (
+        <Numbers times={times} lines={lines} format={format} label={titles[name] ?? name} />
+      ) : (
+        <Chart
+          label={`${description} ${summaryOf(lines, format)}`}
+          {...{ times, lines, format, onRange, onBack }}
+          limit={near}
+          binary={unit === 'bytes'}
+          height={chart_pixels}
+          className={css['chart']}
+        />
+      )}
+      <p className={css['legend']}>
+        {lines.map(({ label }, index) => (
+          <span key={label} className={`${css['key']} ${index > 0 ? css['second'] : ''}`}>
+            {label}
+          </span>
+        ))}
+        <span>{limit === undefined ? description : `${description} At most ${format(limit)}.`}</span>
+      </p>
+    </Card>
+  )
+}
+
+function useSeries(service: Service, name: MetricName, { from, to, range_ms }: Window, fn: MetricFunction) {
+  const { project_id, service_id } = service
+  const { data, error } = useQuery({
+    queryKey: ['getMetricSeries', service_id, name, from, to, range_ms, fn],
+    queryFn: () => {
+      const end = to ?? Date.now()
+      const begin = from ?? end - range_ms
+      const body = { name, fn, from: new Date(begin).toISOString(), to: new Date(end).toISOString() }
+      return read.getMetricSeries({ project_id, service_id, body })
+    },
+    refetchInterval: to === undefined ? refresh_ms : false,
+  })
+  return useMemo(() => {
+    const lines: Line[] = (data ?? []).map(({ labels, data }) => ({
+      label: labels.role,
+      values: data.map(({ value }) => value),
+    }))
+    return { lines, times: data?.[0]?.data.map(({ time }) => Date.parse(time) / 1000) ?? [], error }
+  }, [data, error])
+}
+
+function limitOf({ resources }: Service, name: MetricName): number | undefined {
+  const { cpu_millis, memory_gbs, disk_gbs } = resources[0]?.spec ?? {}
+  if (name === 'cpu_usage_millicores') return cpu_millis
+  if (name === 'memory_usage_bytes') return memory_gbs === undefined ? undefined : memory_gbs * 2 ** 30
+  return name === 'disk_usage_bytes' && disk_gbs !== undefined ? disk_gbs * 2 ** 30 : undefined
+}
+
+function maxOf(lines: readonly Line[]): number {
+  return Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
+}
+
+function summaryOf(lines: readonly Line[], format: (value: number) => string): string {
+  const values = (lines[0]?.values ?? []).filter((value) => value !== null)
+  if (values.length === 0) return 'Nothing was measured in this range.'
+  return `From ${format(Math.min(...values))} to ${format(Math.max(...values))}, now ${format(values.at(-1) ?? 0)}.`
+}
+
+type NumbersProps = {
+  label: string
+  times: readonly number[]
+  lines: readonly Line[]
+  format: (value: number) => string
+}
+
+function Numbers({ label, times, lines, format }: NumbersProps) {
+  return (
+    <div className={css['numbers']} tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {lines.map((line) => (
+              <th key={line.label} scope="col">
+                {line.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((time, index) => (
+            <tr key={time}>
+              <th scope="row">{exact(time * 1000, { ms: false })}</th>
+              {lines.map(({ label, values }) => (
+                <td key={label}>
+                  {values[index] === null || values[index] === undefined ? '–' : format(values[index])}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

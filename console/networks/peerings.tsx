@@ -1,0 +1,148 @@
+// The peerings of a VPC: which other network it is linked with, whether traffic flows, and what a pending one waits for.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Peering } from '#contract/peering.ts'
+import type { Vpc } from '#contract/vpc.ts'
+import { useMay } from '../may.ts'
+import { Button } from '../part/button.tsx'
+import { Confirm } from '../part/confirm.tsx'
+import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { SelectField, TextField } from '../part/field.tsx'
+import { Card, layout, Skeleton } from '../part/layout.tsx'
+import { Problem, problemAt } from '../part/problem.tsx'
+import { Status } from '../part/status.tsx'
+import { Table } from '../part/table.tsx'
+import { q, useAct } from '../query.ts'
+
+type PeeringsProps = { project_id: string; vpc: Vpc }
+
+export function Peerings({ project_id, vpc }: PeeringsProps) {
+  const { data, error } = useQuery(q('listPeerings', { project_id, vpc_id: vpc.id }))
+  const [creating, setCreating] = useState(false)
+  const [removing, setRemoving] = useState<Peering>()
+  const may = useMay(project_id)
+  return (
+    <Card
+      title="Peerings"
+      actions={
+        <Button icon="plus" reason={may('createPeering')} onPress={() => setCreating(true)}>
+          Peer with another VPC
+        </Button>
+      }
+    >
+      <Problem error={error} />
+      {data === undefined && error === null && <Skeleton lines={3} />}
+      {data?.length === 0 && (
+        <p className={layout['muted']}>None. Traffic flows between two VPCs while both sides have a peering.</p>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table
+          label="Peerings"
+          rows={data}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              label: 'With',
+              cell: (peering) => <code>{`VPC ${peering.peer_vpc_id} of ${peering.peer_account_id}`}</code>,
+            },
+            { label: 'Status', cell: ({ status }) => <Status status={status} /> },
+            { label: 'About', cell: ({ error_message }) => error_message ?? '–' },
+            {
+              label: 'Acts',
+              end: true,
+              cell: (peering) => (
+                <Button
+                  small
+                  kind="quiet"
+                  icon="close"
+                  label="Delete the peering"
+                  reason={may('deletePeering')}
+                  onPress={() => setRemoving(peering)}
+                />
+              ),
+            },
+          ]}
+        />
+      )}
+      {creating && <CreatePeering project_id={project_id} vpc={vpc} onClose={() => setCreating(false)} />}
+      {removing !== undefined && (
+        <RemovePeering project_id={project_id} vpc={vpc} peering={removing} onClose={() => setRemoving(undefined)} />
+      )}
+    </Card>
+  )
+}
+
+function CreatePeering({ project_id, vpc, onClose }: PeeringsProps & { onClose: () => void }) {
+  const { data: projects = [] } = useQuery(q('listProjects', {}))
+  const [account, setAccount] = useState(project_id)
+  const [typed, setTyped] = useState('')
+  const is_known = projects.some(({ id }) => id === account)
+  const { data: vpcs = [] } = useQuery({ ...q('listVpcs', { project_id: account }), enabled: is_known })
+  const { mutate, isPending, error } = useAct('createPeering')
+  const others = vpcs.filter(({ id }) => id !== vpc.id)
+  const peer_vpc_id = typed === '' && is_known ? (others[0]?.id ?? '') : typed
+  const body = { peer_account_id: account, peer_region_code: vpc.region_code, peer_vpc_id }
+  return (
+    <Dialog title={`Peer ${vpc.name} with another VPC`} open onClose={onClose}>
+      <DialogForm
+        submit="Peer"
+        pending={isPending}
+        error={error}
+        reason={peer_vpc_id === '' ? 'name the other VPC' : undefined}
+        onSubmit={() => mutate({ project_id, vpc_id: vpc.id, body }, { onSuccess: onClose })}
+        onCancel={onClose}
+      >
+        <TextField
+          label="Project of the other VPC"
+          mono
+          value={account}
+          onChange={setAccount}
+          hint={projects.find(({ id }) => id === account)?.name ?? 'the id of another project'}
+          problem={problemAt(error, '/peer_account_id')}
+        />
+        {is_known && others.length > 0 ? (
+          <SelectField
+            label="VPC"
+            value={peer_vpc_id}
+            options={others.map(({ id, name, cidr }) => ({ value: id, label: `${name} (${cidr})` }))}
+            onChange={setTyped}
+            problem={problemAt(error, '/peer_vpc_id')}
+          />
+        ) : (
+          <TextField
+            label="Id of the VPC"
+            mono
+            value={typed}
+            onChange={setTyped}
+            problem={problemAt(error, '/peer_vpc_id')}
+          />
+        )}
+        <p className={layout['muted']}>
+          Where you administer both projects, both sides are made at once. Else the other side must agree.
+        </p>
+      </DialogForm>
+    </Dialog>
+  )
+}
+
+function RemovePeering({
+  project_id,
+  vpc,
+  peering,
+  onClose,
+}: PeeringsProps & { peering: Peering; onClose: () => void }) {
+  const { mutate, isPending, error } = useAct('deletePeering')
+  return (
+    <Confirm
+      confirmation={{
+        title: `Delete the peering with VPC ${peering.peer_vpc_id}?`,
+        button: 'Delete',
+        lines: ['Nothing passes any more in either direction, open connections included.'],
+      }}
+      pending={isPending}
+      error={error}
+      onConfirm={() => mutate({ project_id, vpc_id: vpc.id, peering_id: peering.id }, { onSuccess: onClose })}
+      onClose={onClose}
+    />
+  )
+}

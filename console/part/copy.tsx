@@ -1,0 +1,55 @@
+// What can be copied: a short text with a button behind it, or a block of code with a button in its corner.
+import { useEffect, useState } from 'react'
+import { Button } from './button.tsx'
+import css from './copy.module.css'
+
+const said_ms = 2_000
+
+function useCopy(text: string): [boolean, () => void] {
+  const [done, setDone] = useState(false)
+  useEffect(() => {
+    if (!done) return undefined
+    const timer = setTimeout(() => setDone(false), said_ms)
+    return () => clearTimeout(timer)
+  }, [done])
+  return [done, () => void navigator.clipboard.writeText(text).then(() => setDone(true))]
+}
+
+export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+  const [done, copy] = useCopy(text)
+  return (
+    <Button small icon={done ? 'check' : 'copy'} onPress={copy}>
+      {done ? 'Copied' : label}
+    </Button>
+  )
+}
+
+/** `what` names it for the button, such as `id`. */
+export function CopyText({ text, what }: { text: string; what: string }) {
+  const [done, copy] = useCopy(text)
+  return (
+    <span className={css['inline']}>
+      <code>{text}</code>
+      <Button
+        small
+        kind="quiet"
+        icon={done ? 'check' : 'copy'}
+        label={done ? 'Copied' : `Copy ${what}`}
+        onPress={copy}
+      />
+    </span>
+  )
+}
+
+export function CodeBlock({ text, label, wrap = false }: { text: string; label: string; wrap?: boolean }) {
+  return (
+    <div className={`${css['block']} ${wrap ? css['wrap'] : ''}`}>
+      <pre tabIndex={0} role="region" aria-label={label}>
+        <code>{text}</code>
+      </pre>
+      <span className={css['corner']}>
+        <CopyButton text={text} />
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,78 @@
+// A dialog over the page: it takes the focus, gives it back, and closes by Escape. A form inside it keeps its text on any failure.
+import { Dialog as Base } from '@base-ui/react/dialog'
+import type { ReactNode } from 'react'
+import { Button, type ButtonKind } from './button.tsx'
+import css from './dialog.module.css'
+import { Problem } from './problem.tsx'
+
+type DialogProps = {
+  title: string
+  open: boolean
+  onClose: () => void
+  children: ReactNode
+}
+
+export function Dialog({ title, open, onClose, children }: DialogProps) {
+  return (
+    <Base.Root open={open} onOpenChange={(is_open) => !is_open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={css['backdrop']} />
+        <Base.Popup className={css['popup']}>
+          <Base.Title className={css['title']}>{title}</Base.Title>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+type FormProps = {
+  children: ReactNode
+  submit: string
+  kind?: ButtonKind
+  reason?: string | undefined
+  pending: boolean
+  error: Error | null
+  shown_elsewhere?: readonly string[]
+  onSubmit: () => void
+  onCancel: () => void
+}
+
+/** The form of a dialog, with its two buttons and what went wrong above them. */
+export function DialogForm(props: FormProps) {
+  const { children, submit, kind = 'primary', reason, pending, error, shown_elsewhere = [], onSubmit, onCancel } = props
+  return (
+    <form
+      className={css['form']}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (reason === undefined && !pending) onSubmit()
+      }}
+    >
+      <FormBody>{children}</FormBody>
+      <Problem error={error} shown_elsewhere={shown_elsewhere} />
+      <div className={css['actions']}>
+        <Button onPress={onCancel}>Cancel</Button>
+        <Button type="submit" kind={kind} reason={reason} pending={pending}>
+          {submit}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function FormBody({ children }: { children: ReactNode }) {
+  return <div className={css['form']}>{children}</div>
+}
+
+/** What an act brings about, a sentence each. */
+export function Consequences({ lines }: { lines: readonly string[] }) {
+  return (
+    <ul className={css['list']}>
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  )
+}

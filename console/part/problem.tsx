@@ -1,0 +1,57 @@
+// What went wrong, where it went wrong, until it is mended: the server's message, every invalid member, the code, the id of the
+// request, and a way to try again.
+import type { ReactNode } from 'react'
+import { Fault } from '#contract/fault.ts'
+import { Button } from './button.tsx'
+import { Icon } from './icon.tsx'
+import css from './problem.module.css'
+
+type ProblemProps = {
+  error: Error | null | undefined
+  onRetry?: () => void
+  /** Paths of members whose problems stand at their own fields. */
+  shown_elsewhere?: readonly string[]
+}
+
+export function Problem({ error, onRetry, shown_elsewhere = [] }: ProblemProps) {
+  if (error === null || error === undefined) return null
+  const fault = error instanceof Fault ? error : undefined
+  const lines = (fault?.details?.split('\n') ?? []).filter(
+    (line) => !shown_elsewhere.some((path) => line.startsWith(`${path}:`)),
+  )
+  return (
+    <div className={css['problem']} role="alert">
+      <Icon name="warning" />
+      <div className={css['body']}>
+        <p className={css['message']}>{fault === undefined ? withoutServer(error) : fault.message}</p>
+        {lines.map((line) => (
+          <p key={line}>{line}</p>
+        ))}
+        <p className={css['facts']}>
+          {fault !== undefined && <code>{fault.code}</code>}
+          {fault?.request_id !== undefined && <code>request {fault.request_id}</code>}
+          {onRetry !== undefined && (
+            <Button small onPress={onRetry}>
+              Try again
+            </Button>
+          )}
+        </p>
+      </div>
+    </div>
+  )
+}
+
+/** The problem of one member, by its JSON path. */
+export function problemAt(error: Error | null | undefined, path: string): string | undefined {
+  if (!(error instanceof Fault)) return undefined
+  const line = error.details?.split('\n').find((line) => line.startsWith(`${path}:`))
+  return line?.slice(path.length + 1).trim()
+}
+
+export function Note({ children, warn = false }: { children: ReactNode; warn?: boolean }) {
+  return <div className={`${css['note']} ${warn ? css['warn'] : ''}`}>{children}</div>
+}
+
+function withoutServer(error: Error): string {
+  return error instanceof TypeError || error.name === 'TimeoutError' ? 'the server cannot be reached' : error.message
+}

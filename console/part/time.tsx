@@ -1,0 +1,84 @@
+// A moment as people read it, relative, with the exact time of both clocks in its title; and lengths of time. The clock of exact
+// times, local or UTC, is the reader's choice.
+import { useSyncExternalStore } from 'react'
+import { kept } from '../keep.ts'
+
+const tick_ms = 5_000
+const ticks = new Set<() => void>()
+let now = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** The present, moved on every few seconds while anything shows it. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now)
+}
+
+function subscribe(listener: () => void): () => void {
+  ticks.add(listener)
+  timer ??= setInterval(() => {
+    now = Date.now()
+    for (const tick of ticks) tick()
+  }, tick_ms)
+  return () => {
+    ticks.delete(listener)
+    if (ticks.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+export function Time({ value }: { value: string }) {
+  const at = Date.parse(value)
+  const now = useNow()
+  return (
+    <time dateTime={value} title={exactTitle(at)}>
+      {relative(at - Math.max(now, Date.now()))}
+    </time>
+  )
+}
+
+const units = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const
+const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narrow' })
+
+function relative(ms: number): string {
+  for (const [unit, size] of units) if (Math.abs(ms) >= size) return words.format(Math.trunc(ms / size), unit)
+  return Math.abs(ms) < 10_000 ? 'now' : words.format(Math.trunc(ms / 1000), 'second')
+}
+
+/** Such as `2 d 3 h`: the two greatest parts. */
+export function lengthOf(ms: number): string {
+  const parts: [string, number][] = [
+    ['d', Math.floor(ms / 86_400_000)],
+    ['h', Math.floor(ms / 3_600_000) % 24],
+    ['min', Math.floor(ms / 60_000) % 60],
+    ['s', Math.floor(ms / 1000) % 60],
+  ]
+  const first = parts.findIndex(([, count]) => count > 0)
+  if (first === -1) return '0 s'
+  return parts
+    .slice(first, first + 2)
+    .filter(([, count]) => count > 0)
+    .map(([unit, count]) => `${count} ${unit}`)
+    .join(' ')
+}
+
+export const isUtc = () => kept('clock') === 'utc'
+
+/** To the millisecond, on the reader's clock. */
+export function exact(at: number, { date = true, ms = true } = {}): string {
+  const moved = isUtc() ? new Date(at) : new Date(at - new Date(at).getTimezoneOffset() * 60_000)
+  const [day, time = ''] = moved.toISOString().slice(0, -1).split('T')
+  const shown = ms ? time : time.slice(0, 8)
+  return date ? `${day} ${shown}` : shown
+}
+
+function exactTitle(at: number): string {
+  return `${new Date(at)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC')}\n${new Date(at).toLocaleString()}`
+}

@@ -1,0 +1,74 @@
+// What happened to all services of the project, newest first, by service and by kind.
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { service_event_kinds, type ServiceEventKind } from '#contract/event.ts'
+import { SelectField } from '../part/field.tsx'
+import { Empty, layout, Page, Skeleton } from '../part/layout.tsx'
+import { Problem } from '../part/problem.tsx'
+import { Table } from '../part/table.tsx'
+import { Time } from '../part/time.tsx'
+import { paths } from '../paths.ts'
+import { q } from '../query.ts'
+import { useView } from '../search.ts'
+
+const entries_max = 200
+
+export function Activity() {
+  const { project_id = '' } = useParams({ strict: false })
+  const [{ kind = '', service = '' }, setView] = useView()
+  const kinds = service_event_kinds.filter((one): one is ServiceEventKind => one === kind)
+  const query = {
+    limit: entries_max,
+    ...(kinds.length > 0 && { kinds }),
+    ...(service !== '' && { service_id: service }),
+  }
+  const { data, error, refetch } = useQuery(q('listProjectEvents', { project_id, query }))
+  const { data: services = [] } = useQuery(q('listServices', { project_id }))
+  const nameOf = (service_id: string) => services.find((one) => one.service_id === service_id)?.name ?? service_id
+  return (
+    <Page title="Activity">
+      <div className={`${layout['row']} ${layout['rowend']}`}>
+        <SelectField
+          label="Service"
+          value={service}
+          options={[
+            { value: '', label: 'Every service' },
+            ...services.map(({ service_id, name }) => ({ value: service_id, label: name })),
+          ]}
+          onChange={(value) => setView({ service: value })}
+        />
+        <SelectField
+          label="Kind"
+          value={kind}
+          options={[
+            { value: '', label: 'Every kind' },
+            ...service_event_kinds.map((value) => ({ value, label: value })),
+          ]}
+          onChange={(value) => setView({ kind: value })}
+        />
+      </div>
+      <Problem error={error} onRetry={() => void refetch()} />
+      {data === undefined && error === null && <Skeleton lines={8} />}
+      {data?.entries.length === 0 && (
+        <Empty title="Nothing happened yet" text="Events of every service of the project come here." />
+      )}
+      {data !== undefined && data.entries.length > 0 && (
+        <Table
+          label="Events"
+          rows={data.entries}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              label: 'Service',
+              nowrap: true,
+              cell: ({ service_id }) => <Link to={paths.service(project_id, service_id)}>{nameOf(service_id)}</Link>,
+            },
+            { label: 'Kind', nowrap: true, cell: (event) => event.kind },
+            { label: 'What happened', cell: ({ message }) => message },
+            { label: 'When', nowrap: true, cell: ({ time }) => <Time value={time} /> },
+          ]}
+        />
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,172 @@
+// The members of a project and their roles: add or invite, change a role, remove.
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Role, roleAllows, roles } from '#contract/endpoint.ts'
+import type { Member } from '#contract/member.ts'
+import { useMay, useRole } from '../may.ts'
+import { Button } from '../part/button.tsx'
+import { Confirm } from '../part/confirm.tsx'
+import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { SelectField, TextField } from '../part/field.tsx'
+import { Page, Skeleton } from '../part/layout.tsx'
+import { Problem, problemAt } from '../part/problem.tsx'
+import { Tag } from '../part/status.tsx'
+import { Table } from '../part/table.tsx'
+import { Time } from '../part/time.tsx'
+import { q, useAct } from '../query.ts'
+import { LoginLinkButton } from './login-link.tsx'
+import css from './people.module.css'
+
+export function Members() {
+  const { project_id = '' } = useParams({ strict: false })
+  const { data, error, refetch } = useQuery(q('listMembers', { project_id }))
+  const [adding, setAdding] = useState(false)
+  const [removing, setRemoving] = useState<Member>()
+  const may = useMay(project_id)
+  const actions = (
+    <Button kind="primary" icon="plus" reason={may('addMember')} onPress={() => setAdding(true)}>
+      Add a member
+    </Button>
+  )
+  return (
+    <Page title="Members" actions={actions}>
+      <Problem error={error} onRetry={() => void refetch()} />
+      {data === undefined && error === null && <Skeleton />}
+      {data !== undefined && (
+        <Table
+          label="Members"
+          rows={data}
+          keyOf={({ user_id }) => user_id}
+          columns={[
+            {
+              label: 'Name',
+              cell: ({ name, joined }) => (
+                <span className={css['who']}>
+                  {name} {!joined && <Tag>invited</Tag>}
+                </span>
+              ),
+            },
+            { label: 'E-mail', cell: ({ email }) => email },
+            { label: 'Role', cell: (member) => <RoleSelect project_id={project_id} member={member} /> },
+            { label: 'Since', cell: ({ created }) => <Time value={created} /> },
+            {
+              label: 'Acts',
+              end: true,
+              cell: (member) => (
+                <>
+                  {!member.joined && <LoginLinkButton project_id={project_id} member={member} />}
+                  <Button
+                    small
+                    kind="quiet"
+                    icon="close"
+                    label={`Remove ${member.name}`}
+                    reason={may('removeMember')}
+                    onPress={() => setRemoving(member)}
+                  />
+                </>
+              ),
+            },
+          ]}
+        />
+      )}
+      {adding && <AddMember project_id={project_id} onClose={() => setAdding(false)} />}
+      {removing !== undefined && (
+        <RemoveMember project_id={project_id} member={removing} onClose={() => setRemoving(undefined)} />
+      )}
+    </Page>
+  )
+}
+
+/** Those that the user may give. */
+function useRoles(project_id: string): readonly Role[] {
+  const own = useRole(project_id)
+  return own === undefined ? roles : roles.filter((role) => roleAllows(own, role))
+}
+
+function RoleSelect({ project_id, member }: { project_id: string; member: Member }) {
+  const { mutate, error, isPending, variables } = useAct('setMemberRole')
+  const may = useMay(project_id)
+  const allowed = useRoles(project_id)
+  const reason = may('setMemberRole') ?? (allowed.includes(member.role) ? undefined : 'a higher role than yours')
+  if (reason !== undefined) return <span title={reason}>{member.role}</span>
+  const shown = isPending ? variables.body.role : member.role
+  return (
+    <>
+      <select
+        className={css['select']}
+        aria-label={`Role of ${member.name}`}
+        value={shown}
+        // Only the values of the options can be chosen.
+        onChange={(event) =>
+          mutate({ project_id, user_id: member.user_id, body: { role: event.target.value as Role } })
+        }
+      >
+        {allowed.map((role) => (
+          <option key={role}>{role}</option>
+        ))}
+      </select>
+      <Problem error={error} />
+    </>
+  )
+}
+
+function AddMember({ project_id, onClose }: { project_id: string; onClose: () => void }) {
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('developer')
+  const { mutate, isPending, error } = useAct('addMember')
+  const allowed = useRoles(project_id)
+  return (
+    <Dialog title="Add a member" open onClose={onClose}>
+      <DialogForm
+        submit="Add"
+        pending={isPending}
+        error={error}
+        shown_elsewhere={['/email']}
+        reason={email.includes('@') ? undefined : 'it needs an e-mail address'}
+        onSubmit={() => mutate({ project_id, body: { email, role } }, { onSuccess: onClose })}
+        onCancel={onClose}
+      >
+        <TextField
+          label="E-mail"
+          type="email"
+          value={email}
+          onChange={setEmail}
+          problem={problemAt(error, '/email')}
+          hint="A known address is that user. An unknown one is invited: the user who logs in with it is a member."
+          autoComplete="off"
+        />
+        <SelectField
+          label="Role"
+          value={role}
+          options={allowed.map((value) => ({ value, label: roleInWords[value] }))}
+          onChange={setRole}
+        />
+      </DialogForm>
+    </Dialog>
+  )
+}
+
+export const roleInWords: Readonly<Record<Role, string>> = {
+  viewer: 'viewer: sees everything, changes nothing',
+  developer: 'developer: makes and changes services',
+  admin: 'admin: members, tokens, networks too',
+  owner: 'owner: everything, the project’s end too',
+}
+
+function RemoveMember({ project_id, member, onClose }: { project_id: string; member: Member; onClose: () => void }) {
+  const { mutate, isPending, error } = useAct('removeMember')
+  return (
+    <Confirm
+      confirmation={{
+        title: `Remove ${member.name}?`,
+        button: 'Remove',
+        lines: ['They lose the project at once.', 'The tokens that they issued in this project stop working.'],
+      }}
+      pending={isPending}
+      error={error}
+      onConfirm={() => mutate({ project_id, user_id: member.user_id }, { onSuccess: onClose })}
+      onClose={onClose}
+    />
+  )
+}

@@ -1,0 +1,117 @@
+// The personal access tokens of a project: create, with the secret shown once, and revoke.
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Token } from '#contract/token.ts'
+import { useMay } from '../may.ts'
+import { Button } from '../part/button.tsx'
+import { Confirm } from '../part/confirm.tsx'
+import { Empty, Page, Skeleton } from '../part/layout.tsx'
+import { Problem } from '../part/problem.tsx'
+import { Tag } from '../part/status.tsx'
+import { Table } from '../part/table.tsx'
+import { Time } from '../part/time.tsx'
+import { q, useAct } from '../query.ts'
+import { CreateToken } from './create-token.tsx'
+import css from './people.module.css'
+
+const stale_ms = 90 * 86_400_000
+
+export function Tokens() {
+  const { project_id = '' } = useParams({ strict: false })
+  const may = useMay(project_id)
+  const reason = may('listTokens')
+  const { data, error, refetch } = useQuery({ ...q('listTokens', { project_id }), enabled: reason === undefined })
+  const [creating, setCreating] = useState(false)
+  const [revoking, setRevoking] = useState<Token>()
+  const actions = (
+    <Button kind="primary" icon="plus" reason={may('createToken')} onPress={() => setCreating(true)}>
+      Create a token
+    </Button>
+  )
+  return (
+    <Page title="Tokens" actions={actions}>
+      <Problem error={error} onRetry={() => void refetch()} />
+      {reason !== undefined && <Empty title="Tokens are for administrators" text={reason} />}
+      {reason === undefined && data === undefined && error === null && <Skeleton />}
+      {data?.length === 0 && (
+        <Empty title="No token" text="A token lets a program act in this project, within its role." />
+      )}
+      {data !== undefined && data.length > 0 && (
+        <TokenTable tokens={data} reason={may('revokeToken')} onRevoke={setRevoking} />
+      )}
+      {creating && <CreateToken project_id={project_id} onClose={() => setCreating(false)} />}
+      {revoking !== undefined && (
+        <Revoke project_id={project_id} token={revoking} onClose={() => setRevoking(undefined)} />
+      )}
+    </Page>
+  )
+}
+
+type TableProps = { tokens: readonly Token[]; reason: string | undefined; onRevoke: (token: Token) => void }
+
+function TokenTable({ tokens, reason, onRevoke }: TableProps) {
+  return (
+    <Table
+      label="Tokens"
+      rows={tokens}
+      keyOf={({ public_key }) => public_key}
+      columns={[
+        {
+          label: 'Name',
+          cell: (token) => (
+            <span className={css['who']}>
+              {token.name} {isStale(token) && <Tag>unused for long</Tag>}
+            </span>
+          ),
+        },
+        { label: 'Public key', cell: ({ public_key }) => <code>{public_key}</code> },
+        { label: 'Role', cell: ({ role }) => role },
+        { label: 'Issued by', cell: ({ issuing_user }) => issuing_user.email },
+        {
+          label: 'Last used',
+          cell: ({ last_used_at }) => (last_used_at === undefined ? 'not yet' : <Time value={last_used_at} />),
+        },
+        {
+          label: 'Ends',
+          cell: ({ expires_at }) => (expires_at === undefined ? 'never' : <Time value={expires_at} />),
+        },
+        {
+          label: 'Acts',
+          end: true,
+          cell: (token) => (
+            <Button
+              small
+              kind="quiet"
+              icon="close"
+              label={`Revoke ${token.name}`}
+              reason={reason}
+              onPress={() => onRevoke(token)}
+            />
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+function isStale({ last_used_at, created }: Token): boolean {
+  return Date.now() - Date.parse(last_used_at ?? created) > stale_ms
+}
+
+function Revoke({ project_id, token, onClose }: { project_id: string; token: Token; onClose: () => void }) {
+  const { mutate, isPending, error } = useAct('revokeToken')
+  return (
+    <Confirm
+      confirmation={{
+        title: `Revoke ${token.name}?`,
+        button: 'Revoke',
+        lines: ['Programs that use it are refused from now on.'],
+      }}
+      pending={isPending}
+      error={error}
+      onConfirm={() => mutate({ project_id, public_key: token.public_key }, { onSuccess: onClose })}
+      onClose={onClose}
+    />
+  )
+}

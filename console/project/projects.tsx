@@ -1,0 +1,82 @@
+// The projects of the user: open one, create another one.
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { nameProblem } from '#contract/problem.ts'
+import { Button } from '../part/button.tsx'
+import { CopyText } from '../part/copy.tsx'
+import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { TextField } from '../part/field.tsx'
+import { Empty, Page } from '../part/layout.tsx'
+import { problemAt } from '../part/problem.tsx'
+import { Table } from '../part/table.tsx'
+import { Time } from '../part/time.tsx'
+import { paths } from '../paths.ts'
+import { q, useAct } from '../query.ts'
+
+export function Projects() {
+  const { data: projects = [] } = useQuery(q('listProjects', {}))
+  const [creating, setCreating] = useState(false)
+  const create = (
+    <Button kind="primary" icon="plus" onPress={() => setCreating(true)}>
+      Create project
+    </Button>
+  )
+  return (
+    <Page title="Projects" actions={projects.length > 0 && create}>
+      {projects.length === 0 ? (
+        <Empty
+          title="No project yet"
+          text="A project holds services, networks, members and tokens. Create one, or ask a member of another to add you."
+        >
+          {create}
+        </Empty>
+      ) : (
+        <Table
+          label="Projects"
+          rows={projects}
+          keyOf={({ id }) => id}
+          columns={[
+            { label: 'Name', cell: ({ id, name }) => <Link to={paths.services(id)}>{name}</Link> },
+            { label: 'Your role', cell: ({ role }) => role },
+            { label: 'Services', cell: ({ services }) => services },
+            { label: 'Id', cell: ({ id }) => <CopyText text={id} what="id" /> },
+            { label: 'Made', cell: ({ created }) => <Time value={created} /> },
+          ]}
+        />
+      )}
+      {creating && <CreateProject onClose={() => setCreating(false)} />}
+    </Page>
+  )
+}
+
+function CreateProject({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState('')
+  const { mutate, isPending, error } = useAct('createProject')
+  const navigate = useNavigate()
+  const onSuccess = ({ id }: { id: string }) => {
+    onClose()
+    void navigate({ to: paths.services(id) })
+  }
+  return (
+    <Dialog title="Create a project" open onClose={onClose}>
+      <DialogForm
+        submit="Create"
+        pending={isPending}
+        error={error}
+        shown_elsewhere={['/name']}
+        reason={name === '' ? 'it needs a name' : nameProblem(name)}
+        onSubmit={() => mutate({ body: { name } }, { onSuccess })}
+        onCancel={onClose}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          onChange={setName}
+          problem={problemAt(error, '/name')}
+          autoComplete="off"
+        />
+      </DialogForm>
+    </Dialog>
+  )
+}

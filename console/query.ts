@@ -1,0 +1,71 @@
+// Everything that the console asks of the API: `q` for what is read, `useAct` for what is changed. Keys are the endpoint's name
+// and its input; what a change makes stale is in refetch.ts.
+import { QueryClient, queryOptions, useMutation } from '@tanstack/react-query'
+import { type Api, base_path, type EndpointName } from '#contract/api.ts'
+import { type ClientInput, newClient } from '#contract/client.ts'
+import type { OutputOf } from '#contract/endpoint.ts'
+import { Fault } from '#contract/fault.ts'
+import { type ActName, type ReadName, staleAfter } from './refetch.ts'
+import { noteAnswer, pollInterval } from './polling.ts'
+import { sessionFetch } from './session.ts'
+
+export const client = newClient({ base_url: base_path, fetch: notedFetch })
+
+type Calls = { [Name in EndpointName]: (input: ClientInput<Name>) => Promise<OutputOf<Api[Name]>> }
+const calls: Calls = client
+
+const attempts_max = 3
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      retry: (count, error) => isPassing(error) && count < attempts_max,
+      retryDelay: (count, error) =>
+        1000 * (error instanceof Fault ? (error.retry_after_seconds ?? 2 ** count) : 2 ** count),
+    },
+    mutations: { retry: false },
+  },
+})
+
+export function q<Name extends ReadName>(name: Name, input: ClientInput<Name>) {
+  return queryOptions<OutputOf<Api[Name]>>({
+    queryKey: [name, input],
+    queryFn: () => calls[name](input),
+    refetchInterval: ({ state }) => pollInterval(name, state.data),
+  })
+}
+
+/** For pages that read on as they are scrolled. */
+export const read: Pick<Calls, ReadName> = client
+
+/** A change. The queries that it makes stale are asked again when it is done; the answer is not kept. */
+export function useAct<Name extends ActName>(name: Name) {
+  return useMutation<OutputOf<Api[Name]>, Error, ClientInput<Name>>({
+    mutationKey: [name],
+    gcTime: 0,
+    mutationFn: (input) => calls[name](input),
+    onSettled: async () => refetch(staleAfter[name]),
+  })
+}
+
+export async function refetch(names: readonly ReadName[]): Promise<void> {
+  const stale = new Set<string>(names)
+  await queries.invalidateQueries({ predicate: ({ queryKey }) => stale.has(String(queryKey[0])) })
+}
+
+async function notedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  try {
+    const response = await sessionFetch(input, init)
+    noteAnswer(true)
+    return response
+  } catch (error) {
+    noteAnswer(false)
+    throw error
+  }
+}
+
+/** What may work in a moment: the server is away, busy, or wants fewer requests. */
+function isPassing(error: Error): boolean {
+  return error instanceof Fault ? ['UNAVAILABLE', 'RATE_LIMITED'].includes(error.code) : error instanceof TypeError
+}

@@ -1,0 +1,163 @@
+// What stands beside a service: replicas that can take over, the connection pooler, and read replica sets.
+import { useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { replica_count_max } from '#contract/service-input.ts'
+import type { Service } from '#contract/service.ts'
+import { useMay } from '../may.ts'
+import { Button } from '../part/button.tsx'
+import { Confirm } from '../part/confirm.tsx'
+import { Segments } from '../part/field.tsx'
+import { Card, Facts, layout } from '../part/layout.tsx'
+import { Problem } from '../part/problem.tsx'
+import { toast } from '../part/toast.tsx'
+import { q, useAct } from '../query.ts'
+import { confirmationOf } from '../service/confirmation.ts'
+import { useService } from '../service/frame.tsx'
+import { Nodes } from '../service/nodes.tsx'
+import { replicasInWords } from '../services/create.tsx'
+import { ReplicaSets } from './replica-sets.tsx'
+
+export function Replicas() {
+  const service = useService()
+  return (
+    <div className={layout['pair']}>
+      <Availability service={service} />
+      <Pooler service={service} />
+      <ReplicaSets service={service} />
+    </div>
+  )
+}
+
+function Availability({ service }: { service: Service }) {
+  const { project_id, service_id, ha_replicas } = service
+  const [replicas, setReplicas] = useState(ha_replicas.replica_count)
+  const [sync, setSync] = useState(ha_replicas.sync_replica_count)
+  const { mutate, isPending, error } = useAct('setHA')
+  const may = useMay(project_id, service.status)
+  const is_same = replicas === ha_replicas.replica_count && sync === ha_replicas.sync_replica_count
+  const options = (max: number) =>
+    Array.from({ length: max + 1 }, (_, count) => ({ value: String(count), label: String(count) }))
+  const body = { replica_count: replicas, sync_replica_count: sync }
+  return (
+    <Card title="Replicas that can take over" actions={<Switchover service={service} />}>
+      <Nodes service={service} own />
+      <Segments
+        label="How many"
+        name="replicas"
+        value={String(replicas)}
+        options={options(replica_count_max)}
+        onChange={(value) => {
+          setReplicas(Number(value))
+          setSync(Math.min(sync, Number(value)))
+        }}
+      />
+      {replicas > 0 && (
+        <Segments
+          label="Of these synchronous"
+          name="sync"
+          value={String(sync)}
+          options={options(replicas)}
+          onChange={(value) => setSync(Number(value))}
+        />
+      )}
+      <p className={layout['muted']}>{replicasInWords(replicas, sync)}</p>
+      <Problem error={error} />
+      <div className={layout['row']}>
+        <Button
+          kind="primary"
+          pending={isPending}
+          reason={may('setHA') ?? (is_same ? 'nothing would change' : undefined)}
+          onPress={() =>
+            mutate({ project_id, service_id, body }, { onSuccess: () => toast('The replicas are being changed') })
+          }
+        >
+          Apply
+        </Button>
+      </div>
+    </Card>
+  )
+}
+
+function Switchover({ service }: { service: Service }) {
+  const { project_id, service_id, ha_replicas } = service
+  const [asking, setAsking] = useState(false)
+  const { mutate, isPending, error } = useAct('switchover')
+  const may = useMay(project_id, service.status)
+  const confirmation = confirmationOf('switchover', service)
+  const run = () => mutate({ project_id, service_id }, { onSuccess: () => setAsking(false) })
+  const none = ha_replicas.replica_count === 0 ? 'there is no replica to switch to' : undefined
+  return (
+    <>
+      <Button
+        reason={may('switchover') ?? none}
+        pending={isPending}
+        onPress={() => (confirmation === undefined ? run() : setAsking(true))}
+      >
+        Switch over
+      </Button>
+      {!asking && <Problem error={error} />}
+      {asking && confirmation !== undefined && (
+        <Confirm {...{ confirmation, error }} pending={isPending} onConfirm={run} onClose={() => setAsking(false)} />
+      )}
+    </>
+  )
+}
+
+function Pooler({ service }: { service: Service }) {
+  const { connection_pooler: pooler } = service
+  return (
+    <Card
+      title="Connection pooler"
+      actions={pooler === undefined ? <EnablePooler service={service} /> : <DisablePooler service={service} />}
+    >
+      <p className={layout['muted']}>
+        PgBouncer at a port of its own: database tsdb pools by session, tsdb_transaction by transaction. Every role logs
+        in with its own password.
+      </p>
+      {pooler !== undefined && (
+        <Facts facts={[['Address', <code key="at">{`${pooler.endpoint.host}:${pooler.endpoint.port}`}</code>]]} />
+      )}
+    </Card>
+  )
+}
+
+function EnablePooler({ service }: { service: Service }) {
+  const { project_id, service_id } = service
+  const { data } = useQuery(q('getCapabilities', {}))
+  const { mutate, isPending, error } = useAct('enablePooler')
+  const may = useMay(project_id, service.status)
+  const offer = data?.regions.find(({ code }) => code === service.region_code)?.features.pooler
+  const reason = may('enablePooler') ?? (offer?.offered === false ? offer.reason : undefined)
+  return (
+    <>
+      <Button kind="primary" reason={reason} pending={isPending} onPress={() => mutate({ project_id, service_id })}>
+        Enable
+      </Button>
+      <Problem error={error} />
+    </>
+  )
+}
+
+function DisablePooler({ service }: { service: Service }) {
+  const { project_id, service_id } = service
+  const [asking, setAsking] = useState(false)
+  const { mutate, isPending, error } = useAct('disablePooler')
+  const may = useMay(project_id, service.status)
+  const confirmation = confirmationOf('disablePooler', service)
+  const stop = () => mutate({ project_id, service_id }, { onSuccess: () => setAsking(false) })
+  return (
+    <>
+      <Button
+        reason={may('disablePooler')}
+        pending={isPending}
+        onPress={() => (confirmation === undefined ? stop() : setAsking(true))}
+      >
+        Disable
+      </Button>
+      {!asking && <Problem error={error} />}
+      {asking && confirmation !== undefined && (
+        <Confirm {...{ confirmation, error }} pending={isPending} onConfirm={stop} onClose={() => setAsking(false)} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,111 @@
+// Every act on a service, once: header, menu, table and palette show the same list, with the same reasons.
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactElement, useState } from 'react'
+import type { Service } from '#contract/service.ts'
+import { useMay } from '../may.ts'
+import { Confirm } from '../part/confirm.tsx'
+import type { Act } from '../part/menu.tsx'
+import { toast } from '../part/toast.tsx'
+import { paths } from '../paths.ts'
+import { useAct } from '../query.ts'
+import { confirmationOf } from './confirmation.ts'
+import { ForkDialog } from '../forks/fork-dialog.tsx'
+import { PasswordDialog } from './password-dialog.tsx'
+import { RenameDialog } from './rename-dialog.tsx'
+import { ResizeDialog } from './resize-dialog.tsx'
+
+type Simple = 'startService' | 'stopService' | 'deleteService'
+type Opened = Simple | 'renameService' | 'resizeService' | 'updatePassword' | 'forkService' | undefined
+
+export type ServiceActs = {
+  start: Act
+  stop: Act
+  fork: Act
+  groups: readonly (readonly Act[])[]
+  /** The dialog of an act that was chosen. */
+  dialog: ReactElement | null
+}
+
+export function useServiceActs(service: Service): ServiceActs {
+  const [opened, setOpened] = useState<Opened>()
+  const may = useMay(service.project_id, service.status)
+  const simple = useSimpleActs(service, () => setOpened(undefined))
+  const navigate = useNavigate()
+  const ask = (name: Exclude<Opened, undefined>, label: string, danger = false): Act => ({
+    label,
+    danger,
+    reason: may(name),
+    run: () => {
+      const is_simple = name === 'startService' || name === 'stopService' || name === 'deleteService'
+      if (is_simple && confirmationOf(name, service) === undefined) simple.run(name)
+      else setOpened(name)
+    },
+  })
+  const start = ask('startService', 'Start')
+  const stop = ask('stopService', 'Stop')
+  const fork = ask('forkService', 'Fork')
+  const go = (label: string, tab: 'connect' | 'replicas' | 'network'): Act => ({
+    label,
+    run: () => void navigate({ to: paths.service(service.project_id, service.service_id, tab) }),
+  })
+  return {
+    start,
+    stop,
+    fork,
+    groups: [
+      [go('Connect', 'connect'), fork, service.status === 'PAUSED' ? start : stop],
+      [
+        ask('renameService', 'Rename'),
+        ask('resizeService', 'Resize'),
+        ask('updatePassword', 'Set the password'),
+        go('Replicas and pooler', 'replicas'),
+        go('Network', 'network'),
+      ],
+      [ask('deleteService', 'Delete', true)],
+    ],
+    dialog: <ServiceDialog opened={opened} service={service} simple={simple} onClose={() => setOpened(undefined)} />,
+  }
+}
+
+type SimpleActs = { run: (name: Simple) => void; pending: boolean; error: Error | null }
+
+function useSimpleActs(service: Service, onDone: () => void): SimpleActs {
+  const acts = {
+    startService: useAct('startService'),
+    stopService: useAct('stopService'),
+    deleteService: useAct('deleteService'),
+  }
+  const navigate = useNavigate()
+  const { project_id, service_id } = service
+  const said = { startService: 'is starting', stopService: 'is stopping', deleteService: 'is being deleted' }
+  const all = Object.values(acts)
+  return {
+    pending: all.some(({ isPending }) => isPending),
+    error: all.find(({ error }) => error !== null)?.error ?? null,
+    run: (name) =>
+      acts[name].mutate(
+        { project_id, service_id },
+        {
+          onSuccess: () => {
+            onDone()
+            toast(`${service.name} ${said[name]}`)
+            if (name === 'deleteService') void navigate({ to: paths.services(project_id) })
+          },
+        },
+      ),
+  }
+}
+
+type DialogProps = { opened: Opened; service: Service; simple: SimpleActs; onClose: () => void }
+
+function ServiceDialog({ opened, service, simple, onClose }: DialogProps) {
+  if (opened === undefined) return null
+  if (opened === 'renameService') return <RenameDialog service={service} onClose={onClose} />
+  if (opened === 'resizeService') return <ResizeDialog service={service} onClose={onClose} />
+  if (opened === 'updatePassword') return <PasswordDialog service={service} onClose={onClose} />
+  if (opened === 'forkService') return <ForkDialog service={service} onClose={onClose} />
+  const confirmation = confirmationOf(opened, service)
+  if (confirmation === undefined) return null
+  const { pending, error } = simple
+  return <Confirm {...{ confirmation, pending, error, onClose }} onConfirm={() => simple.run(opened)} />
+}

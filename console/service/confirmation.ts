@@ -1,0 +1,42 @@
+// Which acts on a service are confirmed, and with which words: one table. Pure. An act that is not in it needs no question; what
+// merely interrupts is asked on PROD only.
+import type { Service } from '#contract/service.ts'
+import type { Confirmation } from '../part/confirm.tsx'
+import { count } from '../part/amount.ts'
+
+const interruptions = {
+  stopService: ['Stop', 'Stop', 'Open sessions end, and logins fail until it is started again. The data stays.'],
+  switchover: ['Change the primary of', 'Switch over', 'Open sessions end; nothing that was committed is lost.'],
+  disablePooler: ['Disable the pooler of', 'Disable', 'Sessions through the pooler end. Its port stays reserved.'],
+  detachFromVpc: ['Take out of its VPC:', 'Detach', 'Open sessions end. It answers at its former endpoint again.'],
+} as const
+
+export type Confirmed = keyof typeof interruptions | 'startService' | 'deleteService'
+
+export function confirmationOf(name: Confirmed, service: Service): Confirmation | undefined {
+  const is_prod = service.metadata.environment === 'PROD'
+  if (name === 'deleteService') {
+    return {
+      title: `Delete ${service.name}?`,
+      button: 'Delete for ever',
+      lines: removalLines(service),
+      typed: is_prod ? service.name : undefined,
+    }
+  }
+  if (name === 'startService' || !is_prod) return undefined
+  const [title, button, line] = interruptions[name]
+  return { title: `${title} ${service.name}?`, button, danger: false, lines: [line] }
+}
+
+function removalLines(service: Service): string[] {
+  const sets = service.read_replica_sets.length
+  return [
+    'All its data is removed, with every snapshot: no moment of it can be restored any more.',
+    ...(service.ha_replicas.replica_count > 0
+      ? [`Its ${count(service.ha_replicas.replica_count, 'replica')} too.`]
+      : []),
+    ...(sets > 0 ? [`Its ${count(sets, 'read replica set')} too.`] : []),
+    ...(service.vpc_endpoint === undefined ? [] : ['Its address in the VPC becomes free.']),
+    'Forks of it stay: they are services of their own.',
+  ]
+}

@@ -1,0 +1,188 @@
+// Every way to connect: direct, pooled or to a read replica set, verified or not, as lines to copy. The password is in them while
+// it is known, and otherwise comes from the environment.
+import { useState } from 'react'
+import {
+  type Connection,
+  type ConnectionChoice,
+  connectionEnvironment,
+  type ConnectionFormat,
+  connectionLine,
+  connectionOf,
+} from '#contract/connection.ts'
+import type { Service } from '#contract/service.ts'
+import { base_path } from '#contract/api.ts'
+import { CodeBlock } from '../part/copy.tsx'
+import { Segments, SelectField, TextField } from '../part/field.tsx'
+import { Card, Facts, layout } from '../part/layout.tsx'
+import { Note } from '../part/problem.tsx'
+import { usePassword } from '../secret.ts'
+import { useView } from '../search.ts'
+import css from './connect.module.css'
+import { envText } from './env-text.ts'
+import { useService } from './frame.tsx'
+
+const ca_file = 'howdah-ca.pem'
+const languages: readonly { format: ConnectionFormat; title: string }[] = [
+  { format: 'psql', title: 'psql' },
+  { format: 'uri', title: 'URI' },
+  { format: 'env', title: '.env' },
+  { format: 'node', title: 'Node' },
+  { format: 'prisma', title: 'Prisma' },
+  { format: 'python', title: 'Python' },
+  { format: 'go', title: 'Go' },
+  { format: 'jdbc', title: 'JDBC' },
+]
+
+export function Connect() {
+  const service = useService()
+  const known = usePassword(service.service_id)
+  const [{ via = 'direct', tls = 'verify-full', as = 'psql' }, setView] = useView()
+  const [ca, setCa] = useState(ca_file)
+  const [typed, setTyped] = useState('')
+  const password = known ?? (typed === '' ? undefined : typed)
+  const ways = waysOf(service)
+  const way = ways.find(({ value }) => value === via) ?? ways[0]
+  const connection = way && connectionOf(service, way.choice)
+  const format = languages.find((language) => language.format === as)?.format ?? 'psql'
+  return (
+    <div className={css['two']}>
+      <Card title="How">
+        <SelectField
+          label="Way"
+          value={way?.value ?? ''}
+          options={ways}
+          onChange={(value) => setView({ via: value })}
+          hint={way?.about}
+        />
+        <Segments
+          label="TLS"
+          name="tls"
+          value={tls}
+          options={[
+            { value: 'verify-full', label: 'verify-full' },
+            { value: 'require', label: 'require' },
+          ]}
+          onChange={(value) => setView({ tls: value })}
+        />
+        {tls === 'verify-full' && (
+          <TextField label="File with the CA certificate" value={ca} onChange={setCa} mono hint={<CaHint />} />
+        )}
+        {known === undefined && (
+          <TextField
+            label="Password, for the lines here"
+            type="password"
+            autoComplete="off"
+            value={typed}
+            onChange={setTyped}
+            hint="It stays in this page. Left empty, programs take it from PGPASSWORD."
+          />
+        )}
+      </Card>
+      <div className={layout['stack']}>
+        <VpcNote service={service} />
+        {connection !== undefined && (
+          <Lines
+            {...{ connection, format, password, ca: tls === 'verify-full' ? ca : undefined }}
+            onFormat={(value) => setView({ as: value })}
+          />
+        )}
+      </div>
+    </div>
+  )
+}
+
+function CaHint() {
+  return (
+    <a href={`${base_path}/ca.pem`} download={ca_file}>
+      Download the CA certificate
+    </a>
+  )
+}
+
+type LinesProps = {
+  connection: Connection
+  format: ConnectionFormat
+  password: string | undefined
+  ca: string | undefined
+  onFormat: (format: ConnectionFormat) => void
+}
+
+function Lines({ connection, format, password, ca, onFormat }: LinesProps) {
+  const text =
+    format === 'env'
+      ? envText(connectionEnvironment(connection, { password, ca }))
+      : connectionLine(connection, format, { password, ca })
+  return (
+    <>
+      <Segments
+        label="As a line for"
+        name="format"
+        value={format}
+        options={languages.map(({ format, title }) => ({ value: format, label: title }))}
+        onChange={onFormat}
+      />
+      <CodeBlock label={`Connection for ${format}`} text={text} wrap />
+      <Facts
+        facts={[
+          ['Host', <code key="host">{connection.host}</code>],
+          ['Port', <code key="port">{connection.port}</code>],
+          ['Database', <code key="database">{connection.database}</code>],
+          ['User', <code key="user">{connection.user}</code>],
+        ]}
+      />
+    </>
+  )
+}
+
+function VpcNote({ service: { vpc_endpoint } }: { service: Service }) {
+  if (vpc_endpoint === undefined) return null
+  return (
+    <Note>
+      <p>
+        It is in VPC {vpc_endpoint.vpc_id}: only what is in that VPC, and its active peers, get there. On the host:{' '}
+        <code>howdah vpc exec {vpc_endpoint.vpc_id} -- psql …</code>
+      </p>
+    </Note>
+  )
+}
+
+type Way = { value: string; label: string; about: string; choice: ConnectionChoice }
+
+function waysOf(service: Service): Way[] {
+  const ways: Way[] = [
+    { value: 'direct', label: 'Direct', about: 'One session of PostgreSQL for each connection.', choice: {} },
+  ]
+  if (service.connection_pooler !== undefined) ways.push(...pooledWays('', 'Pooled', {}))
+  for (const set of service.read_replica_sets) {
+    const choice = { replica_set_id: set.id }
+    ways.push({
+      value: set.id,
+      label: `Read replicas: ${set.name}`,
+      about: 'Reads only, from the nodes of the set.',
+      choice,
+    })
+    if (set.connection_pooler !== undefined)
+      ways.push(...pooledWays(`${set.id}-`, `Read replicas: ${set.name}, pooled`, choice))
+  }
+  return ways
+}
+
+function pooledWays(prefix: string, label: string, choice: ConnectionChoice): Way[] {
+  const session = 'A session of the pool for as long as the client is connected.'
+  const transaction =
+    'A session of the pool for each transaction: very many clients, and no state between transactions.'
+  return [
+    {
+      value: `${prefix}session`,
+      label: `${label} by session`,
+      about: session,
+      choice: { ...choice, pooled: 'session' },
+    },
+    {
+      value: `${prefix}transaction`,
+      label: `${label} by transaction`,
+      about: transaction,
+      choice: { ...choice, pooled: 'transaction' },
+    },
+  ]
+}

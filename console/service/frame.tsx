@@ -1,0 +1,100 @@
+// The head of a service and its tabs: what it is called, whether it is well, and what can be done with it.
+import { useSuspenseQuery } from '@tanstack/react-query'
+import { Link, Outlet, useParams } from '@tanstack/react-router'
+import type { Service } from '#contract/service.ts'
+import { useOffered } from '../actions.ts'
+import { Button, ButtonLink, iconTrigger } from '../part/button.tsx'
+import { CopyText } from '../part/copy.tsx'
+import { usePageTitle } from '../part/layout.tsx'
+import { Menu } from '../part/menu.tsx'
+import { Note } from '../part/problem.tsx'
+import { Env, Status } from '../part/status.tsx'
+import { Tabs } from '../part/tabs.tsx'
+import { Time } from '../part/time.tsx'
+import { paths, service_tabs } from '../paths.ts'
+import { q } from '../query.ts'
+import { useServiceActs } from './acts.tsx'
+import css from './frame.module.css'
+import { PasswordPanel } from './password-panel.tsx'
+
+/** Of the service in the address. */
+export function useService(): Service {
+  const { project_id = '', service_id = '' } = useParams({ strict: false })
+  return useSuspenseQuery(q('getService', { project_id, service_id })).data
+}
+
+export function ServiceFrame() {
+  const service = useService()
+  const { project_id, service_id } = service
+  const { groups, fork, start, stop, dialog } = useServiceActs(service)
+  useOffered(groups.flat())
+  const main = service.status === 'PAUSED' ? start : stop
+  return (
+    <>
+      <div className={css['head']}>
+        <Head service={service}>
+          <ButtonLink kind="primary" to={paths.service(project_id, service_id, 'connect')}>
+            Connect
+          </ButtonLink>
+          <Button icon="fork" reason={fork.reason} onPress={fork.run}>
+            Fork
+          </Button>
+          <Button reason={main.reason} onPress={main.run}>
+            {main.label}
+          </Button>
+          <Menu trigger={iconTrigger('More acts')} groups={groups} />
+        </Head>
+        <Tabs
+          label="Parts of the service"
+          tabs={service_tabs.map((tab) => ({
+            to: paths.service(project_id, service_id, tab),
+            text: tab.charAt(0).toUpperCase() + tab.slice(1),
+          }))}
+        />
+      </div>
+      <div className={css['body']}>
+        {service.status_reason !== undefined && (
+          <Note warn={service.status === 'UNSTABLE'}>It waits for: {service.status_reason}</Note>
+        )}
+        <PasswordPanel service={service} />
+        <Outlet />
+      </div>
+      {dialog}
+    </>
+  )
+}
+
+function Head({ service, children }: { service: Service; children: React.ReactNode }) {
+  const head = usePageTitle(service.name)
+  const { forked_from, project_id } = service
+  return (
+    <div className={css['who']}>
+      <div className={css['line']}>
+        <h1 ref={head} tabIndex={-1}>
+          {service.name}
+        </h1>
+        <Env environment={service.metadata.environment} />
+        <span role="status" aria-live="polite">
+          <Status status={service.status} />
+        </span>
+        <div className={css['acts']}>{children}</div>
+      </div>
+      <div className={css['marks']}>
+        <CopyText text={service.service_id} what="id" />
+        <span>
+          {service.region_code}
+          {service.postgres_version === undefined ? '' : ` · PostgreSQL ${service.postgres_version}`}
+        </span>
+        <span>
+          made <Time value={service.created} />
+        </span>
+        {forked_from !== undefined && (
+          <span>
+            {forked_from.is_standby ? 'follows ' : 'fork of '}
+            <Link to={paths.service(project_id, forked_from.service_id)}>{forked_from.service_id}</Link>
+          </span>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,111 @@
+// A service at a glance: how to connect, what it uses, how far back it can go, what it is made of, and what happened last.
+import { useQuery } from '@tanstack/react-query'
+import { master_database, master_user } from '#contract/connection.ts'
+import type { Service } from '#contract/service.ts'
+import { bytes, count } from '../part/amount.ts'
+import { ButtonLink } from '../part/button.tsx'
+import { CopyText } from '../part/copy.tsx'
+import { Card, Facts, layout, Skeleton } from '../part/layout.tsx'
+import { Problem } from '../part/problem.tsx'
+import { lengthOf, Time, useNow } from '../part/time.tsx'
+import { paths } from '../paths.ts'
+import { q } from '../query.ts'
+import { EventList } from './event-list.tsx'
+import { useService } from './frame.tsx'
+import { Nodes } from './nodes.tsx'
+import { sizeInWords } from './size.tsx'
+import { Sparks } from './sparks.tsx'
+
+export function Overview() {
+  const service = useService()
+  return (
+    <div className={layout['pair']}>
+      <Connection service={service} />
+      <Sparks service={service} />
+      <Protection service={service} />
+      <Card title="What it is made of">
+        <Nodes service={service} />
+      </Card>
+      <LastEvents service={service} />
+    </div>
+  )
+}
+
+function Connection({ service }: { service: Service }) {
+  const { endpoint, connection_pooler, vpc_endpoint, project_id, service_id } = service
+  const shown = vpc_endpoint ?? endpoint
+  return (
+    <Card
+      title="Connection"
+      actions={
+        <ButtonLink small to={paths.service(project_id, service_id, 'connect')}>
+          All ways to connect
+        </ButtonLink>
+      }
+    >
+      <Facts
+        facts={[
+          ['Host', <CopyText key="host" text={shown.host} what="host" />],
+          ['Port', <CopyText key="port" text={String(shown.port)} what="port" />],
+          ['Database', <code key="database">{master_database}</code>],
+          ['User', <code key="user">{master_user}</code>],
+          ['Pooler', connection_pooler === undefined ? 'off' : `port ${connection_pooler.endpoint.port}`],
+          ['Network', vpc_endpoint === undefined ? 'every network of the host' : `VPC ${vpc_endpoint.vpc_id} alone`],
+          ['Size', sizeInWords(service)],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Protection({ service: { project_id, service_id } }: { service: Service }) {
+  const at = { project_id, service_id }
+  const restorable = useQuery(q('getRestorable', at))
+  const snapshots = useQuery(q('listSnapshots', at))
+  const now = useNow()
+  const from = restorable.data?.restorable_from
+  const last = snapshots.data?.find(({ status }) => status === 'complete')
+  return (
+    <Card
+      title="Protection"
+      actions={
+        <ButtonLink small to={paths.service(project_id, service_id, 'forks')}>
+          Time machine
+        </ButtonLink>
+      }
+    >
+      <Problem error={restorable.error ?? snapshots.error} />
+      {restorable.data === undefined ? (
+        <Skeleton lines={3} />
+      ) : (
+        <Facts
+          facts={[
+            ['Recovery window', from === undefined ? restorable.data.waiting_for : lengthOf(now - Date.parse(from))],
+            ['From', from !== undefined && <Time value={from} />],
+            ['Last snapshot', last?.taken === undefined ? 'none yet' : <Time value={last.taken} />],
+            ['Its size', last?.size_mb !== undefined && bytes(last.size_mb * 2 ** 20)],
+            ['Kept', count(snapshots.data?.length ?? 0, 'snapshot')],
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+function LastEvents({ service: { project_id, service_id } }: { service: Service }) {
+  const { data, error } = useQuery(q('listServiceEvents', { project_id, service_id }))
+  return (
+    <Card
+      wide
+      title="Last events"
+      actions={
+        <ButtonLink small to={paths.service(project_id, service_id, 'events')}>
+          All events
+        </ButtonLink>
+      }
+    >
+      <Problem error={error} />
+      {data === undefined ? <Skeleton /> : <EventList events={data.slice(0, 8)} />}
+    </Card>
+  )
+}

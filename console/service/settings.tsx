@@ -1,0 +1,80 @@
+// The settings of a service: name, environment, size, password, and its end.
+import type { Service } from '#contract/service.ts'
+import { environments } from '#contract/schema.ts'
+import { useMay } from '../may.ts'
+import { Button } from '../part/button.tsx'
+import { Segments } from '../part/field.tsx'
+import { Card, layout } from '../part/layout.tsx'
+import type { Act } from '../part/menu.tsx'
+import { Problem } from '../part/problem.tsx'
+import { useAct } from '../query.ts'
+import { useServiceActs } from './acts.tsx'
+import { useService } from './frame.tsx'
+import { sizeInWords } from './size.tsx'
+
+export function ServiceSettings() {
+  const service = useService()
+  const { groups, dialog } = useServiceActs(service)
+  const acts = groups.flat()
+  const act = (label: string) => acts.find((one) => one.label === label)
+  return (
+    <div className={`${layout['stack']} ${layout['narrow']}`}>
+      <Setting title="Name" text={service.name} act={act('Rename')} button="Rename" />
+      <EnvironmentSetting service={service} />
+      <Setting title="Size" text={sizeInWords(service)} act={act('Resize')} button="Resize" />
+      <Setting
+        title="Master password"
+        text="Only its verifier is stored; it cannot be shown again."
+        act={act('Set the password')}
+        button="Set another"
+      />
+      <Setting
+        title="Delete this service"
+        text="With all its data and its snapshots, for ever. Forks of it stay."
+        act={act('Delete')}
+        button="Delete"
+      />
+      {dialog}
+    </div>
+  )
+}
+
+type SettingProps = { title: string; text: string; act: Act | undefined; button: string }
+
+function Setting({ title, text, act, button }: SettingProps) {
+  return (
+    <Card
+      title={title}
+      actions={
+        act && (
+          <Button kind={act.danger ? 'danger' : 'plain'} reason={act.reason} onPress={act.run}>
+            {button}
+          </Button>
+        )
+      }
+    >
+      <p className={layout['muted']}>{text}</p>
+    </Card>
+  )
+}
+
+function EnvironmentSetting({ service }: { service: Service }) {
+  const { mutate, error, isPending, variables } = useAct('setEnvironment')
+  const may = useMay(service.project_id, service.status)
+  const { project_id, service_id } = service
+  const shown = isPending ? variables.body.environment : service.metadata.environment
+  const reason = may('setEnvironment')
+  return (
+    <Card title="Environment">
+      <Segments
+        label="A tag: acts on PROD are confirmed, nothing else changes"
+        name="environment"
+        value={shown}
+        options={environments.map((value) => ({ value, label: value }))}
+        onChange={(environment) => reason === undefined && mutate({ project_id, service_id, body: { environment } })}
+      />
+      {reason !== undefined && <p className={layout['muted']}>{reason}</p>}
+      <Problem error={error} />
+    </Card>
+  )
+}

@@ -1,0 +1,66 @@
+// The two cookies of the console, as text. Pure.
+// The session's cookie is 256 random bits; what the store has of it is a hash, and what it opens is sealed with a key that
+// follows from it.
+import { hash, hkdfSync, randomBytes } from 'node:crypto'
+import { cookieValues } from '../oauth/cookie.ts'
+
+export type LoginUnderWay = { state: string; code_verifier: string; return_path: string }
+
+const cookie_bytes = 32
+const login_seconds = 10 * 60
+/** As long as a login in use can last. */
+const session_seconds = 90 * 24 * 60 * 60
+const value_form = /^[\w-]{43}$/
+const path = '/console'
+export const return_characters_max = 1_500
+
+const isSecure = (origin: string) => origin.startsWith('https:')
+const sessionName = (origin: string) => (isSecure(origin) ? '__Secure-howdah_console' : 'howdah_console')
+const loginName = 'howdah_console_login'
+
+export const newSessionValue = () => randomBytes(cookie_bytes).toString('base64url')
+export const hashOf = (value: string) => hash('sha256', value, 'base64url')
+export const keyOf = (value: string) =>
+  Buffer.from(hkdfSync('sha256', value, '', 'howdah console session', cookie_bytes))
+
+export function sessionCookie(origin: string, value: string): string {
+  return cookieOf(sessionName(origin), value, value === '' ? 0 : session_seconds, 'Strict', origin)
+}
+
+export function loginCookie(origin: string, login: LoginUnderWay | undefined): string {
+  const value = login === undefined ? '' : Buffer.from(JSON.stringify(login)).toString('base64url')
+  return cookieOf(loginName, value, login === undefined ? 0 : login_seconds, 'Lax', origin)
+}
+
+/** Undefined where the browser sends none that we could have made. */
+export function sessionValueIn(header: string | undefined, origin: string): string | undefined {
+  return cookieValues(header, sessionName(origin)).find((value) => value_form.test(value))
+}
+
+export function loginIn(header: string | undefined): LoginUnderWay | undefined {
+  const [value] = cookieValues(header, loginName)
+  try {
+    const login: unknown = JSON.parse(Buffer.from(value ?? '', 'base64url').toString())
+    return isLogin(login) ? login : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A path of this site, or its root. */
+export function returnPathOf(asked: string | undefined, origin: string): string {
+  if (asked === undefined || !asked.startsWith('/') || asked.length > return_characters_max) return '/'
+  const url = URL.canParse(asked, origin) ? new URL(asked, origin) : undefined
+  return url?.origin === new URL(origin).origin ? url.pathname.replace(/^\/+/, '/') + url.search + url.hash : '/'
+}
+
+function cookieOf(name: string, value: string, seconds: number, same_site: 'Strict' | 'Lax', origin: string): string {
+  const secure = isSecure(origin) ? '; Secure' : ''
+  return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=${same_site}${secure}`
+}
+
+function isLogin(value: unknown): value is LoginUnderWay {
+  if (typeof value !== 'object' || value === null) return false
+  const { state, code_verifier, return_path } = value as Record<string, unknown> // any members
+  return typeof state === 'string' && typeof code_verifier === 'string' && typeof return_path === 'string'
+}

@@ -1,0 +1,169 @@
+// What people do in the console, done by a browser: create and connect, watch, go back in time, be stopped before a slip.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '#test/until.ts'
+import { no_browser, startBrowser, type TestBrowser, type User } from './browser.ts'
+
+let browser: TestBrowser
+let user: User
+let services = ''
+beforeAll(async () => {
+  if (no_browser !== '') return
+  browser = await startBrowser()
+  user = await browser.newUser('owner')
+  services = `/projects/${browser.howdah.project_id}/services`
+})
+afterAll(async () => {
+  if (no_browser !== '') return
+  expect(user.wrong).toEqual([])
+  await browser.stop()
+})
+
+const clipboard = () => user.page.evaluate(() => navigator.clipboard.readText())
+
+test.skipIf(no_browser)(`a service is created, READY is seen, and the copied line connects${no_browser}`, async () => {
+  const { page, open } = user
+  await open(services)
+  await page.getByRole('link', { name: 'Create service' }).first().click()
+  await page.getByLabel('Name').fill('first')
+  await page.getByRole('button', { name: 'Create service' }).click()
+  await page.getByRole('heading', { name: 'first' }).waitFor()
+  await page.getByRole('status').getByText('READY').waitFor()
+  const password = await page.getByTestId('password').textContent()
+  expect(password).toMatch(/^[\w-]{32}$/)
+  await page
+    .getByRole('region', { name: 'Connection for psql' })
+    .locator('xpath=..')
+    .getByRole('button', { name: 'Copy' })
+    .click()
+  const line = await until(async () => (await clipboard()).startsWith('psql ') && clipboard())
+  const folder = mkdtempSync(join(tmpdir(), 'console-'))
+  writeFileSync(join(folder, 'howdah-ca.pem'), await (await fetch(`${browser.howdah.server.api_url}/ca.pem`)).text())
+  const { stdout } = await promisify(execFile)('bash', ['-c', `${line} -Atc 'select current_user'`], { cwd: folder })
+  expect(stdout.trim()).toBe('tsdbadmin')
+  await page.getByRole('checkbox', { name: 'I have it' }).check()
+  await page.getByRole('button', { name: 'Close for ever' }).click()
+  await page.getByTestId('password').waitFor({ state: 'detached' })
+  expect(await page.content()).not.toContain(password)
+})
+
+test.skipIf(no_browser)(`a change by another program is seen without a touch${no_browser}`, async () => {
+  const { page, open } = user
+  const { howdah } = browser
+  await open(services)
+  const made = await howdah.createService({ name: 'by-curl' })
+  await page.getByRole('link', { name: 'by-curl' }).waitFor()
+  await page
+    .getByRole('row', { name: /by-curl/ })
+    .getByText('READY')
+    .waitFor()
+  await howdah.call('POST', `${howdah.services}/${made.service_id}/stop`)
+  await page
+    .getByRole('row', { name: /by-curl/ })
+    .getByText('PAUSED')
+    .waitFor()
+  await howdah.call('POST', `${howdah.services}/${made.service_id}/rename`, { name: 'renamed' })
+  await page.getByRole('link', { name: 'renamed' }).waitFor()
+  await howdah.call('DELETE', `${howdah.services}/${made.service_id}`)
+  await page.getByRole('link', { name: 'renamed' }).waitFor({ state: 'detached' })
+})
+
+test.skipIf(no_browser)(`the time machine brings a deleted row back${no_browser}`, async () => {
+  const { page, open } = user
+  const { howdah } = browser
+  const made = await howdah.createService({ name: 'past', cpu_millis: 'shared' })
+  const at = { ...made.endpoint, user: 'tsdbadmin', database: 'tsdb', ssl: { rejectUnauthorized: false } }
+  const client = new pg.Client({ ...at, password: made.initial_password })
+  await client.connect()
+  await client.query('create table notes (text text)')
+  await until(async () => {
+    const { body } = await howdah.call<{ restorable_from?: string }>(
+      'GET',
+      `${howdah.services}/${made.service_id}/restorable`,
+    )
+    return body.restorable_from
+  })
+  await client.query(`insert into notes values ('kept')`)
+  const { rows: moments } = await client.query<{ moment: Date }>(
+    `select clock_timestamp() + interval '10 ms' as moment`,
+  )
+  const moment = moments[0]?.moment ?? new Date(0)
+  await client.query('select pg_sleep(0.1)')
+  await client.query('delete from notes')
+  await client.end()
+  await open(`${services}/${made.service_id}/forks`)
+  await page.getByLabel(/^Moment, /).fill(moment.toISOString().slice(0, -1).replace('T', ' '))
+  await page.getByRole('button', { name: 'Fork here' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('rescued')
+  await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click()
+  await page.getByRole('heading', { name: 'rescued' }).waitFor()
+  await page.getByRole('status').getByText('READY').waitFor()
+  const password = (await page.getByTestId('password').textContent()) ?? ''
+  const port = Number(
+    await page.getByText('Port', { exact: true }).locator('xpath=following-sibling::dd[1]').textContent(),
+  )
+  const rescued = new pg.Client({ ...at, port, password })
+  await rescued.connect()
+  const { rows } = await rescued.query('select text from notes')
+  await rescued.end()
+  expect(rows).toEqual([{ text: 'kept' }])
+  await page.getByRole('checkbox', { name: 'I have it' }).check()
+  await page.getByRole('button', { name: 'Close for ever' }).click()
+})
+
+test.skipIf(no_browser)(`a PROD service is deleted by its typed name only${no_browser}`, async () => {
+  const { page, open } = user
+  const made = await browser.howdah.createService({ name: 'precious', environment_tag: 'PROD', cpu_millis: 'shared' })
+  await open(`${services}/${made.service_id}/settings`)
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Delete for ever' }).click({ force: true })
+  expect((await browser.howdah.call('GET', `${browser.howdah.services}/${made.service_id}`)).body.status).toBe('READY')
+  await dialog.getByLabel('Type precious to confirm').fill('precious')
+  await dialog.getByRole('button', { name: 'Delete for ever' }).click()
+  await browser.howdah.untilStatus(made.service_id, 'removed')
+})
+
+test.skipIf(no_browser)(`a viewer sees every act, and why it is not possible${no_browser}`, async () => {
+  const made = await browser.howdah.createService({ name: 'seen', cpu_millis: 'shared' })
+  const viewer = await browser.newUser('viewer')
+  await viewer.open(`${services}/${made.service_id}`)
+  const stop = viewer.page.getByRole('button', { name: 'Stop' })
+  expect(await stop.getAttribute('aria-disabled')).toBe('true')
+  await stop.focus()
+  await viewer.page.getByRole('tooltip').getByText('your role in this project is viewer').waitFor()
+  await stop.click({ force: true })
+  expect((await browser.howdah.call('GET', `${browser.howdah.services}/${made.service_id}`)).body.status).toBe('READY')
+  expect(viewer.wrong).toEqual([])
+  await viewer.context.close()
+})
+
+test.skipIf(no_browser)(`the keyboard alone finds a service and acts on it${no_browser}`, async () => {
+  const { page, open } = user
+  await open(services)
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Find and act' }).waitFor()
+  await page.keyboard.type('seen')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'seen' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Find and act' }).waitFor()
+  await page.keyboard.type('stop')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('PAUSED').waitFor()
+})
+
+test.skipIf(no_browser)(`a login that ends elsewhere is told over the page, which stays${no_browser}`, async () => {
+  const other = await browser.newUser('developer')
+  await other.open(`${services}/new`)
+  await other.page.getByLabel('Name').fill('half typed')
+  await browser.people.db.query('delete from oauth_records where user_id = $1', [Number(other.person.user_id)])
+  await other.page.getByRole('dialog').getByText('Your login has ended').waitFor()
+  expect(await other.page.getByLabel('Name').inputValue()).toBe('half typed')
+  await other.context.close()
+})
