@@ -103,7 +103,8 @@ async function finishLogin(parts: Parts, request: FastifyRequest, reply: Fastify
   const value = newSessionValue()
   await insertSession(db, { id_hash: hashOf(value), sealed: sealed(value, tokens), ...claimsOf(tokens.access_token) })
   reply.header('set-cookie', sessionCookie(origin(), value))
-  return reply.redirect(login.return_path, 303)
+  // The cookie may have been planted.
+  return reply.redirect(returnPathOf(login.return_path, origin()), 303)
 }
 
 type Session = { access_token: string; expires_at: string; user: { id: string; email: string; name: string } }
