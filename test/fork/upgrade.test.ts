@@ -44,6 +44,7 @@ test('a server goes on with a data directory of the version before, forks on the
   const moving = await family.requestFork(parent, { fork_strategy: 'NOW' })
   const earlier = await family.requestFork(parent, { fork_strategy: 'PITR', target_time })
   const { restorable_from } = await windowOf(parent)
+  await until(() => [waiting, moving, earlier].every((fork) => existsSync(noteOf(fork))), { what: 'all are noted' })
   await installation.server.close()
 
   const of_waiting = newId()
@@ -111,8 +112,11 @@ async function takeBackStore({ service_id }: ReadyService, sources: readonly Sou
 }
 
 /** What the provider had noted of a fork. */
-function takeBackNote({ service_id }: ReadyService, source: object): void {
-  const path = join(installation.config.data_dir, 'local', 'wanted', `${service_id}.json`)
+const noteOf = ({ service_id }: ReadyService) =>
+  join(installation.config.data_dir, 'local', 'wanted', `${service_id}.json`)
+
+function takeBackNote(fork: ReadyService, source: object): void {
+  const path = noteOf(fork)
   const noted = JSON.parse(readFileSync(path, 'utf8')) as WantedService // as the provider writes it
   writeFileSync(path, JSON.stringify({ ...noted, source: { service_id: noted.source?.service_id, ...source } }))
 }
