@@ -90,7 +90,7 @@ function inWords(error: unknown, is_verbose: boolean): unknown {
   })
 }
 
-/** What is said where the words name no command: what could follow those that do, and what was probably meant. */
+/** The refusal of words that name no command: it says what can follow the words that do, and the nearest command. */
 export function unknownCommand(words: readonly string[], commands: readonly Row[]): UsageError {
   const names = commands.map(({ name }) => name.split(' '))
   const fitting = (count: number) =>
