@@ -2,8 +2,6 @@
 // `--if-newer`: only where a source is newer than the last build.
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import react from '@vitejs/plugin-react'
-import { build } from 'vite'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
@@ -18,6 +16,8 @@ async function buildConsole(): Promise<void> {
   await mkdir(dist, { recursive: true })
   const aside = await mkdtemp(join(dist, '.console-'))
   try {
+    // Only here: most starts find that nothing is to be built, and are not to pay for what builds.
+    const [{ build }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')])
     await build({
       configFile: false,
       root: import.meta.dirname,

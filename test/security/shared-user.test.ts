@@ -78,6 +78,6 @@ test.skipIf(why)(`root starts with isolated databases, and has nothing to be war
   onTestFinished(() => removeDataDir(data_dir))
   const server = await startHowdah(['--isolate', '--data-dir', data_dir])
   onTestFinished(async () => void (await server.end('SIGKILL')))
-  expect(server.output()).not.toContain('Warning')
+  expect(server.output()).not.toMatch(/^ {2}Warning/m)
   expect(server.output()).toMatch(/^--isolate changes nothing: as root each database has a user of its own already/)
 })
