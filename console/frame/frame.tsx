@@ -8,15 +8,13 @@ import { exact } from '../part/time.tsx'
 import { Toasts } from '../part/toast.tsx'
 import { onLoginEnded } from '../session.ts'
 import css from './frame.module.css'
-import { useKeys } from './keys.ts'
+import { type Panel, useKeys } from './keys.ts'
 import { Rail } from './rail.tsx'
 import { TopBar } from './top-bar.tsx'
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
 const LoginEnded = lazy(async () => ({ default: (await import('./login-ended.tsx')).LoginEnded }))
-
-export type Panel = 'palette' | 'keys' | undefined
 
 export function Frame() {
   const [panel, setPanel] = useState<Panel>()

@@ -4,7 +4,6 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { kept } from '../keep.ts'
 import { paths } from '../paths.ts'
-import type { Panel } from './frame.tsx'
 
 export const key_list = [
   ['Ctrl K', 'Find and act'],
@@ -17,6 +16,9 @@ export const key_list = [
 ] as const
 
 const pair_ms = 1_000
+
+/** What a key can open over the page. */
+export type Panel = 'palette' | 'keys' | undefined
 
 export function useKeys(project_id: string | undefined, open: (panel: Panel) => void): void {
   const navigate = useNavigate()

@@ -6,10 +6,9 @@ import { useState } from 'react'
 import { useAllOffered } from '../actions.ts'
 import { paths } from '../paths.ts'
 import { q } from '../query.ts'
-import { key_list } from './keys.ts'
+import { key_list, type Panel } from './keys.ts'
 import css from './palette.module.css'
 import { placesOf, useProjectId } from './rail.tsx'
-import type { Panel } from './frame.tsx'
 
 type Entry = { text: string; kind: string; words: string; reason?: string | undefined; run: () => void }
 
