@@ -2,6 +2,7 @@
 // of one is kept from the other services, the metadata store and the control plane, and all that a service can do goes on working.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
@@ -221,12 +222,10 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
   })
 })
 
+/** As its pid file names it: a backend that was forked a moment ago still has its postmaster's command line. */
 async function postmasterOf(data: string): Promise<number> {
-  const found = (await listHostProcesses()).find((each) => {
-    const words = wordsOf(each)
-    return words[0]?.endsWith('/postgres') === true && words[words.indexOf('-D') + 1] === data
-  })
-  return found?.pid ?? 0
+  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')
+  return Number(text.split('\n')[0])
 }
 
 const listInside = async (map: string) => (await listHostProcesses()).filter(({ pid }) => idsOf(pid, 'uid') === map)
