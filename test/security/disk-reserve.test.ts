@@ -62,7 +62,7 @@ async function withGreedy(name: string, attack: (service: ReadyService) => Promi
 }
 
 /** The least that was left, the reserve counted, until this is told of the service, and a while after it. */
-async function leastLeftUntilShut(service: ReadyService): Promise<number> {
+async function leastLeftUntilShut(service: ReadyService, onShut: () => void = () => undefined): Promise<number> {
   let least = Infinity
   const poll = () => {
     least = Math.min(least, freeMb(disk) + heldMb())
@@ -70,6 +70,7 @@ async function leastLeftUntilShut(service: ReadyService): Promise<number> {
   const timer = setInterval(poll, 5)
   try {
     await until(async () => (await events(service)).includes('logins are refused'), { what: 'it is shut' })
+    onShut()
     const seen_at = Date.now()
     // It comes back whenever it can.
     await until(() => Date.now() - seen_at > 3_000)
@@ -97,6 +98,21 @@ describe.skipIf(why)(`a disk that is nearly full${why}`, () => {
     })
     expect(await livesSince(other)).toEqual(before)
     await query(other, 'create table t ()')
+  })
+
+  test('neither does the archive of a service that is shut, when it has fallen behind', async () => {
+    await withGreedy('late', async (greedy) => {
+      const [archiver] = await query(greedy, `select pid::text from pg_stat_activity where backend_type = 'archiver'`)
+      process.kill(Number(archiver), 'SIGSTOP')
+      const greed = startGreed(howdah, greedy)
+      try {
+        const left = await leastLeftUntilShut(greedy, () => process.kill(Number(archiver), 'SIGCONT'))
+        expect(left).toBeGreaterThanOrEqual(reserve_mb - wal_file_mb)
+      } finally {
+        await greed.stop()
+      }
+    })
+    await query(other, 'select 1')
   })
 
   test('neither do temporary files of a query that only reads', async () => {

@@ -14,7 +14,9 @@ import type { Access, PostgresHost } from './postgres-host.ts'
 import { hashOf, hbaOf, identOf, settingsOf, shutHbaOf, type SettingsSpec } from './settings.ts'
 
 /** Of every text about writes, so that one text can be written over another. */
-const writes_chars = 72
+const writes_chars = 128
+/** For the module and for the command: finished WAL waits until there is an archive again. */
+const no_archive = [`basic_archive.archive_directory = ''`, `archive_command = ''`]
 const no_synchronous_standbys = `synchronous_standby_names = ''\n`
 
 /** `extensions`: of the service. */
@@ -77,9 +79,10 @@ export async function ensureWritesSetting(host: RulesHost, node: Node): Promise<
   await writeFile(node.writes, text, { flag: 'r+' })
 }
 
-function writesText({ writes = true, temp_file_limit }: Access): string {
+function writesText({ writes = true, temp_file_limit, archives = true }: Access): string {
   const lines = [`default_transaction_read_only = ${writes ? 'off' : 'on'}`]
   if (temp_file_limit !== undefined) lines.push(`temp_file_limit = ${temp_file_limit}`)
+  if (!archives) lines.push(...no_archive)
   return `${lines.join('\n').padEnd(writes_chars)}\n`
 }
 

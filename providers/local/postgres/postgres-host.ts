@@ -14,6 +14,8 @@ export type Access = {
   since?: Date
   /** For the temporary files of one session; absent: that of its size. */
   temp_file_limit?: '0' | '64MB'
+  /** Whether finished WAL is archived; absent: it is. */
+  archives?: boolean
 }
 
 export type PostgresHost = Machine & {

@@ -11,7 +11,11 @@ export function accessOf({ disk_space_watch, quota_watch, disk_quota }: SpaceWat
   const low_since = disk_space_watch.lowSince()
   const { level, since } = quota_watch.find(service_id)?.state ?? {}
   const logins = !disk_space_watch.isShut(service_id) && level !== 'shut'
-  if (low_since) return { writes: false, logins, since: low_since, temp_file_limit: '0' }
+  if (low_since) {
+    // An archive that has fallen behind would go on to take the last space.
+    const archives = !disk_space_watch.isSuspect(service_id)
+    return { writes: false, logins, since: low_since, temp_file_limit: '0', archives }
+  }
   if (disk_quota > 0 && level === undefined) return { writes: undefined, logins }
   if (since && (level === 'full' || level === 'shut')) return { writes: false, logins, since, temp_file_limit: '64MB' }
   return { writes: true, logins }

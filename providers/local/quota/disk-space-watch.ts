@@ -44,6 +44,8 @@ export type DiskSpaceWatch = {
   lowSince(): Date | undefined
   /** A service that goes on taking the last space is shut until there is more. */
   isShut(service_id: string): boolean
+  /** It is shut, or was so not long ago. */
+  isSuspect(service_id: string): boolean
   /** A server with clients of its own: it is reported to `onChange`. */
   track(node: Node, pid: number): void
   /** All of a service or of a set, or one node of it. */
@@ -58,6 +60,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
   const nodes = () => [...tracked.values()].map(({ node }) => node)
   const { tell, toldAtMs, onChange } = newListeners()
   const shut = newShut()
+  const isSuspect = ({ service_id }: Node) => shut.isSuspect(service_id)
   let state: DiskSpaceState | undefined
   let timer: NodeJS.Timeout | undefined
   let searching = false
@@ -71,7 +74,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
     })
     if (state?.low_since_ms === undefined) return
     if (are_defiant && growing.length > 0) defiant = growing
-    tell(shut.add(may_shut ? growing : growing.filter(shut.isSuspect)))
+    tell(shut.add(may_shut ? growing : growing.filter(isSuspect)))
   }
   const guardReserve = ({ free, at_ms, wall_since_ms }: DiskSpaceState) => {
     if (free < plenty_bytes && free > enough_bytes) reserve.take()
@@ -90,7 +93,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
     const is_low = next.low_since_ms !== undefined
     if (is_low !== was_low) {
       shut.clear()
-      if (is_low) shut.add(nodes().filter(shut.isSuspect))
+      if (is_low) shut.add(nodes().filter(isSuspect))
       else {
         growth.reset()
         defiant = []
@@ -106,6 +109,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
   return {
     lowSince: () => dateOf(state?.low_since_ms),
     isShut: shut.has,
+    isSuspect: shut.isSuspect,
     track: (node, pid) => void tracked.set(clientsKeyOf(node), { node, pid }),
     forget(key) {
       for (const one of tracked.keys()) if (one === key || one.startsWith(`${key}/`)) tracked.delete(one)
@@ -156,7 +160,8 @@ function newShut() {
   const suspect_until_ms = new Map<string, number>()
   return {
     has: (service_id: string) => shut.has(service_id),
-    isSuspect: ({ service_id }: Node) => (suspect_until_ms.get(service_id) ?? 0) > performance.now(),
+    isSuspect: (service_id: string) =>
+      shut.has(service_id) || (suspect_until_ms.get(service_id) ?? 0) > performance.now(),
     /** Returns those of them that were open. */
     add(growing: readonly Node[]): Node[] {
       const more = growing.filter(({ service_id }) => !shut.has(service_id))
