@@ -1,7 +1,7 @@
 // The log of a service: PostgreSQL's own entries, newest first. Two modes: by cursor, and by page number for old clients.
 import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { choice, input, integer, moment, momentInput, text } from './schema.ts'
+import { choice, flag, input, integer, moment, momentInput, text } from './schema.ts'
 import { Type } from './type.ts'
 
 /** As PostgreSQL writes them, from the least to the most severe. */
@@ -11,6 +11,9 @@ export type LogSeverity = (typeof log_severities)[number]
 export const log_page_entries_max = 500
 /** How far page numbers reach; cursors have no such limit. */
 export const log_window_entries_max = 10_000
+export const log_buckets_max = 200
+/** A histogram counts no more of them. */
+export const log_counted_max = 200_000
 
 export const LogEntry = Type.Object(
   {
@@ -41,6 +44,34 @@ export const ServiceLogs = Type.Object(
   { $id: 'ServiceLogs', description: 'A page of the log, newest first.' },
 )
 
+/** Which entries. */
+const filters = {
+  node: Type.Optional(
+    integer(
+      'Which node of a service with replicas or of a replica set, from 0; by default the primary, or the first.',
+      0,
+      {
+        minimum: 0,
+        maximum: 1_000,
+      },
+    ),
+  ),
+  search: Type.Optional(
+    Type.Array(Type.String({ maxLength: 1_000 }), {
+      maxItems: 10,
+      description: 'Texts that must all occur in the message, in any case. Repeat it for several.',
+      examples: [['does not exist']],
+    }),
+  ),
+  severities: Type.Optional(
+    Type.Array(Type.String({ maxLength: 16 }), {
+      maxItems: 16,
+      description: `Keep these only: ${log_severities.join(', ')}, in any case. Repeat it for several.`,
+      examples: [['ERROR', 'FATAL']],
+    }),
+  ),
+}
+
 const LogQuery = input(
   {
     cursor: Type.Optional(
@@ -53,35 +84,54 @@ const LogQuery = input(
         { minimum: 0, maximum: 1_000_000 },
       ),
     ),
-    node: Type.Optional(
-      integer(
-        'Which node of a service with replicas or of a replica set, from 0; by default the primary, or the first.',
-        0,
-        {
-          minimum: 0,
-          maximum: 1_000,
-        },
-      ),
-    ),
-    search: Type.Optional(
-      Type.Array(Type.String({ maxLength: 1_000 }), {
-        maxItems: 10,
-        description: 'Texts that must all occur in the message, in any case. Repeat it for several.',
-        examples: [['does not exist']],
-      }),
-    ),
-    severities: Type.Optional(
-      Type.Array(Type.String({ maxLength: 16 }), {
-        maxItems: 16,
-        description: `Keep these only: ${log_severities.join(', ')}, in any case. Repeat it for several.`,
-        examples: [['ERROR', 'FATAL']],
-      }),
-    ),
+    ...filters,
     since: Type.Optional(momentInput('Entries after this time only.', '2026-11-15T11:00:00Z')),
     until: Type.Optional(momentInput('Entries before this time only.')),
   },
   { search: ['does not exist'], severities: ['ERROR', 'FATAL'], since: '2026-11-15T11:00:00Z' },
 )
+
+const HistogramQuery = input(
+  {
+    ...filters,
+    since: Type.Optional(
+      momentInput('Where the first part begins; by default an hour before `until`.', '2026-11-15T11:00:00Z'),
+    ),
+    until: Type.Optional(momentInput('Where the last part ends; by default now.')),
+    buckets: Type.Optional(
+      integer('Into how many parts of equal length the time is divided; by default 60.', 60, {
+        minimum: 1,
+        maximum: log_buckets_max,
+      }),
+    ),
+  },
+  { search: ['does not exist'], since: '2026-11-15T11:00:00Z', until: '2026-11-15T12:00:00Z', buckets: 60 },
+)
+
+const LogBucket = Type.Object(
+  {
+    time: moment('When it begins.'),
+    counts: Type.Unsafe<Partial<Record<LogSeverity, number>>>({
+      type: 'object',
+      additionalProperties: { type: 'integer', minimum: 1 },
+      description: 'How many entries it has, by severity; those that have none are left out.',
+      examples: [{ LOG: 210, ERROR: 3 }],
+    }),
+  },
+  { $id: 'LogBucket', description: 'A stretch of time, and what was logged in it.' },
+)
+
+export const LogHistogram = Type.Object(
+  {
+    buckets: Type.Array(LogBucket, { description: 'The oldest first; the next one begins where one ends.' }),
+    partial: flag(
+      `True: only the newest ${log_counted_max} entries are counted; choose a shorter time, or filter.`,
+      false,
+    ),
+  },
+  { $id: 'LogHistogram', description: 'How much was logged when.' },
+)
+export type LogHistogram = Static<typeof LogHistogram>
 
 const service = '/projects/{project_id}/services/{service_id}'
 const description = `The newest ${log_page_entries_max} entries at most; follow \`lastCursor\` for older ones. With a \`page\` above 0 and no cursor the answer has \`logs\` only, and of the filters \`until\` and \`node\` apply. A stream goes over to the next primary by itself, and takes \`node\`, \`search\`, \`severities\` and \`since\` only.`
@@ -96,6 +146,17 @@ export const log_endpoints = {
     tag: 'Logs and metrics',
     access: 'viewer',
     ...answer,
+  }),
+  getLogHistogram: endpoint({
+    method: 'GET',
+    path: `${service}/logs/histogram`,
+    summary: 'Count the entries of the log of a service over time',
+    description: 'Of the entries that the same filters of `logs` keep. For a picture of when something began.',
+    tag: 'Logs and metrics',
+    access: 'viewer',
+    query: HistogramQuery,
+    success: 200,
+    output: LogHistogram,
   }),
   getReplicaSetLogs: endpoint({
     method: 'GET',

@@ -174,6 +174,12 @@ export type LogTail = { entries: readonly { entry: LogEntry; at: string }[]; at?
 /** Which member of the query names nothing that exists. */
 export type LogRefusal = { refused: 'node' | 'cursor' }
 
+/** Of a service or a replica set, by its id. */
+export type Logs = {
+  page(id: string, query: LogQuery): Promise<LogPage | LogRefusal>
+  tail(id: string, query: LogTailQuery): Promise<LogTail | LogRefusal>
+}
+
 /** By the names of the series. What is not known (yet) is absent. */
 export type ServiceMetrics = {
   cpu_usage_millicores?: number
@@ -278,9 +284,7 @@ export type Provider = {
    * `apply`, but it may be called without a lease; undefined where this provider knows no such id.
    */
   heal(id: string): Promise<ObservedService | ObservedReplicaSet | undefined>
-  /** Of a service or a replica set. */
-  logs(id: string, query: LogQuery): Promise<LogPage | LogRefusal>
-  logTail(id: string, query: LogTailQuery): Promise<LogTail | LogRefusal>
+  logs: Logs
   /** What the running services use now. Cheap enough for every few seconds; rates need two calls. */
   metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
   /** Calls back when a subject may have changed by itself, such as by a crash. */

@@ -10,7 +10,7 @@ import { setProblems } from './replica-set/create.ts'
 import type { ServiceContext } from './service/context.ts'
 import { creationProblems } from './service/create.ts'
 import { forkProblems } from './service/fork.ts'
-import { parseLogRequest } from './service-log/rules.ts'
+import { parseHistogramRequest, parseLogRequest } from './service-log/rules.ts'
 import { vpcProblems } from './vpc/routes.ts'
 
 export function newChecks(context: ServiceContext): Checks {
@@ -24,6 +24,7 @@ export function newChecks(context: ServiceContext): Checks {
     getMetricSeries: ({ body }) => collected((problems) => parseSeriesInput(body, Date.now(), problems)),
     getServiceLogs: ({ query }) => collected((problems) => parseLogRequest(query, problems)),
     getReplicaSetLogs: ({ query }) => collected((problems) => parseLogRequest(query, problems)),
+    getLogHistogram: ({ query }) => collected((problems) => parseHistogramRequest(query, Date.now(), problems)),
     listAudit: ({ query }) => cursorProblems(query.cursor),
   }
 }

@@ -1,6 +1,6 @@
 // The log of a service: words, severities, a range of time and a node in the address; older pages by cursor as it is scrolled.
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { log_severities } from '#contract/log.ts'
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { type LogHistogram, log_severities } from '#contract/log.ts'
 import { Button } from '../part/button.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { Empty, layout, Skeleton } from '../part/layout.tsx'
@@ -9,6 +9,7 @@ import { saveFile } from '../part/save-file.ts'
 import { read } from '../query.ts'
 import { type Search, useView } from '../search.ts'
 import { useService } from '../service/frame.tsx'
+import { Histogram } from './histogram.tsx'
 import { LogList } from './log-list.tsx'
 import css from './logs.module.css'
 
@@ -20,8 +21,13 @@ const ranges = [
   { value: '7d', label: 'Last 7 days', ms: 604_800_000 },
   { value: 'all', label: 'All that is kept', ms: 0 },
 ] as const
+/** Two moments of the address; a choice while they are there. */
+const custom = { value: 'custom', label: 'From and until' } as const
 const shown_severities = log_severities.filter((severity) => severity !== 'DEBUG' && severity !== 'INFO')
 const follow_ms = 2_000
+const count_ms = 10_000
+/** Of a histogram over all that is kept. */
+const longest_ms = 604_800_000
 const entries_max = 5_000
 
 export function Logs() {
@@ -41,10 +47,23 @@ export function Logs() {
     // With older pages on screen a refresh would ask for all of them again.
     refetchInterval: ({ state }) => (live && (state.data?.pages.length ?? 1) === 1 ? follow_ms : false),
   })
+  const { data: histogram } = useQuery({
+    queryKey: ['getLogHistogram', service_id, { ...view, severity: '', live: '' }],
+    queryFn: () => read.getLogHistogram({ project_id, service_id, query: histogramQueryOf(view) }),
+    refetchInterval: live ? count_ms : false,
+    placeholderData: keepPreviousData,
+  })
   const entries = pages.data?.pages.flatMap((page) => page.entries ?? []) ?? []
   return (
     <div className={layout['stack']}>
-      <Filters view={view} setView={setView} nodes={ha_replicas.replica_count + 1} />
+      <Filters view={view} setView={setView} nodes={ha_replicas.replica_count + 1} counts={countsOf(histogram)} />
+      {histogram !== undefined && (
+        <Histogram
+          histogram={histogram}
+          severities={severitiesOf(view)}
+          onRange={(from, to) => setView({ from, to, range: custom.value })}
+        />
+      )}
       <div className={layout['row']}>
         <Button small pressed={live} onPress={() => setView({ live: live ? 'off' : '' })}>
           {live ? 'Live' : 'Not live'}
@@ -78,9 +97,14 @@ export function Logs() {
   )
 }
 
-type FilterProps = { view: Search; setView: (changes: Search) => void; nodes: number }
+type FilterProps = {
+  view: Search
+  setView: (changes: Search) => void
+  nodes: number
+  counts: Readonly<Partial<Record<string, number>>>
+}
 
-function Filters({ view, setView, nodes }: FilterProps) {
+function Filters({ view, setView, nodes, counts }: FilterProps) {
   const severities = severitiesOf(view)
   const toggle = (severity: string) => {
     const next = severities.includes(severity)
@@ -102,9 +126,15 @@ function Filters({ view, setView, nodes }: FilterProps) {
         <SelectField
           label="Range"
           value={view['range'] ?? 'all'}
-          options={ranges}
-          onChange={(range) => setView({ range })}
+          options={isCustom(view) ? [...ranges, custom] : ranges}
+          onChange={(range) => setView({ range, from: '', to: '' })}
         />
+        {isCustom(view) && (
+          <>
+            <TextField label="From" value={view['from'] ?? ''} onChange={(from) => setView({ from })} />
+            <TextField label="Until" value={view['to'] ?? ''} onChange={(to) => setView({ to })} />
+          </>
+        )}
         {nodes > 1 && (
           <SelectField
             label="Node"
@@ -126,7 +156,7 @@ function Filters({ view, setView, nodes }: FilterProps) {
             kind={severities.includes(severity) ? 'primary' : 'plain'}
             onPress={() => toggle(severity)}
           >
-            {severity}
+            {counts[severity] === undefined ? severity : `${severity} ${inShort.format(counts[severity])}`}
           </Button>
         ))}
       </div>
@@ -134,21 +164,50 @@ function Filters({ view, setView, nodes }: FilterProps) {
   )
 }
 
+const inShort = new Intl.NumberFormat('en', { notation: 'compact' })
+
 const severitiesOf = (view: Search) => (view['severity'] ?? '').split(',').filter((severity) => severity !== '')
 
+const isCustom = (view: Search) => view['range'] === custom.value
+
+const rangeOf = (view: Search) => ranges.find(({ value }) => value === view['range'])?.ms ?? 0
+
 function queryOf(view: Search) {
+  const severities = severitiesOf(view)
+  const range = rangeOf(view)
+  return {
+    ...filtersOf(view),
+    ...(severities.length > 0 && { severities }),
+    ...(range > 0 && { since: new Date(Date.now() - range).toISOString() }),
+  }
+}
+
+/** Of all severities, so that the toggles can say how many entries each has. */
+function histogramQueryOf(view: Search) {
+  const now = Date.now()
+  const from = new Date(now - (rangeOf(view) || longest_ms)).toISOString()
+  return { since: from, until: new Date(now).toISOString(), ...filtersOf(view) }
+}
+
+function filtersOf(view: Search) {
   const search = (view['q'] ?? '')
     .split(/\s+/)
     .filter((word) => word !== '')
     .slice(0, 10)
-  const severities = severitiesOf(view)
-  const range = ranges.find(({ value }) => value === view['range'])?.ms ?? 0
   return {
     ...(search.length > 0 && { search }),
-    ...(severities.length > 0 && { severities }),
-    ...(range > 0 && { since: new Date(Date.now() - range).toISOString() }),
+    ...(isCustom(view) && view['from'] && { since: view['from'] }),
+    ...(isCustom(view) && view['to'] && { until: view['to'] }),
     ...(view['node'] && { node: Number(view['node']) }),
   }
+}
+
+function countsOf(histogram: LogHistogram | undefined): Partial<Record<string, number>> {
+  const counts: Partial<Record<string, number>> = {}
+  for (const bucket of histogram?.buckets ?? []) {
+    for (const [severity, count] of Object.entries(bucket.counts)) counts[severity] = (counts[severity] ?? 0) + count
+  }
+  return counts
 }
 
 function textOf(entries: readonly { timestamp: string; severity: string; message: string }[]): string {

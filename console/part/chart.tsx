@@ -56,8 +56,18 @@ type Acts = { current: Pick<ChartProps, 'onRange' | 'onBack' | 'format'> }
 
 type Drawn = Required<Pick<ChartProps, 'lines' | 'binary' | 'height'>> & Pick<ChartProps, 'limit'>
 
+/** A canvas takes no variable: as an element shows it, in the theme that is on. */
+function newColours(element: HTMLElement): (name: string) => string {
+  return (name) => {
+    element.style.color = `var(${name})`
+    const { color } = getComputedStyle(element)
+    element.style.color = ''
+    return color
+  }
+}
+
 function optionsOf(element: HTMLElement, { lines, limit, binary, height }: Drawn, acts: Acts): uPlot.Options {
-  const colour = (name: string) => getComputedStyle(element).getPropertyValue(name).trim()
+  const colour = newColours(element)
   const [ink, grid] = [colour('--muted'), colour('--line')]
   const strokes = [colour('--series-1'), colour('--series-2')]
   const axis = {

@@ -109,8 +109,10 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     },
     heal: (id) => healInTurn(host, id),
     metrics: newMeter(host),
-    logs: (id, query) => readLogs(host, id, query),
-    logTail: (id, query) => readLogTail(host, id, query),
+    logs: {
+      page: (id, query) => readLogs(host, id, query),
+      tail: (id, query) => readLogTail(host, id, query),
+    },
     watch: (onNews) => {
       const tell = async (id: string) => onNews(await kinds.of(id), id)
       const onChange = (id: string) => void tell(id)

@@ -79,8 +79,10 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
       const [one, other] = [services.find(id), sets.find(id)]
       return one ? service.apply(one.wanted) : other && replica_set.apply(other.wanted)
     },
-    logs: async (id, query) => pageOf(services.find(id) ?? sets.find(id), query),
-    logTail: async (id, query) => tailOf(services.find(id) ?? sets.find(id), query),
+    logs: {
+      page: async (id, query) => pageOf(services.find(id) ?? sets.find(id), query),
+      tail: async (id, query) => tailOf(services.find(id) ?? sets.find(id), query),
+    },
     metrics: async (measured) => {
       const serving = measured.filter(({ service_id }) => services.find(service_id)?.state === 'serving')
       return new Map(serving.map(({ service_id }) => [service_id, idle_metrics]))

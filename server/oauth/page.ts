@@ -2,6 +2,7 @@
 // Text from outside goes through `markup`, which escapes it; there is no other way in.
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { tokens_css } from '../http/tokens-css.ts'
 
 /** Text that is HTML already. */
 export type Html = { readonly html: string }
@@ -48,23 +49,20 @@ export function hiddenInputs(values: Readonly<Record<string, string>>): Html {
 }
 
 const style = `
-:root { color-scheme: light dark; --ink: #1c2430; --paper: #fff; --line: #69717d; --accent: #0b57a4; --alert: #a01a1a }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaed; --paper: #16191d; --line: #8f97a3; --accent: #8ab8ee; --alert: #ff9d94 } }
-body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper) }
+${tokens_css}body { margin: 0; font: 1rem/1.5 var(--font); color: var(--ink); background: var(--page) }
 main { max-width: 26rem; margin: 12vh auto 2rem; padding: 0 1.25rem }
-.name { margin: 0; font-weight: 600; color: var(--line) }
+.name { margin: 0; font-weight: 600; color: var(--muted) }
 h1 { margin: 0 0 1rem; font-size: 1.5rem }
 label { display: block; margin-top: 1rem; font-weight: 600 }
 input { box-sizing: border-box; width: 100%; padding: .6rem; font: inherit; color: inherit; background: transparent;
-  border: 1px solid var(--line); border-radius: .35rem }
-button { margin: 1.5rem .75rem 0 0; padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--paper);
-  background: var(--accent); border: 1px solid var(--accent); border-radius: .35rem; cursor: pointer }
+  border: 1px solid var(--line-strong); border-radius: var(--radius-small) }
+button { margin: 1.5rem .75rem 0 0; padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--accent-ink);
+  background: var(--accent); border: 1px solid var(--accent); border-radius: var(--radius-small); cursor: pointer }
 button.plain { color: var(--accent); background: transparent }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 a { color: var(--accent) }
-.alert { padding: .6rem .8rem; border-left: .3rem solid var(--alert); color: var(--alert); font-weight: 600 }
-.hint { color: var(--line); font-size: .9rem }
+.alert { padding: .6rem .8rem; border-left: .3rem solid var(--bad); color: var(--bad); font-weight: 600 }
+.hint { color: var(--muted); font-size: .9rem }
 code { font-size: 1.4rem; letter-spacing: .1em }
 `
 

@@ -11,7 +11,8 @@ import { getProvider } from '../regions.ts'
 import { type At, getService, setIdsOf } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import type { ServiceRow } from '../service/store.ts'
-import { type LogRequest, parseLogRequest, streamProblems } from './rules.ts'
+import { readHistogram } from './histogram.ts'
+import { type LogRequest, parseHistogramRequest, parseLogRequest, streamProblems } from './rules.ts'
 
 type SetAt = At & { replica_set_id: string }
 
@@ -25,7 +26,7 @@ const scan_limits = {
 }
 
 type Names = 'getServiceLogs' | 'getReplicaSetLogs'
-type ServiceLog = { handlers: Pick<Handlers, Names>; tails: Pick<Tails, Names> }
+type ServiceLog = { handlers: Pick<Handlers, Names | 'getLogHistogram'>; tails: Pick<Tails, Names> }
 
 /** Whose log it is: a service or a replica set. */
 type Owner = { id: string; project_id: string; region_code: string }
@@ -38,28 +39,39 @@ export function newServiceLog({ db, providers }: ServiceContext): ServiceLog {
     if (!setIdsOf(service).includes(at.replica_set_id)) throw notFound(unknown_replica_set)
     return { ...ownerOf(service), id: at.replica_set_id }
   }
-  const readPage = async ({ id, project_id, region_code }: Owner, query: LogQuery) => {
-    const read = () => getProvider(providers, region_code).logs(id, query)
-    const page = await (scansLog(query) ? scan(project_id, read) : read())
+  const askPage = async ({ id, region_code }: Owner, query: LogQuery) => {
+    const page = await getProvider(providers, region_code).logs.page(id, query)
     if ('refused' in page) throw invalidRequest([problemOf(page)])
     return page
   }
+  const readPage = (owner: Owner, query: LogQuery) => {
+    const read = () => askPage(owner, query)
+    return scansLog(query) ? scan(owner.project_id, read) : read()
+  }
   const list = async (owner: Owner, request: LogRequest) => {
-    const { query, by_cursor } = parsed(request, [])
+    const { query, by_cursor } = checked((problems) => parseLogRequest(request, problems))
     const { entries, cursor } = await readPage(owner, query)
     const logs = entries.map(({ message }) => message)
     if (!by_cursor) return { logs }
     return { logs, entries: entries.map(inContract), ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
   }
   const readTail = async (owner: Owner, request: LogRequest, at: string | undefined) => {
-    const { query } = parsed(request, streamProblems(request))
+    const { query } = checked((problems) => {
+      problems.push(...streamProblems(request))
+      return parseLogRequest(request, problems)
+    })
     const after = at ?? (await readPage(owner, query)).cursor
-    const tail = await getProvider(providers, owner.region_code).logTail(owner.id, { ...query, after })
+    const tail = await getProvider(providers, owner.region_code).logs.tail(owner.id, { ...query, after })
     if ('refused' in tail) throw tail.refused === 'cursor' ? unknownEventId() : invalidRequest([problemOf(tail)])
     return { entries: tail.entries.map(({ entry, at }) => ({ id: at, entry: inContract(entry) })), at: tail.at }
   }
   return {
     handlers: {
+      getLogHistogram: async ({ params, query: request }) => {
+        const owner = await ofService(params)
+        const { query, buckets } = checked((problems) => parseHistogramRequest(request, Date.now(), problems))
+        return scan(owner.project_id, () => readHistogram((page) => askPage(owner, page), query, buckets))
+      },
       getServiceLogs: async ({ params, query }) => list(await ofService(params), query),
       getReplicaSetLogs: async ({ params, query }) => list(await ofSet(params), query),
     },
@@ -74,8 +86,9 @@ function ownerOf({ service_id: id, project_id, region_code }: ServiceRow): Owner
   return { id, project_id, region_code }
 }
 
-function parsed(request: LogRequest, problems: Problem[]) {
-  const result = parseLogRequest(request, problems)
+function checked<Result>(parse: (problems: Problem[]) => Result): Result {
+  const problems: Problem[] = []
+  const result = parse(problems)
   if (problems.length > 0) throw invalidRequest(problems)
   return result
 }

@@ -3,6 +3,9 @@ import { log_page_entries_max, log_severities, log_window_entries_max } from '#c
 import type { Problem } from '#contract/problem.ts'
 import type { LogQuery } from '#providers/provider.ts'
 
+/** Entries that are held at a time while they are counted. */
+const counted_at_once = 5_000
+
 export type LogRequest = {
   cursor?: string
   page?: number
@@ -29,6 +32,34 @@ export function parseLogRequest(request: LogRequest, problems: Problem[]): { que
   const severities = (request.severities ?? []).map((severity) => parseSeverity(severity, problems))
   const search = request.search ?? []
   return { query: { ...place, cursor, since_ms, skip: 0, search, severities: [...new Set(severities)] }, by_cursor }
+}
+
+export type HistogramRequest = Pick<LogRequest, 'node' | 'search' | 'severities' | 'since' | 'until'> & {
+  buckets?: number
+}
+
+/** A stretch of time in equal parts. */
+export type Buckets = { from_ms: number; to_ms: number; count: number }
+
+const buckets_default = 60
+const stretch_ms_default = 3_600_000
+
+export function parseHistogramRequest(
+  { buckets = buckets_default, ...request }: HistogramRequest,
+  now_ms: number,
+  problems: Problem[],
+): { query: LogQuery; buckets: Buckets } {
+  const { query } = parseLogRequest(request, problems)
+  const to_ms = query.until_ms ?? now_ms
+  const from_ms = query.since_ms ?? to_ms - stretch_ms_default
+  if (problems.length === 0 && from_ms >= to_ms) {
+    problems.push({ path: 'query/since', message: 'must be before until, which is now when it is left out' })
+  }
+  // Unlike a page, the first part has the moment at which it begins.
+  return {
+    query: { ...query, since_ms: from_ms - 1, until_ms: to_ms, limit: counted_at_once },
+    buckets: { from_ms, to_ms, count: buckets },
+  }
 }
 
 /** What goes back, or has an end, goes with no stream. */

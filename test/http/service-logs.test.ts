@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Static } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FaultBody } from '#contract/fault.ts'
-import type { ServiceLogs } from '#contract/log.ts'
+import type { LogHistogram, ServiceLogs } from '#contract/log.ts'
 import { loginTo } from '#test/database.ts'
 import type { ReadyService, TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
@@ -126,6 +126,62 @@ describe('by page', () => {
     expect(status).toBe(400)
     expect(body.details).toContain('lastCursor')
   })
+})
+
+describe('as a histogram', () => {
+  const count = async (query: string) =>
+    await howdah.call<LogHistogram & FaultBody>(
+      'GET',
+      `${howdah.services}/${service.service_id}/logs/histogram?${query}`,
+    )
+
+  test('its counts are those of the list', async () => {
+    const until_now = new Date().toISOString()
+    const { body: page } = await read(`search=entry&until=${until_now}&severities=LOG`)
+    const since = new Date(Date.parse(page.entries?.at(-1)?.timestamp ?? '')).toISOString()
+    const { status, body } = await count(`search=entry&since=${since}&until=${until_now}&buckets=7&severities=LOG`)
+    expect(status).toBe(200)
+    expect(body.partial).toBe(false)
+    expect(body.buckets).toHaveLength(7)
+    expect(body.buckets[0]?.time).toBe(since)
+    const listed = await listedFrom(since, until_now)
+    const counted = body.buckets.reduce((sum, { counts }) => sum + (counts.LOG ?? 0), 0)
+    expect(counted).toBe(listed.length)
+    expect(body.buckets[0]?.counts.LOG).toBeGreaterThan(0)
+  })
+
+  test('the last hour in sixty parts, unless the caller says otherwise', async () => {
+    const { body } = await count('')
+    expect(body.buckets).toHaveLength(60)
+    const [first, second] = body.buckets.map(({ time }) => Date.parse(time))
+    expect((second ?? 0) - (first ?? 0)).toBe(60_000)
+    expect(body.buckets.at(-1)?.counts).toMatchObject({ ERROR: expect.any(Number), WARNING: expect.any(Number) })
+  })
+
+  test.each([
+    ['buckets=0', 'query/buckets'],
+    ['buckets=201', 'query/buckets'],
+    ['since=2026-11-15T12:00:00Z&until=2026-11-15T12:00:00Z', 'query/since'],
+    ['severities=LOUD', 'query/severities'],
+    ['node=1', 'query/node'],
+    ['cursor=x', 'query/cursor'],
+  ])('refused: %s', async (query, where) => {
+    const { status, body } = await count(query)
+    expect([status, body.details]).toEqual([400, expect.stringContaining(where)])
+  })
+
+  /** The times of all entries from this moment on. */
+  async function listedFrom(since: string, until_now: string): Promise<number[]> {
+    const times: number[] = []
+    const before = new Date(Date.parse(since) - 1).toISOString()
+    const filters = `search=entry&severities=LOG&since=${before}&until=${until_now}`
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const { body }: { body: Logs } = await read(cursor === '' ? filters : `${filters}&cursor=${cursor}`)
+      times.push(...(body.entries ?? []).map(({ timestamp }) => Date.parse(timestamp)))
+      cursor = body.lastCursor
+    }
+    return times
+  }
 })
 
 describe('refusals', () => {

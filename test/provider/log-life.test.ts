@@ -39,7 +39,13 @@ test('a log that grows is rotated and kept within its bounds, and is read withou
   const found: number[] = []
   let cursor: string | undefined
   do {
-    const page = await provider.logs(wanted.service_id, { cursor, skip: 0, limit: 500, search: [], severities: [] })
+    const page = await provider.logs.page(wanted.service_id, {
+      cursor,
+      skip: 0,
+      limit: 500,
+      search: [],
+      severities: [],
+    })
     if ('refused' in page) throw new Error(page.refused)
     for (const { message } of page.entries) found.push(Number(/^entry (\d+) /.exec(message)?.[1] ?? 0))
     cursor = page.cursor

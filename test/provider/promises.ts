@@ -155,17 +155,17 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       const metrics = await provider.metrics([{ service_id }])
       expect(metrics.get(service_id)?.memory_usage_bytes).toBeGreaterThan(0)
       const query = { skip: 0, limit: 5, search: [], severities: [] }
-      const page = await provider.logs(service_id, query)
+      const page = await provider.logs.page(service_id, query)
       expect('entries' in page && page.entries.length).toBeGreaterThan(0)
-      expect(await provider.logs(service_id, { ...query, node: 9 })).toEqual({ refused: 'node' })
+      expect(await provider.logs.page(service_id, { ...query, node: 9 })).toEqual({ refused: 'node' })
       const { search, severities } = query
-      const tail = await provider.logTail(service_id, { search, severities })
+      const tail = await provider.logs.tail(service_id, { search, severities })
       expect('entries' in tail && tail.entries.length).toBeGreaterThan(0)
       const [first, ...rest] = 'entries' in tail ? tail.entries : []
-      const after = await provider.logTail(service_id, { search, severities, after: first?.at })
+      const after = await provider.logs.tail(service_id, { search, severities, after: first?.at })
       expect('entries' in after && after.entries.slice(0, rest.length)).toEqual(rest)
-      expect(await provider.logTail(service_id, { search, severities, node: 9 })).toEqual({ refused: 'node' })
-      expect(await provider.logTail(service_id, { search, severities, after: 'x' })).toEqual({ refused: 'cursor' })
+      expect(await provider.logs.tail(service_id, { search, severities, node: 9 })).toEqual({ refused: 'node' })
+      expect(await provider.logs.tail(service_id, { search, severities, after: 'x' })).toEqual({ refused: 'cursor' })
     })
   })
 }

@@ -39,7 +39,7 @@ test('a service whose primary was lost is snapshotted, forked, logged and measur
 
   expect(await messages(provider, wanted, {})).toContain('database system is ready to accept connections')
   expect(await messages(provider, wanted, { node: 0 })).toContain('entering standby mode')
-  expect(await provider.logs(wanted.service_id, { ...everything, node: 2 })).toEqual({ refused: 'node' })
+  expect(await provider.logs.page(wanted.service_id, { ...everything, node: 2 })).toEqual({ refused: 'node' })
 
   const measured = await provider.metrics([wanted, fork])
   const memory = (one: WantedService) => measured.get(one.service_id)?.memory_usage_bytes ?? 0
@@ -97,7 +97,7 @@ async function pageOf(
   { service_id }: WantedService,
   query: Partial<LogQuery>,
 ): Promise<LogPage> {
-  const page = await provider.logs(service_id, { ...everything, ...query })
+  const page = await provider.logs.page(service_id, { ...everything, ...query })
   if ('refused' in page) throw new Error(`refused: ${page.refused}`)
   return page
 }

@@ -105,15 +105,15 @@ test('an entry of a failed login shows no path of the host, and is found by its 
   await expect(loginTo(provider, wanted, { tls: false })).rejects.toThrow(/no encryption/)
   const query = { cursor: undefined, skip: 0, limit: 500, severities: [] }
   const found = await until(async () => {
-    const page = await provider.logs(wanted.service_id, { ...query, search: ['password authentication failed'] })
+    const page = await provider.logs.page(wanted.service_id, { ...query, search: ['password authentication failed'] })
     return 'entries' in page && page.entries[0]
   })
   expect(found.message).toMatch(/Connection matched file "\[masked\]\/\S*pg_hba.conf" line \d+/)
-  const all = await provider.logs(wanted.service_id, { ...query, search: [] })
+  const all = await provider.logs.page(wanted.service_id, { ...query, search: [] })
   if (!('entries' in all)) throw new Error(all.refused)
   expect(all.entries.filter(({ message }) => message.includes(world.directory))).toEqual([])
-  const by_path = await provider.logs(wanted.service_id, { ...query, search: [world.directory] })
+  const by_path = await provider.logs.page(wanted.service_id, { ...query, search: [world.directory] })
   expect(by_path).toMatchObject({ entries: [] })
-  const by_name = await provider.logs(wanted.service_id, { ...query, search: ['pg_hba.conf" line'] })
+  const by_name = await provider.logs.page(wanted.service_id, { ...query, search: ['pg_hba.conf" line'] })
   expect(by_name).toMatchObject({ entries: [{ severity: 'FATAL' }] })
 })
