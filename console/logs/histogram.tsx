@@ -41,7 +41,7 @@ export function Histogram({ histogram: { buckets, partial }, severities, onRange
   }
   const total = sums.reduce((sum, one) => sum + one, 0)
   const highest = buckets[sums.indexOf(most)]?.time
-  const words = `${total} entries${partial ? ' at least' : ''}${highest ? `, most of them after ${exact(Date.parse(highest))}` : ''}`
+  const words = `${total} entries${partial ? ' at least' : ''}${highest ? `, most of them after ${secondOf(highest)}` : ''}`
   return (
     <figure className={css['histogram']}>
       <svg
@@ -73,9 +73,9 @@ export function Histogram({ histogram: { buckets, partial }, severities, onRange
         ))}
       </svg>
       <figcaption>
-        <span>{exact(Date.parse(buckets[0]?.time ?? ''))}</span>
-        <span>{words}; drag for a range</span>
-        <span>{exact(Date.parse(timeAt(buckets, buckets.length)))}</span>
+        <span>{secondOf(timeAt(buckets, 0))}</span>
+        <span className={css['words']}>{words}; drag for a range</span>
+        <span>{secondOf(timeAt(buckets, buckets.length))}</span>
       </figcaption>
     </figure>
   )
@@ -109,7 +109,7 @@ function Bar({ at, bar, scale, title }: BarProps) {
 function titleOf(bucket: LogHistogram['buckets'][number] | undefined, isKept: (severity: string) => boolean): string {
   if (bucket === undefined) return ''
   const counts = Object.entries(bucket.counts).filter(([severity]) => isKept(severity))
-  return [exact(Date.parse(bucket.time)), ...counts.map(([severity, count]) => `${count} ${severity}`)].join('\n')
+  return [secondOf(bucket.time), ...counts.map(([severity, count]) => `${count} ${severity}`)].join('\n')
 }
 
 /** Where a bucket begins, and the last one ends. */
@@ -117,3 +117,6 @@ function timeAt(buckets: LogHistogram['buckets'], at: number): string {
   const [first, second] = buckets.map(({ time }) => Date.parse(time))
   return new Date((first ?? 0) + at * ((second ?? 0) - (first ?? 0))).toISOString()
 }
+
+/** Without milliseconds. */
+const secondOf = (time: string) => exact(Date.parse(time), { ms: false })

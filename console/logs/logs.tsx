@@ -31,7 +31,7 @@ const longest_ms = 604_800_000
 const entries_max = 5_000
 
 export function Logs() {
-  const { project_id, service_id, ha_replicas } = useService()
+  const { project_id, service_id, ha_replicas, created } = useService()
   const [view, setView] = useView()
   const live = view['live'] !== 'off'
   const pages = useInfiniteQuery({
@@ -49,7 +49,7 @@ export function Logs() {
   })
   const { data: histogram } = useQuery({
     queryKey: ['getLogHistogram', service_id, { ...view, severity: '', live: '' }],
-    queryFn: () => read.getLogHistogram({ project_id, service_id, query: histogramQueryOf(view) }),
+    queryFn: () => read.getLogHistogram({ project_id, service_id, query: histogramQueryOf(view, Date.parse(created)) }),
     refetchInterval: live ? count_ms : false,
     placeholderData: keepPreviousData,
   })
@@ -183,10 +183,10 @@ function queryOf(view: Search) {
 }
 
 /** Of all severities, so that the toggles can say how many entries each has. */
-function histogramQueryOf(view: Search) {
+function histogramQueryOf(view: Search, created_ms: number) {
   const now = Date.now()
-  const from = new Date(now - (rangeOf(view) || longest_ms)).toISOString()
-  return { since: from, until: new Date(now).toISOString(), ...filtersOf(view) }
+  const since = new Date(Math.max(created_ms, now - (rangeOf(view) || longest_ms))).toISOString()
+  return { since, until: new Date(now).toISOString(), ...filtersOf(view) }
 }
 
 function filtersOf(view: Search) {
