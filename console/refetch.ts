@@ -34,6 +34,7 @@ export const staleAfter: Readonly<Record<ActName, readonly ReadName[]>> = {
   stopService: service,
   updatePassword: ['listServiceEvents'],
   setEnvironment: service,
+  setExpiry: service,
   setHA: service,
   switchover: service,
   enablePooler: service,

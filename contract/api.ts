@@ -3,6 +3,7 @@ import { audit_endpoints } from './audit.ts'
 import { auth_endpoints } from './auth.ts'
 import { capability_endpoints } from './capabilities.ts'
 import { ca_endpoints } from './ca.ts'
+import { deletion_endpoints } from './deletion.ts'
 import { event_endpoints } from './event.ts'
 import { ha_endpoints } from './ha.ts'
 import { log_endpoints } from './log.ts'
@@ -28,6 +29,7 @@ export const api = {
   ...token_endpoints,
   ...audit_endpoints,
   ...service_endpoints,
+  ...deletion_endpoints,
   ...event_endpoints,
   ...ha_endpoints,
   ...pooler_endpoints,

@@ -5,6 +5,7 @@ import {
   type BodyOf,
   type Endpoint,
   type EntryOf,
+  next_cursor_header,
   type OutputOf,
   type ParamsOf,
   type QueryOf,
@@ -39,6 +40,8 @@ type Manner = {
   wait_seconds?: number
   /** Ends the request, or the stream. */
   signal?: AbortSignal
+  /** Called when the list was cut at its limit. */
+  onNextCursor?: (cursor: string) => void
 }
 
 export type StreamInput<Name extends StreamName> = ClientInput<Name> & {
@@ -102,6 +105,8 @@ async function call(options: ClientOptions, endpoint: Endpoint, input: AnyInput)
   const response = await send(options, endpoint, input, limit)
   const text = await response.text()
   if (!response.ok) throw faultFrom(response, text)
+  const next_cursor = response.headers.get(next_cursor_header)
+  if (next_cursor !== null) input.onNextCursor?.(next_cursor)
   if (endpoint.output_type !== undefined) return text
   return text === '' ? undefined : JSON.parse(text)
 }

@@ -42,6 +42,8 @@ export type Endpoint = {
   idempotent?: true
   /** With `Prefer: wait=<seconds>` the answer comes when nothing is under way any more, or after that time (RFC 7240). */
   waits?: true
+  /** With `limit` the list is cut: the header X-Next-Cursor, and Link, lead to the rest. */
+  pages?: true
   query?: TSchema
   body?: TSchema
   /** The body may be left out altogether, which is like an empty object. */
@@ -58,6 +60,8 @@ export type Endpoint = {
 export const wait_seconds_max = 50
 
 export const stream_type = 'text/event-stream'
+
+export const next_cursor_header = 'X-Next-Cursor'
 
 /** Keeps the literal types of one row. */
 export function endpoint<const E extends Endpoint>(row: E): E {

@@ -30,6 +30,8 @@ export const service_event_kinds = [
   'not replaced',
   'elected',
   'promoted',
+  'expiring',
+  'expired',
 ] as const
 export type ServiceEventKind = (typeof service_event_kinds)[number]
 

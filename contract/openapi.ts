@@ -3,7 +3,7 @@
 import type { TSchema } from 'typebox'
 import { api, base_path } from './api.ts'
 import { commandOf, effectOf } from './command.ts'
-import { type Endpoint, stream_type, wait_seconds_max } from './endpoint.ts'
+import { type Endpoint, next_cursor_header, stream_type, wait_seconds_max } from './endpoint.ts'
 import { exampleOf, factsOf, type SchemaFacts } from './example.ts'
 import { fault_codes, fault_status, type FaultCode } from './fault.ts'
 import { isPathIdName, path_ids } from './id.ts'
@@ -154,7 +154,10 @@ export function objectOf(schema: TSchema | undefined): Pick<SchemaFacts, 'proper
 
 function responsesOf(endpoint: Endpoint, components: JsonObject): JsonObject {
   const headers = { 'X-Request-Id': { schema: { type: 'string' } } }
-  const success: JsonObject = { description: 'Done, or accepted where the work takes time.', headers }
+  const success: JsonObject = {
+    description: 'Done, or accepted where the work takes time.',
+    headers: { ...headers, ...(endpoint.pages && page_headers) },
+  }
   if (endpoint.output !== undefined) {
     const content = contentOf(endpoint.output, components, endpoint.output_type)
     const entry = endpoint.streams && entrySchemaOf(endpoint.output)
@@ -170,6 +173,14 @@ function responsesOf(endpoint: Endpoint, components: JsonObject): JsonObject {
     }
   }
   return responses
+}
+
+const page_headers = {
+  [next_cursor_header]: {
+    description: 'There when more follow: the `cursor` of the next page.',
+    schema: { type: 'string' },
+  },
+  Link: { description: 'The next page as a link with `rel="next"`.', schema: { type: 'string' } },
 }
 
 /** The schema of what EntryOf types. */

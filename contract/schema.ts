@@ -26,6 +26,16 @@ export const momentInput = (description: string, example?: string) => ({
   maxLength: 64,
 })
 
+/** A moment that callers send, or null where there is to be none. */
+export const momentOrNull = (description: string, example: string) =>
+  Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    format: 'date-time',
+    maxLength: 64,
+    description: `${description} RFC 3339, with a zone.`,
+    examples: [example],
+  })
+
 /** A body or a query: members that it does not name are refused. */
 export const input = <Properties extends TProperties>(
   properties: Properties,

@@ -1,4 +1,7 @@
-// What callers say of a service that they make: its size, its replicas, its addons, and the moment a fork begins with.
+// What callers say of a service that they make: its size, its replicas, its addons, when it ends, and the moment a fork begins with;
+// and of the services that they look for.
+import type { Static } from 'typebox'
+import { ServiceId } from './id.ts'
 import { choice, CpuMillis, Environment, input, integer, MemoryGbs, momentInput, Name, text } from './schema.ts'
 import { strategies } from './snapshot.ts'
 import { Type } from './type.ts'
@@ -15,10 +18,16 @@ export const SyncReplicaCount = integer(
   counts,
 )
 
-const size_and_tag = {
+/** Examples are sent to a server too, for which they have to lie in the future. */
+const later = '2030-01-31T12:00:00Z'
+
+const size_tag_and_expiry = {
   cpu_millis: Type.Optional(CpuMillis),
   memory_gbs: Type.Optional(MemoryGbs),
   environment_tag: Type.Optional(Environment),
+  expires_at: Type.Optional(
+    momentInput('When the service is deleted by itself, at most 3650 days from now; left out: never.', later),
+  ),
 }
 
 export const CreateServiceInput = input(
@@ -32,7 +41,7 @@ export const CreateServiceInput = input(
         examples: [['ai']],
       }),
     ),
-    ...size_and_tag,
+    ...size_tag_and_expiry,
     region_code: Type.Optional(text('Left out: the default region.', 'local', { maxLength: 64 })),
     replica_count: Type.Optional(ReplicaCount),
     sync_replica_count: Type.Optional(SyncReplicaCount),
@@ -45,10 +54,34 @@ export const ForkServiceInput = input(
     fork_strategy: choice(strategies, 'NOW: as it is. LAST_SNAPSHOT: its newest one. PITR: at `target_time`.', 'NOW'),
     target_time: Type.Optional(momentInput('For PITR: the moment to recover to.')),
     name: Type.Optional(Name),
-    ...size_and_tag,
+    ...size_tag_and_expiry,
     region_code: Type.Optional(
       text('A fork is made in the region of its parent; another one is refused.', 'local', { maxLength: 64 }),
     ),
   },
   { fork_strategy: 'NOW', name: 'shop-preview', cpu_millis: '500', memory_gbs: '2' },
 )
+
+export const services_per_page_max = 1000
+
+export const ListServicesQuery = input(
+  {
+    name: Type.Optional(text('Those with exactly this name.', 'shop', { maxLength: 256 })),
+    environment: Type.Optional(Environment),
+    forked_from: Type.Optional({ ...ServiceId, description: 'The forks of this service.', maxLength: 10 }),
+    limit: Type.Optional(
+      integer('How many at most; left out: all.', 50, { minimum: 1, maximum: services_per_page_max }),
+    ),
+    cursor: Type.Optional(
+      text(
+        '`X-Next-Cursor` of an earlier answer: those that come after it. Opaque.',
+        'MTc5NDc0MzQwMDAwMDAwMCBrM3Y5eDJtN3Fw',
+        {
+          maxLength: 64,
+        },
+      ),
+    ),
+  },
+  { environment: 'PROD', limit: 50 },
+)
+export type ListServicesQuery = Static<typeof ListServicesQuery>

@@ -24,7 +24,13 @@ import {
   ServiceEndpoint,
   text,
 } from './schema.ts'
-import { CreateServiceInput, ForkServiceInput, ReplicaCount, SyncReplicaCount } from './service-input.ts'
+import {
+  CreateServiceInput,
+  ForkServiceInput,
+  ListServicesQuery,
+  ReplicaCount,
+  SyncReplicaCount,
+} from './service-input.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
 import { Type } from './type.ts'
 
@@ -55,6 +61,7 @@ export const Service = Type.Object(
     project_id: ProjectId,
     name: GivenName,
     created: moment('When it was made.'),
+    expires_at: Type.Optional(moment('When it is deleted by itself; absent: never.', '2030-01-31T12:00:00Z')),
     region_code: RegionCode,
     service_type: choice(service_types, 'Which addons it has: `time-series`, none, or `ai`.', 'POSTGRES'),
     postgres_version: Type.Optional(text('Which PostgreSQL it runs; absent until it has served.', '18.4')),
@@ -114,8 +121,11 @@ export const service_endpoints = {
     method: 'GET',
     path: '/projects/{project_id}/services',
     summary: 'List the services of a project',
+    description: 'The oldest first: all of them, or those that the query chooses.',
     tag,
     access: 'viewer',
+    query: ListServicesQuery,
+    pages: true,
     success: 200,
     output: Type.Array(Service),
   }),

@@ -9,7 +9,9 @@ import { ownPeerProblems } from './peering/rules.ts'
 import { setProblems } from './replica-set/create.ts'
 import type { ServiceContext } from './service/context.ts'
 import { creationProblems } from './service/create.ts'
+import { parseExpiry } from './service/expiry-rules.ts'
 import { forkProblems } from './service/fork.ts'
+import { cursorProblems as serviceCursorProblems } from './service/page.ts'
 import { parseHistogramRequest, parseLogRequest } from './service-log/rules.ts'
 import { vpcProblems } from './vpc/routes.ts'
 
@@ -17,6 +19,8 @@ export function newChecks(context: ServiceContext): Checks {
   return {
     createService: ({ body }) => creationProblems(context, body),
     forkService: ({ body }) => forkProblems(body),
+    setExpiry: ({ body }) => collected((problems) => parseExpiry(body.expires_at, new Date(), problems)),
+    listServices: ({ query }) => serviceCursorProblems(query.cursor),
     createReplicaSet: ({ body }) => setProblems(body),
     createVpc: ({ body }) => vpcProblems(context, body),
     createPeering: ({ params, body }) => ownPeerProblems(params, body),

@@ -3,7 +3,6 @@
 // It prints nothing: what people should know is in the returned facts.
 import { base_path } from '#contract/api.ts'
 import type { FastifyInstance } from 'fastify'
-import { nudgeEverything } from './adoption.ts'
 import { newAuditRecord } from './audit/record.ts'
 import { auditHandlers } from './audit/routes.ts'
 import { capabilityHandlers } from './capabilities.ts'
@@ -30,17 +29,15 @@ import { serveMetrics } from './metric/scrape.ts'
 import { newTelemetry, type Telemetry } from './metric/telemetry.ts'
 import { logoutHandlers } from './oauth/logout.ts'
 import { openOauth } from './oauth/oauth.ts'
+import { startPasses } from './passes.ts'
 import { peeringHandlers } from './peering/routes.ts'
 import { projectHandlers } from './project/routes.ts'
 import { newRateLimits } from './http/rate-limit.ts'
-import { startReconciler } from './reconciler.ts'
-import { newReplicaSetReconcile } from './replica-set/reconcile.ts'
 import { replicaSetHandlers } from './replica-set/routes.ts'
 import { caPemOf, openRegions, type Regions, stopRegions } from './regions.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import type { ServiceContext } from './service/context.ts'
 import { eventTails } from './service/events.ts'
-import { newServiceReconcile } from './service/reconcile.ts'
 import { serviceHandlers } from './service/routes.ts'
 import { newServiceLog } from './service-log/routes.ts'
 import { openMetricsToken, openSecret } from './secret.ts'
@@ -48,10 +45,10 @@ import { newSettled } from './settled.ts'
 import { snapshotHandlers } from './service/snapshots.ts'
 import { openStore, type StoreAccess } from './store/access.ts'
 import { version } from './version.ts'
-import { newVpcReconcile, nudgeEveryVpc } from './vpc/reconcile.ts'
 import { vpcHandlers } from './vpc/routes.ts'
 import { listWarnings } from './warnings.ts'
 import { watchOver } from './watch-over.ts'
+import { within } from './within.ts'
 
 const idle_poll_ms = 50
 
@@ -170,27 +167,6 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   }
 }
 
-/** From here on what is wanted is made true. */
-async function startPasses(context: ServiceContext, telemetry: Telemetry, opened: AsyncDisposableStack): Promise<void> {
-  const reconcile = {
-    service: newServiceReconcile(context),
-    'replica set': newReplicaSetReconcile(context),
-    vpc: newVpcReconcile(context),
-  }
-  const regions = [...context.providers.keys()]
-  const reconciler = startReconciler({ ...context, reconcile, regions, onPass: telemetry.pass })
-  opened.defer(() =>
-    within(
-      shutdown_grace_seconds,
-      reconciler.stop(),
-      context.log,
-      'some passes are unfinished; the next server ends them',
-    ),
-  )
-  await nudgeEveryVpc(context)
-  await nudgeEverything(context.db, regions)
-}
-
 type Parts = {
   config: Config
   options: StartOptions
@@ -286,15 +262,4 @@ async function closeHttp(http: FastifyInstance, log: Log): Promise<void> {
   clearInterval(idle)
   http.server.closeAllConnections()
   await closed
-}
-
-/** Waits for the work, but not for ever. */
-async function within(seconds: number, work: Promise<unknown>, log: Log, when_late: string): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<'late'>()
-  const timer = setTimeout(resolve, seconds * 1000, 'late')
-  try {
-    if ((await Promise.race([work, late])) === 'late') log.warn({ seconds }, when_late)
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,12 +1,12 @@
 // A server watches over all services of its region: it hears what the provider calls out, and patrols every few seconds, for services
 // whose last pass was another server's, which may have ended since. Passes over hundreds of services take a while: which are down is
 // known, and said, before the first request is answered.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
 import { fragment, sql } from './store/sql.ts'
 import type { Healing } from './healing.ts'
 import type { Log } from './log.ts'
+import { startPatrol } from './patrol.ts'
 import { releaseDeadLeases } from './reconciler.ts'
 import { insertEvent } from './event.ts'
 import { nudgeVpc } from './vpc/reconcile.ts'
@@ -61,22 +61,3 @@ async function noteDown(db: Db, region_code: string, { service }: Pick<Provider,
 
 const byProject = (one: { project_id: string }, other: { project_id: string }) =>
   one.project_id < other.project_id ? -1 : 1
-
-const patrol_ms = 5_000
-
-/** Once before it returns, and then now and then. */
-async function startPatrol(note: () => Promise<void>, log: Log) {
-  const closing = new AbortController()
-  const go = () => note().catch((error: unknown) => log.warn({ err: error }, 'a patrol failed'))
-  await go()
-  const walk = async () => {
-    while (await pause(patrol_ms, true, { signal: closing.signal, ref: false }).catch(() => false)) await go()
-  }
-  const walking = walk()
-  return {
-    stop: async () => {
-      closing.abort()
-      await walking
-    },
-  }
-}

@@ -24,15 +24,15 @@ const trees: readonly Tree[] = [
     root: 'server/',
     floors: [
       ['main'],
-      ['capabilities', 'checks', 'registration', 'warnings', 'watch-over'],
+      ['capabilities', 'checks', 'passes', 'registration', 'warnings', 'watch-over'],
       ['console', 'metric', 'peering', 'replica-set', 'service-log'],
       ['oauth', 'project', 'service'],
       ['audit', 'member', 'snapshot', 'vpc'],
       ['identity'],
-      ['address', 'adoption', 'event', 'healing', 'reconcile', 'reconciler', 'regions', 'settled', 'work'],
+      ['address', 'adoption', 'event', 'healing', 'patrol', 'reconcile', 'reconciler', 'regions', 'settled', 'work'],
       ['http'],
       ['store'],
-      ['config', 'id', 'installation', 'log', 'region-file', 'secret', 'setting-value', 'version'],
+      ['config', 'id', 'installation', 'log', 'region-file', 'secret', 'setting-value', 'version', 'within'],
     ],
   },
 ]

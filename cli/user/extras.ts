@@ -96,6 +96,7 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   getService: { columns: service_columns },
   createService: { columns: service_columns, options: password_option, after: keepsPassword },
   renameService: { columns: service_columns },
+  setExpiry: { columns: [...service_columns, member('expires', 'expires_at')] },
   startService: { aliases: ['resume'], columns: service_columns },
   stopService: { aliases: ['pause'], columns: service_columns },
   resizeService: { columns: service_columns },

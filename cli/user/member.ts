@@ -9,7 +9,7 @@ import { parseMoment } from './moment.ts'
 export function optionOf(name: string, schema: TSchema, is_required: boolean): Option {
   const { type, enum: values, items, format, description = '' } = factsOf(schema)
   const choices = values ?? (items === undefined ? undefined : factsOf(items).enum)
-  const value = format === 'password' ? '-|@file' : format === 'date-time' ? 'moment' : valueName(schema)
+  const value = format === 'password' ? '-|@file' : format === 'date-time' ? momentName(schema) : valueName(schema)
   return {
     description: type === 'array' ? `${description} May be repeated.` : description,
     ...(type !== 'boolean' && { value: choices === undefined ? value : choices.length > 6 ? name : choices.join('|') }),
@@ -39,6 +39,7 @@ export function valueOf(name: string, option: string, schema: TSchema, input: In
 
 function scalarOf(name: string, option: string, schema: TSchema, text: string): unknown {
   const { type, format } = factsOf(schema)
+  if (format === 'date-time' && text === never && mayBeNull(schema)) return null
   if (format === 'date-time') return parseMoment(text, new Date(), name.startsWith('expires') ? 'in' : 'ago')
   if (format === 'password') {
     if (text === '-' || text.startsWith('@')) return textFrom(text).replace(/\r?\n$/, '')
@@ -72,6 +73,10 @@ export function jsonFrom(what: string, text: string): unknown {
     throw new UsageError(`${what} is no JSON`, { cause: error })
   }
 }
+
+const never = 'never'
+const momentName = (schema: TSchema) => (mayBeNull(schema) ? `moment|${never}` : 'moment')
+const mayBeNull = (schema: TSchema) => factsOf(schema).type?.includes('null') === true
 
 function valueName(schema: TSchema): string {
   const { type, format } = factsOf(schema)

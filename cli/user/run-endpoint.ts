@@ -32,7 +32,9 @@ export async function runEndpoint(chosen: Chosen, context: Context): Promise<num
   const { ids, answer } = await withIds(session.client, words, async (ids): Promise<Answered> => {
     if (mayAsk(endpoint) && !input.isSet('yes')) await askFirst(endpoint, context, session, ids)
     const resolved = { ...(body && { body: await withIdsIn(body, session, ids) }), query }
-    return { ids, answer: await anyCall(session.client, name)({ ...ids, ...resolved, ...keyFor(endpoint) }) }
+    const onNextCursor = (cursor: string) => context.terminal.say(`More follow: --cursor ${cursor}`)
+    const request = { ...ids, ...resolved, ...keyFor(endpoint), onNextCursor }
+    return { ids, answer: await anyCall(session.client, name)(request) }
   })
   const service_id = input.isSet('no-wait') ? undefined : followedId(endpoint, ids, answer)
   const waited =

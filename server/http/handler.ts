@@ -61,7 +61,13 @@ export type HandlerRequest<Name extends EndpointName> = {
   request_id: string
 }
 
-export type Handler<Name extends EndpointName> = (request: HandlerRequest<Name>) => Promise<OutputOf<Api[Name]>>
+export type Handler<Name extends EndpointName> = (request: HandlerRequest<Name>) => Promise<AnswerOf<Name>>
+
+/** Of a list that may be cut: with the cursor of what follows, if anything does. */
+type AnswerOf<Name extends EndpointName> = Api[Name] extends { pages: true }
+  ? Page<OutputOf<Api[Name]>>
+  : OutputOf<Api[Name]>
+export type Page<List> = { list: List; next_cursor: string | undefined }
 
 /**
  * What a request breaks beyond its schemas, of those members that they accept: called when they refuse others, so that one

@@ -26,6 +26,7 @@ import { declaresTooMuch, endAfterAnswer, readBodies } from './body.ts'
 import { answerMalformed, faultOf, known_methods, sendFault, tooLarge, url_too_long } from './errors.ts'
 import { hostProblem } from './host.ts'
 import { lazily } from './lazily.ts'
+import { listOf } from './list-page.ts'
 import type { Log } from '../log.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { newParser } from './request.ts'
@@ -213,7 +214,8 @@ function serveEndpoints(
           return streams.serve(request, reply, { tail, parsed, readmit })
         }
         if (parsed.wait_seconds > 0) reply.header('preference-applied', `wait=${parsed.wait_seconds}`)
-        const output = await handler(parsed)
+        const answer = await handler(parsed)
+        const output = endpoint.pages ? listOf(request, reply, answer) : answer
         request.output = output
         if (endpoint.output_type !== undefined) reply.type(endpoint.output_type)
         return reply.code(endpoint.success).send(endpoint.output && output)

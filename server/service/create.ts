@@ -5,6 +5,7 @@ import type { Service } from '#contract/service.ts'
 import type { CreateServiceInput } from '#contract/service-input.ts'
 import { parseRegion, problemsOf } from '../regions.ts'
 import type { ServiceContext } from './context.ts'
+import { parseExpiry } from './expiry-rules.ts'
 import { makeService } from './make.ts'
 import { extensionsOf, parseSizeInput, replicaProblem, serviceTypeOf, sizeColumnsOf } from './rules.ts'
 
@@ -13,7 +14,7 @@ type Request = { project_id: string; input: Input; idempotency_key: string | und
 
 export async function createService(context: ServiceContext, request: Request): Promise<Service> {
   const { project_id, input, idempotency_key } = request
-  const { problems, provider, region_code, size, extensions, replicas } = parseCreation(context, input)
+  const { problems, provider, region_code, size, extensions, replicas, expires_at } = parseCreation(context, input)
   if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   const name = input.name.trim()
   const wanted = {
@@ -24,6 +25,7 @@ export async function createService(context: ServiceContext, request: Request): 
     ...sizeColumnsOf(size),
     extensions,
     ...replicas,
+    expires_at,
   }
   return makeService(context, {
     provider,
@@ -49,8 +51,9 @@ function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
   const replicas = { replica_count, sync_replica_count }
   const replica_problem = replicaProblem(replicas)
   if (replica_problem !== undefined) problems.push(replica_problem)
+  const expires_at = parseExpiry(input.expires_at, new Date(), problems)
   const extensions = extensionsOf(input.addons ?? [])
   const provider = providers.get(region_code)
   problems.push(...problemsOf(provider?.service.refusal({ size, extensions })))
-  return { problems, provider, region_code, size, extensions, replicas }
+  return { problems, provider, region_code, size, extensions, replicas, expires_at }
 }

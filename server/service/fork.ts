@@ -12,6 +12,7 @@ import { lastSnapshot, restorableOf } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { type At, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
+import { parseExpiry } from './expiry-rules.ts'
 import { type Chosen, makeService } from './make.ts'
 import { parseMoment } from './moment.ts'
 import { parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
@@ -41,6 +42,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     environment: input.environment_tag ?? 'DEV',
     ...sizeColumnsOf(size),
     extensions: parent.extensions,
+    expires_at: parseExpiry(input.expires_at, new Date(), []),
   }
   return makeService(context, {
     provider,
@@ -70,6 +72,7 @@ export function forkProblems(input: Partial<Input>): Problem[] {
   if (input.name !== undefined) parseName(input.name, problems)
   parseSizeInput(input, { shared: true }, problems)
   parseTarget(input, problems)
+  parseExpiry(input.expires_at, new Date(), problems)
   return problems
 }
 

@@ -2,6 +2,7 @@
 import { notFound, unknown_service } from '#contract/fault.ts'
 import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
 import { isUnderWay } from '#contract/service-status.ts'
+import type { deletion_endpoints } from '#contract/deletion.ts'
 import type { event_endpoints } from '#contract/event.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
@@ -16,12 +17,14 @@ import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { createService } from './create.ts'
 import { forkService } from './fork.ts'
+import { expiryHandlers } from './expiry.ts'
 import { eventHandlers } from './events.ts'
 import { haHandlers } from './ha.ts'
+import { pageOfServices } from './page.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
 import { deletionChange, parseSizeInput, passwordChange, powerChange, resizeChange } from './rules.ts'
-import { findService, findServiceOfProject, listServices } from './store.ts'
+import { findService, findServiceOfProject } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
 type ServiceEndpointName =
@@ -29,6 +32,7 @@ type ServiceEndpointName =
   | keyof typeof event_endpoints
   | keyof typeof ha_endpoints
   | keyof typeof pooler_endpoints
+  | keyof typeof deletion_endpoints
   | 'attachToVpc'
   | 'detachFromVpc'
 
@@ -40,7 +44,10 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
     return row ? viewOf(row) : await replicaSetAsService(db, at, viewOf)
   }
   return {
-    listServices: async ({ params }) => (await listServices(db, params.project_id)).map(viewOf),
+    listServices: async ({ params, query }) => {
+      const { rows, next_cursor } = await pageOfServices(db, params.project_id, query)
+      return { list: rows.map(viewOf), next_cursor }
+    },
 
     getService: async ({ params, wait_seconds }) => {
       if (wait_seconds === 0) return await read(params)
@@ -64,6 +71,7 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
     ...descriptionHandlers(context, viewOf),
     ...powerAndSizeHandlers(context, viewOf),
     ...eventHandlers(context),
+    ...expiryHandlers(context, viewOf),
     ...haHandlers(context, viewOf),
     ...poolerHandlers(context),
     ...attachmentHandlers(context),

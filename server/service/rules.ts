@@ -151,6 +151,7 @@ export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Vol
     project_id: row.project_id,
     name: row.name,
     created: row.created.toISOString(),
+    ...(row.expires_at !== null && { expires_at: row.expires_at.toISOString() }),
     region_code: row.region_code,
     service_type: row.service_type,
     ...(row.postgres_version !== null && { postgres_version: row.postgres_version }),

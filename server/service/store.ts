@@ -24,6 +24,10 @@ export type ServiceRow = {
   extensions: string[]
   password_verifier: string
   deleted_at: Date | null
+  /** When it is deleted by itself. */
+  expires_at: Date | null
+  /** When that was last told as a warning. */
+  expiry_told_at: Date | null
   state: ServiceState
   settled_generation: number
   observed_at: Date | null
@@ -62,7 +66,8 @@ export type Source = Pick<
 
 const columns = fragment`service_id, project_id, name, created, region_code, service_type, environment,
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
-  deleted_at, state, settled_generation, observed_at, waiting_for, postgres_version, restorable_from, restorable_until,
+  deleted_at, expires_at, expiry_told_at, state, settled_generation, observed_at, waiting_for, postgres_version,
+  restorable_from, restorable_until,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
   replica_count, sync_replica_count, switchovers, pooler, replica_set_count,
@@ -71,7 +76,7 @@ const columns = fragment`service_id, project_id, name, created, region_code, ser
 type StoredRow = Omit<ServiceRow, 'replica_sets'>
 
 /** A service brings its sets along. Most have none, and for these nothing is read. */
-async function withSets(db: Sql, rows: readonly StoredRow[]): Promise<ServiceRow[]> {
+async function withSets<Row extends StoredRow>(db: Sql, rows: readonly Row[]): Promise<(Row & ServiceRow)[]> {
   const parents = rows.filter((row) => row.replica_set_count > 0).map((row) => row.service_id)
   const sets = Map.groupBy(await listReplicaSets(db, parents), (set) => set.service_id)
   return rows.map((row) => ({ ...row, replica_sets: sets.get(row.service_id) ?? [] }))
@@ -91,7 +96,7 @@ export type NewService = Pick<
   | 'extensions'
   | 'password_verifier'
 > &
-  Partial<Source & Pick<ServiceRow, 'replica_count' | 'sync_replica_count'>>
+  Partial<Source & Pick<ServiceRow, 'replica_count' | 'sync_replica_count' | 'expires_at'>>
 
 const wanted_columns = [
   'name',
@@ -104,6 +109,8 @@ const wanted_columns = [
   'shape_generation',
   'password_verifier',
   'deleted_at',
+  'expires_at',
+  'expiry_told_at',
   'replica_count',
   'sync_replica_count',
   'switchovers',
@@ -121,11 +128,11 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
       insert into services (service_id, project_id, name, region_code, service_type, environment,
         cpu_millis, memory_gbs, extensions, password_verifier,
         source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time,
-        replica_count, sync_replica_count)
+        replica_count, sync_replica_count, expires_at)
       values (${row.service_id}, ${row.project_id}, ${row.name}, ${row.region_code}, ${row.service_type},
         ${row.environment}, ${row.cpu_millis}, ${row.memory_gbs}, ${row.extensions}, ${row.password_verifier},
         ${row.source_service_id}, ${row.source_project_id}, ${row.source_strategy}, ${row.source_snapshot_id},
-        ${row.source_time}, ${row.replica_count ?? 0}, ${row.sync_replica_count ?? 0})
+        ${row.source_time}, ${row.replica_count ?? 0}, ${row.sync_replica_count ?? 0}, ${row.expires_at})
       returning ${columns}`,
     'insert service',
   )
@@ -158,10 +165,45 @@ export async function lockServiceOfProject(tx: Sql, project_id: string, service_
   return (await withSets(tx, rows))[0]
 }
 
-export async function listServices(db: Sql, project_id: string): Promise<ServiceRow[]> {
-  const rows = await db.query(sql<StoredRow>`
-    select ${columns} from services where project_id = ${project_id} order by created, service_id`)
+/** Absent members choose all. */
+export type ServicesWanted = {
+  name?: string | undefined
+  environment?: ServiceRow['environment'] | undefined
+  forked_from?: string | undefined
+  /** Those that come after this one. */
+  after?: Place | undefined
+  limit?: number | undefined
+}
+
+/** Where a service stands among those of its project. In microseconds, which a Date forgets. */
+export type Place = { created_us: number; service_id: string }
+export type ListedRow = ServiceRow & Place
+
+const created_us = fragment`(extract(epoch from created) * 1000000)::bigint`
+
+/** The oldest first. */
+export async function listServices(db: Sql, project_id: string, wanted: ServicesWanted = {}): Promise<ListedRow[]> {
+  const { name, environment, forked_from, after, limit } = wanted
+  const rows = await db.query(sql<StoredRow & Place>`
+    select ${columns}, ${created_us} as created_us from services
+    where project_id = ${project_id}
+      and (${name}::text is null or name = ${name})
+      and (${environment}::text is null or environment = ${environment})
+      and (${forked_from}::text is null or source_service_id = ${forked_from})
+      and (${after?.service_id}::text is null or (${created_us}, service_id) > (${after?.created_us}, ${after?.service_id}))
+    order by created, service_id limit ${limit}::bigint`)
   return withSets(db, rows)
+}
+
+export type ExpiringRow = Pick<ServiceRow, 'service_id' | 'project_id' | 'expires_at' | 'expiry_told_at'>
+
+const expiring_max = 1000
+
+/** Those that come to their end next, and before this moment. */
+export async function listExpiring(db: Sql, before: Date): Promise<ExpiringRow[]> {
+  return db.query(sql<ExpiringRow>`
+    select service_id, project_id, expires_at, expiry_told_at from services
+    where expires_at <= ${before} and deleted_at is null order by expires_at limit ${expiring_max}`)
 }
 
 /** Counts up to a bound, so that the answer costs the same in a project of any size. */

@@ -72,6 +72,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['renameService', 'service rename shop market'],
   ['setEnvironment', 'service set-environment market --environment PROD'],
   ['resizeService', 'service resize market --cpu 1000 --yes'],
+  ['setExpiry', 'service set-expiry market --expires 2h'],
   ['setHA', 'service set-ha market --replicas 1'],
   ['switchover', 'service switchover market --yes'],
   ['listServiceEvents', 'service events market'],

@@ -20,6 +20,7 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   resizeService: { cpu_millis: '1000', memory_gbs: '4' },
   updatePassword: { password: 'a long new password' },
   setEnvironment: { environment: 'PROD' },
+  setExpiry: { expires_at: '2030-01-31T12:00:00Z' },
   setHA: { replica_count: 1 },
   createReplicaSet: { name: 'a set', nodes: 1, cpu_millis: 500, memory_gbs: 2 },
   resizeReplicaSet: { cpu_millis: '1000', memory_gbs: '4' },

@@ -80,7 +80,7 @@ describe('a query parameter', () => {
 
   test('is refused where there is none, also of a request that changes something', async () => {
     const details = 'query/limit: is not a known query parameter; there is none here'
-    await expectRefusal('GET', `${howdah.services}?limit=5`, undefined, details)
+    await expectRefusal('GET', `${ready}?limit=5`, undefined, details)
     await expectRefusal('DELETE', `${ready}?limit=5`, undefined, details)
     await expectRefusal('GET', '/ca.pem?limit=5', undefined, details)
     expect((await howdah.call('GET', ready)).status).toBe(200)

@@ -1,0 +1,34 @@
+// When a service ends by itself, pure: which moments are taken, and what is due at a moment.
+import type { Problem } from '#contract/problem.ts'
+import { parseMoment } from './moment.ts'
+import type { ServiceRow } from './store.ts'
+
+const days_max = 3650
+const day_ms = 86_400_000
+/** How long before the end its owners are warned. */
+const warnings_ms = [3_600_000, 600_000]
+
+/** No warning comes earlier, so what ends later needs no look. */
+export const first_warning_ms = Math.max(...warnings_ms)
+
+/** Null: never. */
+export function parseExpiry(requested: string | null | undefined, now: Date, problems: Problem[]): Date | null {
+  if (requested === undefined || requested === null) return null
+  const expires_at = new Date(parseMoment(requested) ?? Number.NaN)
+  const left_ms = expires_at.getTime() - now.getTime()
+  if (left_ms > 0 && left_ms <= days_max * day_ms) return expires_at
+  const message = `must be a moment in the future, at most ${days_max} days from now`
+  problems.push({ path: '/expires_at', message })
+  return null
+}
+
+export type Expiring = Pick<ServiceRow, 'expires_at' | 'expiry_told_at'>
+
+/** A warning that came too late to be told apart from a later one is told once, with it. */
+export function expiryStep({ expires_at, expiry_told_at }: Expiring, now: Date): 'delete' | 'warn' | undefined {
+  if (expires_at === null) return undefined
+  if (expires_at <= now) return 'delete'
+  const told_ms = expiry_told_at?.getTime() ?? Number.NEGATIVE_INFINITY
+  const moments = warnings_ms.map((before_ms) => expires_at.getTime() - before_ms)
+  return moments.some((moment) => moment <= now.getTime() && told_ms < moment) ? 'warn' : undefined
+}

@@ -1,0 +1,50 @@
+// Services that end by themselves. Every server looks every few seconds which have come to their end or are to be warned of it; the row
+// decides, under its lock, so that of several servers one acts, and a server that was down acts when it starts.
+import type { Handlers } from '../http/handler.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
+import type { Log } from '../log.ts'
+import { type Patrol, startPatrol } from '../patrol.ts'
+import type { Db, Sql } from '../store/db.ts'
+import { changeService, saveChange } from './change.ts'
+import type { ServiceContext } from './context.ts'
+import { expiryStep, first_warning_ms, parseExpiry } from './expiry-rules.ts'
+import { deletionChange } from './rules.ts'
+import { type ExpiringRow, listExpiring, lockServiceOfProject } from './store.ts'
+import type { ServiceView } from './view.ts'
+
+export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, 'setExpiry'> {
+  return {
+    setExpiry: async ({ params, body }) => {
+      const problems: Problem[] = []
+      const expires_at = parseExpiry(body.expires_at, new Date(), problems)
+      if (problems.length > 0) throw invalidRequest(problems)
+      const event = expires_at === null ? 'it no longer expires' : `it expires at ${expires_at.toISOString()}`
+      return viewOf(await changeService(context, params, () => ({ expires_at, expiry_told_at: null, event })))
+    },
+  }
+}
+
+export function startExpiry({ db, log }: { db: Db; log: Log }): Promise<Patrol> {
+  return startPatrol(() => actOnExpiring(db), log)
+}
+
+async function actOnExpiring(db: Db): Promise<void> {
+  const now = new Date()
+  const rows = await listExpiring(db, new Date(now.getTime() + first_warning_ms))
+  for (const row of rows) if (expiryStep(row, now) !== undefined) await db.transaction((tx) => act(tx, row, now))
+}
+
+async function act(tx: Sql, { project_id, service_id }: ExpiringRow, now: Date): Promise<void> {
+  const row = await lockServiceOfProject(tx, project_id, service_id)
+  if (row === undefined || row.deleted_at !== null || row.expires_at === null) return
+  const step = expiryStep(row, now)
+  const moment = row.expires_at.toISOString()
+  if (step === 'warn') {
+    const event = `it expires at ${moment}: then it is deleted with all its data; setExpiry changes that`
+    await saveChange(tx, row, { expiry_told_at: now, event_kind: 'expiring', event })
+  }
+  if (step === 'delete') {
+    const event = `it expired at ${moment} and is deleted`
+    await saveChange(tx, row, { ...deletionChange(row, now), event_kind: 'expired', event })
+  }
+}

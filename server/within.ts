@@ -1,0 +1,13 @@
+// A bound for work that a stopping server finishes.
+import type { Log } from './log.ts'
+
+/** Waits for the work, but not for ever. */
+export async function within(seconds: number, work: Promise<unknown>, log: Log, when_late: string): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<'late'>()
+  const timer = setTimeout(resolve, seconds * 1000, 'late')
+  try {
+    if ((await Promise.race([work, late])) === 'late') log.warn({ seconds }, when_late)
+  } finally {
+    clearTimeout(timer)
+  }
+}
