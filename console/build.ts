@@ -17,13 +17,17 @@ async function buildConsole(): Promise<void> {
   const aside = await mkdtemp(join(dist, '.console-'))
   try {
     // Only here: most starts find that nothing is to be built, and are not to pay for what builds.
-    const [{ build }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')])
+    const [{ build }, { default: react }, { slimContract }] = await Promise.all([
+      import('vite'),
+      import('@vitejs/plugin-react'),
+      import('./slim-contract.ts'),
+    ])
     await build({
       configFile: false,
       root: import.meta.dirname,
       base: '/console/',
       logLevel: 'warn',
-      plugins: [react()],
+      plugins: [slimContract(), react()],
       build: {
         outDir: join(aside, 'new'),
         // One sheet for all pages: small, and loaded with the first one. No file becomes a data: URL, which the policy forbids.
