@@ -47,6 +47,7 @@ export const staleAfter: Readonly<Record<ActName, readonly ReadName[]>> = {
   setReplicaSetEnvironment: sets,
   takeSnapshot: snapshots,
   deleteSnapshot: snapshots,
+  runQuery: ['listServiceEvents'],
   createVpc: networks,
   renameVpc: networks,
   deleteVpc: networks,

@@ -12,6 +12,7 @@ import { member_endpoints } from './member.ts'
 import { peering_endpoints } from './peering.ts'
 import { pooler_endpoints } from './pooler.ts'
 import { project_endpoints } from './project.ts'
+import { query_endpoints } from './query.ts'
 import { replica_set_endpoints } from './replica-set.ts'
 import { service_endpoints } from './service.ts'
 import { snapshot_endpoints } from './snapshot.ts'
@@ -35,6 +36,7 @@ export const api = {
   ...pooler_endpoints,
   ...replica_set_endpoints,
   ...snapshot_endpoints,
+  ...query_endpoints,
   ...vpc_endpoints,
   ...peering_endpoints,
   ...log_endpoints,

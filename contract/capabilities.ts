@@ -42,8 +42,11 @@ export const Region = Type.Object(
     shared: Offered,
     addons: Type.Array(OfferedAddon, { description: 'All addons.' }),
     features: Type.Object(
-      { pooler: Offered, replica_sets: Offered, vpcs: Offered, limits: Offered },
-      { description: 'Connection poolers, replica sets of several nodes, VPCs, and limits that the system keeps.' },
+      { pooler: Offered, replica_sets: Offered, vpcs: Offered, limits: Offered, queries: Offered },
+      {
+        description:
+          'Connection poolers, replica sets of several nodes, VPCs, limits that the system keeps, and SQL statements through the API.',
+      },
     ),
   },
   { $id: 'Region', description: 'A place where services run, and what it offers.' },

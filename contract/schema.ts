@@ -9,8 +9,11 @@ import { Type } from './type.ts'
 export const text = (description: string, example: string, more: TStringOptions = {}) =>
   Type.String({ description, examples: [example], ...more })
 
-export const integer = (description: string, example: number, more: { minimum?: number; maximum?: number } = {}) =>
-  Type.Integer({ description, examples: [example], ...more })
+export const integer = (
+  description: string,
+  example: number,
+  more: { minimum?: number; maximum?: number; default?: number } = {},
+) => Type.Integer({ description, examples: [example], ...more })
 
 export const flag = (description: string, example: boolean) => Type.Boolean({ description, examples: [example] })
 

@@ -68,5 +68,6 @@ export const accepted_statuses = {
   pooler: ['READY'],
   replica_set: ['READY'],
   snapshot: ['READY', 'PAUSED', 'UNSTABLE'],
+  query: ['READY', 'UNSTABLE'],
   describe: service_statuses.filter((status) => status !== 'DELETING'),
 } as const satisfies Record<string, readonly Acceptable[]>

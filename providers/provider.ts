@@ -7,6 +7,8 @@
 // 4. It reports what it observed, never what it expects. `unknown` is an answer.
 // 5. It is never called twice at once for one service or VPC: the caller owns the lease.
 
+import type { QueryAnswer, QueryRefusal, QuerySpec } from './query.ts'
+
 export type Endpoint = { host: string; port: number }
 
 export type Size = { cpu_millis: number; memory_gbs: number } | 'shared'
@@ -261,6 +263,8 @@ export type RegionFacts = {
   vpcs: Offered
   /** Of processor and memory, kept by the system. */
   limits: Offered
+  /** Statements through the API. */
+  queries: Offered
 }
 
 export type Kind = 'service' | 'replica set' | 'vpc'
@@ -270,7 +274,10 @@ export type Provider = {
   identity: string
   /** As last observed; never waits. */
   facts(): RegionFacts
-  service: Subject<WantedService, ObservedService, ServiceParts>
+  service: Subject<WantedService, ObservedService, ServiceParts> & {
+    /** As a role that is made for it and has at most the rights of the master role: nothing that the statement meets runs with more. */
+    query(service_id: string, spec: QuerySpec): Promise<QueryAnswer | QueryRefusal>
+  }
   replica_set: Subject<WantedReplicaSet, ObservedReplicaSet, ReplicaSetParts>
   /**
    * The network of a VPC and its links to its peers. Both sides of a peering must be applied when it changes. A VPC that is listed

@@ -8,13 +8,14 @@ import type { Provider, Refusal } from '#providers/provider.ts'
 import type { Config } from './config.ts'
 import type { Handlers } from './http/handler.ts'
 import { tiers } from './metric/tier.ts'
+import { queriesOffered } from './query/routes.ts'
 import type { Regions } from './regions.ts'
 import { sets_per_service_max } from './replica-set/rules.ts'
 import { extensionsOf, services_per_project_max } from './service/rules.ts'
 import { version } from './version.ts'
 import { vpcs_per_project_max } from './vpc/rules.ts'
 
-type Parts = { config: Pick<Config, 'oidc_issuer' | 'snapshots' | 'log_retention'>; providers: Regions }
+type Parts = { config: Pick<Config, 'oidc_issuer' | 'snapshots' | 'log_retention' | 'sql_api'>; providers: Regions }
 
 const day_seconds = 86_400
 
@@ -23,7 +24,11 @@ export function capabilityHandlers({ config, providers }: Parts): Pick<Handlers,
     getCapabilities: async () => ({
       version,
       login: config.oidc_issuer === undefined ? 'password' : 'oidc',
-      regions: [...providers].map(([code, provider], at) => ({ code, is_default: at === 0, ...regionOf(provider) })),
+      regions: [...providers].map(([code, provider], at) => ({
+        code,
+        is_default: at === 0,
+        ...regionOf(provider, config.sql_api),
+      })),
       metrics: metric_names.map((name) => ({ name, ...describedOf(name) })),
       retention: {
         snapshots: config.snapshots,
@@ -46,8 +51,12 @@ function describedOf(name: MetricName) {
   return { unit, description, labels: [...metric_labels], functions: [...functions] }
 }
 
-function regionOf({ service, ...region }: Provider): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
-  const { provider, volume_type, copy_on_write, postgres_versions, pooler, replica_sets, vpcs, limits } = region.facts()
+function regionOf(
+  { service, ...region }: Provider,
+  sql_api: Config['sql_api'],
+): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
+  const facts = region.facts()
+  const { provider, volume_type, copy_on_write, postgres_versions, pooler, replica_sets, vpcs, limits } = facts
   return {
     provider,
     volume_type,
@@ -56,7 +65,7 @@ function regionOf({ service, ...region }: Provider): Omit<Capabilities['regions'
     sizes: sizes.map((size) => ({ ...size, ...offeredUnless(service.refusal({ size })) })),
     shared: offeredUnless(service.refusal({ size: 'shared' })),
     addons: addons.map((name) => ({ name, ...offeredUnless(service.refusal({ extensions: extensionsOf([name]) })) })),
-    features: { pooler, replica_sets, vpcs, limits },
+    features: { pooler, replica_sets, vpcs, limits, queries: queriesOffered(facts, sql_api) },
   }
 }
 

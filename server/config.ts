@@ -16,6 +16,7 @@ import {
   parseLogLevel,
   parseLogRetention,
   parseNetworks,
+  parseOnOrOff,
   parseOptional,
   parseOrigin,
   parsePorts,
@@ -146,6 +147,11 @@ const table = {
     default: 'admin@howdah.local',
     description: 'The address that the first user logs in with; read by the very first start alone.',
     parse: parseEmail,
+  },
+  sql_api: {
+    default: 'on',
+    description: 'off: no SQL statement runs through the API, for any role.',
+    parse: parseOnOrOff,
   },
   isolate: {
     flag: false,

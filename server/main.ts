@@ -2,7 +2,6 @@
 // reconciler, HTTP, registration. What a step opened is closed in reverse, when a later step fails as well as at shutdown.
 // It prints nothing: what people should know is in the returned facts.
 import { base_path } from '#contract/api.ts'
-import type { FastifyInstance } from 'fastify'
 import { newAuditRecord } from './audit/record.ts'
 import { auditHandlers } from './audit/routes.ts'
 import { capabilityHandlers } from './capabilities.ts'
@@ -15,6 +14,7 @@ import { sql } from './store/sql.ts'
 import { newHealing } from './healing.ts'
 import { newHttp } from './http/http.ts'
 import { hostsOf } from './http/host.ts'
+import { closeHttp, listen } from './http/listening.ts'
 import { newCallers, type Verifier } from './identity/callers.ts'
 import { identityHandlers } from './identity/routes.ts'
 import { tokenHandlers } from './identity/token-routes.ts'
@@ -32,6 +32,7 @@ import { openOauth } from './oauth/oauth.ts'
 import { startPasses } from './passes.ts'
 import { peeringHandlers } from './peering/routes.ts'
 import { projectHandlers } from './project/routes.ts'
+import { queryHandlers } from './query/routes.ts'
 import { newRateLimits } from './http/rate-limit.ts'
 import { replicaSetHandlers } from './replica-set/routes.ts'
 import { caPemOf, openRegions, type Regions, stopRegions } from './regions.ts'
@@ -49,8 +50,6 @@ import { vpcHandlers } from './vpc/routes.ts'
 import { listWarnings } from './warnings.ts'
 import { watchOver } from './watch-over.ts'
 import { within } from './within.ts'
-
-const idle_poll_ms = 50
 
 export type StartOptions = {
   log?: Log
@@ -203,6 +202,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...serviceHandlers(context),
       ...replicaSetHandlers(context),
       ...snapshotHandlers(context),
+      ...queryHandlers(context, config),
       ...vpcHandlers(context),
       ...peeringHandlers(context),
       ...service_log.handlers,
@@ -239,27 +239,4 @@ async function reasonNotReady(db: Db): Promise<string | undefined> {
   } catch {
     return 'the metadata store cannot be reached right now'
   }
-}
-
-async function listen(http: FastifyInstance, { host, port }: Config): Promise<string> {
-  try {
-    return await http.listen({ host, port })
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    const reason =
-      code === 'EADDRINUSE'
-        ? `port ${port} of ${host} is in use; stop the program that has it, or choose another port with --port`
-        : `cannot listen on ${host} port ${port} (${String(code)}); choose others with --host and --port`
-    throw new Error(reason, { cause: error })
-  }
-}
-
-async function closeHttp(http: FastifyInstance, log: Log): Promise<void> {
-  const closed = http.close()
-  // A connection whose last request was under way becomes idle later; without this it would stay open.
-  const idle = setInterval(() => http.server.closeIdleConnections(), idle_poll_ms)
-  await within(shutdown_grace_seconds, closed, log, 'some requests are aborted')
-  clearInterval(idle)
-  http.server.closeAllConnections()
-  await closed
 }

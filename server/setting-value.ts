@@ -104,6 +104,11 @@ export function parseYesOrNo(text: string): boolean {
   throw new Error(`must be yes or no, not ${JSON.stringify(text)}`)
 }
 
+export function parseOnOrOff(text: string): 'on' | 'off' {
+  if (text === 'on' || text === 'off') return text
+  throw new Error(`must be on or off, not ${JSON.stringify(text)}`)
+}
+
 export function parseOptional(text: string): string | undefined {
   return text === '' ? undefined : text
 }

@@ -1,4 +1,4 @@
-// A bound for work that a stopping server finishes.
+// A wait that has an end.
 import type { Log } from './log.ts'
 
 /** Waits for the work, but not for ever. */

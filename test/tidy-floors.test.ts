@@ -13,7 +13,7 @@ const trees: readonly Tree[] = [
     floors: [
       [''],
       ['service', 'replica-set', 'vpc'],
-      ['ha', 'pooler', 'snapshot', 'wal', 'log', 'metric', 'quota', 'haproxy'],
+      ['ha', 'pooler', 'snapshot', 'wal', 'log', 'metric', 'query', 'quota', 'haproxy'],
       ['network'],
       ['postgres'],
       ['host'],
@@ -25,7 +25,7 @@ const trees: readonly Tree[] = [
     floors: [
       ['main'],
       ['capabilities', 'checks', 'passes', 'registration', 'warnings', 'watch-over'],
-      ['console', 'metric', 'peering', 'replica-set', 'service-log'],
+      ['console', 'metric', 'peering', 'query', 'replica-set', 'service-log'],
       ['oauth', 'project', 'service'],
       ['audit', 'member', 'snapshot', 'vpc'],
       ['identity'],

@@ -1,11 +1,13 @@
 // What is written by hand beside the derived commands: wording and comfort. A key is the name of an endpoint.
 import type { Api, EndpointName } from '#contract/api.ts'
 import type { OutputOf } from '#contract/endpoint.ts'
+import type { QueryResult } from '#contract/query.ts'
 import type { Service } from '#contract/service.ts'
 import { type Options, UsageError } from '../command.ts'
 import type { Context } from './context.ts'
 import { parseMoment } from './moment.ts'
 import type { Column } from './output.ts'
+import { queryTable } from './query-table.ts'
 import type { Session } from './session.ts'
 
 export type Extra = {
@@ -126,6 +128,7 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
       return `${public_key}.${secret_key}`
     },
   },
+  runQuery: { aliases: ['sql'], show: (answer) => queryTable(answer as QueryResult) },
   getLineage: { show: (answer) => familyLines(answer as Family, undefined, '').join('\n') },
 }
 

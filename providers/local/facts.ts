@@ -102,6 +102,7 @@ function factsOf(
     replica_sets: offeredUnless(balancer),
     vpcs: offeredUnless(network),
     limits: offeredUnless(limits.enforced ? undefined : limits.description),
+    queries: { offered: true },
   }
 }
 

@@ -32,6 +32,7 @@ import { newProcessorTime } from './host/processor-time.ts'
 import { openProjects } from './quota/project.ts'
 import { quotaBytesOf } from './quota/rules.ts'
 import { accessOf } from './quota/access.ts'
+import { runQuery } from './query/query.ts'
 import { measureService } from './quota/usage.ts'
 import { newQuotaWatch } from './quota/watch.ts'
 import { isHostRoot, mayGiveUsers } from '../host/privilege.ts'
@@ -96,6 +97,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       refusal: facts.serviceRefusal,
       apply: (wanted, pass) => applyInTurn(hostFor(host, pass), wanted),
       list: () => kinds.list('service'),
+      query: (service_id, spec) => runQuery(host, service_id, spec),
     },
     replica_set: {
       refusal: facts.replicaSetRefusal,

@@ -44,6 +44,7 @@ type ReplicaSet = Thing & Logged & { wanted: WantedReplicaSet }
 type Taken = { taken_at: Date; size_bytes: number }
 
 const postgres_version = '18.4'
+const no_database = 'this region has no databases that could be asked; use a region with another provider'
 const facts: RegionFacts = {
   provider: 'memory',
   postgres_versions: [postgres_version],
@@ -54,6 +55,7 @@ const facts: RegionFacts = {
   replica_sets: { offered: true },
   vpcs: { offered: true },
   limits: { offered: false, reason: 'nothing runs here that could be limited' },
+  queries: { offered: false, reason: no_database },
 }
 const snapshot_bytes = 40_000_000
 const idle_metrics = { cpu_usage_millicores: 1, memory_usage_bytes: 50_000_000, disk_usage_bytes: snapshot_bytes }
@@ -99,6 +101,7 @@ function serviceSubject(services: Things<Service>): Provider['service'] {
   return {
     refusal: () => undefined,
     list: async () => services.list(),
+    query: async () => ({ unavailable: no_database }),
     apply: async (wanted, pass): Promise<ObservedService> => {
       pass?.signal.throwIfAborted()
       const { service_id, deleted, source } = wanted

@@ -25,6 +25,7 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   createReplicaSet: { name: 'a set', nodes: 1, cpu_millis: 500, memory_gbs: 2 },
   resizeReplicaSet: { cpu_millis: '1000', memory_gbs: '4' },
   setReplicaSetEnvironment: { environment: 'PROD' },
+  runQuery: { query: 'select 1' },
   createVpc: { cidr: '10.64.0.0/24', name: 'a VPC', region_code: 'local' },
   renameVpc: { name: 'another name' },
   attachToVpc: { vpc_id: '999999999' },

@@ -9,6 +9,7 @@ import type { Effect } from '../host/effect.ts'
 import { type Node } from '../host/layout.ts'
 import { ensureExtensions, makeExtensions } from './extensions.ts'
 import { ensureMasterDatabase } from './master-database.ts'
+import { sweepQueryRoles } from './query-role.ts'
 import { ensureReplicationReserved, ensureReservedRole, pooler_mark, reserved_roles } from './reserved-roles.ts'
 import { withCatalogChanges } from './tenant-locks.ts'
 import { TenantSetback } from './tenant-setback.ts'
@@ -31,7 +32,10 @@ export async function ensureMasterRole(effect: Effect, node: Node, spec: RoleSpe
     if (!role.handed_over) await makeExtensions(effect, node, spec.extensions, role.major)
     else if (!role.up_to_date) await ensureUpToDate(effect, client, events)
     await ensureVerifier(effect, client, role, spec.password_verifier, events)
-    if (role.handed_over) await ensureMasterDatabase(effect, client, events)
+    if (role.handed_over) {
+      await ensureMasterDatabase(effect, client, events)
+      await sweepQueryRoles(effect, client)
+    }
     return role
   })
   const lacks = handed_over ? await ensureExtensions(effect, node, spec.extensions, major) : undefined

@@ -27,6 +27,7 @@ const statement_timeout_ms_default = 8_000
 const goodbye_ms_max = 500
 /** Of one session, the longest of which reads a few hundred bytes every few seconds. */
 const answer_bytes_max = 256 * 1024 ** 2
+export const endless_answer = 'the server answers without end'
 
 export async function withSuperuser<T>(
   node: Node,
@@ -82,15 +83,15 @@ export function newSession(
 }
 
 /** Where the driver connects: through a socket that no link can lead to another service's server. */
-export function socketOf({ sockets, port }: Node) {
-  const stream = () => bounded(newSocketTo(sockets, `.s.PGSQL.${port}`))
+export function socketOf({ sockets, port }: Node, bytes_max = answer_bytes_max) {
+  const stream = () => bounded(newSocketTo(sockets, `.s.PGSQL.${port}`), bytes_max)
   return { host: sockets, port, stream }
 }
 
 /** The process that answers there may be a program of the service's user, which could answer without end. */
-function bounded(socket: Socket): Socket {
+function bounded(socket: Socket, bytes_max: number): Socket {
   return socket.on('data', () => {
-    if (socket.bytesRead > answer_bytes_max) socket.destroy(new Error('the server answers without end'))
+    if (socket.bytesRead > bytes_max) socket.destroy(new Error(endless_answer))
   })
 }
 

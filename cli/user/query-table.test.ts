@@ -1,0 +1,38 @@
+// The table of a statement's answer.
+import { expect, test } from 'vitest'
+import { queryTable } from './query-table.ts'
+
+const answer = {
+  columns: [
+    { name: 'id', type: 'integer' },
+    { name: 'note', type: 'text' },
+  ],
+  rows: [
+    ['1', 'first'],
+    ['20', null],
+  ],
+  row_count: 2,
+  truncated: false,
+  took_ms: 1,
+  notices: [],
+  command: 'SELECT',
+}
+
+test('columns are aligned, and null is no text', () => {
+  expect(queryTable(answer)).toBe('id  note\n1   first\n20  ∅\nSELECT 2')
+})
+
+test('what would move the cursor, or is long, is shown and not sent', () => {
+  const shown = queryTable({ ...answer, rows: [['\u001b[2J\n\u009b', 'x'.repeat(200)]], truncated: true })
+  expect(shown.split('\n')).toEqual([
+    expect.any(String),
+    expect.stringMatching(/^\\u001b\[2J\\n· +x{79}…$/),
+    'the first 1 rows; there are more',
+  ])
+})
+
+test('a statement without rows says what it did, and what was noted', () => {
+  expect(
+    queryTable({ ...answer, columns: [], rows: [], row_count: 0, command: 'DROP', notices: ['NOTICE: gone'] }),
+  ).toBe('NOTICE: gone\nDROP 0')
+})
