@@ -1,4 +1,5 @@
 // Snapshots of a service, the moments it can be restored to, and the family tree that forks make.
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ServiceId, SnapshotId } from './id.ts'
 import { choice, flag, GivenName, integer, moment, text } from './schema.ts'
@@ -8,11 +9,14 @@ import { Type } from './type.ts'
 export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'now'] as const
 export type SnapshotKind = (typeof snapshot_kinds)[number]
 
+export const snapshot_statuses = ['taking', 'complete', 'deleting'] as const
+export type SnapshotStatus = (typeof snapshot_statuses)[number]
+
 export const Snapshot = Type.Object(
   {
     id: SnapshotId,
     kind: choice(snapshot_kinds, '`now`: what forks NOW leave, until a newer one is complete.', 'scheduled'),
-    status: choice(['taking', 'complete', 'deleting'], 'Forks can be made of a `complete` one.', 'complete'),
+    status: choice(snapshot_statuses, 'Forks can be made of a `complete` one.', 'complete'),
     requested: moment('When it was requested.'),
     taken: Type.Optional(moment('The moment that it shows; absent until it is complete.')),
     size_mb: Type.Optional(
@@ -21,6 +25,7 @@ export const Snapshot = Type.Object(
   },
   { $id: 'Snapshot', description: 'The files of a service as they were at a moment.' },
 )
+export type Snapshot = Static<typeof Snapshot>
 
 export const Restorable = Type.Object(
   {

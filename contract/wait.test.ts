@@ -1,7 +1,7 @@
 // What to wait for after each request, and when the wait is over.
 import { expect, test } from 'vitest'
 import { api } from './api.ts'
-import { followedId, isAsWanted, isAtRest } from './wait.ts'
+import { followedId, followedSnapshotId, isAsWanted, isAtRest } from './wait.ts'
 
 const path = { project_id: 'p', service_id: 's', replica_set_id: 'r' }
 
@@ -17,10 +17,14 @@ test.each([
   expect(followedId(api[name], path, answer)).toBe(id)
 })
 
-test('after a snapshot is taken or deleted it is no service', () => {
-  const { project_id, service_id } = path
-  expect(followedId(api.takeSnapshot, { project_id, service_id }, { snapshot_id: 'x' })).toBeUndefined()
-  expect(followedId(api.deleteSnapshot, { project_id, service_id, snapshot_id: 'x' }, undefined)).toBeUndefined()
+test('after a snapshot is taken or deleted it is the snapshot and no service', () => {
+  const { replica_set_id: _, ...service } = path
+  const of_snapshot = { ...service, snapshot_id: 'x' }
+  expect(followedId(api.takeSnapshot, service, { id: 'x' })).toBeUndefined()
+  expect(followedSnapshotId(api.takeSnapshot, service, { id: 'x' })).toBe('x')
+  expect(followedId(api.deleteSnapshot, of_snapshot, undefined)).toBeUndefined()
+  expect(followedSnapshotId(api.deleteSnapshot, of_snapshot, undefined)).toBe('x')
+  expect(followedSnapshotId(api.deleteService, service, undefined)).toBeUndefined()
 })
 
 test('after a delete of a service it is the service', () => {
@@ -36,6 +40,11 @@ test.each([
   ['deleteService', 'READY', false, false],
   ['deleteService', undefined, true, true],
   ['getService', 'CONFIGURING', true, true],
+  ['takeSnapshot', 'taking', false, true],
+  ['takeSnapshot', 'complete', true, true],
+  ['takeSnapshot', undefined, true, false],
+  ['deleteSnapshot', 'deleting', false, false],
+  ['deleteSnapshot', undefined, true, true],
 ] as const)('%s and %s: at rest %s, as wanted %s', (name, status, at_rest, as_wanted) => {
   const answer = status && { status }
   expect(isAtRest(api[name], answer)).toBe(at_rest)

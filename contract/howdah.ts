@@ -1,0 +1,206 @@
+// The client for programs: the API as objects. Collections have verbs, and so have the items in their answers; both follow from the table
+// by the rules of verbs.ts, so an endpoint that is added has its function at once.
+// 1. A verb that starts work answers when it is done, unless `wait: false`. 2. Nothing is repeated unless `retries` is set. 3. It runs
+//    wherever fetch does: nothing of one platform is imported.
+import { api, base_path, type EndpointName, type StreamName } from './api.ts'
+import { type Client, newClient } from './client.ts'
+import type { Endpoint } from './endpoint.ts'
+import { Fault } from './fault.ts'
+import { followedPlace, latestOf, resumed, settle } from './follow.ts'
+import type { ForkGiven, Howdah, Manner, Temporary, TemporaryGiven } from './howdah-type.ts'
+import { retrying } from './retry.ts'
+import { Service } from './service.ts'
+import { camelOf, collectionsBelow, homes } from './verbs.ts'
+
+export { Fault } from './fault.ts'
+export { NoAnswerError } from './retry.ts'
+export type * from './howdah-type.ts'
+export type { Service } from './service.ts'
+export type { Snapshot } from './snapshot.ts'
+
+export type HowdahOptions = {
+  /** Left out: HOWDAH_SERVER. */
+  server?: string
+  /** Left out: HOWDAH_TOKEN. A function is asked before each request. */
+  token?: string | (() => string | Promise<string>)
+  /** The id of a project. Left out: HOWDAH_PROJECT, or the only one that the token opens. */
+  project?: string
+  /** Repeat reads, and requests that make a service: these with a key, so that there is one service only. */
+  retries?: boolean
+  fetch?: typeof globalThis.fetch
+}
+
+const project_home = '/projects/{project_id}'
+const services_home = '/projects/{project_id}/services'
+
+type Ids = Readonly<Record<string, string>>
+type Around = { client: Client; has_retries: boolean; ids: () => Promise<Ids> }
+type Verb = (...given: unknown[]) => unknown
+type Answer = Record<string, unknown>
+
+export function newHowdah(options: HowdahOptions = {}): Howdah {
+  const server = options.server ?? fromEnvironment('SERVER')
+  if (server === undefined) throw new TypeError('say which server: newHowdah({ server }), or HOWDAH_SERVER')
+  const has_retries = options.retries === true
+  const send = options.fetch ?? globalThis.fetch
+  const client = newClient({
+    base_url: new URL(server).origin + base_path,
+    token: options.token ?? fromEnvironment('TOKEN'),
+    fetch: has_retries ? retrying(send) : send,
+  })
+  let project: Promise<string> | undefined
+  const project_id = () => (project ??= projectOf(client, options.project ?? fromEnvironment('PROJECT')))
+  const everywhere = { client, has_retries, ids: async () => ({}) }
+  const in_project = { client, has_retries, ids: async () => ({ project_id: await project_id() }) }
+  const words = [...homes.keys()].filter((path) => !path.includes('{') && !collectionsBelow('').includes(path))
+  const root = {
+    ...collectionsAt('', everywhere),
+    ...collectionsAt(project_home, in_project),
+    ...Object.fromEntries(words.map((path) => [camelOf(path.slice(1)), verbsAt(path, everywhere)])),
+    project: verbsAt(project_home, in_project),
+    client,
+  }
+  // The rows of the table give both the names and the types.
+  return root as unknown as Howdah
+}
+
+/** Where there is an environment. */
+function fromEnvironment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
+  return process?.env?.[`HOWDAH_${name}`] || undefined
+}
+
+async function projectOf(client: Client, chosen: string | undefined): Promise<string> {
+  if (chosen !== undefined) return chosen
+  const [only, another] = await client.listProjects({})
+  if (only !== undefined && another === undefined) return only.id
+  throw new TypeError('say which project: newHowdah({ project }), or HOWDAH_PROJECT')
+}
+
+function collectionsAt(home: string, around: Around): Record<string, unknown> {
+  return Object.fromEntries(
+    collectionsBelow(home).map((path) => [camelOf(path.slice(home.length + 1)), collectionAt(path, around)]),
+  )
+}
+
+function collectionAt(path: string, around: Around): Record<string, unknown> {
+  const temporary = (given: TemporaryGiven = {}) => newTemporary(path, around, given)
+  return {
+    ...verbsAt(path, around),
+    at: (id: string) => itemAt(path, around, id),
+    ...(path === services_home && { temporary }),
+  }
+}
+
+/** The verbs of one item; collection: of which it is one. */
+function itemAt(collection: string, around: Around, id: string): Record<string, unknown> {
+  const { home = '', id_name = '' } = itemHomeOf(collection) ?? {}
+  const here = { ...around, ids: async () => ({ ...(await around.ids()), [id_name]: id }) }
+  return {
+    ...verbsAt(home, here),
+    ...collectionsAt(home, here),
+    ...(collection === services_home && { settled: (manner: Manner = {}) => settledService(here, id, manner) }),
+  }
+}
+
+function itemHomeOf(collection: string): { home: string; id_name: string } | undefined {
+  const home = [...homes.keys()].find(
+    (path) => path.startsWith(`${collection}/{`) && path.indexOf('}', collection.length) === path.length - 1,
+  )
+  return home === undefined ? undefined : { home, id_name: home.slice(collection.length + 2, -1) }
+}
+
+function verbsAt(home: string, around: Around): Record<string, Verb> {
+  const verbs = [...(homes.get(home)?.verbs ?? [])].map(([verb, name]) => [verb, verbFor(home, name, around)] as const)
+  return Object.fromEntries(verbs)
+}
+
+function verbFor(home: string, name: EndpointName, around: Around): Verb {
+  const endpoint: Endpoint = api[name]
+  const member = endpoint.body !== undefined ? 'body' : endpoint.query !== undefined ? 'query' : undefined
+  return (...words) => {
+    // The types of the verbs say what is there; the server checks it.
+    const [given = {}, manner = {}] = (member === undefined ? [undefined, ...words] : words) as [Answer?, Manner?]
+    const { follow, ...others } = given
+    if (endpoint.streams === true && follow === true) return entriesOf(around, name as StreamName, others, manner)
+    const sent = name === 'forkService' ? forkBody(others) : others
+    return run(home, name, around, member === undefined ? {} : { [member]: sent }, manner)
+  }
+}
+
+async function* entriesOf(
+  around: Around,
+  name: StreamName,
+  query: Answer,
+  { signal }: Manner,
+): AsyncGenerator<unknown> {
+  const input = { ...(await around.ids()), query, ...(signal && { signal }) }
+  for await (const { entry } of resumed(around.client, name, input as never)) yield entry
+}
+
+async function run(home: string, name: EndpointName, around: Around, given: object, manner: Manner): Promise<unknown> {
+  const endpoint: Endpoint = api[name]
+  const { client, has_retries } = around
+  const { wait = true, signal } = manner
+  const ids = await around.ids()
+  const idempotency_key = manner.idempotency_key ?? (has_retries && endpoint.idempotent ? newKey() : undefined)
+  const input = { ...ids, ...given, ...(signal && { signal }), ...(idempotency_key && { idempotency_key }) }
+  // A name that is known at run time only.
+  const answer = await (client[name] as (input: unknown) => Promise<unknown>)(input)
+  const place = wait ? followedPlace(endpoint, ids, answer) : undefined
+  const seen = place && (await settle(client, endpoint, place, manner))
+  return withVerbs(home, endpoint, around, await latestOf(client, endpoint, ids, answer, seen))
+}
+
+async function settledService(around: Around, service_id: string, manner: Manner): Promise<unknown> {
+  const { project_id = '' } = await around.ids()
+  const seen = await settle(around.client, api.startService, { project_id, service_id }, manner)
+  return withVerbs(services_home, api.getService, around, seen)
+}
+
+/** What lives in a collection, and every service. */
+function withVerbs(home: string, { path, output }: Endpoint, around: Around, answer: unknown): unknown {
+  const own = path === home ? home.replace(/\/\{\w+\}$/, '') : undefined
+  const collection = output === Service ? services_home : own
+  if (collection === undefined || itemHomeOf(collection) === undefined) return answer
+  if (Array.isArray(answer)) return answer.map((one) => bound(collection, around, one))
+  return typeof answer === 'object' ? bound(collection, around, answer) : answer
+}
+
+function bound(collection: string, around: Around, answer: object | null): unknown {
+  const { id_name } = itemHomeOf(collection) ?? { id_name: 'id' }
+  const { [id_name]: own_id, id = own_id } = { ...answer } as Answer
+  const verbs = Object.entries(itemAt(collection, around, String(own_id ?? id)))
+  return Object.defineProperties(
+    { ...answer },
+    Object.fromEntries(verbs.map(([verb, value]) => [verb, { value, configurable: true, writable: true }])),
+  )
+}
+
+function forkBody({ at, ...others }: ForkGiven): Answer {
+  if (at === undefined) return { fork_strategy: 'NOW', ...others }
+  return { fork_strategy: 'PITR', target_time: typeof at === 'string' ? at : at.toISOString(), ...others }
+}
+
+/** Deleted when its scope ends; what was deleted before is no error. */
+async function newTemporary(path: string, around: Around, { from, ...given }: TemporaryGiven): Promise<Temporary> {
+  const name = given.name ?? `temporary-${newKey().slice(0, 8)}`
+  const parent_id = typeof from === 'object' ? from.service_id : from
+  const { create } = verbsAt(path, around)
+  const { fork } =
+    parent_id === undefined ? { fork: create } : (itemAt(path, around, parent_id) as Record<string, Verb>)
+  const made = (await fork?.({ ...given, name })) as Temporary
+  const dispose = async () => {
+    try {
+      await made.delete({ wait: false })
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'NOT_FOUND') throw error
+    }
+  }
+  return Object.defineProperty(made, Symbol.asyncDispose, { value: dispose })
+}
+
+/** Where the platform has random numbers, also on pages that came without TLS. */
+function newKey(): string {
+  return Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('')
+}

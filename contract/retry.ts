@@ -1,0 +1,78 @@
+// A fetch that repeats what is safe to repeat: reads, and requests with a key that makes the second one harmless.
+// 1. A server that refuses the first connection of all is not running: a few quick attempts. 2. A server that has answered before, or
+//    broke off a request, is being started anew: it is given some time. 3. 429 and 503 are repeated when they say after how long.
+
+export type RetryOptions = {
+  /** For a server that is being started anew. */
+  patience_ms?: number
+  onRetry?: (error: NoAnswerError) => void
+}
+
+/** No server answered. */
+export class NoAnswerError extends Error {
+  /** False: the request was never sent. */
+  readonly may_have_arrived: boolean
+
+  constructor(origin: string, may_have_arrived: boolean, cause: unknown) {
+    super(`${origin} does not answer; is the server running?`, { cause })
+    this.name = 'NoAnswerError'
+    this.may_have_arrived = may_have_arrived
+  }
+}
+
+const quick_attempts_max = 3
+const pause_ms = 200
+const retry_after_seconds_max = 30
+export const patience_ms_default = 20_000
+/** What Node says of a connection that was never made. Browsers say nothing: there it may have been. */
+const never_sent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
+
+export function retrying(
+  send: typeof fetch,
+  { patience_ms = patience_ms_default, onRetry }: RetryOptions = {},
+): typeof fetch {
+  let has_answered = false
+  return async (url, init = {}) => {
+    const may_repeat = init.method === 'GET' || new Headers(init.headers).has('idempotency-key')
+    const begin = performance.now()
+    let may_have_arrived = false
+    for (let attempt = 1; ; attempt += 1) {
+      const is_last_quick = !may_repeat || attempt >= quick_attempts_max
+      try {
+        const response = await send(url, init)
+        has_answered = true
+        const wait_seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+        const is_told_to = [429, 503].includes(response.status) && wait_seconds <= retry_after_seconds_max
+        if (is_last_quick || !is_told_to) return response
+        await response.body?.cancel()
+        await pause(wait_seconds * 1000, init.signal)
+      } catch (error) {
+        // fetch throws a TypeError where no server answers.
+        if (!(error instanceof TypeError)) throw error
+        may_have_arrived ||= !never_sent.has(codeOf(error))
+        const failure = new NoAnswerError(new URL(new Request(url).url).origin, may_have_arrived, error)
+        const is_restarting = may_repeat && (has_answered || may_have_arrived)
+        const is_over = is_restarting ? performance.now() - begin > patience_ms : is_last_quick
+        if (is_over) throw failure
+        if (is_restarting) onRetry?.(failure)
+        await pause(pause_ms * Math.min(attempt, 5), init.signal)
+      }
+    }
+  }
+}
+
+function codeOf({ cause }: Error): string {
+  return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : ''
+}
+
+export function pause(duration_ms: number, signal?: AbortSignal | null): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, duration_ms)
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    if (signal?.aborted === true) stop()
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}
