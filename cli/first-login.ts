@@ -39,9 +39,10 @@ export function firstSteps(login: FirstLogin): string[] {
   ]
 }
 
-/** Whether the shell's howdah is this one. */
+/** Whether the shell's howdah is this one. A server of root has another PATH than its user. */
 function isOnPath(): boolean {
-  const candidates = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'howdah'))
+  const path = process.env['HOWDAH_CALLERS_PATH'] ?? process.env['PATH'] ?? ''
+  const candidates = path.split(delimiter).map((folder) => join(folder, 'howdah'))
   const first = candidates.find((candidate) => {
     try {
       accessSync(candidate, constants.X_OK)

@@ -36,7 +36,8 @@ export type Collection<C extends CollectionPath> = CollectionVerbs<C> & {
 type CollectionVerbs<C extends CollectionPath> = {
   [Name in EndpointName as VerbAt<C, Api[Name]>]: Call<
     Api[Name],
-    VerbAt<C, Api[Name]> extends 'list' ? Item<C>[] : Item<C, OutputOf<Api[Name]>>
+    VerbAt<C, Api[Name]> extends 'list' ? Item<C>[] : Item<C, OutputOf<Api[Name]>>,
+    Name
   >
 }
 
@@ -83,16 +84,22 @@ type Call<E extends Endpoint, Result, Name = ''> = [Given<E, Name>] extends [und
 /** The members of the body, or else of the query. */
 type Given<E extends Endpoint, Name> = Name extends 'forkService'
   ? ForkGiven
-  : [BodyOf<E>] extends [undefined]
-    ? QueryOf<E>
-    : BodyOf<E>
+  : Name extends 'createService'
+    ? CreateGiven
+    : [BodyOf<E>] extends [undefined]
+      ? QueryOf<E>
+      : BodyOf<E>
 
 type ForkBody = BodyOf<Api['forkService']>
+
+/** `expires_in`: instead of `expires_at`, such as 2h. */
+export type CreateGiven = BodyOf<Api['createService']> & { expires_in?: string }
 
 /** Without a moment: as the parent is now. */
 export type ForkGiven = Partial<ForkBody> & {
   /** For PITR. */
   at?: Date | string
+  expires_in?: string
 }
 
 /** With `follow: true` a list goes on, its oldest entry first, over interruptions, until its signal or `break` ends it. */

@@ -4,11 +4,12 @@
 //    wherever fetch does: nothing of one platform is imported.
 import { api, base_path, type EndpointName, type StreamName } from './api.ts'
 import { type Client, newClient } from './client.ts'
+import { createBody, forkBody } from './duration.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
 import { followedPlace, latestOf, resumed, settle } from './follow.ts'
-import type { ForkGiven, Howdah, Manner, Temporary, TemporaryGiven } from './howdah-type.ts'
-import { retrying } from './retry.ts'
+import type { Howdah, Manner, Temporary, TemporaryGiven } from './howdah-type.ts'
+import { newKey, retrying } from './retry.ts'
 import { Service } from './service.ts'
 import { camelOf, collectionsBelow, homes } from './verbs.ts'
 
@@ -30,8 +31,16 @@ export type HowdahOptions = {
   fetch?: typeof globalThis.fetch
 }
 
+/** Of a temporary database whose program is killed before it can delete it. */
+const temporary_time = '2h'
 const project_home = '/projects/{project_id}'
 const services_home = '/projects/{project_id}/services'
+
+/** What callers may write more briefly than the API has it. */
+const bodies: { [Name in EndpointName]?: (given: Answer) => Answer } = {
+  createService: (given) => createBody(given, new Date()),
+  forkService: (given) => forkBody(given, new Date()),
+}
 
 type Ids = Readonly<Record<string, string>>
 type Around = { client: Client; has_retries: boolean; ids: () => Promise<Ids> }
@@ -123,7 +132,7 @@ function verbFor(home: string, name: EndpointName, around: Around): Verb {
     const [given = {}, manner = {}] = (member === undefined ? [undefined, ...words] : words) as [Answer?, Manner?]
     const { follow, ...others } = given
     if (endpoint.streams === true && follow === true) return entriesOf(around, name as StreamName, others, manner)
-    const sent = name === 'forkService' ? forkBody(others) : others
+    const sent = bodies[name]?.(others) ?? others
     return run(home, name, around, member === undefined ? {} : { [member]: sent }, manner)
   }
 }
@@ -177,11 +186,6 @@ function bound(collection: string, around: Around, answer: object | null): unkno
   )
 }
 
-function forkBody({ at, ...others }: ForkGiven): Answer {
-  if (at === undefined) return { fork_strategy: 'NOW', ...others }
-  return { fork_strategy: 'PITR', target_time: typeof at === 'string' ? at : at.toISOString(), ...others }
-}
-
 /** Deleted when its scope ends; what was deleted before is no error. */
 async function newTemporary(path: string, around: Around, { from, ...given }: TemporaryGiven): Promise<Temporary> {
   const name = given.name ?? `temporary-${newKey().slice(0, 8)}`
@@ -189,7 +193,7 @@ async function newTemporary(path: string, around: Around, { from, ...given }: Te
   const { create } = verbsAt(path, around)
   const { fork } =
     parent_id === undefined ? { fork: create } : (itemAt(path, around, parent_id) as Record<string, Verb>)
-  const made = (await fork?.({ ...given, name })) as Temporary
+  const made = (await fork?.({ expires_in: temporary_time, ...given, name })) as Temporary
   const dispose = async () => {
     try {
       await made.delete({ wait: false })
@@ -198,9 +202,4 @@ async function newTemporary(path: string, around: Around, { from, ...given }: Te
     }
   }
   return Object.defineProperty(made, Symbol.asyncDispose, { value: dispose })
-}
-
-/** Where the platform has random numbers, also on pages that came without TLS. */
-function newKey(): string {
-  return Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('')
 }

@@ -76,3 +76,9 @@ export function pause(duration_ms: number, signal?: AbortSignal | null): Promise
     signal?.addEventListener('abort', stop, { once: true })
   })
 }
+
+/** For `Idempotency-Key`. Pages that came without TLS have these random numbers, and no others. */
+export function newKey(): string {
+  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -2,11 +2,20 @@
 import { connection_formats } from '#contract/connection.ts'
 import { log_severities } from '#contract/log.ts'
 import { type Options, required } from '../command.ts'
-import { common_options, project_option, type UserCommand, wait_options, yes_option } from './context.ts'
+import {
+  common_options,
+  console_pages,
+  project_option,
+  service_option,
+  type UserCommand,
+  wait_options,
+  yes_option,
+} from './context.ts'
 import { preference_names } from './profile.ts'
 
-const service = { name: 'service', optional: true } as const
+const service = { name: 'service', optional: true, or_option: true } as const
 const of_project = { ...project_option, ...common_options }
+const of_service = { ...service_option, ...of_project }
 
 const connection_options = {
   pooled: {
@@ -30,7 +39,7 @@ const service_commands: readonly UserCommand[] = [
     options: {
       ...connection_options,
       'read-only': { description: 'Begin with transactions that only read.' },
-      ...of_project,
+      ...of_service,
     },
     rest: { name: 'psql’s arguments', optional: true },
     run: async (context) => (await import('./service-access.ts')).runPsql(context),
@@ -51,7 +60,7 @@ const service_commands: readonly UserCommand[] = [
         value: 'path',
         description: 'Where the program finds the certificate; left out: where this command keeps it.',
       },
-      ...of_project,
+      ...of_service,
     },
     run: async (context) => (await import('./service-access.ts')).runConnectionString(context),
   },
@@ -62,7 +71,7 @@ const service_commands: readonly UserCommand[] = [
     options: {
       'password-storage': { value: 'pgpass|none', choices: ['pgpass', 'none'], description: 'none: only printed.' },
       ...yes_option,
-      ...of_project,
+      ...of_service,
     },
     run: async (context) => (await import('./service-access.ts')).runResetPassword(context),
   },
@@ -77,7 +86,7 @@ const service_commands: readonly UserCommand[] = [
         description: 'What is hoped for; another end is exit code 8. Left out: at-rest.',
       },
       timeout,
-      ...of_project,
+      ...of_service,
     },
     run: async (context) => (await import('./service-access.ts')).runWait(context),
   },
@@ -105,10 +114,18 @@ const service_commands: readonly UserCommand[] = [
         description: `Of these only: ${log_severities.join(', ').toLowerCase()}.`,
       },
       node: { value: 'number', description: 'Which node, from 0; left out: the primary.' },
-      ...of_project,
+      ...of_service,
     },
     details: 'With -o json there is one JSON object a line.',
     run: async (context) => (await import('./logs.ts')).runLogs(context),
+  },
+  {
+    name: 'service metrics',
+    summary: 'Draw what a service used: a line for each metric, with its smallest, largest and latest value.',
+    details: 'For programs: service metrics-series, or -o json.',
+    positionals: [service],
+    options: { since: { value: 'moment', description: 'Where it begins; left out: an hour ago.' }, ...of_service },
+    run: async (context) => (await import('./metrics.ts')).runMetrics(context),
   },
 ]
 
@@ -144,7 +161,7 @@ const choice_commands: readonly UserCommand[] = [
     name: 'use',
     summary: 'Choose the service, and its project, that the commands after this mean.',
     positionals: [service],
-    options: { none: { description: 'Choose none.' }, ...of_project },
+    options: { none: { description: 'Choose none.' }, ...of_service },
     run: async (context) => (await import('./choices.ts')).runUse(context),
   },
   {
@@ -152,7 +169,7 @@ const choice_commands: readonly UserCommand[] = [
     summary: 'Write .howdah.json: which server, project and service the commands in this folder mean.',
     details: 'It holds no secrets, so it may be committed.',
     positionals: [service],
-    options: { ...yes_option, ...of_project },
+    options: { ...yes_option, ...of_service },
     run: async (context) => (await import('./choices.ts')).runLink(context),
   },
   {
@@ -201,6 +218,14 @@ const choice_commands: readonly UserCommand[] = [
 ]
 
 const other_commands: readonly UserCommand[] = [
+  {
+    name: 'open',
+    summary: 'Open the console in a browser, at a service.',
+    details: 'The address is printed too, for machines without a browser.',
+    positionals: [service, { name: console_pages.join('|'), optional: true }],
+    options: of_service,
+    run: async (context) => (await import('./open.ts')).runOpen(context),
+  },
   {
     name: 'api',
     summary: 'Send one request to the API, with the login, and print the answer.',

@@ -5,7 +5,15 @@ import { api, type EndpointName } from '#contract/api.ts'
 import { commandOf, effectOf } from '#contract/command.ts'
 import { type Endpoint, isRole } from '#contract/endpoint.ts'
 import type { Options, Positional } from '../command.ts'
-import { common_options, project_option, type UserCommand, wait_options, yes_option } from './context.ts'
+import {
+  common_options,
+  key_option,
+  project_option,
+  service_option,
+  type UserCommand,
+  wait_options,
+  yes_option,
+} from './context.ts'
 import { type Extra, extras, verb_aliases } from './extras.ts'
 import { optionOf } from './member.ts'
 import { id_words, mayAsk, membersOf, optionNameOf, pathIdsOf } from './request-of.ts'
@@ -48,11 +56,13 @@ function positionalsOf(endpoint: Endpoint): Positional[] {
   const removed = effectOf(endpoint) === 'remove' ? ids.at(-1) : undefined
   const of_path = ids.map((name): Positional => {
     const may_be_chosen_before = name === 'service_id' && name !== removed
-    return { name: id_words[name], ...(may_be_chosen_before && { optional: true as const }) }
+    return { name: id_words[name], ...(may_be_chosen_before && chosen_before) }
   })
   const has_name = membersOf(endpoint.body).some(({ name, is_required }) => name === 'name' && is_required)
   return has_name ? [...of_path, { name: 'name', or_option: true }] : of_path
 }
+
+const chosen_before = { optional: true, or_option: true } as const
 
 function optionsOf(endpoint: Endpoint, extra: Extra): Options {
   const ids = pathIdsOf(endpoint)
@@ -67,7 +77,9 @@ function optionsOf(endpoint: Endpoint, extra: Extra): Options {
     ...extra.options,
     ...(endpoint.body !== undefined && { body: { value: 'json|@file|-', description: 'The whole body as JSON.' } }),
     ...(endpoint.follows !== undefined && wait_options),
+    ...(endpoint.idempotent === true && key_option),
     ...(mayAsk(endpoint) && yes_option),
+    ...(positionalsOf(endpoint).some(({ name, optional }) => name === 'service' && optional) && service_option),
     ...(ids.includes('project_id') && project_option),
     ...common_options,
   }

@@ -33,14 +33,39 @@ export const project_option = {
   project: { value: 'project', description: 'Its id or name; also HOWDAH_PROJECT. Left out: the one there is.' },
 } as const satisfies Options
 
+/** Beside a first word that may be left out. */
+export const service_option = {
+  service: { value: 'service', description: 'Its id or name; also HOWDAH_SERVICE. Left out: that of howdah use.' },
+} as const satisfies Options
+
 export const yes_option = {
   yes: { short: 'y', description: 'Answer the question with yes.' },
+} as const satisfies Options
+
+export const key_option = {
+  'idempotency-key': {
+    value: 'text',
+    description:
+      'A second command with the same key and words within a day makes nothing anew: it gets the answer of the first.',
+  },
 } as const satisfies Options
 
 export const wait_options = {
   'no-wait': { description: 'Return when the server has accepted it.' },
   timeout: { value: 'duration', description: 'How long to wait, such as 90s or 10m.' },
 } as const satisfies Options
+
+/** Of a service in the console. */
+export const console_pages = [
+  'connect',
+  'metrics',
+  'logs',
+  'forks',
+  'replicas',
+  'network',
+  'events',
+  'settings',
+] as const
 
 export function formatOf({ input }: Pick<Context, 'input'>, session?: Session): OutputFormat {
   const asked = input.isSet('json') ? 'json' : (input.text('output') ?? (process.env['HOWDAH_OUTPUT'] || undefined))

@@ -22,6 +22,8 @@ export type Extra = {
   body?: (input: Context['input'], body: Record<string, unknown>) => Record<string, unknown>
   /** Instead of a table of the answer. */
   show?: (answer: unknown) => string
+  /** Right after the answer, of which a part is told once only: false where no file has it now. */
+  keep?: (context: Context, session: Session, made: Service) => Promise<boolean>
   /** After the last wait; instead of printing a table. */
   after?: (context: Context, session: Session, made: Service, seen: Service | undefined) => Promise<void>
 }
@@ -65,7 +67,7 @@ const service_columns: readonly Column[] = [
     title: 'size',
     of: (item) => {
       const { cpu_millis, memory_gbs } = Object((item as Service).resources[0]?.spec)
-      return cpu_millis === undefined ? 'shared' : `${cpu_millis}/${memory_gbs}`
+      return cpu_millis === undefined ? 'shared' : `${cpu_millis / 1000} CPU ${memory_gbs} GB`
     },
   },
   member('replicas', 'ha_replicas', 'replica_count'),
@@ -88,15 +90,16 @@ const password_option = {
   },
 } as const satisfies Options
 
-const keepsPassword: Extra['after'] = async (...given) => {
-  const { keepPassword } = await import('./password.ts')
-  await keepPassword(...given)
-}
+const keepsPassword = {
+  options: password_option,
+  keep: async (...given) => (await import('./password.ts')).keepPassword(...given),
+  after: async (...given) => (await import('./password.ts')).tellPassword(...given),
+} satisfies Extra
 
 export const extras: { readonly [Name in EndpointName]?: Extra } = {
   listServices: { columns: service_columns },
   getService: { columns: service_columns },
-  createService: { columns: service_columns, options: password_option, after: keepsPassword },
+  createService: { columns: service_columns, ...keepsPassword },
   renameService: { columns: service_columns },
   setExpiry: { columns: [...service_columns, member('expires', 'expires_at')] },
   startService: { aliases: ['resume'], columns: service_columns },
@@ -105,6 +108,7 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   setHA: { columns: service_columns },
   switchover: { columns: service_columns },
   forkService: {
+    ...keepsPassword,
     columns: service_columns,
     hidden: ['fork_strategy', 'target_time'],
     options: {
@@ -114,7 +118,6 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
       ...password_option,
     },
     body: forkBody,
-    after: keepsPassword,
   },
   attachToVpc: { aliases: ['attach'] },
   detachFromVpc: { aliases: ['detach'] },

@@ -1,11 +1,11 @@
 // Logging in with a browser on this machine: the server sends it back to a port that listens here, on loopback only,
 // for one answer. What comes back is believed only with the state that was sent, and traded in with the PKCE verifier.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'openid-client'
 import { CommandError } from '../command.ts'
+import { openInBrowser } from './open.ts'
 import { scope, type Tokens, tokensFrom } from './login-issuer.ts'
 
 const patience_ms = 10 * 60 * 1000
@@ -66,14 +66,6 @@ function answerTo(listener: ReturnType<typeof createServer>, redirect_uri: strin
       })
     })
   })
-}
-
-/** Where there is a desktop. It only helps: the address has been printed. */
-function openInBrowser(url: string): void {
-  if (!process.env['DISPLAY'] && !process.env['WAYLAND_DISPLAY']) return
-  const child = spawn('xdg-open', [url], { stdio: 'ignore', detached: true })
-  child.on('error', () => undefined)
-  child.unref()
 }
 
 const pageOf = (text: string) => `<!doctype html><html lang="en"><title>Howdah</title><p>${text}</p></html>`

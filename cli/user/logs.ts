@@ -1,7 +1,6 @@
 // howdah service logs: entries of PostgreSQL, oldest first; followed by a stream without a gap or a repetition.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { StreamInput } from '#contract/client.ts'
-import { Fault } from '#contract/fault.ts'
+import { resumed } from '#contract/follow.ts'
 import type { LogEntry, ServiceLogs } from '#contract/log.ts'
 import type { Static } from 'typebox'
 import { exit_codes, UsageError } from '../command.ts'
@@ -12,7 +11,6 @@ import type { Session } from './session.ts'
 
 const lines_default = 200
 const lines_max = 100_000
-const pause_ms = 1000
 
 type Filters = { search?: string[]; severities?: string[]; node?: number; since?: string; until?: string }
 type Read = (query: Filters & { cursor?: string }) => Promise<Static<typeof ServiceLogs>>
@@ -44,7 +42,7 @@ export async function runLogs(context: Context): Promise<number> {
   return await follow(context, session, { ...place, query: filters }, skipped, print)
 }
 
-/** Until Ctrl-C, also over a server that is started anew: each stream begins after the last entry of the one before. */
+/** Until Ctrl-C, also over a server that is started anew. */
 async function follow(
   { terminal }: Context,
   { client }: Session,
@@ -54,23 +52,12 @@ async function follow(
 ): Promise<number> {
   const end = new AbortController()
   process.once('SIGINT', () => end.abort())
-  let last_event_id: string | undefined
+  const tell = (error: unknown) =>
+    terminal.say(`${error instanceof Error ? error.message : String(error)}; trying again`)
   let count = 0
-  while (!end.signal.aborted) {
-    try {
-      const from = last_event_id === undefined ? {} : { last_event_id }
-      for await (const { id, entry } of client.stream('getServiceLogs', { ...input, ...from, signal: end.signal })) {
-        last_event_id = id ?? last_event_id
-        count += 1
-        if (count > skipped) print(entry)
-      }
-    } catch (error) {
-      if (end.signal.aborted) break
-      if (error instanceof Fault && error.status < 500 && error.code !== 'RATE_LIMITED') throw error
-      terminal.say(`${error instanceof Error ? error.message : String(error)}; trying again`)
-    }
-    if (last_event_id === undefined) count = 0
-    await pause(pause_ms, undefined, { signal: end.signal }).catch(() => undefined)
+  for await (const { entry } of resumed(client, 'getServiceLogs', { ...input, signal: end.signal }, tell)) {
+    count += 1
+    if (count > skipped) print(entry)
   }
   return exit_codes.interrupted
 }

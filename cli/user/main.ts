@@ -1,6 +1,7 @@
 // The user's commands: they work on the API of any server, with a login, and know nothing of a data directory.
 import { Fault } from '#contract/fault.ts'
 import { nearestOf } from '#contract/nearest.ts'
+import { NoAnswerError } from '#contract/retry.ts'
 import { CommandError, exit_codes, findCommand, type Input, type Row, UsageError } from '../command.ts'
 import { parseInput } from '../parse.ts'
 import { commands_by_hand } from './by-hand.ts'
@@ -79,6 +80,7 @@ function inWords(error: unknown, is_verbose: boolean): unknown {
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CommandError('the server does not answer in time; try again', { cause: error })
   }
+  if (error instanceof NoAnswerError) return new CommandError(error.message, { cause: error })
   if (!(error instanceof Fault)) return error
   const lines = [error.message, ...(error.details?.split('\n') ?? []).map((line) => `  ${line}`)]
   if (error.code === 'UNAUTHORIZED')

@@ -1,7 +1,8 @@
 // Moments and durations as people write them.
 import { expect, test } from 'vitest'
 import { UsageError } from '../command.ts'
-import { parseDuration, parseMoment } from './moment.ts'
+import { parseDuration } from '#contract/duration.ts'
+import { parseMoment } from './moment.ts'
 
 const now = new Date('2026-11-15T12:00:00.000Z')
 

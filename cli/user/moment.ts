@@ -1,15 +1,6 @@
 // Moments and durations as people write them: `15m ago`, `in 7d`, `yesterday 14:00`, `2026-11-15 12:00`, RFC 3339. Pure: now comes in.
+import { parseDuration } from '#contract/duration.ts'
 import { UsageError } from '../command.ts'
-
-const unit_ms = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
-
-/** `90s`, `15m`, `2h`, `7d`, `1w`, also together: `1h30m`. In milliseconds. */
-export function parseDuration(text: string): number | undefined {
-  if (!/^(\d{1,6}[smhdw])+$/.test(text)) return undefined
-  const parts = [...text.matchAll(/(\d+)([smhdw])/g)]
-  // The pattern has no other letters.
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * unit_ms[unit as keyof typeof unit_ms], 0)
-}
 
 /** bare: which way a duration without `ago` or `in` leads. The time of day is the machine's. */
 export function parseMoment(text: string, now: Date, bare: 'ago' | 'in' = 'ago'): string {

@@ -9,8 +9,16 @@ import type { Session } from './session.ts'
 
 const password_bytes = 24
 
+/** Where clients find it; false where its user wants it printed. */
+export async function keepPassword(context: Context, session: Session, made: Service): Promise<boolean> {
+  const connection = connectionOf(made)
+  const { initial_password } = made
+  if (connection === undefined || initial_password === undefined) return true
+  return await storePassword(context, session, connection, initial_password)
+}
+
 /** The connection is the data; all else is for people. */
-export async function keepPassword(
+export async function tellPassword(
   context: Context,
   session: Session,
   made: Service,
@@ -19,25 +27,26 @@ export async function keepPassword(
   const { terminal } = context
   const connection = connectionOf(seen ?? made)
   const { initial_password } = made
-  if (connection === undefined || initial_password === undefined) return
-  const is_kept = await storePassword(context, session, connection, initial_password)
-  if (formatOf(context, session) !== 'table') return
-  if (!is_kept) return terminal.print(initial_password)
+  if (connection === undefined || initial_password === undefined || formatOf(context, session) !== 'table') return
+  if (!isStored(context, session)) return terminal.print(initial_password)
   terminal.print(connectionLine(connection, 'uri', { ca: await ensureCa(session) }))
   terminal.say(`The password is in ${pgpassFile()}. To connect: howdah service psql ${wordFor(made)}`)
 }
 
 /** False where its user wants to keep it. */
 export async function storePassword(
-  { input }: Pick<Context, 'input'>,
-  { preferred }: Session,
+  context: Pick<Context, 'input'>,
+  session: Session,
   connection: Connection,
   password: string,
 ): Promise<boolean> {
-  const storage = input.text('password-storage') ?? preferred('password_storage') ?? 'pgpass'
-  if (storage === 'none') return false
+  if (!isStored(context, session)) return false
   await savePassword(connection, password)
   return true
+}
+
+function isStored({ input }: Pick<Context, 'input'>, { preferred }: Session): boolean {
+  return (input.text('password-storage') ?? preferred('password_storage') ?? 'pgpass') !== 'none'
 }
 
 /** Letters, digits, - and _: no shell, file or URL gives them another meaning. */

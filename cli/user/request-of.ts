@@ -1,10 +1,10 @@
 // What the words of a derived command ask for: the ids, the body and the query of its request, and whether a question comes first.
-import { randomUUID } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import { effectOf } from '#contract/command.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { factsOf } from '#contract/example.ts'
 import { isPathIdName, type PathIdName } from '#contract/id.ts'
+import { newKey } from '#contract/retry.ts'
 import { parseSize, type SizeInput } from '#contract/size.ts'
 import type { Input } from '../command.ts'
 import { type Extra, option_names } from './extras.ts'
@@ -75,6 +75,6 @@ function impliedSize({ cpu_millis, memory_gbs }: SizeInput): SizeInput {
 }
 
 /** So that a repeated request is not a second service. */
-export function keyFor({ idempotent }: Endpoint): { idempotency_key?: string } {
-  return idempotent === true ? { idempotency_key: randomUUID() } : {}
+export function keyFor({ idempotent }: Endpoint, input: Input): { idempotency_key?: string } {
+  return idempotent === true ? { idempotency_key: input.text('idempotency-key') ?? newKey() } : {}
 }

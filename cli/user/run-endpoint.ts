@@ -1,11 +1,12 @@
 // One run of a derived command: what the words mean, the question if there is one, the request, the wait, and what is printed.
 import type { EndpointName } from '#contract/api.ts'
-import { effectOf } from '#contract/command.ts'
+import { commandOf, effectOf } from '#contract/command.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
+import { followedPlace } from '#contract/follow.ts'
 import { isPathIdName, type PathIdName } from '#contract/id.ts'
+import { NoAnswerError } from '#contract/retry.ts'
 import type { Service } from '#contract/service.ts'
-import { followedId } from '#contract/wait.ts'
-import { exit_codes } from '../command.ts'
+import { CommandError, exit_codes } from '../command.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
 import type { Extra } from './extras.ts'
 import { anyCall, hasIdForm, idNamed, type Ids, named_things, withIds } from './ids.ts'
@@ -23,32 +24,58 @@ const long_timeout = '30m'
 const short_timeout = '10m'
 
 export async function runEndpoint(chosen: Chosen, context: Context): Promise<number> {
-  const { name, endpoint, extra } = chosen
+  const { endpoint, extra } = chosen
   const { input } = context
   const session = await context.session()
+  const key = keyFor(endpoint, input)
+  const { ids, answer } = await request(chosen, context, session, key).catch((error: unknown) => {
+    throw withDoubt(error, endpoint, key.idempotency_key)
+  })
+  // Before anything that can fail: it is told this once.
+  const is_kept = await extra.keep?.(context, session, Object(answer) as Service)
+  const place = input.isSet('no-wait') ? undefined : followedPlace(endpoint, ids, answer)
+  const default_timeout = ['add', 'remove'].includes(effectOf(endpoint)) ? long_timeout : short_timeout
+  try {
+    const waited =
+      place && (await waitUntilAtRest(context, session, place, endpoint, timeoutOf(input, default_timeout)))
+    await show(chosen, context, session, answer, waited)
+    return waited?.exit_code ?? exit_codes.done
+  } catch (error) {
+    if (is_kept === false) await show(chosen, context, session, answer, undefined)
+    throw error
+  }
+}
+
+async function request(
+  { name, endpoint, extra }: Chosen,
+  context: Context,
+  session: Session,
+  key: { idempotency_key?: string },
+): Promise<Answered> {
+  const { input, terminal } = context
   const body = bodyFrom(endpoint, extra, input)
   const query = queryFrom(endpoint, input)
   const words = await wordsOf(endpoint, context, session)
-  const { ids, answer } = await withIds(session.client, words, async (ids): Promise<Answered> => {
+  return await withIds(session.client, words, async (ids): Promise<Answered> => {
     if (mayAsk(endpoint) && !input.isSet('yes')) await askFirst(endpoint, context, session, ids)
     const resolved = { ...(body && { body: await withIdsIn(body, session, ids) }), query }
-    const onNextCursor = (cursor: string) => context.terminal.say(`More follow: --cursor ${cursor}`)
-    const request = { ...ids, ...resolved, ...keyFor(endpoint), onNextCursor }
-    return { ids, answer: await anyCall(session.client, name)(request) }
+    const onNextCursor = (cursor: string) => terminal.say(`More follow: --cursor ${cursor}`)
+    return { ids, answer: await anyCall(session.client, name)({ ...ids, ...resolved, ...key, onNextCursor }) }
   })
-  const service_id = input.isSet('no-wait') ? undefined : followedId(endpoint, ids, answer)
-  const waited =
-    service_id === undefined
-      ? undefined
-      : await waitUntilAtRest(
-          context,
-          session,
-          { project_id: ids['project_id'] ?? '', service_id },
-          endpoint,
-          timeoutOf(input, ['add', 'remove'].includes(effectOf(endpoint)) ? long_timeout : short_timeout),
-        )
-  await show(chosen, context, session, answer, waited)
-  return waited?.exit_code ?? exit_codes.done
+}
+
+/** Where the answer was lost, what may have happened all the same and how to look. */
+function withDoubt(error: unknown, endpoint: Endpoint, key: string | undefined): unknown {
+  const is_late = error instanceof Error && error.name === 'TimeoutError'
+  const is_lost = error instanceof NoAnswerError && error.may_have_arrived
+  if (effectOf(endpoint) === 'read' || (!is_late && !is_lost)) return error
+  const { noun } = commandOf(endpoint)
+  const lines = [
+    is_lost ? error.message : 'the server does not answer in time',
+    `  it may have done this all the same: howdah ${noun} list shows what there is`,
+    ...(key === undefined ? [] : [`  the same command with --idempotency-key ${key} goes on: nothing is made twice`]),
+  ]
+  return new CommandError(lines.join('\n'), { cause: error })
 }
 
 async function wordsOf(endpoint: Endpoint, context: Context, session: Session): Promise<Map<PathIdName, string>> {
@@ -102,17 +129,16 @@ async function show(
   const made = Object(answer) as Service & Record<string, unknown>
   // What there is now, and of the answer what is said once only.
   const { initial_password } = made
-  const latest =
-    waited?.service === undefined || !isService(answer)
-      ? answer
-      : { ...waited.service, ...(initial_password !== undefined && { initial_password }) }
-  if (extra.after !== undefined) await extra.after(context, session, made, waited?.service)
+  const seen = waited?.seen
+  const is_of_answer = seen !== undefined && (isService(answer) ? isService(seen) : endpoint.follows === 'snapshot')
+  const latest = is_of_answer ? { ...seen, ...(initial_password !== undefined && { initial_password }) } : answer
+  if (extra.after !== undefined) await extra.after(context, session, made, isService(seen) ? seen : undefined)
   if (format === 'table' && (extra.after !== undefined || waited !== undefined)) return
   if (format === 'table' && extra.show !== undefined) return terminal.print(extra.show(answer))
   if (format === 'table' && answer === undefined) return terminal.say('Done.')
   printAnswer(terminal, latest, { format, columns: extra.columns ?? derivedColumns(endpoint), is_read })
 }
 
-function isService(answer: unknown): boolean {
+function isService(answer: unknown): answer is Service {
   return typeof answer === 'object' && answer !== null && 'service_id' in answer
 }

@@ -10,8 +10,9 @@ import {
   connectionLine,
   connectionOf,
 } from '#contract/connection.ts'
+import { api } from '#contract/api.ts'
 import type { Service } from '#contract/service.ts'
-import { isUnderWay } from '#contract/service-status.ts'
+import { isAtRest, type Seen } from '#contract/wait.ts'
 import { CommandError, exit_codes } from '../command.ts'
 import { ensureCa } from './ca.ts'
 import { confirm } from './terminal.ts'
@@ -98,7 +99,7 @@ export async function runWait(context: Context): Promise<number> {
     throw error
   })
   if (ids === undefined) return exit_codes.done
-  const isOver = (seen: Service | undefined) => seen === undefined || (wanted !== 'gone' && !isUnderWay(seen.status))
+  const isOver = (seen: Seen) => isAtRest(wanted === 'gone' ? api.deleteService : api.startService, seen)
   const seen = await waitUntil(context, session, placeOf(ids), isOver, timeoutOf(input, '10m'))
   const format = formatOf(context, session)
   if (format !== 'table' && seen !== undefined) printAnswer(terminal, seen, { format, columns: [], is_read: true })

@@ -1,10 +1,10 @@
 // A session: which server, as whom, in which project. What a command does not name comes from the environment, the folder's .howdah.json
 // or the profile, in this order. Requests that can be repeated safely are: the client itself repeats none.
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { base_path } from '#contract/api.ts'
 import { type Client, newClient } from '#contract/client.ts'
-import { CommandError, exit_codes, type Input, UsageError } from '../command.ts'
+import { retrying } from '#contract/retry.ts'
+import { type CommandError, type Input, UsageError } from '../command.ts'
 import { findJson } from './files.ts'
 import {
   chosenProfile,
@@ -36,20 +36,18 @@ export type Surroundings = {
 }
 
 const folder_file = '.howdah.json'
-const attempts_max = 3
-const pause_ms = 200
-const retry_after_seconds_max = 30
 
 export async function openSession(input: Input, around: Surroundings): Promise<Session> {
   const folder = await findFolderContext()
   const headers = { 'user-agent': `howdah-cli/${around.version}` }
+  const patient_fetch = retrying(fetch, { onRetry: tellOnce(around.openTerminal(input)) })
   const fromEnvironment = (name: PreferenceName) => process.env[`HOWDAH_${name.toUpperCase()}`] || undefined
   const [token, server] = [process.env['HOWDAH_TOKEN'], process.env['HOWDAH_SERVER']]
   if (token && !input.isSet('profile')) {
     if (!server) throw new UsageError('HOWDAH_TOKEN is set and HOWDAH_SERVER is not: it names the server of the token')
     const api_url = apiUrlOf(server)
     const preferred = preferring(fromEnvironment, folderFor(folder, api_url), {})
-    const client = newClient({ base_url: api_url, token, headers, fetch: retrying(fetch) })
+    const client = newClient({ base_url: api_url, token, headers, fetch: patient_fetch })
     return { profile: undefined, api_url, token: async () => token, client, preferred }
   }
   const profile = await chosenProfile(input.text('profile'), folder?.['server'])
@@ -59,8 +57,17 @@ export async function openSession(input: Input, around: Surroundings): Promise<S
   const { profiles } = await findConfig()
   const preferred = preferring(fromEnvironment, folderFor(folder, api_url), profiles[profile] ?? {})
   const own_token = () => freshToken(profile)
-  const client = newClient({ base_url: api_url, token: own_token, headers, fetch: retrying(fetch) })
+  const client = newClient({ base_url: api_url, token: own_token, headers, fetch: patient_fetch })
   return { profile, api_url, token: own_token, client, preferred }
+}
+
+/** The first of many attempts is news. */
+function tellOnce(terminal: Terminal): () => void {
+  let is_told = false
+  return () => {
+    if (!is_told) terminal.say('The server does not answer; trying again for a while.')
+    is_told = true
+  }
 }
 
 /** A server as people name it: its origin, or the URL of its API. */
@@ -106,32 +113,4 @@ async function missingLogin(profile: string, input: Input, around: Surroundings)
     server === undefined ? 'howdah login --server <url> makes one' : `${server} runs here: howdah login makes one`
   const named = input.text('profile') ?? process.env['HOWDAH_PROFILE']
   return noLogin(named ? `there is no profile ${profile}` : 'there is no login on this machine', where)
-}
-
-/** Reads, and requests with a key that makes them safe to repeat. */
-function retrying(send: typeof fetch): typeof fetch {
-  return async (url, init = {}) => {
-    const may_repeat = init.method === 'GET' || new Headers(init.headers).has('idempotency-key')
-    for (let attempt = 1; ; attempt += 1) {
-      const is_last = !may_repeat || attempt === attempts_max
-      try {
-        const response = await send(url, init)
-        const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
-        const is_told_to = [429, 503].includes(response.status) && wait <= retry_after_seconds_max
-        if (is_last || !is_told_to) return response
-        await response.body?.cancel()
-        await pause(wait * 1000, undefined, init.signal ? { signal: init.signal } : {})
-      } catch (error) {
-        // fetch throws a TypeError where no server answers.
-        if (!(error instanceof TypeError)) throw error
-        if (is_last) throw silence(new Request(url).url, error)
-        await pause(pause_ms * attempt)
-      }
-    }
-  }
-}
-
-function silence(url: string, cause: unknown): CommandError {
-  const { origin } = new URL(url)
-  return new CommandError(`${origin} does not answer; is the server running?`, { exit_code: exit_codes.failed, cause })
 }

@@ -1,18 +1,19 @@
-// Waiting until a service or a replica set is at rest, or removed. On a terminal one line tells what it is and why; elsewhere there is a
+// Waiting until a service or a replica set is at rest, a snapshot complete, or either removed. On a terminal one line tells what it is and why; elsewhere there is a
 // line for each change. Ctrl-C ends the wait and not the work.
 import type { Endpoint } from '#contract/endpoint.ts'
-import { Fault } from '#contract/fault.ts'
+import { type FollowedPlace, readFollowed } from '#contract/follow.ts'
 import type { Service } from '#contract/service.ts'
 import { isUnderWay } from '#contract/service-status.ts'
+import type { Snapshot } from '#contract/snapshot.ts'
 import { isAsWanted, isAtRest } from '#contract/wait.ts'
 import { CommandError, exit_codes, type Input, UsageError } from '../command.ts'
 import type { Context } from './context.ts'
-import { parseDuration } from './moment.ts'
+import { parseDuration } from '#contract/duration.ts'
 import type { Session } from './session.ts'
 
-export type Waited = { service: Service | undefined; exit_code: number }
+type Seen = Service | Snapshot | undefined
 
-type Place = { project_id: string; service_id: string }
+export type Waited = { seen: Seen; exit_code: number }
 
 /** How long one request may wait: short, so that the reason is news. */
 const request_seconds = 2
@@ -33,27 +34,27 @@ export function timeoutOf(input: Input, default_text: string): number {
 export async function waitUntilAtRest(
   context: Context,
   session: Session,
-  place: Place,
+  place: FollowedPlace,
   endpoint: Endpoint,
   timeout_ms: number,
 ): Promise<Waited> {
-  const service = await waitUntil(context, session, place, (seen) => isAtRest(endpoint, seen), timeout_ms)
-  const is_good = isAsWanted(endpoint, service)
-  return { service, exit_code: is_good ? exit_codes.done : exit_codes.not_as_wanted }
+  const seen = await waitUntil(context, session, place, (now) => isAtRest(endpoint, now), timeout_ms)
+  const is_good = isAsWanted(endpoint, seen)
+  return { seen, exit_code: is_good ? exit_codes.done : exit_codes.not_as_wanted }
 }
 
 export async function waitUntil(
   { terminal }: Pick<Context, 'terminal'>,
   { client }: Session,
-  place: Place,
-  isOver: (service: Service | undefined) => boolean,
+  place: FollowedPlace,
+  isOver: (seen: Seen) => boolean,
   timeout_ms: number,
-): Promise<Service | undefined> {
+): Promise<Seen> {
   const begin = performance.now()
   const end = new AbortController()
   const interrupt = () => end.abort()
   process.once('SIGINT', interrupt)
-  let line = `${place.service_id}: waiting`
+  let line = `${place.snapshot_id ?? place.service_id}: waiting`
   const spinning = setInterval(() => {
     const elapsed = performance.now() - begin
     const sign = spinner[Math.floor(elapsed / spin_ms) % spinner.length]
@@ -61,11 +62,11 @@ export async function waitUntil(
   }, spin_ms)
   try {
     for (;;) {
-      const service = await read(client, place, end.signal)
-      const next = await lineOf(client, place, service, performance.now() - begin)
-      if (isOver(service)) {
+      const seen = await readFollowed(client, place, { wait_seconds: request_seconds, signal: end.signal })
+      const next = await lineOf(client, place, seen, performance.now() - begin)
+      if (isOver(seen)) {
         terminal.say(`${next} (${((performance.now() - begin) / 1000).toFixed(1)} s)`)
-        return service
+        return seen
       }
       if (next !== line && !terminal.is_live) terminal.say(next)
       line = next
@@ -76,7 +77,8 @@ export async function waitUntil(
     }
   } catch (error) {
     if (!end.signal.aborted) throw error
-    const message = `stopped waiting; the work goes on, and howdah service wait ${place.service_id} waits again`
+    const again = place.snapshot_id === undefined ? `wait ${place.service_id} waits again` : 'events tells the rest'
+    const message = `stopped waiting; the work goes on, and howdah service ${again}`
     throw new CommandError(message, { exit_code: exit_codes.interrupted, cause: error })
   } finally {
     clearInterval(spinning)
@@ -87,22 +89,16 @@ export async function waitUntil(
 
 type Client = Session['client']
 
-async function read(client: Client, place: Place, signal: AbortSignal): Promise<Service | undefined> {
-  try {
-    return await client.getService({ ...place, wait_seconds: request_seconds, signal })
-  } catch (error) {
-    if (error instanceof Fault && error.code === 'NOT_FOUND') return undefined
-    throw error
-  }
-}
-
 /** With what keeps it, once that is worth a question. */
-async function lineOf(client: Client, place: Place, service: Service | undefined, elapsed_ms: number): Promise<string> {
-  if (service === undefined) return `${place.service_id}: removed`
+async function lineOf(client: Client, place: FollowedPlace, service: Seen, elapsed_ms: number): Promise<string> {
+  if (service === undefined) return `${place.snapshot_id ?? place.service_id}: removed`
+  if (!('service_id' in service)) return `snapshot ${service.id}: ${service.status}`
   const line = `${service.name}: ${service.status}`
   const is_new = elapsed_ms < request_seconds * 1000 && service.status !== 'UNSTABLE'
   if (is_new || (service.status !== 'UNSTABLE' && !isUnderWay(service.status))) return line
-  const events = await client.listServiceEvents({ ...place, query: { limit: events_read } }).catch(() => [])
+  const events = await client
+    .listServiceEvents({ project_id: place.project_id, service_id: place.service_id, query: { limit: events_read } })
+    .catch(() => [])
   const reason = events.find(({ kind }) => ['setback', 'progress', 'unstable'].includes(kind))
   return reason === undefined ? line : `${line}, ${reason.message}`
 }
