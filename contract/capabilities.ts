@@ -42,10 +42,18 @@ export const Region = Type.Object(
     shared: Offered,
     addons: Type.Array(OfferedAddon, { description: 'All addons.' }),
     features: Type.Object(
-      { pooler: Offered, replica_sets: Offered, vpcs: Offered, limits: Offered, queries: Offered },
+      {
+        pooler: Offered,
+        replica_sets: Offered,
+        vpcs: Offered,
+        snapshots: Offered,
+        logs: Offered,
+        limits: Offered,
+        queries: Offered,
+      },
       {
         description:
-          'Connection poolers, replica sets of several nodes, VPCs, limits that the system keeps, and SQL statements through the API.',
+          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, logs of databases, limits that the system keeps, and SQL statements through the API.',
       },
     ),
   },

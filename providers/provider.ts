@@ -233,7 +233,9 @@ export type Subject<Wanted, Observed, Parts> = {
 }
 
 /** The parts of a spec that a region may refuse; absent parts are not judged. */
-export type ServiceParts = { size?: Size; extensions?: readonly string[]; pooler?: true; vpc?: true }
+export type ServiceParts = { size?: Size; extensions?: readonly string[]; pooler?: true; vpc?: true; copy_of?: Power }
+/** Of the parent of a fork that is copied as it is now. */
+type Power = WantedService['power']
 export type ReplicaSetParts = { size?: Size; nodes?: number }
 export type VpcParts = { cidr: string }
 
@@ -261,6 +263,9 @@ export type RegionFacts = {
   /** Of several nodes behind one address. */
   replica_sets: Offered
   vpcs: Offered
+  /** And with them forks of a snapshot or of a time; a fork of now needs none. */
+  snapshots: Offered
+  logs: Offered
   /** Of processor and memory, kept by the system. */
   limits: Offered
   /** Statements through the API. */

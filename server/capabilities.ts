@@ -56,7 +56,8 @@ function regionOf(
   sql_api: Config['sql_api'],
 ): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
   const facts = region.facts()
-  const { provider, volume_type, copy_on_write, postgres_versions, pooler, replica_sets, vpcs, limits } = facts
+  const { provider, volume_type, copy_on_write, postgres_versions } = facts
+  const { pooler, replica_sets, vpcs, snapshots, logs, limits } = facts
   return {
     provider,
     volume_type,
@@ -65,7 +66,7 @@ function regionOf(
     sizes: sizes.map((size) => ({ ...size, ...offeredUnless(service.refusal({ size })) })),
     shared: offeredUnless(service.refusal({ size: 'shared' })),
     addons: addons.map((name) => ({ name, ...offeredUnless(service.refusal({ extensions: extensionsOf([name]) })) })),
-    features: { pooler, replica_sets, vpcs, limits, queries: queriesOffered(facts, sql_api) },
+    features: { pooler, replica_sets, vpcs, snapshots, logs, limits, queries: queriesOffered(facts, sql_api) },
   }
 }
 

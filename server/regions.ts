@@ -2,8 +2,8 @@
 // so has what a region refuses.
 import { isIPv4 } from 'node:net'
 import { Fault } from '#contract/fault.ts'
-import type { Problem } from '#contract/problem.ts'
-import type { Provider, Refusal } from '#providers/provider.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
+import type { Offered, Provider, Refusal } from '#providers/provider.ts'
 import { openProvider, type Options, stopProvider } from '#providers/registry.ts'
 import type { Config } from './config.ts'
 import type { Installation } from './installation.ts'
@@ -40,7 +40,8 @@ export async function stopRegions(parts: Parts): Promise<void> {
   for (const row of regionRowsOf(parts.config)) await stopProvider(row.provider, optionsOf(parts, row))
 }
 
-function optionsOf({ config, installation, log, effect, spares }: Parts, { delay_seconds = 0 }: RegionRow): Options {
+function optionsOf({ config, installation, log, effect, spares }: Parts, row: RegionRow): Options {
+  const { delay_seconds = 0 } = row
   const { installation_id } = installation
   const { service_host: host, service_ports: ports } = config
   return {
@@ -92,6 +93,11 @@ export function parseRegion(region_code: string | undefined, regions: Regions, p
   return region
 }
 
+/** Refuses, in the words of the region, what it does not offer. */
+export function requireOffered(offered: Offered, path = ''): void {
+  if (!offered.offered) throw invalidRequest([{ path, message: offered.reason }])
+}
+
 /** As problems of a request: none when the region refuses nothing. */
 export function problemsOf(refusal: Refusal | undefined): Problem[] {
   return refusal === undefined ? [] : [refusal]
@@ -99,5 +105,5 @@ export function problemsOf(refusal: Refusal | undefined): Problem[] {
 
 /** By which clients verify the servers of all regions. */
 export function caPemOf(regions: Regions): string {
-  return [...regions.values()].map((provider) => provider.facts().ca_pem ?? '').join('')
+  return [...new Set([...regions.values()].map((provider) => provider.facts().ca_pem ?? ''))].join('')
 }

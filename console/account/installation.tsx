@@ -111,5 +111,7 @@ const featureInWords: Readonly<Record<string, string>> = {
   pooler: 'Connection pooler',
   replica_sets: 'Read replica sets of several nodes',
   vpcs: 'VPCs',
+  snapshots: 'Snapshots, and forks of the past',
+  logs: 'Logs of databases',
   limits: 'CPU and memory limits',
 }

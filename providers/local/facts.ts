@@ -101,6 +101,8 @@ function factsOf(
     pooler: offeredUnless(pooler),
     replica_sets: offeredUnless(balancer),
     vpcs: offeredUnless(network),
+    snapshots: { offered: true },
+    logs: { offered: true },
     limits: offeredUnless(limits.enforced ? undefined : limits.description),
     queries: { offered: true },
   }

@@ -54,6 +54,8 @@ const facts: RegionFacts = {
   pooler: { offered: true },
   replica_sets: { offered: true },
   vpcs: { offered: true },
+  snapshots: { offered: true },
+  logs: { offered: true },
   limits: { offered: false, reason: 'nothing runs here that could be limited' },
   queries: { offered: false, reason: no_database },
 }

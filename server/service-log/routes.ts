@@ -7,7 +7,7 @@ import type { LogEntry as ProviderLogEntry, LogQuery, LogRefusal } from '#provid
 import { newGates } from '../http/gate.ts'
 import type { Handlers, Tails } from '../http/handler.ts'
 import { unknownEventId } from '../http/stream.ts'
-import { getProvider } from '../regions.ts'
+import { getProvider, requireOffered } from '../regions.ts'
 import { type At, getService, setIdsOf } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import type { ServiceRow } from '../service/store.ts'
@@ -39,8 +39,13 @@ export function newServiceLog({ db, providers }: ServiceContext): ServiceLog {
     if (!setIdsOf(service).includes(at.replica_set_id)) throw notFound(unknown_replica_set)
     return { ...ownerOf(service), id: at.replica_set_id }
   }
-  const askPage = async ({ id, region_code }: Owner, query: LogQuery) => {
-    const page = await getProvider(providers, region_code).logs.page(id, query)
+  const logsOf = ({ region_code }: Owner) => {
+    const provider = getProvider(providers, region_code)
+    requireOffered(provider.facts().logs)
+    return provider.logs
+  }
+  const askPage = async (owner: Owner, query: LogQuery) => {
+    const page = await logsOf(owner).page(owner.id, query)
     if ('refused' in page) throw invalidRequest([problemOf(page)])
     return page
   }
@@ -61,7 +66,7 @@ export function newServiceLog({ db, providers }: ServiceContext): ServiceLog {
       return parseLogRequest(request, problems)
     })
     const after = at ?? (await readPage(owner, query)).cursor
-    const tail = await getProvider(providers, owner.region_code).logs.tail(owner.id, { ...query, after })
+    const tail = await logsOf(owner).tail(owner.id, { ...query, after })
     if ('refused' in tail) throw tail.refused === 'cursor' ? unknownEventId() : invalidRequest([problemOf(tail)])
     return { entries: tail.entries.map(({ entry, at }) => ({ id: at, entry: inContract(entry) })), at: tail.at }
   }

@@ -7,7 +7,7 @@ import type { Service } from '#contract/service.ts'
 import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
-import { getProvider, problemsOf } from '../regions.ts'
+import { getProvider, problemsOf, requireOffered } from '../regions.ts'
 import { lastSnapshot, restorableOf } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { type At, getService, lockService, saveChange } from './change.ts'
@@ -33,7 +33,10 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     const message = `a fork is made in the region of its parent, ${parent.region_code}; leave it out`
     problems.push({ path: '/region_code', message })
   }
-  problems.push(...problemsOf(provider.service.refusal({ size, extensions: parent.extensions })))
+  const { snapshots } = provider.facts()
+  if (input.fork_strategy !== 'NOW') requireOffered(snapshots, '/fork_strategy')
+  const copy = input.fork_strategy === 'NOW' ? { copy_of: parent.power } : {}
+  problems.push(...problemsOf(provider.service.refusal({ size, extensions: parent.extensions, ...copy })))
   if (problems.length > 0) throw invalidRequest(problems)
   const wanted = {
     name,
@@ -52,7 +55,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     request: { ...withoutRegion(input), service_id: at.service_id },
     idempotency_key,
     event: `created as ${name}, a fork of ${parent.service_id} (${input.fork_strategy})`,
-    sourceOf: async (tx) => chooseSource(tx, await lockService(tx, at), input, target_time),
+    sourceOf: async (tx) => chooseSource(tx, await lockService(tx, at), input, target_time, snapshots.offered),
   })
 }
 
@@ -92,23 +95,35 @@ function parseTarget(input: Partial<Input>, problems: Problem[]): string | undef
 
 const aboutTarget = (message: string): Problem => ({ path: '/target_time', message })
 
-async function chooseSource(tx: Sql, parent: ServiceRow, input: Input, target: string | undefined): Promise<Chosen> {
+async function chooseSource(
+  tx: Sql,
+  parent: ServiceRow,
+  input: Input,
+  target: string | undefined,
+  has_snapshots: boolean,
+): Promise<Chosen> {
   const strategy = input.fork_strategy
   const event = `a fork was requested (${strategy})`
   return {
-    source: await sourceOf(tx, parent, input, target),
+    source: await sourceOf(tx, parent, input, target, has_snapshots),
     // The parent may have a snapshot to finish; a fork NOW copies it by itself.
     tellParent: () => saveChange(tx, parent, { event, event_kind: 'forked', needs_pass: strategy !== 'NOW' }),
   }
 }
 
-async function sourceOf(tx: Sql, parent: ServiceRow, input: Input, target: string | undefined): Promise<Source> {
+async function sourceOf(
+  tx: Sql,
+  parent: ServiceRow,
+  input: Input,
+  target: string | undefined,
+  has_snapshots: boolean,
+): Promise<Source> {
   const { service_id } = parent
   const now = new Date()
   const strategy = input.fork_strategy
   const source = { source_service_id: service_id, source_project_id: parent.project_id, source_strategy: strategy }
   if (strategy === 'NOW') {
-    await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'now' })
+    if (has_snapshots) await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'now' })
     return { ...source, source_snapshot_id: null, source_time: now.toISOString() }
   }
   const snapshots = await listSnapshots(tx, service_id)

@@ -86,7 +86,8 @@ async function insertMade(tx: Sql, creation: Creation, { service_id, ...identity
   const password_verifier = await identity.password_verifier
   const own = { service_id, password_verifier, project_id }
   const row = await insertService(tx, { ...wanted, ...own, ...chosen?.source })
-  await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
+  if (creation.provider.facts().snapshots.offered)
+    await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
   await chosen?.tellParent()
   await insertEvent(tx, row.service_id, 'created', creation.event)
   await nudge(tx, 'service', row.service_id)

@@ -114,6 +114,7 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     snapshots,
     observed,
     policy: context.snapshot_policy,
+    is_offered: getProvider(context.providers, row.region_code).facts().snapshots.offered,
     now: new Date(),
   })
   if (progress) for (const fork of await listForksBeingMade(tx, row.service_id)) await nudge(tx, 'service', fork)

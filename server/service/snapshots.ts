@@ -3,6 +3,7 @@ import { Fault, notFound, unknown_snapshot } from '#contract/fault.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
+import { getProvider, requireOffered } from '../regions.ts'
 import { type At, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { listServices, type ServiceRow } from './store.ts'
@@ -16,7 +17,8 @@ const no_snapshot_yet =
 const manual_snapshots_max = 20
 
 export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof typeof snapshot_endpoints> {
-  const { db } = context
+  const { db, providers } = context
+  const offeredTo = ({ region_code }: ServiceRow) => getProvider(providers, region_code).facts().snapshots
   return {
     listSnapshots: async ({ params }) => {
       const { service_id } = await getService(db, params)
@@ -27,6 +29,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
       db.transaction(async (tx) => {
         const service = await lockService(tx, params)
         const { service_id } = service
+        requireOffered(offeredTo(service))
         const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
         if (kept.length >= manual_snapshots_max) {
           const limit = `a service has at most ${manual_snapshots_max} manual snapshots; delete one first`
@@ -41,6 +44,8 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
 
     getRestorable: async ({ params }) => {
       const row = await getService(db, params)
+      const offered = offeredTo(row)
+      if (!offered.offered) return { waiting_for: offered.reason }
       const window = restorableOf(row, await listSnapshots(db, row.service_id), new Date())
       if (window === undefined) return { waiting_for: no_snapshot_yet }
       return { restorable_from: window.from.toISOString(), restorable_until: window.until.toISOString() }

@@ -23,13 +23,15 @@ type PassOverService = {
   snapshots: readonly SnapshotRow[]
   observed: ObservedService
   policy: SnapshotPolicy
+  /** Whether its region takes any. */
+  is_offered: boolean
   now: Date
 }
 
 /** True when a snapshot became complete: forks may be waiting for it. */
 export async function saveSnapshots(
   tx: Sql,
-  { row, snapshots, observed, policy, now }: PassOverService,
+  { row, snapshots, observed, policy, is_offered, now }: PassOverService,
 ): Promise<boolean> {
   let progress = false
   for (const snapshot of observed.snapshots) {
@@ -42,7 +44,8 @@ export async function saveSnapshots(
     }
     if (snapshot.state === 'absent' && known.deleted_at !== null) await removeSnapshots(tx, [known.snapshot_id])
   }
-  if (row.settled_generation > 0) await saveSchedule(tx, row, { policy: policyFor(policy, observed), now })
+  if (row.settled_generation > 0 && is_offered)
+    await saveSchedule(tx, row, { policy: policyFor(policy, observed), now })
   return progress
 }
 
