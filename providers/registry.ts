@@ -1,12 +1,28 @@
 // The one list of providers. A region names one of them; everything above knows it by the interface alone. A provider is loaded when
 // it is opened: commands that only read the settings need none, and loading is most of their time.
+import type { KubernetesOptions } from './kubernetes/kubernetes.ts'
 import type { LocalOptions } from './local/local.ts'
 import type { MemoryOptions } from './memory/memory.ts'
 import type { Provider } from './provider.ts'
 
 const openLocal = async ({ local }: Options) => (await import('./local/local.ts')).openLocalProvider(local)
 
+/** With the installation's own authority, which the local provider keeps: clients verify the servers of all regions alike. */
+const openKubernetes = async ({ kubernetes, local }: Options): Promise<Provider> => {
+  const [{ openKubernetesProvider }, { parseSettings }, { ensureAuthority }, { foldersOf }] = await Promise.all([
+    import('./kubernetes/kubernetes.ts'),
+    import('./kubernetes/settings.ts'),
+    import('./local/postgres/authority.ts'),
+    import('./local/host/layout.ts'),
+  ])
+  const { members, near, ...options } = kubernetes
+  const settings = parseSettings(options.region, members, near)
+  const authority = await ensureAuthority(foldersOf(local.directory).authority)
+  return await openKubernetesProvider({ ...options, settings, authority })
+}
+
 const openers = {
+  kubernetes: openKubernetes,
   local: (options: Options): Promise<Provider> => openLocal(options),
   memory: async ({ memory }: Options): Promise<Provider> =>
     (await import('./memory/memory.ts')).openMemoryProvider(memory),
@@ -15,7 +31,14 @@ const openers = {
 export type ProviderName = keyof typeof openers
 
 /** The options of each provider; a provider takes its own. */
-export type Options = { local: LocalOptions; memory: MemoryOptions }
+export type Options = {
+  local: LocalOptions
+  memory: MemoryOptions
+  kubernetes: Omit<KubernetesOptions, 'settings' | 'authority'> & KubernetesMembers
+}
+
+/** Its members of the regions file, as they are there, and the file. */
+type KubernetesMembers = { members: Readonly<Record<string, unknown>>; near: string }
 
 // The keys of the object above.
 export const provider_names = Object.keys(openers) as readonly ProviderName[]

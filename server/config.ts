@@ -66,7 +66,7 @@ const table = {
   regions: {
     default: '',
     description:
-      'A JSON file that lists the regions of this server, each with its region_code and its provider (local or memory); empty: this machine is the one region.',
+      'A JSON file that lists the regions of this server, each with its region_code and its provider (local, kubernetes or memory); empty: this machine is the one region.',
     parse: parseRegionFile,
   },
   service_host: {

@@ -27,7 +27,7 @@ export class InstallationError extends Error {
 const passable = 0o711
 const folder_mode = mayGiveUsers() ? passable : 0o700
 // What a server that starts at the same moment may already have made, and what every file system has.
-const own_names = /^(installation-id|isolation|local|store|server|lost\+found)/
+const own_names = /^(installation-id|isolation|kubernetes|local|store|server|lost\+found)/
 
 export async function openInstallation(data_dir: string): Promise<Installation> {
   await refuseOutside(data_dir)

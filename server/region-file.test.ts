@@ -21,12 +21,21 @@ test('without a file there is none, and with one its regions come in their order
   expect(parseRegionFile(fileWith(JSON.stringify(rows)))).toEqual(rows)
 })
 
+test('the members of a Kubernetes region are kept for its provider, with the file that they are in', () => {
+  const path = fileWith(JSON.stringify([{ region_code: 'eu-1', provider: 'kubernetes', host: 'pg.example.org' }]))
+  const members = { host: 'pg.example.org' }
+  expect(parseRegionFile(path)).toEqual([{ region_code: 'eu-1', provider: 'kubernetes', members, near: path }])
+})
+
 test.each([
   ['{', /must name a JSON file/],
   ['{}', /is no list with an entry/],
   ['[]', /is no list with an entry/],
   ['[1]', /entry 1 is no object/],
-  [JSON.stringify([local, { region_code: 'a', provider: 'cloud' }]), /entry 2 needs a provider, one of local, memory/],
+  [
+    JSON.stringify([local, { region_code: 'a', provider: 'cloud' }]),
+    /entry 2 needs a provider, one of kubernetes, local, memory/,
+  ],
   [JSON.stringify([{ provider: 'memory' }]), /entry 1 needs a region_code/],
   [JSON.stringify([{ region_code: 'A!', provider: 'memory' }]), /entry 1 has a region_code that must be 1 to 64/],
   [

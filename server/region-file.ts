@@ -4,10 +4,19 @@ import { readFileSync } from 'node:fs'
 import { provider_names, type ProviderName } from '#providers/registry.ts'
 import { parseRegion } from './setting-value.ts'
 
-/** delay_seconds: how long each change takes where nothing is really made. */
-export type RegionRow = { region_code: string; provider: ProviderName; delay_seconds?: number }
+/**
+ * delay_seconds: how long each change takes where nothing is really made. members: of a provider with settings of its own, which reads
+ * them when it is opened; near: the file that they are in.
+ */
+export type RegionRow = {
+  region_code: string
+  provider: ProviderName
+  delay_seconds?: number
+  members?: Readonly<Record<string, unknown>>
+  near?: string
+}
 
-const members = ['region_code', 'provider', 'delay_seconds']
+const members = ['region_code', 'provider', 'delay_seconds'] as const
 const delay_seconds_max = 86_400
 const form = `must name a JSON file such as [{"region_code": "local", "provider": "local"}]`
 
@@ -29,7 +38,7 @@ function readRows(path: string): RegionRow[] {
   if (!Array.isArray(list) || list.length === 0) throw new Error(`${form}, and ${path} is no list with an entry`)
   return list.map((entry: unknown, at) => {
     try {
-      return parseRow(entry)
+      return parseRow(entry, path)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       throw new Error(`names ${path}, whose entry ${at + 1} ${reason}`, { cause: error })
@@ -45,12 +54,16 @@ function parsed(path: string): unknown {
   }
 }
 
-function parseRow(entry: unknown): RegionRow {
+function parseRow(entry: unknown, path: string): RegionRow {
   if (typeof entry !== 'object' || entry === null) throw new Error('is no object')
-  const unknown = Object.keys(entry).find((name) => !members.includes(name))
+  if ('provider' in entry && entry.provider === 'kubernetes') {
+    const { region_code, provider: _kubernetes, ...own } = entry as Record<string, unknown> // an object by the check
+    return { ...parseRow({ region_code, provider: 'memory' }, path), provider: 'kubernetes', members: own, near: path }
+  }
+  const unknown = Object.keys(entry).find((name) => !members.some((one) => one === name))
   if (unknown !== undefined) throw new Error(`has the unknown member ${unknown}; known are ${members.join(', ')}`)
   // Each member is checked below.
-  const { region_code, provider, delay_seconds } = entry as Partial<Record<keyof RegionRow, unknown>>
+  const { region_code, provider, delay_seconds } = entry as Partial<Record<(typeof members)[number], unknown>>
   const known = provider_names.find((name) => name === provider)
   if (known === undefined) throw new Error(`needs a provider, one of ${provider_names.join(', ')}`)
   if (typeof region_code !== 'string') throw new Error('needs a region_code')

@@ -1,6 +1,7 @@
 // The regions that this server serves: each a name for one provider with its settings. "Not served here" has one answer everywhere, and
 // so has what a region refuses.
 import { isIPv4 } from 'node:net'
+import { join } from 'node:path'
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Offered, Provider, Refusal } from '#providers/provider.ts'
@@ -41,7 +42,7 @@ export async function stopRegions(parts: Parts): Promise<void> {
 }
 
 function optionsOf({ config, installation, log, effect, spares }: Parts, row: RegionRow): Options {
-  const { delay_seconds = 0 } = row
+  const { region_code: region, delay_seconds = 0, members = {}, near = '' } = row
   const { installation_id } = installation
   const { service_host: host, service_ports: ports } = config
   return {
@@ -57,6 +58,15 @@ function optionsOf({ config, installation, log, effect, spares }: Parts, row: Re
       disk_quota: config.disk_quota,
       ...(effect && { effect }),
       ...(spares !== undefined && { spares }),
+      log: (fact, message) => log.warn(fact, message),
+    },
+    kubernetes: {
+      region,
+      installation_id,
+      directory: join(installation.data_dir, 'kubernetes'),
+      members,
+      near,
+      ...(effect && { effect }),
       log: (fact, message) => log.warn(fact, message),
     },
     memory: { identity: installation_id, host, ports, delay_ms: delay_seconds * 1000 },

@@ -20,6 +20,18 @@ const trees: readonly Tree[] = [
     ],
   },
   {
+    root: 'providers/kubernetes/',
+    floors: [
+      ['kubernetes'],
+      ['facts', 'doctor'],
+      ['service', 'replica-set'],
+      ['pooler', 'metric'],
+      ['cluster'],
+      ['cell', 'names', 'sizes', 'phase', 'settings'],
+      ['api'],
+    ],
+  },
+  {
     // Here a file that lies beside the folders has a floor of its own: some wire, some are shared.
     root: 'server/',
     floors: [

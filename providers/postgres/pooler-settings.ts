@@ -10,11 +10,14 @@ import { pooler_lookup } from './pooler-lookup.ts'
 
 export type PoolerSettingsSpec = {
   listen: Endpoint
-  /** The folder of PostgreSQL's unix socket, and the port that the socket is named after. */
+  /** The folder of PostgreSQL's unix socket, and the port that the socket is named after; or PostgreSQL's host and port. */
   target_sockets: string
   target_port: number
-  /** Certificate and key in one file. */
+  /** With the key in the same file, unless that has one of its own. */
   certificate: string
+  key?: string
+  /** By which a PostgreSQL on another host is verified; absent: it is on this one. */
+  target_authority?: string
   pid_file: string
   users_file: string
   max_connections: number
@@ -60,7 +63,7 @@ export function poolerUsersOf(password_verifier: string): string {
     .join('')
 }
 
-function valuesOf({ listen, certificate, max_connections, version, ...files }: PoolerSettingsSpec) {
+function valuesOf({ listen, certificate, key, max_connections, version, ...files }: PoolerSettingsSpec) {
   const { servers, session_clients, transaction_clients } = poolerLimitsOf(max_connections)
   return {
     listen_addr: listen.host,
@@ -73,10 +76,15 @@ function valuesOf({ listen, certificate, max_connections, version, ...files }: P
     stats_users: master_role,
     client_tls_sslmode: 'require',
     client_tls_cert_file: certificate,
-    client_tls_key_file: certificate,
+    client_tls_key_file: key ?? certificate,
     // Certificates of clients are not requested; but without a file of its own it loads the host's, and not every host has one.
     client_tls_ca_file: certificate,
     client_tls_protocols: 'secure',
+    ...(files.target_authority && {
+      server_tls_sslmode: 'verify-full',
+      server_tls_ca_file: files.target_authority,
+      server_tls_protocols: 'secure',
+    }),
     max_client_conn: session_clients + transaction_clients,
     // One role has no more than this in both databases together.
     max_user_connections: servers,

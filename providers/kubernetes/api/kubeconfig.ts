@@ -1,0 +1,110 @@
+// How the API server of a cell is reached and as whom: from a kubeconfig, YAML or JSON, or inside a cluster from the account of the Pod.
+// Certificates, tokens, token files and exec plugins are read; other ways to log in are refused by name. Nothing read here is printed.
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+/** All that a connection needs. */
+export type Access = {
+  server: string
+  ca?: string | undefined
+  cert?: string | undefined
+  key?: string | undefined
+  token?: string | undefined
+  servername?: string | undefined
+}
+
+export type KubeconfigSource = { kubeconfig?: string | undefined; context?: string | undefined }
+
+/** The account that Kubernetes gives a Pod. */
+const pod_account = '/var/run/secrets/kubernetes.io/serviceaccount'
+const exec_timeout_ms = 30_000
+
+export async function readAccess({ kubeconfig, context }: KubeconfigSource): Promise<Access> {
+  if (kubeconfig === undefined) return await readPodAccess()
+  const config = members(await parsed(kubeconfig))
+  const name = context ?? text(config['current-context'])
+  if (name === undefined) throw new Error(`${kubeconfig} has no current-context; name one with context`)
+  const chosen = named(config['contexts'], name, 'context', kubeconfig)
+  const cluster = named(config['clusters'], text(chosen['cluster']) ?? '', 'cluster', kubeconfig)
+  const user = named(config['users'], text(chosen['user']) ?? '', 'user', kubeconfig)
+  const server = text(cluster['server'])
+  if (server === undefined) throw new Error(`the cluster of context ${name} in ${kubeconfig} has no server`)
+  const near = dirname(resolve(kubeconfig))
+  const login = user['exec'] === undefined ? user : { ...user, ...(await runExec(members(user['exec']), near)) }
+  return {
+    server,
+    ca: await material(cluster, 'certificate-authority', near),
+    cert: await material(login, 'client-certificate', near),
+    key: await material(login, 'client-key', near),
+    token: text(login['token']) ?? (await fileOf(login['tokenFile'], near))?.trim(),
+    servername: text(cluster['tls-server-name']),
+  }
+}
+
+async function readPodAccess(): Promise<Access> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env
+  if (host === undefined) throw new Error('the region has no kubeconfig, and this server runs in no Pod')
+  const [ca, token] = await Promise.all([
+    readFile(`${pod_account}/ca.crt`, 'utf8'),
+    readFile(`${pod_account}/token`, 'utf8'),
+  ])
+  const name = host.includes(':') ? `[${host}]` : host
+  return { server: `https://${name}:${port}`, ca, token: token.trim() }
+}
+
+type Members = Record<string, unknown>
+
+/** JSON is YAML, so the reader of YAML is loaded for other files only. */
+async function parsed(path: string): Promise<unknown> {
+  const content = await readFile(path, 'utf8')
+  if (content.trimStart().startsWith('{')) return JSON.parse(content)
+  const { parse } = await import('yaml')
+  return parse(content)
+}
+
+/** An object by the check; its members are checked one by one. */
+const members = (value: unknown): Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+function named(list: unknown, name: string, kind: 'context' | 'cluster' | 'user', path: string): Members {
+  const entries: unknown[] = Array.isArray(list) ? list : []
+  const found = entries.map(members).find((entry) => entry['name'] === name)
+  if (found === undefined) throw new Error(`${path} has no ${kind} ${JSON.stringify(name)}`)
+  return members(found[kind])
+}
+
+/** As data in the file itself, or in a file beside it. */
+async function material(of: Members, name: string, near: string): Promise<string | undefined> {
+  const data = text(of[`${name}-data`])
+  return data === undefined ? await fileOf(of[name], near) : Buffer.from(data, 'base64').toString()
+}
+
+async function fileOf(path: unknown, near: string): Promise<string | undefined> {
+  const name = text(path)
+  return name === undefined ? undefined : await readFile(resolve(near, name), 'utf8')
+}
+
+/** A program that prints a credential, as cloud providers have. */
+async function runExec(exec: Members, near: string): Promise<Members> {
+  const command = text(exec['command']) ?? ''
+  const args = (Array.isArray(exec['args']) ? exec['args'] : []).map(String)
+  const pairs = (Array.isArray(exec['env']) ? exec['env'] : []).map(members)
+  const env = Object.fromEntries(pairs.map(({ name, value }) => [String(name), String(value)]))
+  const info = { apiVersion: exec['apiVersion'], kind: 'ExecCredential', spec: { interactive: false } }
+  const { stdout } = await promisify(execFile)(command, args, {
+    cwd: near,
+    env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+    timeout: exec_timeout_ms,
+  })
+  const status = members(members(JSON.parse(stdout))['status'])
+  const encoded = (value: unknown) => (text(value) ? Buffer.from(String(value)).toString('base64') : undefined)
+  return {
+    token: status['token'],
+    'client-certificate-data': encoded(status['clientCertificateData']),
+    'client-key-data': encoded(status['clientKeyData']),
+  }
+}

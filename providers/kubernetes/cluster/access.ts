@@ -1,0 +1,58 @@
+// Who reaches a Cluster and how. Clients: at a Service with a fixed node port that follows the primary, so the address outlives every
+// failover. Replicas and forks: at the operator's own Service, by the certificate of the operator's own role. Pure.
+import { master_database, pooler_role, standby_role } from '../../postgres/names.ts'
+import type { Endpoint } from '../../provider.ts'
+import type { Manifest } from '../api/kinds.ts'
+import { signed } from '../cell.ts'
+import type { ServiceNames } from '../names.ts'
+
+const postgres_port = 5432
+
+type Spec = {
+  namespace: string
+  name: string
+  labels: Readonly<Record<string, string>>
+  selector: Readonly<Record<string, string>>
+  at: Endpoint
+}
+
+export function nodePortOf({ namespace, name, labels, selector, at }: Spec): Manifest {
+  return signed({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace, labels },
+    spec: {
+      type: 'NodePort',
+      selector,
+      ports: [{ name: 'postgres', port: postgres_port, targetPort: postgres_port, nodePort: at.port, protocol: 'TCP' }],
+    },
+  })
+}
+
+export const primaryOf = (cluster: string) => ({ 'cnpg.io/cluster': cluster, 'cnpg.io/instanceRole': 'primary' })
+
+/** For another Cluster of the same namespace. Never at `-ro`: a copy from a standby may wait for ever. */
+export const originOf = ({ cluster, tls }: ServiceNames) => ({
+  name: cluster,
+  connectionParameters: {
+    host: `${cluster}-rw`,
+    user: 'streaming_replica',
+    dbname: 'postgres',
+    sslmode: 'verify-full',
+  },
+  sslKey: { name: `${cluster}-replication`, key: 'tls.key' },
+  sslCert: { name: `${cluster}-replication`, key: 'tls.crt' },
+  sslRootCert: { name: tls, key: 'ca.crt' },
+})
+
+/**
+ * After the operator's own rules. Clients come by TLS and SCRAM, not into the operator's database and not as roles of the control
+ * plane; only the pooler does, from inside.
+ */
+export const client_rules = [
+  'hostnossl all all all reject',
+  `hostssl ${master_database} ${pooler_role} all scram-sha-256`,
+  `hostssl all,replication postgres,${standby_role},${pooler_role} all reject`,
+  'hostssl replication all all reject',
+  'hostssl postgres,template1 all all reject',
+]

@@ -1,0 +1,44 @@
+// What every pass over something in the cell has in common: it begins when the cell was read, and an API server that does not answer or
+// refuses is an answer in words, not a failure.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Pass } from '../../provider.ts'
+import { sentenceOf } from '../api/errors.ts'
+import type { Cell } from '../cell.ts'
+
+/** For the first lists after a start. */
+const whole_ms_max = 4_000
+
+export async function passOver<T>(
+  cell: Cell,
+  apply: () => Promise<T>,
+  unknownOf: (waiting_for: string) => T,
+  pass: Pass | undefined,
+): Promise<T> {
+  pass?.signal.throwIfAborted()
+  try {
+    if (!(await isWhole(cell)))
+      return unknownOf(`region ${cell.region} was not read yet (${cell.cache.missing().join(', ')})`)
+    return await apply()
+  } catch (error) {
+    pass?.signal.throwIfAborted()
+    const sentence = sentenceOf(error, cell.region)
+    if (sentence === undefined) throw error
+    return unknownOf(sentence)
+  }
+}
+
+export const unknown = (waiting_for: string) => ({
+  state: 'unknown' as const,
+  settled: false,
+  waiting_for,
+  look_again_seconds: 5,
+  events: [],
+})
+
+export const noImage = ({ region }: Cell) => `region ${region} has no image of PostgreSQL; see howdah doctor`
+
+export async function isWhole({ cache }: Cell): Promise<boolean> {
+  for (const begun = performance.now(); !cache.isWhole(); await pause(50))
+    if (performance.now() - begun > whole_ms_max) return false
+  return true
+}

@@ -1,0 +1,152 @@
+// What a cell offers, read every half minute: its nodes, its image catalog, its storage class. Requests are refused by these facts
+// alone; none of them asks the API server.
+import {
+  type Offered,
+  type RegionFacts,
+  type Refusal,
+  type ReplicaSetParts,
+  type ServiceParts,
+  type Size,
+} from '../provider.ts'
+import type { Authority } from '../postgres/certificate.ts'
+import type { Client } from './api/client.ts'
+import type { Thing } from './api/kinds.ts'
+import type { CellSettings } from './cell.ts'
+import { imageVersion } from './cluster/version.ts'
+
+type Spec = {
+  region: string
+  settings: CellSettings
+  client: Pick<Client, 'find' | 'list'>
+  authority: Authority
+}
+
+type Image = { major: number; image: string }
+type Capacity = { cpu_millis: number; memory_bytes: number }
+export type CellFacts = ReturnType<typeof openFacts>
+
+const poll_ms = 30_000
+const first_poll_ms = 1_000
+const gib = 2 ** 30
+/** Extensions that need no image of their own are PostgreSQL's. */
+const known_extensions = ['timescaledb', 'vector']
+
+export function openFacts({ region, settings, client, authority }: Spec) {
+  let images: readonly Image[] = []
+  let largest: Capacity | undefined
+  async function refresh(): Promise<void> {
+    images = imagesOf(await client.find({ kind: 'ClusterImageCatalog', name: settings.catalog }))
+    largest = largestOf((await client.list({ kind: 'Node' })).items)
+  }
+  let refreshing = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  // A failed poll keeps the facts of the one before.
+  const again = () => {
+    refreshing = refresh()
+      .catch(() => undefined)
+      .finally(() => (timer = setTimeout(again, images.length === 0 ? first_poll_ms : poll_ms).unref()))
+  }
+  again()
+  const not_offered = (what: string): Offered => ({ offered: false, reason: `${what} in region ${region}` })
+  const now = (): RegionFacts => ({
+    provider: 'kubernetes',
+    postgres_versions: images.map(({ image, major }) => imageVersion(image, major)),
+    volume_type: settings.storage_class ?? 'kubernetes',
+    copy_on_write: false,
+    ca_pem: authority.certificate_pem,
+    disk_gbs_per_memory_gb: 0,
+    pooler:
+      settings.pooler_image === undefined
+        ? { offered: false, reason: `region ${region} has no image with PgBouncer; name one with pooler_image` }
+        : { offered: true },
+    replica_sets: { offered: true },
+    vpcs: not_offered('VPCs are not offered'),
+    snapshots: not_offered('snapshots, and forks of one or of a time, are not offered'),
+    logs: not_offered('logs are not offered'),
+    limits: { offered: true },
+  })
+  const paused = `a paused service cannot be forked in region ${region}, which copies from a running one; start it first`
+  const refused = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })
+  const sizeRefusal = (size: Size) => refusalOfSize(size, largest, region)
+  return {
+    now,
+    image: (): Image | undefined => images[0],
+    serviceRefusal: ({ size, extensions, pooler, vpc, copy_of }: ServiceParts): Refusal | undefined =>
+      (copy_of === 'off' ? { path: '/fork_strategy', message: paused } : undefined) ??
+      (pooler && refused(now().pooler, '')) ??
+      (vpc && refused(now().vpcs, '')) ??
+      (size && sizeRefusal(size)) ??
+      (extensions && refusalOfExtensions(extensions, settings.extensions, region)),
+    replicaSetRefusal: ({ size }: ReplicaSetParts): Refusal | undefined =>
+      refused(now().replica_sets, '') ?? (size && sizeRefusal(size)),
+    vpcRefusal: (): Refusal | undefined => refused(now().vpcs, '/region_code'),
+    async close(): Promise<void> {
+      await refreshing
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Newest first. */
+function imagesOf(catalog: Thing | undefined): Image[] {
+  const spec = catalog && 'spec' in catalog ? catalog.spec : undefined
+  // The form of the kind.
+  const images = (spec as { images?: readonly Image[] } | undefined)?.images ?? []
+  return images.map(({ major, image }) => ({ major, image })).toSorted((one, other) => other.major - one.major)
+}
+
+function largestOf(nodes: readonly Thing[]): Capacity | undefined {
+  const has = nodes.map((node): Capacity => {
+    const status = 'status' in node ? node.status : undefined
+    // The form of the kind.
+    const { cpu = '0', memory = '0' } =
+      (status as { allocatable?: Record<string, string> } | undefined)?.allocatable ?? {}
+    return { cpu_millis: quantityOf(cpu) * 1000, memory_bytes: quantityOf(memory) }
+  })
+  if (has.length === 0) return undefined
+  return {
+    cpu_millis: Math.max(...has.map((one) => one.cpu_millis)),
+    memory_bytes: Math.max(...has.map((one) => one.memory_bytes)),
+  }
+}
+
+/** Kubernetes' own notation: `1500m`, `3Gi`, `16384Ki`. */
+export function quantityOf(text: string): number {
+  const [, number = '0', unit = ''] = /^([\d.]+)([a-zA-Z]*)$/.exec(text) ?? []
+  return Number(number) * (units[unit] ?? 1)
+}
+
+const units: Readonly<Record<string, number>> = {
+  m: 0.001,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+}
+
+function refusalOfSize(size: Size, largest: Capacity | undefined, region: string): Refusal | undefined {
+  if (size === 'shared' || largest === undefined) return undefined
+  if (size.memory_gbs * gib > largest.memory_bytes) {
+    const gbs = Math.floor(largest.memory_bytes / gib)
+    const message = `the largest node of region ${region} has ${gbs} GB of memory for Pods, less than the ${size.memory_gbs} GB asked for; choose a smaller size`
+    return { path: '/memory_gbs', message }
+  }
+  if (size.cpu_millis <= largest.cpu_millis) return undefined
+  const message = `the largest node of region ${region} has ${Math.floor(largest.cpu_millis)} milli-cores for Pods, fewer than the ${size.cpu_millis} asked for; choose a smaller size`
+  return { path: '/cpu_millis', message }
+}
+
+function refusalOfExtensions(
+  wanted: readonly string[],
+  offered: readonly string[],
+  region: string,
+): Refusal | undefined {
+  const missing = wanted.find((name) => known_extensions.includes(name) && !offered.includes(name))
+  if (missing === undefined) return undefined
+  const message = `the images of region ${region} do not have ${missing}; use images that have it, and name it among the extensions of the region`
+  return { path: '/addons', message }
+}

@@ -1,0 +1,171 @@
+// The provider that runs PostgreSQL in a Kubernetes cluster, by the CloudNativePG operator. It writes objects and reads them; what
+// runs is the operator's work, and goes on when no server of ours runs.
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Authority } from '../postgres/certificate.ts'
+import {
+  type AddressUse,
+  type Endpoint,
+  type Kind,
+  type Listed,
+  NoAddress,
+  type Provider,
+  type WantedReplicaSet,
+  type WantedService,
+} from '../provider.ts'
+import { openCache } from './api/cache.ts'
+import { type Client, openClient } from './api/client.ts'
+import { NoAnswer, sentenceOf } from './api/errors.ts'
+import type { Cell, CellSettings } from './cell.ts'
+import { examine } from './doctor.ts'
+import { openFacts } from './facts.ts'
+import { hibernation_annotation, installation_label, ownerOf, service_label, set_label } from './names.ts'
+import { isWhole } from './cluster/pass.ts'
+import { instancesOf, isPrimary, isReady } from './cluster/look.ts'
+import { newMeter } from './metric/meter.ts'
+import { applyReplicaSet } from './replica-set/replica-set.ts'
+import { applyService } from './service/service.ts'
+
+export type KubernetesOptions = {
+  region: string
+  installation_id: string
+  /** Where the provider keeps what it must know when the cluster does not answer. */
+  directory: string
+  authority: Authority
+  settings: CellSettings
+  effect?: (name: string) => void | Promise<void>
+  log: (fact: object, message: string) => void
+}
+
+export async function openKubernetesProvider(options: KubernetesOptions): Promise<Provider> {
+  const { region, installation_id, settings, authority, log } = options
+  const client = openClient(settings)
+  const identity = await identityOf(client, options).catch((error: unknown) => {
+    client.close()
+    throw error
+  })
+  const label_selector = `${installation_label}=${installation_id}`
+  const cache = openCache({ client, label_selector, log })
+  const facts = openFacts({ region, settings, client, authority })
+  const cell: Cell = {
+    region,
+    installation_id,
+    settings,
+    client,
+    cache,
+    authority,
+    image: facts.image,
+    effect: async (name) => options.effect?.(name),
+    log,
+  }
+  const [services, sets] = [newLast<WantedService>(), newLast<WantedReplicaSet>()]
+  return {
+    identity,
+    facts: facts.now,
+    service: {
+      refusal: facts.serviceRefusal,
+      apply: (wanted, pass) => applyService(cell, services.keep(wanted.service_id, wanted), pass),
+      list: () => listed(cell, service_label),
+    },
+    replica_set: {
+      refusal: facts.replicaSetRefusal,
+      apply: (wanted, pass) => applyReplicaSet(cell, sets.keep(wanted.replica_set_id, wanted), pass),
+      list: () => listed(cell, set_label),
+    },
+    vpc: {
+      refusal: facts.vpcRefusal,
+      apply: async () => ({ settled: true, peers: [] }),
+      list: async () => [],
+    },
+    addresses: (use) => addressesFor(settings, use),
+    heal: async (id) => {
+      const [service, set] = [services.find(id), sets.find(id)]
+      return service ? await applyService(cell, service) : set && (await applyReplicaSet(cell, set))
+    },
+    logs: async () => ({ entries: [] }),
+    logTail: async () => ({ entries: [] }),
+    metrics: newMeter(cell),
+    watch: (onNews) => watchOwners(cell, onNews),
+    doctor: () => examine({ region, settings, client }),
+    close: async () => {
+      await Promise.all([cache.close(), facts.close()])
+      client.close()
+    },
+  }
+}
+
+/** As last wanted, for the time in which the metadata store does not answer. */
+function newLast<Wanted extends { deleted: boolean }>() {
+  const last = new Map<string, Wanted>()
+  return {
+    find: (id: string) => last.get(id),
+    keep: (id: string, wanted: Wanted): Wanted => {
+      if (wanted.deleted) last.delete(id)
+      else last.set(id, wanted)
+      return wanted
+    },
+  }
+}
+
+/**
+ * Which cluster it is, and whose services: the cluster's own id together with the installation's. Where the cluster does not answer, its
+ * id comes from a file that the first start has written.
+ */
+async function identityOf(client: Client, { region, installation_id, directory }: KubernetesOptions): Promise<string> {
+  const file = join(directory, `${region}.cluster`)
+  const known = (await readFile(file, 'utf8').catch(() => undefined))?.trim()
+  const uid = await clusterUid(client, region).catch((error: unknown) => {
+    if (error instanceof NoAnswer && known !== undefined) return known
+    throw new Error(sentenceOf(error, region) ?? String(error), { cause: error })
+  })
+  if (uid === known) return `${uid}/${installation_id}`
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await writeFile(`${file}.new`, `${uid}\n`, { mode: 0o600 })
+  await rename(`${file}.new`, file)
+  return `${uid}/${installation_id}`
+}
+
+async function clusterUid(client: Client, region: string): Promise<string> {
+  const uid = (await client.find({ kind: 'Namespace', name: 'kube-system' }))?.metadata.uid
+  if (uid === undefined) throw new Error(`the cluster of region ${region} has no namespace kube-system`)
+  return uid
+}
+
+/** Down: it is wanted on, and no node of it is ready that clients could be led to. */
+async function listed(cell: Cell, label: typeof service_label | typeof set_label): Promise<Listed[]> {
+  const { cache, region } = cell
+  // A service that was not read yet must not count as down.
+  if (!(await isWhole(cell))) throw new NoAnswer(`region ${region} was not read yet`)
+  const is_set = label === set_label
+  const serving = new Set(
+    instancesOf(cache.list('Pod'))
+      .filter((pod) => isReady(pod) && (is_set || isPrimary(pod)))
+      .map(({ metadata }) => metadata.labels?.['cnpg.io/cluster']),
+  )
+  return cache
+    .list('Cluster')
+    .filter(({ metadata }) => (metadata.labels?.[set_label] !== undefined) === is_set)
+    .map(({ metadata }) => ({
+      id: metadata.labels?.[label] ?? metadata.name,
+      down: metadata.annotations?.[hibernation_annotation] !== 'on' && !serving.has(metadata.name),
+    }))
+}
+
+function watchOwners({ cache }: Cell, onNews: (kind: Kind, id: string) => void): void {
+  cache.onChange(({ metadata }, kind) => {
+    const owner = ['Pod', 'Cluster', 'Deployment'].includes(kind) ? ownerOf(metadata) : undefined
+    if (owner) onNews(owner.kind, owner.id)
+  })
+}
+
+/** Node ports of the region, beginning at a port that follows from the owner's id, so that owners seldom want the same. */
+function* addressesFor({ host, node_ports }: CellSettings, { id, role }: AddressUse): Generator<Endpoint> {
+  const { first, last } = node_ports
+  const count = last - first + 1
+  const start = createHash('sha256').update(`${id}/${role}`).digest().readUInt32LE() % count
+  for (let step = 0; step < count; step += 1) yield { host, port: first + ((start + step) % count) }
+  throw new NoAddress(
+    `no node port is free from ${first} to ${last}: each belongs to a service; delete services, or widen the node_ports of the region`,
+  )
+}

@@ -1,0 +1,61 @@
+// Table tests of the metrics that Pods and kubelets tell: what is read of them, and what follows.
+import { expect, test } from 'vitest'
+import { samplesOf, sumOf } from './exposition.ts'
+import { activityOf, countedOf, primary_names, usageOf } from './values.ts'
+
+const text = `# HELP cnpg_backends_total Number of backends
+# TYPE cnpg_backends_total gauge
+cnpg_backends_total{application_name="a \\"b\\"",datname="tsdb",state="idle",usename="tsdbadmin"} 2
+cnpg_backends_total{application_name="",datname="postgres",state="active",usename="postgres"} 1
+cnpg_pg_stat_database_xact_commit{datname="tsdb"} 100
+cnpg_pg_stat_database_xact_rollback{datname="tsdb"} 20
+cnpg_pg_stat_database_blks_hit{datname="tsdb"} 90
+cnpg_pg_stat_database_blks_read{datname="tsdb"} 10
+cnpg_pg_database_size_bytes{datname="tsdb"} 8e+06
+cnpg_collector_pg_wal{value="size"} 1.6777216e+07
+cnpg_collector_pg_wal{value="count"} 1
+cnpg_pg_stat_replication_replay_diff_bytes{application_name="s-abc-2"} 300
+cnpg_pg_stat_replication_replay_lag_seconds{application_name="s-abc-2"} 0.5
+cnpg_pg_stat_replication_replay_diff_bytes{application_name="r-def-1"} 700
+cnpg_pg_stat_replication_replay_diff_bytes{application_name="pg_basebackup"} 9
+other_metric 5
+cnpg_backends_total NaN
+`
+
+test('only the wanted lines are read, with their labels', () => {
+  const samples = samplesOf(text, new Set(['cnpg_backends_total', 'cnpg_collector_pg_wal']))
+  expect(samples).toHaveLength(4)
+  expect(samples[0]?.labels['application_name']).toBe('a "b"')
+  expect(sumOf(samples, 'cnpg_backends_total')).toBe(3)
+  expect(sumOf(samples, 'cnpg_collector_pg_wal', { value: 'count' })).toBe(1)
+  expect(sumOf(samples, 'other_metric')).toBeUndefined()
+})
+
+test('what a primary tells becomes the metrics of its service', () => {
+  const samples = samplesOf(text, primary_names)
+  const now = countedOf(samples, 10_000)
+  expect(now).toEqual({ at_ms: 10_000, transactions: 120, hits: 90, reads: 10 })
+  expect(activityOf(samples, now, { at_ms: 0, transactions: 20, hits: 15, reads: 5 })).toEqual({
+    connections: 3,
+    disk_usage_bytes: 8_000_000 + 16_777_216,
+    transactions_per_second: 10,
+    cache_hit_ratio: 75 / 80,
+    replica_lags: [
+      { node: 1, bytes: 300, seconds: 0.5 },
+      { replica_set_id: 'def', node: 0, bytes: 700, seconds: 0 },
+    ],
+    replication_lag_bytes: 700,
+  })
+})
+
+test('without a count before there is no rate, nor after one that went back', () => {
+  const now = { at_ms: 10, transactions: 5, hits: 0, reads: 0 }
+  expect(activityOf([], now, undefined)).toEqual({})
+  expect(activityOf([], now, { ...now, at_ms: 0, transactions: 6 })).toEqual({})
+  const used = { at_ms: 2000, cpu_seconds: 3, memory_bytes: 7 }
+  expect(usageOf(used, undefined)).toEqual({ memory_usage_bytes: 7 })
+  expect(usageOf(used, { ...used, at_ms: 0, cpu_seconds: 2 })).toEqual({
+    memory_usage_bytes: 7,
+    cpu_usage_millicores: 500,
+  })
+})

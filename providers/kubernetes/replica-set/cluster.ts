@@ -1,0 +1,65 @@
+// The Cluster of a replica set: nodes that follow the primary of their service and only read. Pure.
+import type { WantedReplicaSet } from '../../provider.ts'
+import type { Manifest } from '../api/kinds.ts'
+import { type CellSettings, signed } from '../cell.ts'
+import { client_rules, originOf } from '../cluster/access.ts'
+import { hibernation_annotation, type ServiceNames, type SetNames } from '../names.ts'
+import { parametersOf, preloadsFor, resourcesOf } from '../sizes.ts'
+
+type Spec = {
+  names: ServiceNames
+  set: SetNames
+  settings: CellSettings
+  major: number
+  wanted: WantedReplicaSet
+}
+
+/** A node that is further behind gets no readers. */
+const lag_max = '16Mi'
+
+export function setClusterOf({ names, set, settings, major, wanted }: Spec): Manifest {
+  const { service, size, nodes } = wanted
+  const preloads = preloadsFor(service.extensions)
+  return signed({
+    apiVersion: 'postgresql.cnpg.io/v1',
+    kind: 'Cluster',
+    metadata: {
+      name: set.cluster,
+      namespace: names.namespace,
+      labels: set.labels,
+      annotations: { [hibernation_annotation]: service.power === 'off' ? 'on' : 'off' },
+    },
+    spec: {
+      instances: nodes,
+      imageCatalogRef: { apiGroup: 'postgresql.cnpg.io', kind: 'ClusterImageCatalog', name: settings.catalog, major },
+      inheritedMetadata: { labels: set.labels },
+      storage: {
+        size: `${settings.storage_gbs}Gi`,
+        ...(settings.storage_class && { storageClass: settings.storage_class }),
+      },
+      resources: resourcesOf(size),
+      postgresql: {
+        parameters: followingOf(wanted),
+        ...(preloads.length > 0 && { shared_preload_libraries: preloads }),
+        pg_hba: client_rules,
+      },
+      smartShutdownTimeout: 10,
+      stopDelay: 60,
+      enableSuperuserAccess: false,
+      probes: { readiness: { type: 'streaming', maximumLag: lag_max } },
+      certificates: { serverTLSSecret: set.tls, serverCASecret: set.tls },
+      replica: { enabled: true, source: names.cluster },
+      bootstrap: { pg_basebackup: { source: names.cluster } },
+      externalClusters: [originOf(names)],
+    },
+  })
+}
+
+/** A standby that has less of these than its primary stops. */
+const floored = ['max_connections', 'max_worker_processes'] as const
+
+function followingOf({ size, service }: WantedReplicaSet): Record<string, string> {
+  const [own, primary] = [parametersOf(size, service.extensions), parametersOf(service.size, service.extensions)]
+  const raised = floored.map((name) => [name, String(Math.max(Number(own[name]), Number(primary[name])))])
+  return { ...own, ...Object.fromEntries(raised) }
+}

@@ -1,0 +1,126 @@
+// One pass over a replica set: a Cluster of its own that follows the one of its service, behind one address. It goes and stops before
+// its service does.
+import { probe } from '../../postgres/probe.ts'
+import type { ObservedReplicaSet, Pass, WantedReplicaSet } from '../../provider.ts'
+import type { Cluster } from '../api/kinds.ts'
+import { type Cell, type Change, isAsSigned, make } from '../cell.ts'
+import { nodePortOf } from '../cluster/access.ts'
+import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
+import { instancesOf, isReady, lookAt, lookAtSet, named, type Owned } from '../cluster/look.ts'
+import { noImage, passOver, unknown } from '../cluster/pass.ts'
+import { podTrouble } from '../cluster/pod-trouble.ts'
+import { hasHibernated } from '../cluster/power.ts'
+import { majorOf } from '../cluster/version.ts'
+import { removalOf } from '../cluster/remove.ts'
+import { tlsChanges } from '../cluster/secrets.ts'
+import { namesOf, type ServiceNames, setNamesOf } from '../names.ts'
+import { phaseWords } from '../phase.ts'
+import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval } from '../pooler/pooler.ts'
+import { setClusterOf } from './cluster.ts'
+
+export function applyReplicaSet(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promise<ObservedReplicaSet> {
+  const is_deleted = wanted.deleted || wanted.service.deleted
+  return passOver(cell, () => (is_deleted ? remove(cell, wanted, pass) : apply(cell, wanted, pass)), unknown, pass)
+}
+
+function partsOf(cell: Cell, { replica_set_id, service }: WantedReplicaSet) {
+  const { installation_id } = cell
+  const names = namesOf({ installation_id, project_id: service.project_id, service_id: service.service_id })
+  const set = setNamesOf(names, replica_set_id)
+  const look = () => lookAtSet(cell.cache, { ...set, namespace: names.namespace }, replica_set_id)
+  return { names, set, look }
+}
+
+async function apply(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promise<ObservedReplicaSet> {
+  const { names, look } = partsOf(cell, wanted)
+  const { service } = wanted
+  const parent = lookAt(cell.cache, names, service.service_id)
+  if (parent.cluster === undefined)
+    return observed('absent', { waiting_for: 'its service is not there', in_progress: true })
+  const has_primary = instancesOf(parent.pods).some(isReady)
+  if (look().cluster === undefined && !has_primary)
+    return observed('absent', { waiting_for: 'its service does not run', in_progress: true })
+  const major = majorOf(parent.cluster)
+  if (major === undefined) return unknown(noImage(cell))
+  await make(cell, await changesOf(cell, wanted, major, look()), pass)
+  return await observe(cell, wanted, names, look())
+}
+
+async function changesOf(cell: Cell, wanted: WantedReplicaSet, major: number, look: Owned): Promise<Change[]> {
+  const { names, set } = partsOf(cell, wanted)
+  const { namespace } = names
+  const { cluster, labels } = set
+  const tls = await tlsChanges(cell, { namespace, name: set.tls, labels, cluster }, look.secrets, new Date())
+  const selector = { 'cnpg.io/cluster': cluster, 'cnpg.io/podRole': 'instance' }
+  const access = nodePortOf({ namespace, name: set.public, labels, selector, at: wanted.home })
+  const manifest = setClusterOf({ names, set, settings: cell.settings, major, wanted })
+  const { before, after } = await poolerOf(cell, wanted, look)
+  return [
+    ...tls,
+    ...(isAsSigned(named(look.services, set.public), access) ? [] : [{ effect: 'set service: apply', apply: access }]),
+    ...before,
+    ...(isAsSigned(look.cluster, manifest) ? [] : [{ effect: 'set cluster: apply', apply: manifest }]),
+    ...after,
+  ]
+}
+
+async function poolerOf(cell: Cell, wanted: WantedReplicaSet, look: Owned): Promise<PoolerChanges> {
+  const { names, set } = partsOf(cell, wanted)
+  const { namespace } = names
+  const { pooler: name, labels, tls, cluster } = set
+  const { pooler: at, size, service } = wanted
+  const { pooler_image: image } = cell.settings
+  if (at === undefined || image === undefined) return { before: [], after: poolerRemoval(look, { namespace, name }) }
+  const replicas = service.power === 'on' ? 1 : 0
+  const target = `${cluster}-r`
+  const role_secret = names.pooler
+  const spec = { namespace, name, labels, image, tls, role_secret, target, size, at, replicas } as const
+  return await poolerChanges(cell, spec, look)
+}
+
+async function observe(
+  cell: Cell,
+  wanted: WantedReplicaSet,
+  names: ServiceNames,
+  look: Owned,
+): Promise<ObservedReplicaSet> {
+  const { cluster, pods } = look
+  const { service, home: endpoint, pooler: at } = wanted
+  const { password_verifier } = service
+  if (cluster === undefined) return observed('absent', inProgress(`it is being made in ${names.namespace}`))
+  if (hasHibernated(cluster, pods))
+    return observed('stopped', service.power === 'off' ? undefined : inProgress('its nodes are starting'))
+  const authority_pem = cell.authority.certificate_pem
+  const has_node = instancesOf(pods).some(isReady)
+  const probed = has_node ? await probe({ endpoint, authority_pem, password_verifier }) : undefined
+  const state = probed === undefined || probed.result === 'failed' ? 'not_serving' : 'serving'
+  if (service.power === 'off') return observed(state, inProgress('its nodes are stopping'))
+  const lack = lackOf(wanted, cluster, look) ?? probeLack(probed)
+  if (lack !== undefined || at === undefined) return observed(state, lack)
+  return observed(state, await poolerLack(cell, look.deployment, { at, password_verifier }))
+}
+
+function lackOf({ nodes, size }: WantedReplicaSet, { status }: Cluster, { pods }: Owned): Lack | undefined {
+  const there = instancesOf(pods)
+  const words = podTrouble(pods) ?? phaseWords(status?.phase, status?.phaseReason)
+  if (words !== undefined) return words
+  if (there.length > nodes) return inProgress('a node is being removed')
+  if (there.filter(isReady).length < nodes) return inProgress('its nodes are starting')
+  return there.every((pod) => hasResources(pod, size))
+    ? undefined
+    : inProgress('its nodes are started with their new size')
+}
+
+function observed(state: ObservedReplicaSet['state'], lack: Lack | undefined): ObservedReplicaSet {
+  if (lack === undefined) return { state, settled: true, events: [] }
+  return { state, settled: false, ...lack, look_again_seconds: lack.in_progress ? 1 : 5, events: [] }
+}
+
+async function remove(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promise<ObservedReplicaSet> {
+  const { names, look } = partsOf(cell, wanted)
+  const removal = removalOf(look(), names.namespace)
+  await make(cell, removal?.changes ?? [], pass)
+  if (removal === undefined) return { state: 'absent', settled: true, events: [] }
+  const { waiting_for } = removal
+  return { state: 'not_serving', settled: false, waiting_for, in_progress: true, look_again_seconds: 0.5, events: [] }
+}

@@ -1,0 +1,130 @@
+// The Cluster of a service, as the operator is to make it. Pure: the same wanted gives the same object.
+import { lookup_sql } from '../../postgres/pooler-lookup.ts'
+import { master_database, master_role, pooler_role, standby_role } from '../../postgres/names.ts'
+import type { WantedService } from '../../provider.ts'
+import type { Cluster, Manifest } from '../api/kinds.ts'
+import { type CellSettings, signed } from '../cell.ts'
+import { client_rules } from '../cluster/access.ts'
+import { hibernation_annotation, type ServiceNames } from '../names.ts'
+import { parametersOf, preloadsFor, resourcesOf } from '../sizes.ts'
+
+export type ClusterSpec = {
+  names: ServiceNames
+  settings: CellSettings
+  major: number
+  wanted: WantedService
+  /** How many nodes now, of which so many are waited for at each commit: on the way to what is wanted, see `ha.ts`. */
+  instances: number
+  sync: number
+  hibernated: boolean
+  /** What its annotations say of planned changes of its primary. */
+  switchover: Readonly<Record<string, string>>
+  /** As it was made: only a new Cluster is told where its data come from. */
+  bootstrap: Bootstrap
+}
+
+export type Bootstrap = { bootstrap: object; externalClusters?: readonly object[] }
+
+/** An idle pooler or client must not hold up a stop for minutes. */
+const smart_shutdown_seconds = 10
+const stop_seconds = 60
+
+export function clusterOf(spec: ClusterSpec): Manifest {
+  const { names, settings, major, wanted, instances, sync, hibernated, switchover } = spec
+  const { namespace, cluster, labels } = names
+  const preloads = preloadsFor(wanted.extensions)
+  const manifest = {
+    apiVersion: 'postgresql.cnpg.io/v1',
+    kind: 'Cluster' as const,
+    metadata: {
+      name: cluster,
+      namespace,
+      labels,
+      annotations: {
+        [hibernation_annotation]: hibernated ? 'on' : 'off',
+        ...switchover,
+      },
+    },
+    spec: {
+      instances,
+      imageCatalogRef: { apiGroup: 'postgresql.cnpg.io', kind: 'ClusterImageCatalog', name: settings.catalog, major },
+      inheritedMetadata: { labels },
+      storage: {
+        size: `${settings.storage_gbs}Gi`,
+        ...(settings.storage_class && { storageClass: settings.storage_class }),
+      },
+      resources: resourcesOf(wanted.size),
+      postgresql: {
+        parameters: parametersOf(wanted.size, wanted.extensions),
+        ...(preloads.length > 0 && { shared_preload_libraries: preloads }),
+        pg_hba: client_rules,
+        ...(sync > 0 && {
+          synchronous: { method: 'any', number: sync, dataDurability: 'required', failoverQuorum: true },
+        }),
+      },
+      smartShutdownTimeout: smart_shutdown_seconds,
+      stopDelay: stop_seconds,
+      primaryUpdateStrategy: 'unsupervised',
+      primaryUpdateMethod: instances > 1 ? 'switchover' : 'restart',
+      enableSuperuserAccess: false,
+      certificates: { serverTLSSecret: names.tls, serverCASecret: names.tls },
+      ...(settings.pooler_image && { managed: { roles: [poolerRole(names)] } }),
+    },
+  }
+  // Without its beginning, which never changes and to which the operator adds.
+  const { metadata } = signed(manifest)
+  return { ...manifest, metadata, spec: { ...manifest.spec, ...spec.bootstrap } }
+}
+
+/** Where the data of a new service come from: an empty database. */
+export function newDatabase(names: ServiceNames, extensions: readonly string[]): Bootstrap {
+  return {
+    bootstrap: {
+      initdb: {
+        database: master_database,
+        owner: master_role,
+        secret: { name: names.admin },
+        encoding: 'UTF8',
+        dataChecksums: true,
+        postInitSQL: cluster_sql,
+        postInitTemplateSQL: [lookup_sql],
+        postInitApplicationSQL: [
+          `alter schema public owner to ${master_role}`,
+          ...extensions.map((name) => `create extension ${name}`),
+        ],
+      },
+    },
+  }
+}
+
+/** As the operator has it, which is what it was made with. */
+export function bootstrapOf({ spec }: Cluster): Bootstrap {
+  const { bootstrap, externalClusters } = spec
+  return {
+    bootstrap: bootstrap ?? {},
+    ...(externalClusters !== undefined && {
+      // A list of objects, as the operator has checked.
+      externalClusters: externalClusters as readonly object[],
+    }),
+  }
+}
+
+function poolerRole({ pooler }: ServiceNames) {
+  return { name: pooler_role, ensure: 'present', login: true, inherit: false, passwordSecret: { name: pooler } }
+}
+
+/** Which of PostgreSQL's own roles the master role has. None that reads verifiers or locks catalogs. */
+const rights = ['pg_monitor', 'pg_signal_backend', 'pg_checkpoint']
+
+/**
+ * Names of the control plane are taken before a tenant can take them. The statements travel as arguments of a container, where `$$` would
+ * become `$`: none has one.
+ */
+const cluster_sql = [
+  `create role ${standby_role} nologin`,
+  `create role ${pooler_role} nologin noinherit`,
+  `alter role ${master_role} createrole createdb`,
+  `grant ${rights.join(', ')} to ${master_role} with admin option`,
+  // Not on postgres, where the operator's own roles log in without being superusers; client_rules keeps tenants out of it.
+  'revoke all on database template1 from public',
+]

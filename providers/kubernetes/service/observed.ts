@@ -1,0 +1,75 @@
+// What a service is, from what exists in the cell and from a login at its address. Pure. The operator says of no change whether it
+// has seen it, and says healthy for seconds after one; so a change counts as made when its effect is there.
+import type { Probe } from '../../postgres/probe.ts'
+import type { ObservedService, WantedService } from '../../provider.ts'
+import type { Cluster, Pod } from '../api/kinds.ts'
+import { phaseWords } from '../phase.ts'
+import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
+import { versionOf } from '../cluster/version.ts'
+import { liveCounts, wantedCounts } from './counts.ts'
+import { instancesOf, isReady, type Look } from '../cluster/look.ts'
+import { podTrouble } from '../cluster/pod-trouble.ts'
+import { hasHibernated } from '../cluster/power.ts'
+import { switchoverOf } from './switchover.ts'
+
+export type ObservedSpec = {
+  wanted: WantedService
+  look: Look
+  /** Undefined: no node of it could answer. */
+  probed: Probe | undefined
+  /** What its pooler lacks. */
+  pooler?: Lack | undefined
+}
+
+/** While something is on its way; the watch calls for a pass at most changes anyway. */
+const progress_seconds = 1
+const setback_seconds = 5
+
+export function observedOf(spec: ObservedSpec): ObservedService {
+  const { wanted, look, probed } = spec
+  const { cluster } = look
+  if (cluster === undefined) return observed('absent', { waiting_for: 'it is being made', in_progress: true })
+  const version = versionOf(cluster)
+  const of_version = version === undefined ? {} : { postgres_version: version }
+  if (hasHibernated(cluster, look.pods)) {
+    const lack = { waiting_for: 'its nodes are starting', in_progress: true }
+    return { ...observed('stopped', wanted.power === 'off' ? undefined : lack), ...of_version }
+  }
+  const state = probed === undefined || probed.result === 'failed' ? 'not_serving' : 'serving'
+  return { ...observed(state, lackOf(spec, cluster)), ...of_version }
+}
+
+export function observed(state: ObservedService['state'], lack: Lack | undefined): ObservedService {
+  if (lack === undefined) return { state, settled: true, snapshots: [], events: [] }
+  const look_again_seconds = lack.in_progress ? progress_seconds : setback_seconds
+  return { state, settled: false, ...lack, look_again_seconds, snapshots: [], events: [] }
+}
+
+/** The first thing that is missing; undefined: all that is wanted holds. */
+function lackOf({ wanted, look, probed, pooler }: ObservedSpec, cluster: Cluster): Lack | undefined {
+  const { pods } = look
+  if (wanted.power === 'off') return { waiting_for: 'its nodes are stopping', in_progress: true }
+  return (
+    podTrouble(pods) ??
+    phaseLack(cluster) ??
+    nodesLack(wanted, cluster, pods) ??
+    probeLack(probed) ??
+    inProgress(switchoverOf(wanted, cluster, pods).waiting_for) ??
+    pooler
+  )
+}
+
+const phaseLack = ({ status }: Cluster) => phaseWords(status?.phase, status?.phaseReason)
+
+function nodesLack(wanted: WantedService, cluster: Cluster, pods: readonly Pod[]): Lack | undefined {
+  const goal = wantedCounts(wanted)
+  const live = liveCounts(cluster)
+  const nodes = instancesOf(pods)
+  if (nodes.length > goal.instances) return inProgress('a replica is being removed')
+  if (live.instances !== goal.instances || nodes.filter(isReady).length < goal.instances)
+    return inProgress(goal.instances === 1 ? 'its node is starting' : 'its nodes are starting')
+  if (!nodes.every((pod) => hasResources(pod, wanted.size)))
+    return inProgress('its nodes are started with their new size')
+  if (live.sync !== goal.sync) return inProgress('commits do not wait for the wanted number of replicas yet')
+  return undefined
+}

@@ -1,0 +1,292 @@
+// Table tests of what a pass over a service changes, and of what it observes: above all in the states in which an operator's word
+// alone would deceive.
+import { expect, test } from 'vitest'
+import type { WantedService } from '../../provider.ts'
+import type { Cluster, Pod } from '../api/kinds.ts'
+import type { CellSettings, Change } from '../cell.ts'
+import type { Look } from '../cluster/look.ts'
+import { namesOf } from '../names.ts'
+import { resourcesOf } from '../sizes.ts'
+import { bootstrapOf, newDatabase } from './cluster.ts'
+import { nextCounts } from './counts.ts'
+import { observedOf } from './observed.ts'
+import { planOf } from './plan.ts'
+import { switchoverOf } from './switchover.ts'
+
+const names = namesOf({ installation_id: 'inst000000', project_id: 'proj000000', service_id: 'serv000000' })
+const settings: CellSettings = {
+  host: 'pg.example.org',
+  node_ports: { first: 30_000, last: 30_099 },
+  storage_gbs: 5,
+  storage_class: 'fast',
+  catalog: 'howdah',
+  extensions: [],
+}
+const home = { host: 'pg.example.org', port: 30_007 }
+const wanted: WantedService = {
+  service_id: 'serv000000',
+  project_id: 'proj000000',
+  generation: 1,
+  deleted: false,
+  power: 'on',
+  size: { cpu_millis: 1500, memory_gbs: 4 },
+  extensions: ['timescaledb'],
+  password_verifier: 'SCRAM-SHA-256$4096:c2FsdA==$a:b',
+  home,
+  reach: home,
+  snapshots: [],
+}
+const nothing: Look = {
+  namespace: undefined,
+  cluster: undefined,
+  pods: [],
+  claims: [],
+  secrets: [],
+  services: [],
+  deployment: undefined,
+  sets: [],
+}
+const now = new Date('2026-03-01T12:00:00Z')
+
+const plan = (look: Look, parts: Partial<WantedService> = {}) =>
+  planOf({
+    wanted: { ...wanted, ...parts },
+    look,
+    names,
+    settings,
+    major: 18,
+    bootstrap: look.cluster ? bootstrapOf(look.cluster) : newDatabase(names, wanted.extensions),
+    tls: [],
+    pooler: { before: [], after: [] },
+    now,
+  })
+
+const specOf = (changes: readonly Change[]) => {
+  const change = changes.find(({ effect }) => effect === 'cluster: apply')
+  return change && 'apply' in change ? (change.apply['spec'] as Record<string, unknown>) : undefined
+}
+
+/** What the API server has after all changes of a plan. */
+function afterwards(changes: readonly Change[], status: Cluster['status'] = {}): Look {
+  const look = { ...nothing, secrets: [...nothing.secrets], services: [...nothing.services] }
+  for (const change of changes) {
+    if ('merge' in change && change.merge.kind === 'Namespace')
+      look.namespace = { metadata: { name: names.namespace, annotations: { 'howdah/has-serv000000': '' } } }
+    if (!('apply' in change)) continue
+    const { apply } = change
+    if (apply.kind === 'Secret') look.secrets.push(apply)
+    if (apply.kind === 'Service') look.services.push(apply)
+    if (apply.kind === 'Cluster') look.cluster = { ...apply, spec: apply['spec'] as Cluster['spec'], status }
+  }
+  return look
+}
+
+const podOf = (number: number, parts: { ready?: boolean; role?: string; size?: WantedService['size'] } = {}): Pod => ({
+  metadata: {
+    name: `s-serv000000-${number}`,
+    labels: {
+      'cnpg.io/cluster': 's-serv000000',
+      'cnpg.io/podRole': 'instance',
+      'cnpg.io/instanceRole': parts.role ?? (number === 1 ? 'primary' : 'replica'),
+    },
+  },
+  spec: { containers: [{ name: 'postgres', resources: resourcesOf(parts.size ?? wanted.size) }] },
+  status: { conditions: [{ type: 'Ready', status: parts.ready === false ? 'False' : 'True' }] },
+})
+
+test('a new service is made in order, and when all is there nothing is changed', () => {
+  const changes = plan(nothing)
+  expect(changes.map(({ effect }) => effect)).toEqual([
+    'namespace: apply',
+    'namespace: join',
+    'admin secret: apply',
+    'public service: apply',
+    'cluster: apply',
+  ])
+  expect(plan(afterwards(changes))).toEqual([])
+})
+
+test('the Cluster of a new service', () => {
+  expect(specOf(plan(nothing))).toMatchObject({
+    instances: 1,
+    imageCatalogRef: { kind: 'ClusterImageCatalog', name: 'howdah', major: 18 },
+    storage: { size: '5Gi', storageClass: 'fast' },
+    resources: { requests: { cpu: '1500m', memory: '4Gi' }, limits: { cpu: '1500m', memory: '4Gi' } },
+    postgresql: { parameters: { shared_buffers: '1024MB' }, shared_preload_libraries: ['timescaledb'] },
+    enableSuperuserAccess: false,
+    certificates: { serverTLSSecret: 's-serv000000-tls', serverCASecret: 's-serv000000-tls' },
+    bootstrap: { initdb: { database: 'tsdb', owner: 'tsdbadmin', secret: { name: 's-serv000000-admin' } } },
+  })
+  // Arguments of a container: a doubled dollar would arrive as one.
+  expect(JSON.stringify(specOf(plan(nothing)))).not.toContain('$$')
+})
+
+test('a setting that is changed by hand is set again, and what the operator adds is left', () => {
+  const look = afterwards(plan(nothing))
+  const cluster = look.cluster as Cluster // it was just made
+  const added = { ...cluster, spec: { ...cluster.spec, minSyncReplicas: 0 } }
+  expect(plan({ ...look, cluster: added })).toEqual([])
+  const changed = { ...cluster, spec: { ...cluster.spec, smartShutdownTimeout: 180 } }
+  expect(plan({ ...look, cluster: changed }).map(({ effect }) => effect)).toEqual(['cluster: apply'])
+})
+
+test('a stop waits for the pooler and for the replica sets', () => {
+  const look = afterwards(plan(nothing))
+  const hibernation = (changes: readonly Change[]) =>
+    changes.flatMap((one) => ('apply' in one ? (one.apply.metadata.annotations?.['cnpg.io/hibernation'] ?? []) : []))
+  expect(hibernation(plan(look, { power: 'off' }))).toEqual(['on'])
+  const running = {
+    metadata: { name: 'p', generation: 2 },
+    spec: { replicas: 1 },
+    status: { observedGeneration: 2, replicas: 1 },
+  }
+  expect(hibernation(plan({ ...look, deployment: running }, { power: 'off' }))).toEqual([])
+  const set = { cluster: { metadata: { name: 'r-set' }, spec: {} }, pods: [podOf(1)] }
+  expect(hibernation(plan({ ...look, sets: [set] }, { power: 'off' }))).toEqual([])
+})
+
+const clusterWith = (instances: number, sync: number, ready = instances): Cluster => ({
+  metadata: { name: 's' },
+  spec: { instances, postgresql: sync > 0 ? { synchronous: { number: sync } } : {} },
+  status: { readyInstances: ready },
+})
+const ha = (replica_count: number, sync_replica_count: number) => ({
+  ha: { replica_count, sync_replica_count, switchovers: 0 },
+})
+
+test.each([
+  { what: 'a new one begins with all nodes', goal: ha(2, 1), live: undefined, next: { instances: 3, sync: 0 } },
+  { what: 'nodes come first', goal: ha(2, 1), live: clusterWith(1, 0), next: { instances: 3, sync: 0 } },
+  {
+    what: 'not waited for before they are ready',
+    goal: ha(2, 1),
+    live: clusterWith(3, 0, 2),
+    next: { instances: 3, sync: 0 },
+  },
+  { what: 'then waited for', goal: ha(2, 1), live: clusterWith(3, 0), next: { instances: 3, sync: 1 } },
+  { what: 'first not waited for', goal: ha(0, 0), live: clusterWith(3, 1), next: { instances: 3, sync: 0 } },
+  { what: 'then gone', goal: ha(0, 0), live: clusterWith(3, 0), next: { instances: 1, sync: 0 } },
+  {
+    what: 'waited for while another one goes',
+    goal: ha(1, 1),
+    live: clusterWith(3, 1),
+    next: { instances: 2, sync: 1 },
+  },
+])('replicas: $what', ({ goal, live, next }) => {
+  expect(nextCounts(goal, live)).toEqual(next)
+})
+
+const switching = (annotations: Record<string, string>, current: string, target = current): Cluster => ({
+  metadata: { name: 's', annotations },
+  spec: {},
+  status: { currentPrimary: `s-serv000000-${current}`, targetPrimary: `s-serv000000-${target}` },
+})
+const once = { ha: { replica_count: 1, sync_replica_count: 0, switchovers: 1 } }
+
+test('a switchover is made once, whatever happens between', () => {
+  const pods = [podOf(1), podOf(2)]
+  const begun = { 'howdah/switching': '1 s-serv000000-2' }
+  const waiting_for = 'another node is made the primary'
+  expect(switchoverOf(once, switching({}, '1'), pods)).toEqual({
+    annotations: begun,
+    target: 's-serv000000-2',
+    waiting_for,
+  })
+  // A crash before the operator was told.
+  expect(switchoverOf(once, switching(begun, '1'), pods)).toMatchObject({
+    annotations: begun,
+    target: 's-serv000000-2',
+  })
+  expect(switchoverOf(once, switching(begun, '1', '2'), pods)).toEqual({ annotations: begun, waiting_for })
+  const made = { 'howdah/switchovers': '1' }
+  expect(switchoverOf(once, switching(begun, '2'), pods)).toEqual({ annotations: made })
+  // A failover back is no reason for another one.
+  expect(switchoverOf(once, switching(made, '1'), pods)).toEqual({ annotations: made })
+  expect(switchoverOf(once, switching({}, '1'), [podOf(1), podOf(2, { ready: false })])).toMatchObject({
+    waiting_for: 'no node is ready to become the primary',
+  })
+})
+
+const healthy = { phase: 'Cluster in healthy state', readyInstances: 1, instances: 1 }
+const served = (status: Cluster['status'], pods: readonly Pod[]): Look => ({
+  ...afterwards(plan(nothing), status),
+  pods,
+})
+const ok = { result: 'ok' as const }
+
+test.each([
+  { what: 'all is well', look: served(healthy, [podOf(1)]), probed: ok, state: 'serving', waiting_for: undefined },
+  {
+    what: 'healthy is said right after a change of the size',
+    look: served(healthy, [podOf(1, { size: 'shared' })]),
+    probed: ok,
+    state: 'serving',
+    waiting_for: 'its nodes are started with their new size',
+  },
+  {
+    what: 'healthy is said, and no login succeeds',
+    look: served(healthy, [podOf(1)]),
+    probed: { result: 'failed' as const, reason: 'connect ECONNREFUSED' },
+    state: 'not_serving',
+    waiting_for: 'a login at its address fails: connect ECONNREFUSED',
+  },
+  {
+    what: 'the old password is in force',
+    look: served(healthy, [podOf(1)]),
+    probed: { result: 'other_password' as const },
+    state: 'serving',
+    waiting_for: 'its new password is not in force yet',
+  },
+  {
+    what: 'no node takes the Pod',
+    look: served({ phase: 'Setting up primary' }, [
+      {
+        ...podOf(1),
+        status: {
+          conditions: [
+            { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes: Insufficient cpu' },
+          ],
+        },
+      },
+    ]),
+    probed: undefined,
+    state: 'not_serving',
+    waiting_for: 'no node takes s-serv000000-1: 0/1 nodes: Insufficient cpu',
+  },
+  {
+    what: 'a phase is not known',
+    look: served({ phase: 'Something new', phaseReason: 'why' }, [podOf(1)]),
+    probed: ok,
+    state: 'serving',
+    waiting_for: 'the operator says: Something new (why)',
+  },
+])('what is observed when $what', ({ look, probed, state, waiting_for }) => {
+  const observed = observedOf({ wanted, look, probed })
+  expect({ state: observed.state, waiting_for: observed.waiting_for, settled: observed.settled }).toEqual({
+    state,
+    waiting_for,
+    settled: waiting_for === undefined,
+  })
+})
+
+test('a hibernated Cluster says that it is healthy, and is stopped; with a Pod left it is not yet', () => {
+  const off = { ...wanted, power: 'off' as const }
+  const asleep = { ...healthy, conditions: [{ type: 'cnpg.io/hibernation', status: 'True' }] }
+  expect(observedOf({ wanted: off, look: served(asleep, []), probed: undefined })).toMatchObject({
+    state: 'stopped',
+    settled: true,
+  })
+  expect(observedOf({ wanted, look: served(asleep, []), probed: undefined })).toMatchObject({
+    state: 'stopped',
+    settled: false,
+  })
+  expect(observedOf({ wanted: off, look: served(asleep, [podOf(1)]), probed: ok })).toMatchObject({
+    state: 'serving',
+    settled: false,
+  })
+})
+
+test('only a Cluster that its operator gave up has failed', () => {
+  const look = served({ phase: 'Cluster is unrecoverable and needs manual intervention' }, [])
+  expect(observedOf({ wanted, look, probed: undefined })).toMatchObject({ failed: true, settled: false })
+})

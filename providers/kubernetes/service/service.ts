@@ -1,0 +1,122 @@
+// One pass over a service: read what exists, change what differs, read again, and log in as a client would. Nothing is remembered.
+import { probe, type Probe } from '../../postgres/probe.ts'
+import type { ObservedService, Pass, WantedService } from '../../provider.ts'
+import { type Cell, type Change, make } from '../cell.ts'
+import { namesOf, type ServiceNames } from '../names.ts'
+import { noImage, passOver, unknown } from '../cluster/pass.ts'
+import type { Lack } from '../cluster/lack.ts'
+import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
+import { type Bootstrap, bootstrapOf } from './cluster.ts'
+import { majorOf } from '../cluster/version.ts'
+import { instancesOf, isPrimary, isReady, type Look, lookAt } from '../cluster/look.ts'
+import { observed, observedOf } from './observed.ts'
+import { planOf } from './plan.ts'
+import { beginningOf } from './source.ts'
+import { removalOf } from '../cluster/remove.ts'
+import { departureOf } from './departure.ts'
+import { tlsChanges } from '../cluster/secrets.ts'
+
+export function applyService(cell: Cell, wanted: WantedService, pass?: Pass): Promise<ObservedService> {
+  const begin = () => (wanted.deleted ? remove(cell, wanted, pass) : apply(cell, wanted, pass))
+  return passOver(cell, begin, (waiting_for) => ({ ...unknown(waiting_for), snapshots: [] }), pass)
+}
+
+async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<ObservedService> {
+  const names = namesFor(cell, wanted)
+  const lookNow = () => lookAt(cell.cache, names, wanted.service_id)
+  const parentOf = (service_id: string) => {
+    const parent = namesFor(cell, { ...wanted, service_id })
+    return { names: parent, look: lookAt(cell.cache, parent, service_id) }
+  }
+  const first = lookNow()
+  const major = first.cluster ? majorOf(first.cluster) : cell.image()?.major
+  if (major === undefined) return { ...unknown(noImage(cell)), snapshots: [] }
+  const beginning = first.cluster ? { bootstrap: bootstrapOf(first.cluster) } : beginningOf(wanted, names, parentOf)
+  if ('lack' in beginning) return observed('absent', beginning.lack)
+  await make(cell, await changesOf(cell, wanted, names, { look: first, major, ...beginning }), pass)
+  const look = lookNow()
+  const probed = await probeOf(cell, wanted, look)
+  const pooler = await poolerLackOf(cell, wanted, look, probed)
+  return observedOf({ wanted, look, probed, pooler })
+}
+
+const namesFor = ({ installation_id }: Cell, { project_id, service_id }: WantedService): ServiceNames =>
+  namesOf({ installation_id, project_id, service_id })
+
+async function changesOf(
+  cell: Cell,
+  wanted: WantedService,
+  names: ServiceNames,
+  { look, major, bootstrap }: { look: Look; major: number; bootstrap: Bootstrap },
+): Promise<Change[]> {
+  const now = new Date()
+  const { namespace, tls: name, labels, cluster } = names
+  return planOf({
+    wanted,
+    look,
+    names,
+    settings: cell.settings,
+    major,
+    bootstrap,
+    tls: await tlsChanges(cell, { namespace, name, labels, cluster }, look.secrets, now),
+    pooler: await poolerOf(cell, wanted, names, look),
+    now,
+  })
+}
+
+/** Where none is wanted it is removed after the Cluster has let go of its role. */
+async function poolerOf(cell: Cell, wanted: WantedService, names: ServiceNames, look: Look): Promise<PoolerChanges> {
+  const { namespace, pooler: name, labels, tls, cluster } = names
+  const { pooler: at, size } = wanted
+  const { pooler_image: image } = cell.settings
+  const role = image === undefined ? [] : roleSecretChanges(names, look.secrets)
+  if (at === undefined || image === undefined) return { before: role, after: poolerRemoval(look, { namespace, name }) }
+  const replicas = wanted.power === 'on' ? 1 : 0
+  const target = `${cluster}-rw`
+  const spec = { namespace, name, labels, image, tls, role_secret: name, target, size, at, replicas } as const
+  const { before, after } = await poolerChanges(cell, spec, look)
+  return { before: [...role, ...before], after }
+}
+
+async function poolerLackOf(cell: Cell, wanted: WantedService, { deployment }: Look, probed: Probe | undefined) {
+  const { pooler: at, password_verifier } = wanted
+  if (at === undefined || probed?.result !== 'ok') return undefined
+  if (cell.settings.pooler_image === undefined) return no_pooler_image
+  return await poolerLack(cell, deployment, { at, password_verifier })
+}
+
+const no_pooler_image: Lack = {
+  waiting_for: 'the region has no image with PgBouncer any more; name one with pooler_image',
+  in_progress: false,
+}
+
+/** Only where a node could answer: else each pass would wait for an address that no Pod has. */
+async function probeOf({ authority }: Cell, wanted: WantedService, { pods }: Look): Promise<Probe | undefined> {
+  if (!instancesOf(pods).some((pod) => isReady(pod) && isPrimary(pod))) return undefined
+  const { certificate_pem: authority_pem } = authority
+  return await probe({ endpoint: wanted.reach, authority_pem, password_verifier: wanted.password_verifier })
+}
+
+async function remove(cell: Cell, wanted: WantedService, pass?: Pass): Promise<ObservedService> {
+  const names = namesFor(cell, wanted)
+  const lookNow = () => lookAt(cell.cache, names, wanted.service_id)
+  const { sets, ...look } = lookNow()
+  if (sets.length > 0) return leaving('its replica sets are removed first')
+  const removal = removalOf(look, names.namespace)
+  await make(cell, removal?.changes ?? [], pass)
+  if (removal !== undefined) return leaving(removal.waiting_for)
+  // It leaves, and if it was the last one the namespace goes.
+  for (const _step of ['leave', 'remove']) await make(cell, departureOf(lookNow(), names, wanted.service_id), pass)
+  const snapshots = wanted.snapshots.map(({ snapshot_id }) => ({ snapshot_id, state: 'absent' as const }))
+  return { state: 'absent', settled: true, snapshots, events: [] }
+}
+
+const leaving = (waiting_for: string): ObservedService => ({
+  state: 'not_serving',
+  settled: false,
+  waiting_for,
+  in_progress: true,
+  look_again_seconds: 0.5,
+  snapshots: [],
+  events: [],
+})

@@ -1,0 +1,94 @@
+// Table tests of what the regions file says of a Kubernetes region, and of the kubeconfig that it names.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { newBreaker } from './api/breaker.ts'
+import { NoAnswer } from './api/errors.ts'
+import { readAccess } from './api/kubeconfig.ts'
+import { imageVersion } from './cluster/version.ts'
+import { quantityOf } from './facts.ts'
+import { parseSettings } from './settings.ts'
+
+const least = { host: 'pg.example.org', catalog: 'howdah' }
+
+test('what is left out has its default, and paths begin beside the file', () => {
+  expect(parseSettings('eu-1', { ...least, kubeconfig: 'eu.yaml' }, '/etc/howdah/regions.json')).toEqual({
+    ...least,
+    kubeconfig: '/etc/howdah/eu.yaml',
+    node_ports: { first: 30_000, last: 32_767 },
+    storage_gbs: 20,
+    extensions: [],
+  })
+})
+
+test.each([
+  [{ catalog: 'howdah' }, 'region eu-1 needs a host, at which clients reach its node ports'],
+  [{ host: 'h' }, 'region eu-1 needs a catalog, the name of a ClusterImageCatalog'],
+  [{ ...least, hots: 'h' }, /has the unknown member hots; known are kubeconfig/],
+  [{ ...least, host: 7 }, 'region eu-1 has a host that must be a text'],
+  [{ ...least, node_ports: '32000-31000' }, /has node_ports that must be like 30000-32767/],
+  [{ ...least, storage_gbs: 0.5 }, /has a storage_gbs that must be a number from 1 to/],
+  [{ ...least, extensions: ['a; drop'] }, 'region eu-1 has extensions that must be a list of names'],
+])('%j is refused', (members, words) => {
+  expect(() => parseSettings('eu-1', members, '/r.json')).toThrow(words)
+})
+
+const yaml = `
+current-context: one
+contexts:
+  - { name: one, context: { cluster: here, user: by-token } }
+  - { name: two, context: { cluster: here, user: by-program } }
+  - { name: three, context: { cluster: here, user: nowhere } }
+clusters: [{ name: here, cluster: { server: "https://10.0.0.1:6443", certificate-authority-data: ${btoa('the authority')} } }]
+users:
+  - { name: by-token, user: { tokenFile: token } }
+  - name: by-program
+    user: { exec: { apiVersion: client.authentication.k8s.io/v1, command: /bin/echo, args: ['{"status": {"token": "printed"}}'] } }
+`
+
+test('a kubeconfig is read with its token file, its exec plugin, and its names', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-kubeconfig-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const kubeconfig = join(folder, 'config.yaml')
+  writeFileSync(kubeconfig, yaml)
+  writeFileSync(join(folder, 'token'), 'from a file\n')
+  const server = { server: 'https://10.0.0.1:6443', ca: 'the authority' }
+  expect(await readAccess({ kubeconfig })).toMatchObject({ ...server, token: 'from a file' })
+  expect(await readAccess({ kubeconfig, context: 'two' })).toMatchObject({ ...server, token: 'printed' })
+  await expect(readAccess({ kubeconfig, context: 'three' })).rejects.toThrow('has no user "nowhere"')
+  await expect(readAccess({ kubeconfig, context: 'four' })).rejects.toThrow('has no context "four"')
+})
+
+test('after three silences the breaker answers at once, and later asks again', async () => {
+  let now = 1_000
+  const breaker = newBreaker(() => now)
+  let asked = 0
+  const silence = async () => {
+    asked += 1
+    throw new NoAnswer('no answer')
+  }
+  for (let turn = 0; turn < 5; turn += 1) await expect(breaker.run(silence)).rejects.toThrow(NoAnswer)
+  expect(asked).toBe(3)
+  now += 5_001
+  expect(await breaker.run(async () => 'an answer')).toBe('an answer')
+})
+
+test.each([
+  ['ghcr.io/cloudnative-pg/postgresql:17.5-3-bookworm@sha256:0011', 17, '17.5'],
+  ['localhost:5000/postgresql:17', 17, '17'],
+  ['registry/postgresql:latest', 18, '18'],
+  ['registry:1700/postgresql', 18, '18'],
+])('the version of %s is %s', (image, major, version) => {
+  expect(imageVersion(image, major)).toBe(version)
+})
+
+test.each([
+  ['1500m', 1.5],
+  ['2', 2],
+  ['3Gi', 3 * 2 ** 30],
+  ['16384Ki', 2 ** 24],
+  ['', 0],
+])('the quantity %s', (text, number) => {
+  expect(quantityOf(text)).toBe(number)
+})

@@ -1,0 +1,43 @@
+// What a size means in a cell: resources of the Pods, and PostgreSQL's parameters. Pure. Quantities are written as Kubernetes writes
+// them, so that the wanted ones and those of a Pod can be compared as texts.
+import type { Size } from '../provider.ts'
+import { type Preload, preloadSettings, preloadsOf } from '../postgres/preloads.ts'
+import { sizeSettings, type Values } from '../postgres/size.ts'
+import type { Resources } from './api/kinds.ts'
+
+/** A shared service is one of many on a node and mostly idle; it must not take the node either. */
+const shared: Resources = { requests: { cpu: '50m', memory: '256Mi' }, limits: { cpu: '1', memory: '1Gi' } }
+
+export function resourcesOf(size: Size): Required<Resources> {
+  if (size === 'shared') return { requests: {}, limits: {}, ...shared }
+  const { cpu_millis, memory_gbs } = size
+  const both = { cpu: cpu_millis % 1000 === 0 ? `${cpu_millis / 1000}` : `${cpu_millis}m`, memory: `${memory_gbs}Gi` }
+  return { requests: both, limits: both }
+}
+
+/** Libraries that an extension needs from the start. */
+export const preloadsFor = (extensions: readonly string[]): Preload[] =>
+  preloadsOf(new Set(['timescaledb']), extensions)
+
+export function parametersOf(size: Size, extensions: readonly string[]): Record<string, string> {
+  const preloads = preloadsFor(extensions)
+  const { shared_preload_libraries: _written_elsewhere, ...preloaded } = preloadSettings(preloads)
+  const memory_of_any_size = Number.MAX_SAFE_INTEGER
+  const values: Values = { ...sizeSettings(size, memory_of_any_size, preloads), ...preloaded, ...fixed }
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+}
+
+const fixed = {
+  password_encryption: 'scram-sha-256',
+  ssl_min_protocol_version: 'TLSv1.2',
+  // A role that the master role creates is usable by it at once, as people expect of an administrator.
+  createrole_self_grant: 'set, inherit',
+  timezone: 'UTC',
+  lc_messages: 'C',
+  log_timezone: 'UTC',
+  // The last minute may be missing after a loss of all nodes, and not more.
+  archive_timeout: '60s',
+  // The control plane's probes are not for the log.
+  log_connections: 'off',
+  log_disconnections: 'off',
+}
