@@ -2,7 +2,8 @@
 // generous because the machine may be very busy; it exists so that a hang becomes a failure with a sentence.
 import { setTimeout as pause } from 'node:timers/promises'
 
-const timeout_ms_default = 120_000
+/** A region on another machine may need longer. */
+const timeout_ms_default = Number(process.env['TEST_PATIENCE_SECONDS'] ?? 120) * 1000
 const interval_ms_min = 20
 /** Polls cost what the awaited work needs too: a long wait polls less often, and is over later by this share of it at most. */
 const later_max = 0.05

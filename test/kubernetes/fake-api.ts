@@ -1,0 +1,134 @@
+// A small API server for tests of the Kubernetes provider: get, list, watch, server-side apply, merge, create, delete. It can be paused,
+// its watches can be cut, and its past forgotten.
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type Event, type Held, newStore, Refused, type Store, type Tree } from './fake-store.ts'
+
+export type FakeApi = Awaited<ReturnType<typeof startFakeApi>>
+
+export async function startFakeApi() {
+  const store = newStore()
+  const watches = new Set<ServerResponse>()
+  const asked: string[] = []
+  let paused: Promise<void> = Promise.resolve()
+  const server = createServer((request, response) => {
+    void paused.then(async () => {
+      try {
+        asked.push(`${request.method} ${request.url?.split('?')[0]}`)
+        await answer(store, watches, request, response)
+      } catch (error) {
+        const code = error instanceof Refused ? error.code : 500
+        const message = error instanceof Error ? error.message : String(error)
+        response
+          .writeHead(code, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ kind: 'Status', message }))
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-kube-'))
+  const kubeconfig = join(folder, 'kubeconfig')
+  const config = {
+    'current-context': 'fake',
+    contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'fake' } }],
+    clusters: [{ name: 'fake', cluster: { server: `http://127.0.0.1:${port}` } }],
+    users: [{ name: 'fake', user: { token: 'a token' } }],
+  }
+  writeFileSync(kubeconfig, JSON.stringify(config))
+  return {
+    store,
+    folder,
+    kubeconfig,
+    /** What was asked of it, in order. */
+    asked,
+    /** No answer until the result is called. */
+    pause(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      paused = promise
+      return resolve
+    },
+    cutWatches: () => watches.forEach((one) => one.destroy()),
+    stop: async (): Promise<void> => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+async function answer(store: Store, watches: Set<ServerResponse>, request: IncomingMessage, response: ServerResponse) {
+  const url = new URL(request.url ?? '', 'http://fake')
+  const body = await text(request)
+  const say = (object: unknown) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(object))
+  const path = url.pathname.replace(/\/status$/, '')
+  const sent = (body === '' ? {} : JSON.parse(body)) as Tree
+  if (request.method === 'PATCH') {
+    const is_apply = request.headers['content-type']?.startsWith('application/apply-patch')
+    return say(is_apply ? store.apply(path, sent as unknown as Held) : store.merge(path, sent))
+  }
+  if (request.method === 'POST') {
+    const { name } = sent['metadata'] as { name: string }
+    if (store.find(`${path}/${name}`)) throw new Refused(409, 'already exists')
+    return say(store.apply(`${path}/${name}`, sent as unknown as Held))
+  }
+  if (request.method === 'DELETE') {
+    const { preconditions } = sent as { preconditions?: { resourceVersion?: string } }
+    store.remove(path, preconditions?.resourceVersion)
+    return say({ kind: 'Status', status: 'Success' })
+  }
+  const selector = url.searchParams.get('labelSelector') ?? ''
+  if (url.searchParams.has('watch')) return stream(store, watches, path, selector, url, response)
+  if (path.includes('/proxy/')) return response.end(metricsOf(store))
+  const found = store.find(path)
+  if (found) return say(found)
+  if (/\/[a-z]+$/.test(path) && !/\/(namespaces|clusterimagecatalogs|storageclasses)\/[^/]+$/.test(path)) {
+    const items = store.list(path).filter((held) => isSelected(held, selector))
+    return say({ kind: 'List', metadata: { resourceVersion: String(store.version()) }, items })
+  }
+  throw new Refused(404, 'not found')
+}
+
+function stream(
+  store: Store,
+  watches: Set<ServerResponse>,
+  path: string,
+  selector: string,
+  url: URL,
+  response: ServerResponse,
+) {
+  const send = ({ type, object, collection }: Event) => {
+    const is_here = collection === path || collection.replace(/\/namespaces\/[^/]+\//, '/') === path
+    if (is_here && isSelected(object, selector)) response.write(`${JSON.stringify({ type, object })}\n`)
+  }
+  response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
+  const end = store.follow(Number(url.searchParams.get('resourceVersion')), send)
+  watches.add(response)
+  response.on('close', () => {
+    watches.delete(response)
+    end()
+  })
+}
+
+/** As a kubelet tells them. */
+const metricsOf = (store: Store) =>
+  store
+    .list('/api/v1/pods')
+    .map(
+      ({ metadata: { name, namespace } }) =>
+        `pod_memory_working_set_bytes{namespace="${namespace}",pod="${name}"} 5e+07\n`,
+    )
+    .join('')
+
+function isSelected({ metadata }: Held, selector: string): boolean {
+  if (selector === '') return true
+  const [name = '', value] = selector.split('=')
+  return metadata.labels?.[name] === value
+}

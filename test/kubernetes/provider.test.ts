@@ -1,0 +1,195 @@
+// The Kubernetes provider over a fake API server: the verbs of a service, a death at every effect of each, and the faults of a cluster.
+import { expect, test } from 'vitest'
+import type { Provider, WantedService } from '#providers/provider.ts'
+import { newEndpoint } from '#test/addresses.ts'
+import { verifierOf } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+import { namespaceOf, useKubernetes } from './world.ts'
+
+const { newWorld } = useKubernetes()
+let count = 0
+const taken = new Set<number>()
+
+async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
+  const home = await newEndpoint(provider, taken)
+  return {
+    service_id: `k${String((count += 1)).padStart(9, '0')}`,
+    project_id: 'project000',
+    generation: 1,
+    deleted: false,
+    power: 'on',
+    size: 'shared',
+    extensions: [],
+    password_verifier: first_password,
+    home,
+    reach: home,
+    snapshots: [],
+    ...parts,
+  }
+}
+
+const [first_password, second_password] = [verifierOf('first password'), verifierOf('second password')]
+
+const settle = (provider: Provider, wanted: WantedService, what = 'the service') =>
+  until(
+    async () => {
+      const observed = await provider.service.apply(wanted)
+      if (!observed.settled) throw new Error(observed.waiting_for)
+      return observed
+    },
+    { what: `${what} settles`, timeout_ms: 20_000 },
+  )
+
+test('create, resize, password, replicas, switchover, stop, start and delete', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  expect(await settle(provider, wanted)).toMatchObject({ state: 'serving', postgres_version: '17' })
+  const asked = api.asked.length
+  expect(await provider.service.apply(wanted)).toMatchObject({ settled: true, events: [] })
+  expect(api.asked.slice(asked)).toEqual([])
+  for (const [parts, state] of [
+    [{ size: { cpu_millis: 1000, memory_gbs: 4 } }, 'serving'],
+    [{ password_verifier: second_password }, 'serving'],
+    [{ ha: { replica_count: 2, sync_replica_count: 1, switchovers: 0 } }, 'serving'],
+    [{ ha: { replica_count: 2, sync_replica_count: 1, switchovers: 1 } }, 'serving'],
+    [{ ha: { replica_count: 0, sync_replica_count: 0, switchovers: 1 } }, 'serving'],
+    [{ power: 'off' }, 'stopped'],
+    [{ power: 'on' }, 'serving'],
+  ] as const) {
+    Object.assign(wanted, parts, { generation: wanted.generation + 1 })
+    expect(await settle(provider, wanted, JSON.stringify(parts))).toMatchObject({ state })
+  }
+  expect(await provider.service.list()).toEqual([{ id: wanted.service_id, down: false }])
+  expect((await settle(provider, { ...wanted, deleted: true })).state).toBe('absent')
+  expect(await provider.service.list()).toEqual([])
+  await until(() => leftOf(api.store.paths()).length === 0, { what: 'nothing is left' })
+})
+
+const leftOf = (paths: readonly string[]) => paths.filter((path) => path.includes('howdah-'))
+
+test('no clear text and nothing of a password is in what is made', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  const namespace = namespaceOf(wanted)
+  const secret = api.store.find(`/api/v1/namespaces/${namespace}/secrets/s-${wanted.service_id}-admin`)
+  expect(secret?.stringData).toEqual({ username: 'tsdbadmin', password: first_password })
+})
+
+type Verb = { what: string; before?: Partial<WantedService>; parts: Partial<WantedService> }
+const verbs: readonly Verb[] = [
+  { what: 'create', parts: {} },
+  { what: 'replicas', parts: { ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 } } },
+  {
+    what: 'a switchover',
+    before: { ha: { replica_count: 1, sync_replica_count: 0, switchovers: 0 } },
+    parts: { ha: { replica_count: 1, sync_replica_count: 0, switchovers: 1 } },
+  },
+  { what: 'stop', before: {}, parts: { power: 'off' } },
+  { what: 'delete', before: {}, parts: { deleted: true } },
+]
+
+test.each(verbs)('a death at every effect of $what changes nothing about its end', async ({ before, parts }) => {
+  const { api, open } = await newWorld()
+  const seen = new Set<string>()
+  let armed = false
+  const effect = (name: string) => {
+    if (!armed || seen.has(name)) return
+    seen.add(name)
+    throw new Error(`died at ${name}`)
+  }
+  const first = await open()
+  const wanted = await newWanted(first, before)
+  if (before) await settle(first, wanted)
+  armed = true
+  // Each provider dies at the first effect that was not met before, and another one goes on.
+  const goal = { ...wanted, ...parts, generation: 2 }
+  for (let deaths = -1; deaths < seen.size;) {
+    deaths = seen.size
+    const provider = await open({ effect })
+    await settleOrDie(provider, goal)
+  }
+  expect(seen.size).toBeGreaterThan(0)
+  const observed = await settle(first, goal)
+  expect(observed.state).toBe(goal.deleted ? 'absent' : goal.power === 'off' ? 'stopped' : 'serving')
+  if (goal.deleted) await until(() => leftOf(api.store.paths()).length === 0, { what: 'nothing is left' })
+  if (goal.ha?.switchovers) {
+    const [cluster] = api.store.list('/apis/postgresql.cnpg.io/v1/clusters')
+    expect(cluster?.status?.['currentPrimary']).toBe(`s-${goal.service_id}-2`)
+  }
+})
+
+/** A pass that dies ends this provider's work. */
+async function settleOrDie(provider: Provider, wanted: WantedService): Promise<void> {
+  await until(
+    async () => {
+      const died = (error: unknown) => error instanceof Error && error.message.startsWith('died at')
+      const observed = await provider.service.apply(wanted).catch((error: unknown) => {
+        if (died(error)) return 'died' as const
+        throw error
+      })
+      return observed === 'died' || observed.settled
+    },
+    { what: 'it settles or dies', timeout_ms: 20_000 },
+  )
+}
+
+test('while the API server is silent nothing is declared dead, and afterwards all is well', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  const goOn = api.pause()
+  const changed = { ...wanted, generation: 2, password_verifier: second_password }
+  const observed = await provider.service.apply(changed)
+  expect(observed).toMatchObject({ state: 'unknown', settled: false })
+  expect(observed.waiting_for).toMatch(/region test does not answer .*; the databases go on running/)
+  goOn()
+  expect((await settle(provider, changed)).state).toBe('serving')
+})
+
+test('a watch that is cut, or whose place is not known any more, goes on with what it missed', async () => {
+  const { api, operator, open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  api.store.compact()
+  api.cutWatches()
+  operator.crash(namespaceOf(wanted), `s-${wanted.service_id}-1`)
+  expect((await settle(provider, { ...wanted, generation: 2 })).state).toBe('serving')
+})
+
+test('a namespace that is removed by hand is made again', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  api.store.remove(`/api/v1/namespaces/${namespaceOf(wanted)}`)
+  await until(async () => (await provider.service.list()).length === 0, { what: 'it is gone' })
+  expect((await settle(provider, wanted)).state).toBe('serving')
+})
+
+test('a node port that another service has is told in the words of the cluster', async () => {
+  const { open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  const other = await newWanted(provider, { home: wanted.home, reach: wanted.reach })
+  const { settled, waiting_for } = await provider.service.apply(other)
+  expect({ settled, waiting_for }).toEqual({
+    settled: false,
+    waiting_for: 'region test refused an object: provided port is already allocated',
+  })
+})
+
+test('the namespace of a project stays while it has another service', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const [one, other] = [await newWanted(provider), await newWanted(provider)]
+  await Promise.all([settle(provider, one), settle(provider, other)])
+  await settle(provider, { ...one, deleted: true })
+  expect(api.store.find(`/api/v1/namespaces/${namespaceOf(one)}`)).toBeDefined()
+  expect((await settle(provider, other)).state).toBe('serving')
+})

@@ -1,0 +1,100 @@
+// A region on a real cluster: the one of KUBECONFIG. Each has an installation of its own, and removes what it made.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { type Client, openClient } from '#providers/kubernetes/api/client.ts'
+import { openKubernetesProvider } from '#providers/kubernetes/kubernetes.ts'
+import { newAuthority, parseAuthority } from '#providers/postgres/certificate.ts'
+import type { Provider, WantedService } from '#providers/provider.ts'
+import type { RegionRow } from '#server/region-file.ts'
+import type { TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+
+/** As rig/up makes it; another cluster is described by the same variables. */
+export const rig_settings = {
+  kubeconfig: process.env['KUBECONFIG'] ?? '/var/lib/howdah-rig/kubeconfig',
+  host: process.env['RIG_HOST'] ?? '127.0.0.1',
+  node_ports: { first: 31_000, last: 31_199 },
+  storage_class: process.env['RIG_STORAGE_CLASS'] ?? 'rig-local',
+  storage_gbs: 1,
+  catalog: process.env['RIG_CATALOG'] ?? 'rig',
+  extensions: ['timescaledb', 'vector'],
+  pooler_image: process.env['RIG_POOLER_IMAGE'] ?? 'localhost/pgbouncer:1',
+}
+
+/** The same for a server, as its file of regions has it. */
+export const rig_row: RegionRow = {
+  region_code: 'local',
+  provider: 'kubernetes',
+  members: { ...rig_settings, node_ports: `${rig_settings.node_ports.first}-${rig_settings.node_ports.last}` },
+  near: '/',
+}
+
+/** A server leaves its services running; a test does not. */
+export function withRigRemoved(installation: TestInstallation): TestInstallation {
+  const stop = async () => {
+    const client = openClient(rig_settings)
+    const installation_id = readFileSync(join(installation.config.data_dir, 'installation-id'), 'utf8').trim()
+    await installation.stop()
+    await removeAll(client, installation_id)
+    client.close()
+  }
+  return Object.create(installation, { stop: { value: stop } }) as TestInstallation // its own members, but this one
+}
+
+export const newRigId = () => `p${randomBytes(5).toString('hex').slice(0, 9)}`
+
+export async function openRig(parts: { effect?: (name: string) => void } = {}) {
+  const installation_id = newRigId()
+  const authority = await parseAuthority(await newAuthority())
+  if (authority === undefined) throw new Error('a new authority is whole')
+  const directory = mkdtempSync(join(tmpdir(), 'howdah-rig-'))
+  const client = openClient(rig_settings)
+  const opened: Provider[] = []
+  const open = async (): Promise<Provider> => {
+    const provider = await openKubernetesProvider({
+      region: 'rig',
+      installation_id,
+      directory,
+      authority,
+      settings: rig_settings,
+      log: () => undefined,
+      ...parts,
+    })
+    opened.push(provider)
+    return provider
+  }
+  const close = async () => {
+    for (const provider of opened.splice(0)) await provider.close()
+    await removeAll(client, installation_id)
+    client.close()
+  }
+  return {
+    open,
+    /** Removes all that was made. */
+    close,
+    client,
+    ca_pem: authority.certificate_pem,
+    namespaceOf: ({ project_id }: WantedService) => `howdah-${installation_id.slice(0, 4)}-${project_id}`,
+  }
+}
+
+async function removeAll(client: Client, installation_id: string): Promise<void> {
+  const mine = { kind: 'Namespace', label_selector: `howdah/installation-id=${installation_id}` } as const
+  for (const { metadata } of (await client.list(mine)).items)
+    await client.remove({ kind: 'Namespace', name: metadata.name })
+  await until(async () => (await client.list(mine)).items.length === 0, { what: 'nothing of the installation is left' })
+}
+
+type Login = { at: { host: string; port: number }; password: string; ca_pem: string; database?: string }
+
+/** As a careful client: certificate and host name are verified. */
+export async function loginAt({ at, password, ca_pem, database = 'tsdb' }: Login): Promise<pg.Client> {
+  const ssl = { ca: ca_pem, rejectUnauthorized: true }
+  const client = new pg.Client({ ...at, user: 'tsdbadmin', password, database, ssl, connectionTimeoutMillis: 10_000 })
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}

@@ -1,0 +1,136 @@
+// Every verb of a service once on a real cluster, with a client that verifies the server, and the seconds that each took.
+import { expect, onTestFinished, test } from 'vitest'
+import type { Provider, WantedReplicaSet, WantedService } from '#providers/provider.ts'
+import { newEndpoint } from '#test/addresses.ts'
+import { verifierOf } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+import { loginAt, newRigId, openRig } from './rig-region.ts'
+
+const patience_ms = 600_000
+const taken = new Set<number>()
+const times: string[] = []
+
+async function settle<Wanted>(
+  apply: (wanted: Wanted) => Promise<{ settled: boolean; state: string }>,
+  wanted: Wanted,
+  what: string,
+) {
+  const begun = performance.now()
+  const observed = await until(
+    async () => {
+      const one = await apply(wanted)
+      if (process.env['RIG_TALK']) process.stdout.write(`${what}: ${JSON.stringify(one)}\n`)
+      return one.settled && one
+    },
+    { what, timeout_ms: patience_ms, interval_ms: 300 },
+  )
+  times.push(`${what}: ${((performance.now() - begun) / 1000).toFixed(1)} s`)
+  process.stdout.write(`${times.at(-1)}\n`)
+  return observed
+}
+
+const newWanted = async (provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> => {
+  const home = await newEndpoint(provider, taken)
+  return {
+    service_id: newRigId(),
+    project_id: newRigId(),
+    generation: 1,
+    deleted: false,
+    power: 'on',
+    size: 'shared',
+    extensions: ['vector'],
+    password_verifier: verifierOf('first password'),
+    home,
+    reach: home,
+    snapshots: [],
+    ...parts,
+  }
+}
+
+test(
+  'a service lives its whole life',
+  async () => {
+    const rig = await openRig()
+    onTestFinished(rig.close)
+    const provider = await rig.open()
+    await until(() => provider.facts().postgres_versions.length > 0, { what: 'the facts are read' })
+    expect(await provider.doctor()).toEqual([])
+    const wanted = await newWanted(provider)
+    const { ca_pem } = rig
+    const change = async (what: string, parts: Partial<WantedService>) => {
+      Object.assign(wanted, parts, { generation: wanted.generation + 1 })
+      return await settle((one) => provider.service.apply(one), wanted, what)
+    }
+    const ask = async (sql: string, at = wanted.reach, database = 'tsdb', password = 'first password') => {
+      const login = await loginAt({ at, password, ca_pem, database })
+      try {
+        return (await login.query<Record<string, unknown>>(sql)).rows
+      } finally {
+        await login.end()
+      }
+    }
+    expect((await change('create', {})).state).toBe('serving')
+    expect(await ask('select rolsuper, rolcreaterole from pg_roles where rolname = current_user')).toEqual([
+      { rolsuper: false, rolcreaterole: true },
+    ])
+    expect(await ask('select extname from pg_extension where extname = $$vector$$')).toHaveLength(1)
+    await ask('create table kept as select 7 as n')
+
+    await change('resize', { size: { cpu_millis: 500, memory_gbs: 2 } })
+    expect(await ask('select n, current_setting($$shared_buffers$$) as buffers from kept')).toEqual([
+      { n: 7, buffers: '512MB' },
+    ])
+    await change('back to shared', { size: 'shared' })
+
+    await change('password', { password_verifier: verifierOf('second password') })
+    await expect(ask('select 1')).rejects.toThrow(/password authentication failed/)
+    expect(await ask('select n from kept', wanted.reach, 'tsdb', 'second password')).toEqual([{ n: 7 }])
+    await change('password back', { password_verifier: verifierOf('first password') })
+
+    const pooler = await newEndpoint(provider, taken)
+    await change('pooler on', { pooler })
+    expect(await ask('select n from kept', pooler)).toEqual([{ n: 7 }])
+    expect(await ask('select n from kept', pooler, 'tsdb_transaction')).toEqual([{ n: 7 }])
+
+    await change('HA, one synchronous replica', { ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 } })
+    expect(await ask('select sync_state from pg_stat_replication')).toEqual([{ sync_state: 'quorum' }])
+    await change('switchover', { ha: { replica_count: 1, sync_replica_count: 1, switchovers: 1 } })
+    expect(await ask('select n from kept')).toEqual([{ n: 7 }])
+    await change('no HA', { ha: { replica_count: 0, sync_replica_count: 0, switchovers: 1 } })
+
+    const home = await newEndpoint(provider, taken)
+    const set: WantedReplicaSet = {
+      replica_set_id: newRigId(),
+      generation: 1,
+      deleted: false,
+      nodes: 1,
+      size: 'shared',
+      home,
+      reach: home,
+      service: wanted,
+    }
+    await settle((one) => provider.replica_set.apply(one), set, 'replica set')
+    expect(await ask('select n, pg_is_in_recovery() as reads from kept', home)).toEqual([{ n: 7, reads: true }])
+    await settle((one) => provider.replica_set.apply(one), { ...set, deleted: true }, 'replica set deleted')
+
+    const fork = await newWanted(provider, {
+      project_id: wanted.project_id,
+      source: { service_id: wanted.service_id, moment: 'now' },
+    })
+    await settle((one) => provider.service.apply(one), fork, 'fork of now')
+    expect(await ask('select n from kept', fork.reach)).toEqual([{ n: 7 }])
+    await settle((one) => provider.service.apply(one), { ...fork, deleted: true }, 'fork deleted')
+
+    expect((await change('stop', { power: 'off' })).state).toBe('stopped')
+    expect((await change('start', { power: 'on' })).state).toBe('serving')
+    expect(await ask('select n from kept')).toEqual([{ n: 7 }])
+    expect(await ask('select n from kept', pooler)).toEqual([{ n: 7 }])
+
+    expect((await change('delete', { deleted: true })).state).toBe('absent')
+    const namespace = rig.namespaceOf(wanted)
+    await until(async () => (await rig.client.find({ kind: 'Namespace', name: namespace })) === undefined, {
+      what: 'the namespace is gone',
+    })
+  },
+  2 * patience_ms,
+)
