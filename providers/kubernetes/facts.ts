@@ -64,6 +64,7 @@ export function openFacts({ region, settings, client, authority }: Spec) {
     snapshots: not_offered('snapshots, and forks of one or of a time, are not offered'),
     logs: not_offered('logs are not offered'),
     limits: { offered: true },
+    queries: not_offered('SQL statements through the API are not offered'),
   })
   const paused = `a paused service cannot be forked in region ${region}, which copies from a running one; start it first`
   const refused = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })

@@ -67,6 +67,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
       refusal: facts.serviceRefusal,
       apply: (wanted, pass) => applyService(cell, services.keep(wanted.service_id, wanted), pass),
       list: () => listed(cell, service_label),
+      query: async () => ({ unavailable: `SQL statements through the API are not offered in region ${region}` }),
     },
     replica_set: {
       refusal: facts.replicaSetRefusal,
@@ -83,8 +84,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
       const [service, set] = [services.find(id), sets.find(id)]
       return service ? await applyService(cell, service) : set && (await applyReplicaSet(cell, set))
     },
-    logs: async () => ({ entries: [] }),
-    logTail: async () => ({ entries: [] }),
+    logs: { page: async () => ({ entries: [] }), tail: async () => ({ entries: [] }) },
     metrics: newMeter(cell),
     watch: (onNews) => watchOwners(cell, onNews),
     doctor: () => examine({ region, settings, client }),
