@@ -24,7 +24,7 @@ export type HowdahOptions = {
   server?: string
   /** Left out: HOWDAH_TOKEN. A function is asked before each request. */
   token?: string | (() => string | Promise<string>)
-  /** The id of a project. Left out: HOWDAH_PROJECT, or the only one that the token opens. */
+  /** The id of a project; by default HOWDAH_PROJECT, or the only project that the token opens. */
   project?: string
   /** Repeat reads, and requests that make a service: these with a key, so that there is one service only. */
   retries?: boolean
@@ -186,7 +186,7 @@ function bound(collection: string, around: Around, answer: object | null): unkno
   )
 }
 
-/** Deleted when its scope ends; what was deleted before is no error. */
+/** Deleted when its scope ends, unless it was deleted before. */
 async function newTemporary(path: string, around: Around, { from, ...given }: TemporaryGiven): Promise<Temporary> {
   const name = given.name ?? `temporary-${newKey().slice(0, 8)}`
   const parent_id = typeof from === 'object' ? from.service_id : from

@@ -118,7 +118,7 @@ const LogBucket = Type.Object(
       examples: [{ LOG: 210, ERROR: 3 }],
     }),
   },
-  { $id: 'LogBucket', description: 'A stretch of time, and what was logged in it.' },
+  { $id: 'LogBucket', description: 'A stretch of time, and how many entries it has.' },
 )
 
 export const LogHistogram = Type.Object(

@@ -27,6 +27,7 @@ test('without flags and variables every setting has its default', () => {
     oidc_client_secret: undefined,
     oidc_groups: [],
     admin_email: 'admin@howdah.local',
+    sql_api: 'on',
     isolate: false,
     log_level: 'info',
   })
@@ -63,6 +64,7 @@ const accepted: [flag: string, text: string, member: string, value: unknown][] =
     ],
   ],
   ['--admin-email', 'ada@example.com', 'admin_email', 'ada@example.com'],
+  ['--sql-api', 'off', 'sql_api', 'off'],
   ['--log-level', 'debug', 'log_level', 'debug'],
 ]
 
@@ -154,7 +156,7 @@ test('the secret of the outside issuer’s client has a variable and no flag', (
 })
 
 test('there are few settings, each with its flag, variable and description in the help', () => {
-  expect(settings.length).toBeLessThanOrEqual(23)
+  expect(settings.length).toBeLessThanOrEqual(24)
   for (const setting of settings) {
     for (const part of [setting.flag ?? '', setting.env, setting.description]) expect(settingsHelp()).toContain(part)
   }

@@ -1,16 +1,11 @@
 // The provider that runs no program: what is wanted of it is held in maps, at once or after a given delay, as long as the process
 // lives. For tests of everything above a provider, and to try the API without PostgreSQL. It keeps the promises of
 // providers/provider.ts (test/provider/promises.ts runs on it) but one: no server listens at its addresses.
+import type { LogEntry, LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery } from '../log.ts'
 import {
   NoAddress,
   type Endpoint,
   type Kind,
-  type LogEntry,
-  type LogPage,
-  type LogQuery,
-  type LogRefusal,
-  type LogTail,
-  type LogTailQuery,
   type Moment,
   type ObservedService,
   type ObservedSnapshot,

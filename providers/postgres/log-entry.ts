@@ -1,7 +1,7 @@
 // One line of PostgreSQL's JSON log as an entry of the API. Pure. A line that is no whole entry (garbage, torn) and a line about
 // the control plane's own sessions give no entry. Passwords and the host's paths are removed here, before a caller can read or
 // search the text.
-import type { LogEntry } from '../provider.ts'
+import type { LogEntry } from '../log.ts'
 import { type LoggedLine, parseHead, parseLine } from './log-line.ts'
 import { masked, withoutPasswords } from './log-mask.ts'
 

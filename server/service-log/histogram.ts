@@ -1,6 +1,6 @@
 // How much was logged when: the pages of a log counted by time and severity, newest first, up to a bound.
 import { log_counted_max, type LogHistogram } from '#contract/log.ts'
-import type { LogEntry, LogPage, LogQuery } from '#providers/provider.ts'
+import type { LogEntry, LogPage, LogQuery } from '#providers/log.ts'
 import type { Buckets } from './rules.ts'
 
 export async function readHistogram(

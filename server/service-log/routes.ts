@@ -3,7 +3,7 @@
 import { Fault, notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { LogEntry } from '#contract/log.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
-import type { LogEntry as ProviderLogEntry, LogQuery, LogRefusal } from '#providers/provider.ts'
+import type { LogEntry as ProviderLogEntry, LogQuery, LogRefusal } from '#providers/log.ts'
 import { newGates } from '../http/gate.ts'
 import type { Handlers, Tails } from '../http/handler.ts'
 import { unknownEventId } from '../http/stream.ts'

@@ -1,7 +1,7 @@
 // What a request for logs asks of a provider. Pure. Problems are collected, so that the caller hears of all at once.
 import { log_page_entries_max, log_severities, log_window_entries_max } from '#contract/log.ts'
 import type { Problem } from '#contract/problem.ts'
-import type { LogQuery } from '#providers/provider.ts'
+import type { LogQuery } from '#providers/log.ts'
 
 /** Entries that are held at a time while they are counted. */
 const counted_at_once = 5_000

@@ -10,7 +10,7 @@ import { line_bytes_max } from '#providers/local/log/blocks.ts'
 import type { LogPosition } from '#providers/local/log/cursor.ts'
 import { type PageQuery, readPage } from '#providers/local/log/page.ts'
 import { seekTime } from '#providers/local/log/seek.ts'
-import type { LogEntry } from '#providers/provider.ts'
+import type { LogEntry } from '#providers/log.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'howdah-log-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

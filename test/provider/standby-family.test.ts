@@ -2,7 +2,8 @@
 // of it goes on with another primary. Real PostgreSQL, provider calls alone.
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import type { LogPage, LogQuery, WantedService } from '#providers/provider.ts'
+import type { LogPage, LogQuery } from '#providers/log.ts'
+import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { ask, newWanted, settle, useWorlds } from './service-fixture.ts'
 import { nodeFoldersOf, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'

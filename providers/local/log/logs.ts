@@ -1,7 +1,7 @@
 // The log of a service or a replica set, as PostgreSQL itself wrote it: pages of it, backwards and forwards. Each node has its own. It
 // exists as long as its owner, whether that runs or not. The folders of a set lie like those of a service; its first node stands for
 // the primary.
-import type { LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery } from '../../provider.ts'
+import type { LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery } from '../../log.ts'
 import { nodeOf } from '../host/layout.ts'
 import { type LogPosition, newCursor, parseCursor } from './cursor.ts'
 import { beginOf } from './files.ts'

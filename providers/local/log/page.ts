@@ -4,7 +4,7 @@
 // 2. Only lines that may be on the page are parsed. 3. The bytes read for one page are bounded; a page that stops there has a
 //    cursor to go on, even if it found little.
 import { closeSync } from 'node:fs'
-import type { LogEntry, LogQuery } from '../../provider.ts'
+import type { LogEntry, LogQuery } from '../../log.ts'
 import { blocksBackwards, line_bytes_max } from './blocks.ts'
 import type { LogPosition } from './cursor.ts'
 import { entryOf, type ParsedEntry, parseEntry, timeAt } from '../../postgres/log-entry.ts'

@@ -3,7 +3,7 @@
 // on the parsed entry, without its passwords.
 // A caller chooses the terms and a tenant the lines: the pattern takes time in proportion to the bytes, whatever both are.
 import { isAscii } from 'node:buffer'
-import type { LogQuery } from '../../provider.ts'
+import type { LogQuery } from '../../log.ts'
 import { type ParsedEntry, text_labels } from '../../postgres/log-entry.ts'
 import { masked } from '../../postgres/log-mask.ts'
 

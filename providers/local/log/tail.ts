@@ -2,7 +2,7 @@
 // 1. A reader that goes on at `at` gets every entry once, while files are written, rotated and removed.
 // 2. A line is read when it is complete. 3. The bytes read at once are bounded, but for a single line that is longer.
 import { closeSync } from 'node:fs'
-import type { LogEntry, LogTailQuery } from '../../provider.ts'
+import type { LogEntry, LogTailQuery } from '../../log.ts'
 import type { LogPosition } from './cursor.ts'
 import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
 import { collectFile, disorder_ms, type Harvest, type NodeLog } from './page.ts'
