@@ -40,7 +40,8 @@ export async function withHowdah<T>(
   }
   return await withCleanup(undo, async () => {
     // A bench sends more than any client should; what the limits cost is measured by bench/auth.ts.
-    const words = ['--data-dir', data_dir, '--rate-limit', '0']
+    // And what it deletes is to be gone.
+    const words = ['--data-dir', data_dir, '--rate-limit', '0', '--undelete', '0']
     const server = await startHowdah(words, { XDG_CONFIG_HOME: config_home, ...env })
     const made = await howdah(['admin', 'token', 'create', '--name', 'bench', '--data-dir', data_dir], env)
     return await work(await newBench(server.pid, server.url, made.stdout.trim(), data_dir))

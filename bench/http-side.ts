@@ -23,6 +23,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
       log,
       providers: new Map(),
       snapshot_policy: { interval_seconds: 1, kept: 1 },
+      undelete_seconds: 0,
       settled: {
         wait: async () => undefined,
         see: async (_, look) => await look(),

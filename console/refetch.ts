@@ -12,7 +12,7 @@ const projects = ['listProjects'] as const
 const networks = ['listVpcs', 'getVpc', 'listPeerings', 'getPeering'] as const
 
 /** What an event of a service may have changed. */
-export const ofServices: readonly ReadName[] = [...sets, ...snapshots, 'getLineage', ...networks]
+export const ofServices: readonly ReadName[] = [...sets, ...snapshots, 'getLineage', 'listDeletedServices', ...networks]
 
 export const staleAfter: Readonly<Record<ActName, readonly ReadName[]>> = {
   logout: [],
@@ -26,7 +26,7 @@ export const staleAfter: Readonly<Record<ActName, readonly ReadName[]>> = {
   createToken: ['listTokens'],
   revokeToken: ['listTokens'],
   createService: ['listServices', 'getLineage'],
-  deleteService: [...service, 'getLineage'],
+  deleteService: [...service, 'getLineage', 'listDeletedServices'],
   renameService: [...service, 'getLineage'],
   resizeService: service,
   forkService: ['listServices', 'getLineage', ...snapshots],
@@ -35,6 +35,9 @@ export const staleAfter: Readonly<Record<ActName, readonly ReadName[]>> = {
   updatePassword: ['listServiceEvents'],
   setEnvironment: service,
   setExpiry: service,
+  setProtection: service,
+  restoreDeletedService: ['listDeletedServices', ...service, 'getLineage'],
+  purgeDeletedService: ['listDeletedServices'],
   setHA: service,
   switchover: service,
   enablePooler: service,
@@ -48,6 +51,7 @@ export const staleAfter: Readonly<Record<ActName, readonly ReadName[]>> = {
   takeSnapshot: snapshots,
   deleteSnapshot: snapshots,
   runQuery: ['listServiceEvents'],
+  setSnapshotPolicy: [...service, ...snapshots],
   createVpc: networks,
   renameVpc: networks,
   deleteVpc: networks,

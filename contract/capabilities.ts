@@ -69,6 +69,10 @@ const retention = Type.Object(
       },
       { description: 'Snapshots by the schedule.' },
     ),
+    deleted_services: Type.Object(
+      { seconds: integer('For how long a deleted service can be restored; 0: not at all.', 86_400) },
+      { description: 'Services that were deleted.' },
+    ),
     logs: Type.Object(
       {
         seconds: integer('How old an entry gets.', 604_800),

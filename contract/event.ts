@@ -32,6 +32,7 @@ export const service_event_kinds = [
   'promoted',
   'expiring',
   'expired',
+  'kept',
 ] as const
 export type ServiceEventKind = (typeof service_event_kinds)[number]
 

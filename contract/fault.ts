@@ -56,6 +56,7 @@ export class Fault extends Error {
 }
 
 export const unknown_service = 'no service with that id exists'
+export const unknown_deleted_service = 'no deleted service with that id exists'
 export const unknown_replica_set = 'no replica set with that id exists'
 export const unknown_project = 'no project with that id exists'
 export const unknown_vpc = 'no VPC with that id exists'

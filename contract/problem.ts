@@ -30,6 +30,9 @@ export const email_pattern =
 export function isEmail(text: string): boolean {
   return text.length <= email_characters_max && text.isWellFormed() && new RegExp(email_pattern, 'u').test(text)
 }
+/** `15m`, `6h`, `7d`, `2w`. */
+export const duration_pattern = '^[1-9][0-9]{0,5}[mhdw]$'
+
 export const plain_text_pattern = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$'
 const problems_max = 50
 const shown_name_form = /^[\w.~-]{1,64}$/
@@ -160,6 +163,7 @@ function formatInWords(format: unknown): string {
 
 function patternInWords(pattern: unknown): string {
   if (pattern === plain_text_pattern) return 'must not contain control characters'
+  if (pattern === duration_pattern) return 'must be a time such as 15m, 6h, 7d or 2w'
   if (pattern === email_pattern) return 'must look like an e-mail address, such as ada@example.com'
   return `must match ${String(pattern)}`
 }

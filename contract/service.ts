@@ -31,6 +31,7 @@ import {
   ReplicaCount,
   SyncReplicaCount,
 } from './service-input.ts'
+import { SnapshotPolicy } from './snapshot.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
 import { Type } from './type.ts'
 
@@ -62,6 +63,9 @@ export const Service = Type.Object(
     name: GivenName,
     created: moment('When it was made.'),
     expires_at: Type.Optional(moment('When it is deleted by itself; absent: never.', '2030-01-31T12:00:00Z')),
+    protected: Type.Optional(
+      flag('True: DELETE is refused until `setProtection` says otherwise; so by default for PROD.', true),
+    ),
     region_code: RegionCode,
     service_type: choice(service_types, 'Which addons it has: `time-series`, none, or `ai`.', 'POSTGRES'),
     postgres_version: Type.Optional(text('Which PostgreSQL it runs; absent until it has served.', '18.4')),
@@ -95,6 +99,10 @@ export const Service = Type.Object(
         format: 'password',
       }),
     ),
+    snapshot_policy: Type.Optional({
+      ...SnapshotPolicy,
+      description: 'Its own schedule of snapshots; absent: that of the installation.',
+    }),
     metadata: Metadata,
     metrics: Type.Optional(
       Type.Object(
@@ -158,9 +166,12 @@ export const service_endpoints = {
     method: 'DELETE',
     path: one,
     summary: 'Delete a service and all its data',
+    description:
+      'It is kept for a while, as the installation says, and can be restored (`…/deletedServices`). A protected service is not deleted.',
     tag,
     access: 'developer',
     follows: 'gone',
+    faults: ['CONFLICT'],
     success: 202,
   }),
   renameService: endpoint({

@@ -2,7 +2,8 @@
 import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ServiceId, SnapshotId } from './id.ts'
-import { choice, flag, GivenName, integer, moment, text } from './schema.ts'
+import { duration_pattern } from './problem.ts'
+import { choice, flag, GivenName, input, integer, Message, moment, text } from './schema.ts'
 import { accepted_statuses } from './service-status.ts'
 import { Type } from './type.ts'
 
@@ -26,6 +27,18 @@ export const Snapshot = Type.Object(
   { $id: 'Snapshot', description: 'The files of a service as they were at a moment.' },
 )
 export type Snapshot = Static<typeof Snapshot>
+
+const duration = (description: string, example: string) =>
+  text(`${description} A number with m, h, d or w.`, example, { maxLength: 8, pattern: duration_pattern })
+
+export const SnapshotPolicy = Type.Object(
+  {
+    every: duration('How often a snapshot is taken, from 1m to 30d.', '6h'),
+    keep: duration('For how long it is kept: how far back recovery reaches, from `every` to 52w.', '7d'),
+  },
+  { $id: 'SnapshotPolicy', description: 'The schedule of a service’s snapshots.' },
+)
+export type SnapshotPolicy = Static<typeof SnapshotPolicy>
 
 export const Restorable = Type.Object(
   {
@@ -104,6 +117,25 @@ export const snapshot_endpoints = {
     follows: 'gone',
     faults: ['CONFLICT'],
     success: 202,
+  }),
+  setSnapshotPolicy: endpoint({
+    method: 'POST',
+    path: `${service}/setSnapshotPolicy`,
+    summary: 'Set how often a service is snapshot, and for how long snapshots are kept',
+    description:
+      'Without both members the service follows the installation again (`retention.snapshots` of `/capabilities`). Snapshots that were taken by hand stay.',
+    tag,
+    access: 'developer',
+    accepts: accepted_statuses.describe,
+    body: input(
+      {
+        every: Type.Optional(SnapshotPolicy.properties.every),
+        keep: Type.Optional(SnapshotPolicy.properties.keep),
+      },
+      { every: '6h', keep: '7d' },
+    ),
+    success: 200,
+    output: Message,
   }),
   getRestorable: endpoint({
     method: 'GET',

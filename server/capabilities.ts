@@ -15,7 +15,8 @@ import { extensionsOf, services_per_project_max } from './service/rules.ts'
 import { version } from './version.ts'
 import { vpcs_per_project_max } from './vpc/rules.ts'
 
-type Parts = { config: Pick<Config, 'oidc_issuer' | 'snapshots' | 'log_retention' | 'sql_api'>; providers: Regions }
+type Settings = Pick<Config, 'oidc_issuer' | 'snapshots' | 'undelete' | 'log_retention' | 'sql_api'>
+type Parts = { config: Settings; providers: Regions }
 
 const day_seconds = 86_400
 
@@ -32,6 +33,7 @@ export function capabilityHandlers({ config, providers }: Parts): Pick<Handlers,
       metrics: metric_names.map((name) => ({ name, ...describedOf(name) })),
       retention: {
         snapshots: config.snapshots,
+        deleted_services: { seconds: config.undelete },
         logs: { seconds: config.log_retention.days * day_seconds, bytes: config.log_retention.mb * 1024 ** 2 },
         metrics: tiers.map((tier) => ({ ...tier })),
       },

@@ -13,6 +13,7 @@ import { parseExpiry } from './service/expiry-rules.ts'
 import { forkProblems } from './service/fork.ts'
 import { cursorProblems as serviceCursorProblems } from './service/page.ts'
 import { parseHistogramRequest, parseLogRequest } from './service-log/rules.ts'
+import { parsePolicy } from './snapshot/policy.ts'
 import { vpcProblems } from './vpc/routes.ts'
 
 export function newChecks(context: ServiceContext): Checks {
@@ -20,6 +21,7 @@ export function newChecks(context: ServiceContext): Checks {
     createService: ({ body }) => creationProblems(context, body),
     forkService: ({ body }) => forkProblems(body),
     setExpiry: ({ body }) => collected((problems) => parseExpiry(body.expires_at, new Date(), problems)),
+    setSnapshotPolicy: ({ body }) => collected((problems) => parsePolicy(body, problems)),
     listServices: ({ query }) => serviceCursorProblems(query.cursor),
     createReplicaSet: ({ body }) => setProblems(body),
     createVpc: ({ body }) => vpcProblems(context, body),

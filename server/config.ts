@@ -23,6 +23,7 @@ import {
   parseRegion,
   parseServiceHost,
   parseSnapshots,
+  parseUndelete,
   parseVpcRanges,
   parseYesOrNo,
   wholeNumber,
@@ -91,6 +92,11 @@ const table = {
     description:
       'How often a service is snapshot (s, m, h or d), and how many such snapshots are kept; recovery begins at the oldest.',
     parse: parseSnapshots,
+  },
+  undelete: {
+    default: '24h',
+    description: 'How long a deleted service is kept (s, m, h or d), so that it can be restored. 0: not at all.',
+    parse: parseUndelete,
   },
   disk_quota: {
     default: '10',

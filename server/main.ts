@@ -132,6 +132,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     secret,
     settled: newSettled(db),
     snapshot_policy: config.snapshots,
+    undelete_seconds: config.undelete,
   }
   await startPasses(context, telemetry, opened)
 

@@ -162,6 +162,16 @@ export function parseSnapshots(text: string): { interval_seconds: number; kept: 
   throw new Error(`must be a time and a number such as 24h,7, not ${JSON.stringify(text)}`)
 }
 
+/** In seconds. */
+export function parseUndelete(text: string): number {
+  const match = /^(\d{1,6})([smhd])$/.exec(text)
+  // The form allows no other unit.
+  const unit = (match?.[2] ?? 's') as keyof typeof seconds_of_unit
+  if (text === '0') return 0
+  if (match !== null) return Number(match[1]) * seconds_of_unit[unit]
+  throw new Error(`must be a time such as 24h, or 0, not ${JSON.stringify(text)}`)
+}
+
 export function parseLogRetention(text: string): { days: number; mb: number } {
   const match = /^(\d{1,4})d,(\d{2,7})MB$/i.exec(text)
   const [days, mb] = [Number(match?.[1]), Number(match?.[2])]

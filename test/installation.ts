@@ -71,6 +71,8 @@ export function newTestConfig(changes: Partial<Config> = {}): Config {
     ...defaults,
     port: 0,
     rate_limit: 0,
+    // Most tests want nothing left of what they delete.
+    undelete: 0,
     data_dir: changes.data_dir ?? newDataDir(),
     service_ports: newServicePorts(),
     ...changes,

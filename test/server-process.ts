@@ -83,7 +83,18 @@ function spawnServer(options: ProcessOptions): ChildProcess {
   const { data_dir, service_ports, database_url, kill_at_effect, flags = [], prefix = [] } = options
   const script = join(import.meta.dirname, 'server-main.ts')
   const ports = `${service_ports.first}-${service_ports.last}`
-  const settings = ['--data-dir', data_dir, '--service-ports', ports, '--log-level', 'error', '--rate-limit', '0']
+  const settings = [
+    '--data-dir',
+    data_dir,
+    '--service-ports',
+    ports,
+    '--log-level',
+    'error',
+    '--rate-limit',
+    '0',
+    '--undelete',
+    '0',
+  ]
   const words = ['--port', '0', ...settings, ...flags]
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', script]
   const [program = '', ...args] = [...prefix, ...(prefix.length > 0 ? node.map(readable) : node), ...words]

@@ -49,7 +49,17 @@ export const verb_aliases: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What people use most comes first; other nouns follow as the contract has them. */
-export const first_nouns = ['service', 'replica-set', 'snapshot', 'vpc', 'peering', 'project', 'member', 'token']
+export const first_nouns = [
+  'service',
+  'deleted-service',
+  'replica-set',
+  'snapshot',
+  'vpc',
+  'peering',
+  'project',
+  'member',
+  'token',
+]
 
 export const noun_aliases: Readonly<Record<string, string>> = { svc: 'service' }
 
@@ -101,6 +111,8 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   getService: { columns: service_columns },
   createService: { columns: service_columns, ...keepsPassword },
   renameService: { columns: service_columns },
+  setProtection: { columns: [...service_columns, member('protected', 'protected')] },
+  restoreDeletedService: { aliases: ['undelete'], columns: service_columns },
   setExpiry: { columns: [...service_columns, member('expires', 'expires_at')] },
   startService: { aliases: ['resume'], columns: service_columns },
   stopService: { aliases: ['pause'], columns: service_columns },

@@ -2,6 +2,7 @@
 // still be a name, because a name may look like an id.
 import type { EndpointName } from '#contract/api.ts'
 import type { Client } from '#contract/client.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { path_ids, type PathIdName } from '#contract/id.ts'
 import { CommandError, exit_codes } from '../command.ts'
@@ -9,14 +10,28 @@ import { itemsOf } from './output.ts'
 
 type Named = { what: string; list: EndpointName; id: string; names: readonly string[] }
 
+type Things = { readonly [Name in PathIdName]?: Named }
+
 /** How things with names are found. The others are known by their ids only. */
-export const named_things: { [Name in PathIdName]?: Named } = {
+export const named_things: Things = {
   project_id: { what: 'project', list: 'listProjects', id: 'id', names: ['name'] },
   service_id: { what: 'service', list: 'listServices', id: 'service_id', names: ['name'] },
   replica_set_id: { what: 'replica set', list: 'listReplicaSets', id: 'id', names: ['name'] },
   vpc_id: { what: 'VPC', list: 'listVpcs', id: 'id', names: ['name'] },
   user_id: { what: 'member', list: 'listMembers', id: 'user_id', names: ['email', 'name'] },
   public_key: { what: 'token', list: 'listTokens', id: 'public_key', names: ['name'] },
+}
+
+const deleted_service: Named = {
+  what: 'deleted service',
+  list: 'listDeletedServices',
+  id: 'service_id',
+  names: ['name'],
+}
+
+/** Below `deletedServices` the id of a service is that of a deleted service. */
+export function thingsOf({ path }: Pick<Endpoint, 'path'>): Things {
+  return path.includes('/deletedServices/') ? { ...named_things, service_id: deleted_service } : named_things
 }
 
 export type Ids = Readonly<Record<string, string>>
@@ -26,8 +41,14 @@ export function hasIdForm(name: PathIdName, word: string): boolean {
 }
 
 /** above: the ids that lead to it. Fails where no thing or more than one has the name. */
-export async function idNamed(client: Client, name: PathIdName, word: string, above: Ids): Promise<string> {
-  const thing = named_things[name]
+export async function idNamed(
+  client: Client,
+  name: PathIdName,
+  word: string,
+  above: Ids,
+  things = named_things,
+): Promise<string> {
+  const thing = things[name]
   if (thing === undefined) throw notFound(path_ids[name].unknown)
   const items = itemsOf(await anyCall(client, thing.list)({ ...above })) ?? []
   const found = items.filter((item) => item[thing.id] === word || thing.names.some((key) => item[key] === word))
@@ -40,10 +61,14 @@ export async function idNamed(client: Client, name: PathIdName, word: string, ab
 }
 
 /** The ids that the words mean, each by those before it; only names cost a request. */
-export async function resolveIds(client: Client, words: ReadonlyMap<PathIdName, string>): Promise<Ids> {
+export async function resolveIds(
+  client: Client,
+  words: ReadonlyMap<PathIdName, string>,
+  things = named_things,
+): Promise<Ids> {
   const ids: Record<string, string> = {}
   for (const [name, word] of words) {
-    ids[name] = hasIdForm(name, word) ? word : await idNamed(client, name, word, ids)
+    ids[name] = hasIdForm(name, word) ? word : await idNamed(client, name, word, ids, things)
   }
   return ids
 }
@@ -53,13 +78,14 @@ export async function withIds<T>(
   client: Client,
   words: ReadonlyMap<PathIdName, string>,
   call: (ids: Ids) => Promise<T>,
+  things = named_things,
 ): Promise<T> {
-  const ids = await resolveIds(client, words)
+  const ids = await resolveIds(client, words, things)
   try {
     return await call(ids)
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'NOT_FOUND') throw error
-    const named = await namesInstead(client, words, ids)
+    const named = await namesInstead(client, words, ids, things)
     if (named === undefined) throw error
     return await call(named)
   }
@@ -69,12 +95,13 @@ async function namesInstead(
   client: Client,
   words: ReadonlyMap<PathIdName, string>,
   tried: Ids,
+  things: Things,
 ): Promise<Ids | undefined> {
   const ids: Record<string, string> = {}
   try {
     for (const [name, word] of words) {
-      const is_nameless = named_things[name] === undefined
-      ids[name] = is_nameless ? word : await idNamed(client, name, word, ids)
+      const is_nameless = things[name] === undefined
+      ids[name] = is_nameless ? word : await idNamed(client, name, word, ids, things)
     }
   } catch {
     return undefined

@@ -12,6 +12,7 @@ export function optionOf(name: string, schema: TSchema, is_required: boolean): O
   const value = format === 'password' ? '-|@file' : format === 'date-time' ? momentName(schema) : valueName(schema)
   return {
     description: type === 'array' ? `${description} May be repeated.` : description,
+    ...(type === 'boolean' && { value: yes_or_no.join('|'), choices: yes_or_no }),
     ...(type !== 'boolean' && { value: choices === undefined ? value : choices.length > 6 ? name : choices.join('|') }),
     ...(choices !== undefined && { choices }),
     ...(type === 'array' && { repeatable: true as const }),
@@ -26,7 +27,6 @@ export function kebabOf(name: string): string {
 /** The member's value as the API wants it; undefined where the option was not given. */
 export function valueOf(name: string, option: string, schema: TSchema, input: Input): unknown {
   const { type, items } = factsOf(schema)
-  if (type === 'boolean') return input.isSet(option) ? true : undefined
   if (type === 'array') {
     // Of a list of known words, several may come at once; other texts may have commas of their own.
     const is_of_words = items !== undefined && factsOf(items).enum !== undefined
@@ -39,6 +39,7 @@ export function valueOf(name: string, option: string, schema: TSchema, input: In
 
 function scalarOf(name: string, option: string, schema: TSchema, text: string): unknown {
   const { type, format } = factsOf(schema)
+  if (type === 'boolean') return text === yes_or_no[0]
   if (format === 'date-time' && text === never && mayBeNull(schema)) return null
   if (format === 'date-time') return parseMoment(text, new Date(), name.startsWith('expires') ? 'in' : 'ago')
   if (format === 'password') {
@@ -74,6 +75,7 @@ export function jsonFrom(what: string, text: string): unknown {
   }
 }
 
+const yes_or_no = ['yes', 'no']
 const never = 'never'
 const momentName = (schema: TSchema) => (mayBeNull(schema) ? `moment|${never}` : 'moment')
 const mayBeNull = (schema: TSchema) => factsOf(schema).type?.includes('null') === true

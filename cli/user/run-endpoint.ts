@@ -9,7 +9,7 @@ import type { Service } from '#contract/service.ts'
 import { CommandError, exit_codes } from '../command.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
 import type { Extra } from './extras.ts'
-import { anyCall, hasIdForm, idNamed, type Ids, named_things, withIds } from './ids.ts'
+import { anyCall, hasIdForm, idNamed, type Ids, named_things, thingsOf, withIds } from './ids.ts'
 import { derivedColumns, printAnswer } from './output.ts'
 import { bodyFrom, id_words, keyFor, mayAsk, pathIdsOf, queryFrom } from './request-of.ts'
 import type { Session } from './session.ts'
@@ -56,12 +56,13 @@ async function request(
   const body = bodyFrom(endpoint, extra, input)
   const query = queryFrom(endpoint, input)
   const words = await wordsOf(endpoint, context, session)
-  return await withIds(session.client, words, async (ids): Promise<Answered> => {
+  const send = async (ids: Ids): Promise<Answered> => {
     if (mayAsk(endpoint) && !input.isSet('yes')) await askFirst(endpoint, context, session, ids)
     const resolved = { ...(body && { body: await withIdsIn(body, session, ids) }), query }
     const onNextCursor = (cursor: string) => terminal.say(`More follow: --cursor ${cursor}`)
     return { ids, answer: await anyCall(session.client, name)({ ...ids, ...resolved, ...key, onNextCursor }) }
-  })
+  }
+  return await withIds(session.client, words, send, thingsOf(endpoint))
 }
 
 /** Where the answer was lost, what may have happened all the same and how to look. */
@@ -107,7 +108,9 @@ async function askFirst(endpoint: Endpoint, context: Context, session: Session, 
   const is_removal = effectOf(endpoint) === 'remove'
   const { project_id = '', service_id } = ids
   const last = pathIdsOf(endpoint).at(-1) ?? 'project_id'
-  const service = service_id === undefined ? undefined : await session.client.getService({ project_id, service_id })
+  // A deleted service cannot be read.
+  const is_there = service_id !== undefined && endpoint.path.includes('/services/')
+  const service = is_there ? await session.client.getService({ project_id, service_id }) : undefined
   const is_prod = service?.metadata.environment === 'PROD'
   if (!is_removal && !is_prod) return
   const target = last === 'service_id' && service !== undefined ? `${service.name} (${service_id})` : ids[last]

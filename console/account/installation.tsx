@@ -44,6 +44,7 @@ export function Installation() {
                 'Snapshots',
                 `one every ${lengthOf(retention.snapshots.interval_seconds * 1000)}, ${retention.snapshots.kept} of them`,
               ],
+              ['Deleted services', lengthOf(retention.deleted_services.seconds * 1000)],
               ['Logs', `${lengthOf(retention.logs.seconds * 1000)} or ${bytes(retention.logs.bytes)}`],
               ...retention.metrics.map((one): [string, string] => [
                 `Metrics, every ${lengthOf(one.bucket_seconds * 1000)}`,

@@ -17,6 +17,8 @@ import { ResizeDialog } from './resize-dialog.tsx'
 type Simple = 'startService' | 'stopService' | 'deleteService'
 type Opened = Simple | 'renameService' | 'resizeService' | 'updatePassword' | 'forkService' | undefined
 
+const is_protected = 'the service is protected from deletion; its settings take that back'
+
 export type ServiceActs = {
   start: Act
   stop: Act
@@ -34,7 +36,7 @@ export function useServiceActs(service: Service): ServiceActs {
   const ask = (name: Exclude<Opened, undefined>, label: string, danger = false): Act => ({
     label,
     danger,
-    reason: may(name),
+    reason: may(name) ?? (name === 'deleteService' && service.protected ? is_protected : undefined),
     run: () => {
       const is_simple = name === 'startService' || name === 'stopService' || name === 'deleteService'
       if (is_simple && confirmationOf(name, service) === undefined) simple.run(name)

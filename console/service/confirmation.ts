@@ -18,7 +18,7 @@ export function confirmationOf(name: Confirmed, service: Service): Confirmation 
   if (name === 'deleteService') {
     return {
       title: `Delete ${service.name}?`,
-      button: 'Delete for ever',
+      button: 'Delete it',
       lines: removalLines(service),
       typed: is_prod ? service.name : undefined,
     }
@@ -31,12 +31,11 @@ export function confirmationOf(name: Confirmed, service: Service): Confirmation 
 function removalLines(service: Service): string[] {
   const sets = service.read_replica_sets.length
   return [
-    'All its data is removed, with every snapshot: no moment of it can be restored any more.',
+    'Its processes end at once. The list of services shows for how long it can be brought back, where the server keeps deleted ones.',
     ...(service.ha_replicas.replica_count > 0
       ? [`Its ${count(service.ha_replicas.replica_count, 'replica')} too.`]
       : []),
     ...(sets > 0 ? [`Its ${count(sets, 'read replica set')} too.`] : []),
-    ...(service.vpc_endpoint === undefined ? [] : ['Its address in the VPC becomes free.']),
     'Forks of it stay: they are services of their own.',
   ]
 }

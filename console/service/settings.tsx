@@ -1,4 +1,4 @@
-// The settings of a service: name, environment, size, password, and its end.
+// The settings of a service: name, environment, size, password, protection, and its end.
 import type { Service } from '#contract/service.ts'
 import { environments } from '#contract/schema.ts'
 import { useMay } from '../may.ts'
@@ -28,9 +28,10 @@ export function ServiceSettings() {
         act={act('Set the password')}
         button="Set another"
       />
+      <ProtectionSetting service={service} />
       <Setting
         title="Delete this service"
-        text="With all its data and its snapshots, for ever. Forks of it stay."
+        text="With all its data and its snapshots. Forks of it stay."
         act={act('Delete')}
         button="Delete"
       />
@@ -72,6 +73,34 @@ function EnvironmentSetting({ service }: { service: Service }) {
         value={shown}
         options={environments.map((value) => ({ value, label: value }))}
         onChange={(environment) => reason === undefined && mutate({ project_id, service_id, body: { environment } })}
+      />
+      {reason !== undefined && <p className={layout['muted']}>{reason}</p>}
+      <Problem error={error} />
+    </Card>
+  )
+}
+
+const protections = [
+  { value: 'yes', label: 'Protected' },
+  { value: 'no', label: 'Not protected' },
+] as const
+
+function ProtectionSetting({ service }: { service: Service }) {
+  const { mutate, error, isPending, variables } = useAct('setProtection')
+  const may = useMay(service.project_id, service.status)
+  const { project_id, service_id } = service
+  const shown = isPending ? variables.body.protected : service.protected
+  const reason = may('setProtection')
+  return (
+    <Card title="Protection">
+      <Segments
+        label="A protected service is not deleted and does not expire"
+        name="protection"
+        value={shown ? 'yes' : 'no'}
+        options={protections}
+        onChange={(value) =>
+          reason === undefined && mutate({ project_id, service_id, body: { protected: value === 'yes' } })
+        }
       />
       {reason !== undefined && <p className={layout['muted']}>{reason}</p>}
       <Problem error={error} />

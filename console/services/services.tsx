@@ -11,6 +11,7 @@ import { Empty, Page } from '../part/layout.tsx'
 import { paths } from '../paths.ts'
 import { q } from '../query.ts'
 import { type Search, useView } from '../search.ts'
+import { DeletedServices } from './deleted.tsx'
 import { ServiceTable } from './service-table.tsx'
 import css from './services.module.css'
 
@@ -37,6 +38,7 @@ export function Services() {
           )}
         </>
       )}
+      <DeletedServices project_id={project_id} />
     </Page>
   )
 }

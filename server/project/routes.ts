@@ -87,5 +87,6 @@ function notEmpty(contents: readonly Content[]): Fault {
   const total = contents[0]?.total ?? 0
   const named = contents.map(({ kind, id, name }) => `${kind} ${id} (${name})`).join(', ')
   const more = total > contents.length ? ` and ${total - contents.length} more` : ''
-  return new Fault('CONFLICT', `the project is not empty; delete what is in it first: ${named || 'something'}${more}`)
+  const advice = 'delete what is in it first, and purge deleted services'
+  return new Fault('CONFLICT', `the project is not empty; ${advice}: ${named || 'something'}${more}`)
 }

@@ -25,13 +25,14 @@ export type CallersProjectRow = ProjectRow & { role: Role; services: number }
 
 export async function listProjectsOfUser(db: Sql, user_id: number): Promise<CallersProjectRow[]> {
   return db.query(sql<CallersProjectRow>`
-    select p.id, p.name, p.created, m.role, (select count(*) from services s where s.project_id = p.id) as services
+    select p.id, p.name, p.created, m.role, 
+      (select count(*) from services s where s.project_id = p.id and s.ended_at is null) as services
     from projects p join members m on m.project_id = p.id where m.user_id = ${user_id} order by p.created, p.id`)
 }
 
 export async function countServices(db: Sql, project_id: string): Promise<number> {
   const [row] = await db.query(sql<{ count: number }>`
-    select count(*) as count from services where project_id = ${project_id}`)
+    select count(*) as count from services where project_id = ${project_id} and ended_at is null`)
   return row?.count ?? 0
 }
 
@@ -58,7 +59,8 @@ export type Content = { kind: string; id: string; name: string; total: number }
 export async function listContents(db: Sql, project_id: string, at_most: number): Promise<Content[]> {
   return db.query(sql<Content>`
     select kind, id, name, count(*) over () as total
-    from (select 'service' as kind, service_id as id, name, created from services where project_id = ${project_id}
+    from (select case when ended_at is null then 'service' else 'deleted service' end as kind, service_id as id, name, created
+          from services where project_id = ${project_id}
           union all
           select 'VPC', id::text, name, created from vpcs where project_id = ${project_id}) as contents
     order by kind desc, created, id limit ${at_most}`)

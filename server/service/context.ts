@@ -21,4 +21,6 @@ export type ServiceContext = {
   secret: Secret
   settled: Settled
   snapshot_policy: SnapshotPolicy
+  /** How long a deleted service is kept; 0: not at all. */
+  undelete_seconds: number
 }

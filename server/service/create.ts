@@ -51,7 +51,7 @@ function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
   const replicas = { replica_count, sync_replica_count }
   const replica_problem = replicaProblem(replicas)
   if (replica_problem !== undefined) problems.push(replica_problem)
-  const expires_at = parseExpiry(input.expires_at, new Date(), problems)
+  const expires_at = parseExpiry(input.expires_at, new Date(), problems, input.environment_tag)
   const extensions = extensionsOf(input.addons ?? [])
   const provider = providers.get(region_code)
   problems.push(...problemsOf(provider?.service.refusal({ size, extensions })))

@@ -11,9 +11,19 @@ const warnings_ms = [3_600_000, 600_000]
 /** No warning comes earlier, so what ends later needs no look. */
 export const first_warning_ms = Math.max(...warnings_ms)
 
-/** Null: never. */
-export function parseExpiry(requested: string | null | undefined, now: Date, problems: Problem[]): Date | null {
+/** Null: never. environment: of a service that is being made; the others are protected, or not, by their row. */
+export function parseExpiry(
+  requested: string | null | undefined,
+  now: Date,
+  problems: Problem[],
+  environment?: ServiceRow['environment'],
+): Date | null {
   if (requested === undefined || requested === null) return null
+  if (environment === 'PROD') {
+    const message =
+      'does not go with /environment_tag PROD, which is protected; setProtection and setExpiry follow later'
+    problems.push({ path: '/expires_at', message })
+  }
   const expires_at = new Date(parseMoment(requested) ?? Number.NaN)
   const left_ms = expires_at.getTime() - now.getTime()
   if (left_ms > 0 && left_ms <= days_max * day_ms) return expires_at

@@ -1,15 +1,17 @@
 // Services that end by themselves. Every server looks every few seconds which have come to their end or are to be warned of it; the row
 // decides, under its lock, so that of several servers one acts, and a server that was down acts when it starts.
 import type { Handlers } from '../http/handler.ts'
+import { Fault } from '#contract/fault.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Log } from '../log.ts'
 import { type Patrol, startPatrol } from '../patrol.ts'
 import type { Db, Sql } from '../store/db.ts'
 import { changeService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
+import { type ExpiringRow, listExpiring } from './endings.ts'
 import { expiryStep, first_warning_ms, parseExpiry } from './expiry-rules.ts'
-import { deletionChange } from './rules.ts'
-import { type ExpiringRow, listExpiring, lockServiceOfProject } from './store.ts'
+import { deletionChange, isProtected, unprotect } from './rules.ts'
+import { lockServiceOfProject } from './store.ts'
 import type { ServiceView } from './view.ts'
 
 export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, 'setExpiry'> {
@@ -19,7 +21,13 @@ export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pi
       const expires_at = parseExpiry(body.expires_at, new Date(), problems)
       if (problems.length > 0) throw invalidRequest(problems)
       const event = expires_at === null ? 'it no longer expires' : `it expires at ${expires_at.toISOString()}`
-      return viewOf(await changeService(context, params, () => ({ expires_at, expiry_told_at: null, event })))
+      const row = await changeService(context, params, (row) => {
+        if (expires_at !== null && isProtected(row)) {
+          throw new Fault('CONFLICT', `the service is protected, so it does not expire; ${unprotect}`)
+        }
+        return { expires_at, expiry_told_at: null, event }
+      })
+      return viewOf(row)
     },
   }
 }
@@ -43,8 +51,12 @@ async function act(tx: Sql, { project_id, service_id }: ExpiringRow, now: Date):
     const event = `it expires at ${moment}: then it is deleted with all its data; setExpiry changes that`
     await saveChange(tx, row, { expiry_told_at: now, event_kind: 'expiring', event })
   }
-  if (step === 'delete') {
+  if (step === 'delete' && isProtected(row)) {
+    const event = `it was to expire at ${moment}; it is protected, so it stays and expires no more`
+    await saveChange(tx, row, { expires_at: null, event_kind: 'expired', event })
+  } else if (step === 'delete') {
     const event = `it expired at ${moment} and is deleted`
-    await saveChange(tx, row, { ...deletionChange(row, now), event_kind: 'expired', event })
+    // Not kept: its end was known before, and what is made to end, such as a preview, is many.
+    await saveChange(tx, row, { ...deletionChange(row, now, 0), event_kind: 'expired', event })
   }
 }

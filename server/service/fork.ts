@@ -75,7 +75,7 @@ export function forkProblems(input: Partial<Input>): Problem[] {
   if (input.name !== undefined) parseName(input.name, problems)
   parseSizeInput(input, { shared: true }, problems)
   parseTarget(input, problems)
-  parseExpiry(input.expires_at, new Date(), problems)
+  parseExpiry(input.expires_at, new Date(), problems, input.environment_tag)
   return problems
 }
 

@@ -24,7 +24,7 @@ export async function findRepeat(
     throw new Fault('CONFLICT', 'this Idempotency-Key was used with another request; choose a new key')
   }
   const row = await findService(db, kept.service_id)
-  if (row === undefined) {
+  if (row === undefined || row.ended_at !== null) {
     throw new Fault('CONFLICT', 'the service made with this Idempotency-Key has been deleted since; choose a new key')
   }
   return { row, salt: kept.salt }

@@ -6,6 +6,7 @@ import { changesOf, newReconcile, settlesNow, unsettled_seconds } from '../recon
 import type { Reconcile } from '../reconciler.ts'
 import { getProvider } from '../regions.ts'
 import { announceSettled } from '../settled.ts'
+import { policyOf } from '../snapshot/policy.ts'
 import { saveSnapshots } from '../snapshot/reconcile.ts'
 import { listSnapshots, type SnapshotRow } from '../snapshot/store.ts'
 import { releaseAddresses } from '../address.ts'
@@ -13,6 +14,7 @@ import { nudge, nudgeAll } from '../work.ts'
 import { setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { insertEvent } from '../event.ts'
+import { saveEnded } from './endings.ts'
 import { wantedOf } from './rules.ts'
 import {
   findService,
@@ -41,7 +43,6 @@ type Subject = { row: ServiceRow; snapshots: SnapshotRow[] }
 
 export function newServiceReconcile(context: ServiceContext): Reconcile {
   const { db, log, providers, healing, snapshot_policy } = context
-  const pace_seconds = Math.max(schedule_seconds, snapshot_policy.interval_seconds)
   return newReconcile<Subject, ObservedService>({
     log,
     find: async (service_id) => {
@@ -61,13 +62,21 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       await noted
       return { ...observed, ...needed, events: [...healing.takeEvents(service_id), ...observed.events] }
     },
-    isDeleted: ({ row }) => row.deleted_at !== null,
-    paceOf: ({ row }, observed, seconds) =>
-      observed.settled && row.settled_generation === 0 ? after_first_seconds : Math.min(pace_seconds, seconds),
+    isDeleted: ({ row }) => row.deleted_at !== null && !row.kept,
+    paceOf: ({ row }, observed, seconds) => {
+      if (observed.settled && row.settled_generation === 0) return after_first_seconds
+      const pace_seconds = Math.max(schedule_seconds, policyOf(row, snapshot_policy).interval_seconds)
+      return Math.min(pace_seconds, seconds, secondsKept(row, new Date()))
+    },
     save: (tx, subject, observed) => savePass(tx, context, subject, observed),
     saveSetback: (tx, subject, waiting_for) => savePass(tx, context, subject, setback(subject.row, waiting_for)),
     saveRemoved: (tx, { row }) => saveRemoved(tx, row),
   })
+}
+
+/** How much longer a deleted service can be restored. Pure. */
+function secondsKept({ kept_until }: ServiceRow, now: Date): number {
+  return kept_until === null ? Infinity : Math.max(0, (kept_until.getTime() - now.getTime()) / 1000)
 }
 
 async function needOf(sql: Sql, row: ServiceRow) {
@@ -94,6 +103,15 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     waiting_for: observed.waiting_for ?? null,
     postgres_version: observed.postgres_version ?? null,
   })
+  if (observed.settled && row.kept && row.ended_at === null) {
+    await saveEnded(tx, row.service_id)
+    await insertEvent(
+      tx,
+      row.service_id,
+      'kept',
+      `it has ended; until ${row.kept_until?.toISOString()} it can be restored`,
+    )
+  }
   if (observed.settled) await announceSettled(tx, row.service_id)
   const settled_now = settlesNow(row, observed)
   const changed = settled_now || observed.state !== row.state || observed.events.length > 0
@@ -113,7 +131,7 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     row,
     snapshots,
     observed,
-    policy: context.snapshot_policy,
+    policy: policyOf(row, context.snapshot_policy),
     is_offered: getProvider(context.providers, row.region_code).facts().snapshots.offered,
     now: new Date(),
   })

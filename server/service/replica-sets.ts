@@ -73,7 +73,7 @@ export async function findReplicaSet(db: Sql, replica_set_id: string): Promise<R
 export async function findServiceIdOfSet(db: Sql, project_id: string, replica_set_id: string) {
   const [row] = await db.query(sql<{ service_id: string }>`
     select service_id from replica_sets join services using (service_id)
-    where replica_set_id = ${replica_set_id} and project_id = ${project_id}`)
+    where replica_set_id = ${replica_set_id} and project_id = ${project_id} and ended_at is null`)
   return row?.service_id
 }
 

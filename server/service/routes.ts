@@ -16,14 +16,14 @@ import { attachmentHandlers } from './attachment.ts'
 import { type At, changeService, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { createService } from './create.ts'
+import { deletionHandlers } from './deletion.ts'
 import { forkService } from './fork.ts'
-import { expiryHandlers } from './expiry.ts'
 import { eventHandlers } from './events.ts'
 import { haHandlers } from './ha.ts'
 import { pageOfServices } from './page.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
-import { deletionChange, parseSizeInput, passwordChange, powerChange, resizeChange } from './rules.ts'
+import { parseSizeInput, passwordChange, powerChange, resizeChange } from './rules.ts'
 import { findService, findServiceOfProject } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
@@ -61,17 +61,10 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
     forkService: ({ params, body, idempotency_key }) =>
       forkService(context, { at: params, input: body, idempotency_key }),
 
-    deleteService: async ({ params }) => {
-      await changeService(context, params, (row) => ({
-        ...deletionChange(row, new Date()),
-        event: 'deletion requested',
-      }))
-    },
-
     ...descriptionHandlers(context, viewOf),
     ...powerAndSizeHandlers(context, viewOf),
     ...eventHandlers(context),
-    ...expiryHandlers(context, viewOf),
+    ...deletionHandlers(context, viewOf),
     ...haHandlers(context, viewOf),
     ...poolerHandlers(context),
     ...attachmentHandlers(context),

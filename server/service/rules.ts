@@ -9,6 +9,7 @@ import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusO
 import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
 import type { Moment, WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from './replica-set-view.ts'
+import { writtenPolicyOf } from '../snapshot/policy.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
 import { endpointOf, wantedAddressesOf } from '../address.ts'
 import type { ServiceRow, WantedChange } from './store.ts'
@@ -104,17 +105,42 @@ export function vpcChange(row: ServiceRow, vpc_id: number | null): WantedChange 
   return { vpc_id, generation, shape_generation: generation }
 }
 
-export function deletionChange(row: ServiceRow, now: Date): WantedChange {
-  return { deleted_at: row.deleted_at ?? now, generation: row.generation + 1 }
+/** keep_seconds: how long it can be restored. A service that never served has nothing to restore. */
+export function deletionChange(row: ServiceRow, now: Date, keep_seconds: number): WantedChange {
+  const generation = row.generation + 1
+  if (row.deleted_at !== null) return { generation }
+  const is_kept = keep_seconds > 0 && row.settled_generation > 0
+  return { deleted_at: now, kept_until: is_kept ? new Date(now.getTime() + keep_seconds * 1000) : null, generation }
 }
+
+/** An end that came meanwhile does not come after all. */
+export function restoreChange(row: ServiceRow, now: Date): WantedChange {
+  const generation = row.generation + 1
+  const expires_at = row.expires_at !== null && row.expires_at > now ? row.expires_at : null
+  const power_generation = row.power === 'on' ? generation : row.power_generation
+  return { deleted_at: null, kept_until: null, ended_at: null, expires_at, generation, power_generation }
+}
+
+export function purgeChange(row: ServiceRow): WantedChange {
+  return { kept_until: null, generation: row.generation + 1 }
+}
+
+export function isProtected(row: Pick<ServiceRow, 'protected' | 'environment'>): boolean {
+  return row.protected ?? row.environment === 'PROD'
+}
+
+export const unprotect = 'setProtection {"protected": false} takes that back (howdah service set-protection)'
+
+/** A service that is deleted and kept is stopped. */
+export const powerOf = ({ kept, power }: Pick<ServiceRow, 'kept' | 'power'>): 'on' | 'off' => (kept ? 'off' : power)
 
 export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): WantedService {
   const wanted: WantedService = {
     service_id: row.service_id,
     project_id: row.project_id,
     generation: row.generation,
-    deleted: row.deleted_at !== null,
-    power: row.power,
+    deleted: row.deleted_at !== null && !row.kept,
+    power: powerOf(row),
     size: sizeOf(row),
     extensions: row.extensions,
     password_verifier: row.password_verifier,
@@ -145,12 +171,14 @@ export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Vol
   const size = sizeOf(row)
   const volume = { ...(disk_gbs !== undefined && { disk_gbs }), volume_type }
   const status = rowStatus(row, now)
+  const policy = writtenPolicyOf(row)
   const is_at_rest = status === 'READY' || status === 'PAUSED'
   const view: Service = {
     service_id: row.service_id,
     project_id: row.project_id,
     name: row.name,
     created: row.created.toISOString(),
+    protected: isProtected(row),
     ...(row.expires_at !== null && { expires_at: row.expires_at.toISOString() }),
     region_code: row.region_code,
     service_type: row.service_type,
@@ -160,6 +188,7 @@ export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Vol
     endpoint: endpointOf(row, row.vpc_id),
     ...poolerView(row, row.vpc_id),
     ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },
+    ...(policy && { snapshot_policy: policy }),
     metadata: { environment: row.environment },
     read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row)),
     resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), ...volume } }],

@@ -1,12 +1,14 @@
 // The handlers of snapshots, of the restorable window and of the lineage.
 import { Fault, notFound, unknown_snapshot } from '#contract/fault.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
 import { getProvider, requireOffered } from '../regions.ts'
-import { type At, getService, lockService, saveChange } from './change.ts'
+import { type At, changeService, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { listServices, type ServiceRow } from './store.ts'
+import { parsePolicy } from '../snapshot/policy.ts'
 import { restorableOf, snapshotView } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots, saveSnapshotDeleted } from '../snapshot/store.ts'
 
@@ -41,6 +43,18 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
       }),
 
     deleteSnapshot: ({ params }) => deleteSnapshot(context, params, params.snapshot_id),
+
+    setSnapshotPolicy: async ({ params, body }) => {
+      const problems: Problem[] = []
+      const policy = parsePolicy(body, problems)
+      if (problems.length > 0) throw invalidRequest(problems)
+      const said =
+        body.every === undefined
+          ? 'snapshots are taken as the installation says'
+          : `a snapshot is taken every ${body.every} and kept for ${body.keep}`
+      await changeService(context, params, () => ({ ...policy, event: said, needs_pass: true }))
+      return { message: said }
+    },
 
     getRestorable: async ({ params }) => {
       const row = await getService(db, params)

@@ -24,6 +24,17 @@ export type ServiceRow = {
   extensions: string[]
   password_verifier: string
   deleted_at: Date | null
+  /** Until then it can be restored; null: not at all. */
+  kept_until: Date | null
+  /** It is deleted, and can be restored now. */
+  kept: boolean
+  /** Since when all of it is stopped and the API no longer shows it. */
+  ended_at: Date | null
+  /** Null: while its environment is PROD. */
+  protected: boolean | null
+  /** Null: as the installation says; likewise the next one. */
+  snapshot_every_seconds: number | null
+  snapshot_keep_seconds: number | null
   /** When it is deleted by itself. */
   expires_at: Date | null
   /** When that was last told as a warning. */
@@ -66,7 +77,9 @@ export type Source = Pick<
 
 const columns = fragment`service_id, project_id, name, created, region_code, service_type, environment,
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
-  deleted_at, expires_at, expiry_told_at, state, settled_generation, observed_at, waiting_for, postgres_version,
+  deleted_at, kept_until, coalesce(kept_until > now(), false) as kept, ended_at, protected, snapshot_every_seconds,
+  snapshot_keep_seconds, expires_at, expiry_told_at,
+  state, settled_generation, observed_at, waiting_for, postgres_version,
   restorable_from, restorable_until,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
@@ -109,6 +122,11 @@ const wanted_columns = [
   'shape_generation',
   'password_verifier',
   'deleted_at',
+  'kept_until',
+  'ended_at',
+  'protected',
+  'snapshot_every_seconds',
+  'snapshot_keep_seconds',
   'expires_at',
   'expiry_told_at',
   'replica_count',
@@ -150,7 +168,9 @@ export async function findService(db: Sql, service_id: string): Promise<ServiceR
 
 export async function findServiceOfProject(db: Sql, project_id: string, service_id: string) {
   const rows = await db.query(
-    sql<StoredRow>`select ${columns} from services where service_id = ${service_id} and project_id = ${project_id}`,
+    sql<StoredRow>`
+      select ${columns} from services
+      where service_id = ${service_id} and project_id = ${project_id} and ended_at is null`,
     'find service of project',
   )
   return (await withSets(db, rows))[0]
@@ -159,7 +179,8 @@ export async function findServiceOfProject(db: Sql, project_id: string, service_
 export async function lockServiceOfProject(tx: Sql, project_id: string, service_id: string) {
   const rows = await tx.query(
     sql<StoredRow>`
-      select ${columns} from services where service_id = ${service_id} and project_id = ${project_id} for update`,
+      select ${columns} from services
+      where service_id = ${service_id} and project_id = ${project_id} and ended_at is null for update`,
     'lock service of project',
   )
   return (await withSets(tx, rows))[0]
@@ -186,7 +207,7 @@ export async function listServices(db: Sql, project_id: string, wanted: Services
   const { name, environment, forked_from, after, limit } = wanted
   const rows = await db.query(sql<StoredRow & Place>`
     select ${columns}, ${created_us} as created_us from services
-    where project_id = ${project_id}
+    where project_id = ${project_id} and ended_at is null
       and (${name}::text is null or name = ${name})
       and (${environment}::text is null or environment = ${environment})
       and (${forked_from}::text is null or source_service_id = ${forked_from})
@@ -195,18 +216,14 @@ export async function listServices(db: Sql, project_id: string, wanted: Services
   return withSets(db, rows)
 }
 
-export type ExpiringRow = Pick<ServiceRow, 'service_id' | 'project_id' | 'expires_at' | 'expiry_told_at'>
-
-const expiring_max = 1000
-
-/** Those that come to their end next, and before this moment. */
-export async function listExpiring(db: Sql, before: Date): Promise<ExpiringRow[]> {
-  return db.query(sql<ExpiringRow>`
-    select service_id, project_id, expires_at, expiry_told_at from services
-    where expires_at <= ${before} and deleted_at is null order by expires_at limit ${expiring_max}`)
+export async function lockDeletedService(tx: Sql, project_id: string, service_id: string) {
+  const rows = await tx.query(sql<StoredRow>`
+    select ${columns} from services
+    where service_id = ${service_id} and project_id = ${project_id} and kept_until > now() for update`)
+  return (await withSets(tx, rows))[0]
 }
 
-/** Counts up to a bound, so that the answer costs the same in a project of any size. */
+/** Counts up to a bound, so that the answer costs the same in a project of any size. Kept ones count: they have addresses and disk space. */
 export async function countServices(tx: Sql, project_id: string, at_most: number): Promise<number> {
   const [row] = await tx.query(sql<{ count: number }>`
     select count(*) as count from (select 1 from services where project_id = ${project_id} limit ${at_most}) as counted`)
@@ -250,11 +267,6 @@ export async function saveFirstPass(db: Sql, service_id: string): Promise<void> 
 export async function removeService(tx: Sql, service_id: string): Promise<void> {
   await tx.query(sql`delete from services where service_id = ${service_id}`)
   await tx.query(sql`delete from addresses where owner_id = ${service_id}`)
-}
-
-export async function listServiceIds(db: Sql): Promise<string[]> {
-  const rows = await db.query(sql<{ service_id: string }>`select service_id from services`)
-  return rows.map((row) => row.service_id)
 }
 
 /** Forks of this service that have no data of their own yet. */

@@ -9,9 +9,10 @@ import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { listPeerings } from './peerings.ts'
 import { parseRegion, problemsOf, type Regions } from '../regions.ts'
-import { nudge } from '../work.ts'
+import { nudge, nudgeAll } from '../work.ts'
 import { vpcs_per_project_max, vpcView } from './rules.ts'
 import {
+  detachDeleted,
   findOverlapping,
   findVpcOfProject,
   insertVpc,
@@ -57,7 +58,10 @@ export function vpcHandlers(
       db.transaction(async (tx) => {
         const { id } = await lockVpc(tx, params)
         await refuseUnlessUnused(tx, id)
+        const { service_ids, replica_set_ids } = await detachDeleted(tx, id)
         await saveVpcDeleted(tx, id)
+        await nudgeAll(tx, 'replica set', replica_set_ids)
+        await nudgeAll(tx, 'service', service_ids)
         await nudge(tx, 'vpc', String(id))
       }),
   }

@@ -117,6 +117,17 @@ export async function listServicesOfVpc(db: Sql, id: number) {
     select service_id, name from services where vpc_id = ${id} and deleted_at is null order by created, service_id`)
 }
 
+/** Deleted services that could be restored in it will come back outside. The ids of these and of their sets. */
+export async function detachDeleted(tx: Sql, id: number) {
+  const services = await tx.query(sql<{ service_id: string }>`
+    update services set vpc_id = null, generation = generation + 1, shape_generation = generation + 1
+    where vpc_id = ${id} and kept_until > now() returning service_id`)
+  const service_ids = services.map(({ service_id }) => service_id)
+  const sets = await tx.query(sql<{ replica_set_id: string }>`
+    update replica_sets set generation = generation + 1 where service_id = any (${service_ids}) returning replica_set_id`)
+  return { service_ids, replica_set_ids: sets.map(({ replica_set_id }) => replica_set_id) }
+}
+
 /** A service or a set has an address in it, or had one and was not yet observed outside. */
 export async function vpcIsInhabited(db: Sql, vpc_id: number): Promise<boolean> {
   const [row] = await db.query(sql<{ found: boolean }>`

@@ -26,7 +26,7 @@ let credential = ''
 
 beforeAll(async () => {
   home = newDataDir()
-  installation = await startInRegion({ verifiers: [userVerifier] })
+  installation = await startInRegion({ verifiers: [userVerifier], config: { undelete: 3600 } })
   callers = await openCallers(installation)
   credential = userCredential(await callers.newToken('owner'))
   const files = { HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, PGPASSFILE: join(home, '.pgpass') }
@@ -72,6 +72,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['renameService', 'service rename shop market'],
   ['setEnvironment', 'service set-environment market --environment PROD'],
   ['resizeService', 'service resize market --cpu 1000 --yes'],
+  ['setProtection', 'service set-protection market --protected no'],
   ['setExpiry', 'service set-expiry market --expires 2h'],
   ['setHA', 'service set-ha market --replicas 1'],
   ['switchover', 'service switchover market --yes'],
@@ -87,6 +88,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ],
   ['listMetricSeries', 'service metrics-available-series market'],
   ['getMetricSeries', `service metrics-series market --name connections --from ${at} --to 2026-11-15T11:00:00Z`],
+  ['setSnapshotPolicy', 'service set-snapshot-policy market --every 6h --keep 7d'],
   ['takeSnapshot', 'snapshot take market', 'snapshot'],
   ['listSnapshots', 'snapshot list market'],
   ['deleteSnapshot', 'snapshot rm market {snapshot} -y'],
@@ -120,6 +122,9 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['startService', 'service resume copy'],
   ['stopService', 'service pause copy'],
   ['deleteService', 'service delete market --yes'],
+  ['listDeletedServices', 'deleted-service list'],
+  ['restoreDeletedService', 'deleted-service undelete market'],
+  ['purgeDeletedService', 'deleted-service purge copy --yes'],
   ['logout', 'auth logout'],
 ]
 const kept = new Map<string, string>()
@@ -131,6 +136,7 @@ test('every endpoint is run', () => {
 test.each(rows)('%s: howdah %s', async (name, line, keeps) => {
   // Only a service that was stopped can be started.
   if (name === 'startService') expect((await howdahHere(['service', 'stop', 'copy'])).code).toBe(0)
+  if (name === 'purgeDeletedService') expect((await howdahHere(['service', 'delete', 'copy', '-y'])).code).toBe(0)
   const words = line
     .split(' ')
     .map((word) => word.replaceAll(/\{(\w+)\}/g, (_, of: string) => (of === 'home' ? home : (kept.get(of) ?? ''))))

@@ -161,6 +161,8 @@ describe('what a command means', () => {
     })
     expect((await howdahHere(['service', 'stop', id], ['y'])).stderr).toContain('precious: PAUSED')
     expect(await howdahHere(['link', id])).toMatchObject({ code: 2 })
+    expect((await howdahHere(remove, ['precious'])).stderr).toContain('the service is protected from deletion')
+    expect((await howdahHere(['service', 'set-protection', id, '--protected', 'no'])).code).toBe(0)
     expect((await howdahHere(remove, ['precious'])).stderr).toContain('removed')
     const test_service = await created('test')
     expect((await howdahHere(['service', 'stop', test_service])).code).toBe(0)

@@ -116,18 +116,26 @@ test.skipIf(no_browser)(`the time machine brings a deleted row back${no_browser}
   await page.getByRole('button', { name: 'Close for ever' }).click()
 })
 
-test.skipIf(no_browser)(`a PROD service is deleted by its typed name only${no_browser}`, async () => {
-  const { page, open } = user
-  const made = await browser.howdah.createService({ name: 'precious', environment_tag: 'PROD', cpu_millis: 'shared' })
-  await open(`${services}/${made.service_id}/settings`)
-  await page.getByRole('button', { name: 'Delete', exact: true }).click()
-  const dialog = page.getByRole('dialog')
-  await dialog.getByRole('button', { name: 'Delete for ever' }).click({ force: true })
-  expect((await browser.howdah.call('GET', `${browser.howdah.services}/${made.service_id}`)).body.status).toBe('READY')
-  await dialog.getByLabel('Type precious to confirm').fill('precious')
-  await dialog.getByRole('button', { name: 'Delete for ever' }).click()
-  await browser.howdah.untilStatus(made.service_id, 'removed')
-})
+test.skipIf(no_browser)(
+  `a PROD service is deleted by its typed name only, when it is not protected${no_browser}`,
+  async () => {
+    const { page, open } = user
+    const made = await browser.howdah.createService({ name: 'precious', environment_tag: 'PROD', cpu_millis: 'shared' })
+    await open(`${services}/${made.service_id}/settings`)
+    const remove = page.getByRole('button', { name: 'Delete', exact: true })
+    expect(await remove.getAttribute('aria-disabled')).toBe('true')
+    await page.getByText('Not protected', { exact: true }).click()
+    await page.locator('button:not([aria-disabled="true"])', { hasText: /^Delete$/ }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Delete it' }).click({ force: true })
+    expect((await browser.howdah.call('GET', `${browser.howdah.services}/${made.service_id}`)).body.status).toBe(
+      'READY',
+    )
+    await dialog.getByLabel('Type precious to confirm').fill('precious')
+    await dialog.getByRole('button', { name: 'Delete it' }).click()
+    await browser.howdah.untilStatus(made.service_id, 'removed')
+  },
+)
 
 test.skipIf(no_browser)(`a viewer sees every act, and why it is not possible${no_browser}`, async () => {
   const made = await browser.howdah.createService({ name: 'seen', cpu_millis: 'shared' })

@@ -33,6 +33,7 @@ const makers: readonly EndpointName[] = ['createService', 'createVpc', 'addMembe
 
 /** Of an example that names what does not exist here, or asks for what is so already. */
 const refusals: { [Name in EndpointName]?: string } = {
+  setExpiry: 'CONFLICT',
   attachToVpc: 'NOT_FOUND',
   detachFromVpc: 'CONFLICT',
 }

@@ -21,6 +21,8 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   updatePassword: { password: 'a long new password' },
   setEnvironment: { environment: 'PROD' },
   setExpiry: { expires_at: '2030-01-31T12:00:00Z' },
+  setProtection: { protected: true },
+  setSnapshotPolicy: { every: '6h', keep: '7d' },
   setHA: { replica_count: 1 },
   createReplicaSet: { name: 'a set', nodes: 1, cpu_millis: 500, memory_gbs: 2 },
   resizeReplicaSet: { cpu_millis: '1000', memory_gbs: '4' },

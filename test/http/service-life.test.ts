@@ -150,6 +150,7 @@ test('the events tell each step, newest first', async () => {
 })
 
 test('a deleted service is DELETING and then unknown', async () => {
+  expect((await howdah.call('POST', path('/setProtection'), { protected: false })).status).toBe(200)
   const answer = await howdah.call<undefined>('DELETE', path())
   expect(answer).toMatchObject({ status: 202, body: undefined })
   const seen = await howdah.call('GET', path())

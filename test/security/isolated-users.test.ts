@@ -58,7 +58,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
     data_dir = newDataDir()
     user.give(data_dir)
     const { first, last } = newServicePorts()
-    place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`]
+    place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`, '--undelete', '0']
     server = await startHowdah(['--isolate', ...place], {}, user.prefix)
     token = /^ {2}([A-Z2-9]{16}\.\S+)$/m.exec(server.output())?.[1] ?? ''
     project = `/projects/${(await call<{ id: string }[]>('GET', '/projects')).body[0]?.id}`

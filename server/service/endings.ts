@@ -1,0 +1,31 @@
+// Services that come to their end, and those that have: their rows in short. One statement a function.
+import type { Sql } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { ServiceRow } from './store.ts'
+
+export type ExpiringRow = Pick<ServiceRow, 'service_id' | 'project_id' | 'expires_at' | 'expiry_told_at'>
+
+const expiring_max = 1000
+
+/** Those that come to their end next, and before this moment. */
+export async function listExpiring(db: Sql, before: Date): Promise<ExpiringRow[]> {
+  return db.query(sql<ExpiringRow>`
+    select service_id, project_id, expires_at, expiry_told_at from services
+    where expires_at <= ${before} and deleted_at is null order by expires_at limit ${expiring_max}`)
+}
+
+export type DeletedRow = Pick<ServiceRow, 'service_id' | 'name' | 'created' | 'region_code' | 'environment'> & {
+  deleted_at: Date
+  kept_until: Date
+}
+
+/** Those that can be restored, the last deleted first. */
+export async function listDeletedServices(db: Sql, project_id: string): Promise<DeletedRow[]> {
+  return db.query(sql<DeletedRow>`
+    select service_id, name, created, region_code, environment, deleted_at, kept_until from services
+    where project_id = ${project_id} and kept_until > now() order by deleted_at desc, service_id`)
+}
+
+export async function saveEnded(tx: Sql, service_id: string): Promise<void> {
+  await tx.query(sql`update services set ended_at = now() where service_id = ${service_id}`)
+}
