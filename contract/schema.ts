@@ -72,7 +72,11 @@ export const RoleName = choice(roles, 'viewer < developer < admin < owner.', 'de
 export const RegionCode = text('The region that it is in.', 'local')
 
 export const environments = ['DEV', 'PROD'] as const
-export const Environment = choice(environments, 'What it is used for; a tag, without effect on how it runs.', 'PROD')
+export const Environment = choice(
+  environments,
+  'What it is used for: a tag. A service that is PROD is protected from deletion by default.',
+  'PROD',
+)
 
 export const Metadata = Type.Object({ environment: Environment }, { description: 'Tags.' })
 

@@ -11,7 +11,7 @@ export function optionOf(name: string, schema: TSchema, is_required: boolean): O
   const choices = values ?? (items === undefined ? undefined : factsOf(items).enum)
   const value = format === 'password' ? '-|@file' : format === 'date-time' ? momentName(schema) : valueName(schema)
   return {
-    description: type === 'array' ? `${description} May be repeated.` : description,
+    description: type === 'array' ? `${description} May be repeated.` : inWords(name, description),
     ...(type === 'boolean' && { value: yes_or_no.join('|'), choices: yes_or_no }),
     ...(type !== 'boolean' && { value: choices === undefined ? value : choices.length > 6 ? name : choices.join('|') }),
     ...(choices !== undefined && { choices }),
@@ -41,7 +41,7 @@ function scalarOf(name: string, option: string, schema: TSchema, text: string): 
   const { type, format } = factsOf(schema)
   if (type === 'boolean') return text === yes_or_no[0]
   if (format === 'date-time' && text === never && mayBeNull(schema)) return null
-  if (format === 'date-time') return parseMoment(text, new Date(), name.startsWith('expires') ? 'in' : 'ago')
+  if (format === 'date-time') return parseMoment(text, new Date(), isAhead(name) ? 'in' : 'ago')
   if (format === 'password') {
     if (text === '-' || text.startsWith('@')) return textFrom(text).replace(/\r?\n$/, '')
     throw new UsageError(`--${option} takes - (stdin) or @file: other users of this machine see arguments`)
@@ -74,6 +74,15 @@ export function jsonFrom(what: string, text: string): unknown {
     throw new UsageError(`${what} is no JSON`, { cause: error })
   }
 }
+
+/** Moments are written more easily here than in JSON. */
+function inWords(name: string, description: string): string {
+  const such_as = isAhead(name) ? '2h, tomorrow 14:00' : '15m ago, yesterday 14:00'
+  return description.replace('RFC 3339, with a zone.', `Such as ${such_as}, 2030-01-31T12:00:00Z.`)
+}
+
+/** Which way a bare duration leads. */
+const isAhead = (name: string) => name.startsWith('expires')
 
 const yes_or_no = ['yes', 'no']
 const never = 'never'

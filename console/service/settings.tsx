@@ -68,7 +68,7 @@ function EnvironmentSetting({ service }: { service: Service }) {
   return (
     <Card title="Environment">
       <Segments
-        label="A tag: acts on PROD are confirmed, nothing else changes"
+        label="A tag: acts on PROD are confirmed, and PROD is protected unless you say otherwise"
         name="environment"
         value={shown}
         options={environments.map((value) => ({ value, label: value }))}

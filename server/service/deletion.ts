@@ -7,7 +7,7 @@ import { type At, changeService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { type DeletedRow, listDeletedServices } from './endings.ts'
 import { expiryHandlers } from './expiry.ts'
-import { deletionChange, isProtected, purgeChange, restoreChange, unprotect } from './rules.ts'
+import { deletionChange, isProtected, purgeChange, restoreChange, unprotectSentence } from './rules.ts'
 import { lockDeletedService, type ServiceRow } from './store.ts'
 import type { ServiceView } from './view.ts'
 
@@ -26,7 +26,7 @@ export function deletionHandlers(context: ServiceContext, viewOf: ServiceView): 
     deleteService: async ({ params }) => {
       await changeService(context, params, (row) => {
         if (row.deleted_at === null && isProtected(row)) {
-          throw new Fault('CONFLICT', `the service is protected from deletion; ${unprotect}`)
+          throw new Fault('CONFLICT', `the service is protected from deletion; ${unprotectSentence(row)}`)
         }
         return { ...deletionChange(row, new Date(), undelete_seconds), event: 'deletion requested' }
       })

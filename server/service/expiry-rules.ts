@@ -20,8 +20,7 @@ export function parseExpiry(
 ): Date | null {
   if (requested === undefined || requested === null) return null
   if (environment === 'PROD') {
-    const message =
-      'does not go with /environment_tag PROD, which is protected; setProtection and setExpiry follow later'
+    const message = 'does not go with /environment_tag PROD: such a service is protected, and does not expire'
     problems.push({ path: '/expires_at', message })
   }
   const expires_at = new Date(parseMoment(requested) ?? Number.NaN)

@@ -10,7 +10,7 @@ import { changeService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { type ExpiringRow, listExpiring } from './endings.ts'
 import { expiryStep, first_warning_ms, parseExpiry } from './expiry-rules.ts'
-import { deletionChange, isProtected, unprotect } from './rules.ts'
+import { deletionChange, isProtected, unprotectSentence } from './rules.ts'
 import { lockServiceOfProject } from './store.ts'
 import type { ServiceView } from './view.ts'
 
@@ -23,7 +23,7 @@ export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pi
       const event = expires_at === null ? 'it no longer expires' : `it expires at ${expires_at.toISOString()}`
       const row = await changeService(context, params, (row) => {
         if (expires_at !== null && isProtected(row)) {
-          throw new Fault('CONFLICT', `the service is protected, so it does not expire; ${unprotect}`)
+          throw new Fault('CONFLICT', `the service is protected, so it does not expire; ${unprotectSentence(row)}`)
         }
         return { expires_at, expiry_told_at: null, event }
       })
@@ -33,13 +33,17 @@ export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pi
 }
 
 export function startExpiry({ db, log }: { db: Db; log: Log }): Promise<Patrol> {
-  return startPatrol(() => actOnExpiring(db), log)
+  return startPatrol(() => actOnExpiring(db, log), log)
 }
 
-async function actOnExpiring(db: Db): Promise<void> {
+async function actOnExpiring(db: Db, log: Log): Promise<void> {
   const now = new Date()
   const rows = await listExpiring(db, new Date(now.getTime() + first_warning_ms))
-  for (const row of rows) if (expiryStep(row, now) !== undefined) await db.transaction((tx) => act(tx, row, now))
+  for (const row of rows.filter((one) => expiryStep(one, now) !== undefined)) {
+    // A failure keeps no other service from its end.
+    const failed = (error: unknown) => log.warn({ err: error, service_id: row.service_id }, 'an expiry failed')
+    await db.transaction((tx) => act(tx, row, now)).catch(failed)
+  }
 }
 
 async function act(tx: Sql, { project_id, service_id }: ExpiringRow, now: Date): Promise<void> {

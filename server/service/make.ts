@@ -78,8 +78,8 @@ async function insertMade(tx: Sql, creation: Creation, { service_id, ...identity
   const { project_id, wanted } = creation
   if ((await countServices(tx, project_id, services_per_project_max)) >= services_per_project_max) {
     const limit = `a project has at most ${services_per_project_max} services`
-    const advice = 'delete one, purge a deleted one, or create another project'
-    throw new Fault('QUOTA_EXCEEDED', `${limit}, those included that are deleted and kept; ${advice}`)
+    const advice = 'delete and purge one, or create another project'
+    throw new Fault('QUOTA_EXCEEDED', `${limit}, deleted ones that are kept included; ${advice}`)
   }
   const chosen = await creation.sourceOf?.(tx)
   const { region_code } = wanted

@@ -129,7 +129,11 @@ export function isProtected(row: Pick<ServiceRow, 'protected' | 'environment'>):
   return row.protected ?? row.environment === 'PROD'
 }
 
-export const unprotect = 'setProtection {"protected": false} takes that back (howdah service set-protection)'
+/** What to do about it. */
+export function unprotectSentence({ service_id }: Pick<ServiceRow, 'service_id'>): string {
+  const command = `howdah service set-protection ${service_id} --protected no`
+  return `setProtection {"protected": false} takes that back (${command})`
+}
 
 /** A service that is deleted and kept is stopped. */
 export const powerOf = ({ kept, power }: Pick<ServiceRow, 'kept' | 'power'>): 'on' | 'off' => (kept ? 'off' : power)

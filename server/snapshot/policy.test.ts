@@ -6,10 +6,15 @@ import { parsePolicy, policyOf, writtenPolicyOf } from './policy.ts'
 const usual = { interval_seconds: 86_400, kept: 7 }
 
 test.each([
-  { every: '6h', keep: '7d', shown: { every: '6h', keep: '1w' }, means: { interval_seconds: 21_600, kept: 28 } },
+  { every: '6h', keep: '7d', shown: { every: '6h', keep: '7d' }, means: { interval_seconds: 21_600, kept: 28 } },
   { every: '1m', keep: '90m', shown: { every: '1m', keep: '90m' }, means: { interval_seconds: 60, kept: 90 } },
   { every: '24h', keep: '36h', shown: { every: '1d', keep: '36h' }, means: { interval_seconds: 86_400, kept: 2 } },
-  { every: '30d', keep: '52w', shown: { every: '30d', keep: '52w' }, means: { interval_seconds: 2_592_000, kept: 13 } },
+  {
+    every: '30d',
+    keep: '52w',
+    shown: { every: '30d', keep: '364d' },
+    means: { interval_seconds: 2_592_000, kept: 13 },
+  },
 ])('every $every for $keep is taken', ({ every, keep, shown, means }) => {
   const problems: Problem[] = []
   const own = parsePolicy({ every, keep }, problems)

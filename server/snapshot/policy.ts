@@ -41,9 +41,9 @@ export function writtenPolicyOf({ snapshot_every_seconds, snapshot_keep_seconds 
   return { every: durationOf(snapshot_every_seconds), keep: durationOf(snapshot_keep_seconds) }
 }
 
-/** In its largest unit. */
+/** In the largest unit up to days. */
 function durationOf(seconds: number): string {
-  const fitting = Object.entries(unit_seconds).findLast(([, unit]) => seconds % unit === 0)
+  const fitting = Object.entries(unit_seconds).findLast(([name, unit]) => name !== 'w' && seconds % unit === 0)
   const [name, unit] = fitting ?? ['m', 60]
   return `${seconds / unit}${name}`
 }

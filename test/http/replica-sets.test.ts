@@ -198,7 +198,7 @@ describe('a set at the place of a service', () => {
   })
 
   const under_service = all_endpoints.filter(
-    ({ name, endpoint }) => endpoint.path.includes('{service_id}') && name !== 'getService',
+    ({ name, endpoint }) => endpoint.path.includes('/services/{service_id}') && name !== 'getService',
   )
 
   test.each(under_service)('is no service for $name: the answer names its service', async (row) => {

@@ -175,7 +175,8 @@ test('a project that is full refuses one more service and says what to do', asyn
     status: 403,
     body: {
       code: 'QUOTA_EXCEEDED',
-      message: 'a project has at most 1000 services; delete one, or create another project',
+      message:
+        'a project has at most 1000 services, deleted ones that are kept included; delete and purge one, or create another project',
     },
   })
   await db.query(`delete from services where region_code = 'elsewhere'`)
