@@ -85,7 +85,9 @@ export const required = (...names: string[]): Positional[] => names.map((name) =
 
 /** The command that the first words name, and the words that are left for it. */
 export function findCommand<C extends Row>(commands: readonly C[], words: readonly string[]) {
-  const command = commands.find((row) => namesOf(row).some((name) => begins(words, name)))
+  const fitting = commands.filter((row) => namesOf(row).some((name) => begins(words, name)))
+  // `mcp install` before `mcp`.
+  const [command] = fitting.toSorted((a, b) => b.name.split(' ').length - a.name.split(' ').length)
   if (command === undefined) return undefined
   return { command, rest: words.slice(command.name.split(' ').length) }
 }

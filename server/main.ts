@@ -18,9 +18,11 @@ import { closeHttp, listen } from './http/listening.ts'
 import { newCallers, type Verifier } from './identity/callers.ts'
 import { identityHandlers } from './identity/routes.ts'
 import { tokenHandlers } from './identity/token-routes.ts'
+import { newTickets } from './identity/tickets.ts'
 import { newTokenVerifier } from './identity/token.ts'
 import { openInstallation, type Installation } from './installation.ts'
 import { type Log, newLog } from './log.ts'
+import { serveMcp } from './mcp/mcp.ts'
 import { memberHandlers } from './member/routes.ts'
 import { stopMetadataStore } from './store/embedded.ts'
 import { metricHandlers } from './metric/routes.ts'
@@ -186,7 +188,9 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
   const { installation_id, data_dir } = installation
   const oauth = openOauth({ config, db, log, installation_id, secret: context.secret })
   opened.defer(async () => oauth.close())
-  const callers = newCallers(db, [newTokenVerifier(db), oauth.verifier, ...(options.verifiers ?? [])])
+  const [tokens, tickets] = [newTokenVerifier(db), newTickets()]
+  const verifiers = [tokens, oauth.verifier, tickets.verifier, ...(options.verifiers ?? [])]
+  const callers = newCallers(db, verifiers)
   const service_log = newServiceLog(context)
   const forget = () => callers.forget()
   const console_part = newConsole({ db, origin: () => oauth.origin(), forget, build: console_build })
@@ -227,6 +231,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
   opened.defer(() => closeHttp(http, log))
   oauth.serve(http, forget)
   console_part.serve(http)
+  serveMcp(http, { origin: oauth.origin, tokens, readAccessToken: oauth.readAccessToken, tickets, version })
   const url = await listen(http, config)
   const public_url = config.public_url ?? url
   oauth.setOrigin(public_url)

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
 export const root = join(import.meta.dirname, '..')
-export const folders = ['contract', 'console', 'providers', 'server', 'cli', 'test', 'bench'] as const
+export const folders = ['contract', 'console', 'providers', 'server', 'mcp', 'cli', 'test', 'bench'] as const
 export type Folder = (typeof folders)[number]
 
 export type Source = { path: string; folder: Folder; text: string; is_test: boolean }

@@ -37,7 +37,7 @@ const trees: readonly Tree[] = [
     floors: [
       ['main'],
       ['capabilities', 'checks', 'passes', 'registration', 'warnings', 'watch-over'],
-      ['console', 'metric', 'peering', 'query', 'replica-set', 'service-log'],
+      ['console', 'mcp', 'metric', 'peering', 'query', 'replica-set', 'service-log'],
       ['oauth', 'project', 'service'],
       ['audit', 'member', 'snapshot', 'vpc'],
       ['identity'],

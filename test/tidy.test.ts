@@ -10,8 +10,9 @@ const may_import: Record<Folder, readonly Folder[]> = {
   contract: [],
   console: ['contract'],
   providers: [],
-  server: ['contract', 'providers'],
-  cli: ['contract', 'providers', 'server'],
+  mcp: ['contract'],
+  server: ['contract', 'providers', 'mcp'],
+  cli: ['contract', 'providers', 'server', 'mcp'],
   test: folders,
   bench: folders,
 }

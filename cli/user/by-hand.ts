@@ -217,6 +217,31 @@ const choice_commands: readonly UserCommand[] = [
   },
 ]
 
+const mcp_options = {
+  write: { description: 'Also tools that change something, and statements that write; left out: it only reads.' },
+  'allow-prod-writes': { description: 'With --write: statements may write in services that are tagged PROD.' },
+  tools: { value: 'names', repeatable: true, description: 'More tools, by the names of endpoints. May be repeated.' },
+} as const satisfies Options
+
+const mcp_commands: readonly UserCommand[] = [
+  {
+    name: 'mcp',
+    summary: 'Serve an agent on stdin and stdout, by the Model Context Protocol.',
+    details:
+      'It does what the login may do, and only reads unless --write is given. Passwords go to ~/.pgpass, not to the agent.',
+    options: { ...mcp_options, ...of_project },
+    run: async (context) => (await import('./mcp.ts')).runMcp(context),
+  },
+  {
+    name: 'mcp install',
+    summary: 'Add howdah mcp to the settings of an agent’s program.',
+    details: 'It shows what it adds, and to which file, before it does.',
+    positionals: required('claude-code|cursor|vscode|codex'),
+    options: { ...mcp_options, ...yes_option, ...of_project },
+    run: async (context) => (await import('./mcp-install.ts')).runMcpInstall(context),
+  },
+]
+
 const other_commands: readonly UserCommand[] = [
   {
     name: 'open',
@@ -257,5 +282,6 @@ export const commands_by_hand: readonly UserCommand[] = [
   ...service_commands,
   ...login_commands,
   ...choice_commands,
+  ...mcp_commands,
   ...other_commands,
 ]

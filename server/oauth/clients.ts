@@ -1,11 +1,17 @@
-// The programs that people log in with. Both are ours and public: they have no secret, and PKCE proves who asked.
-// The command line is native: its redirect goes to a port of this machine that is known only when it asks (RFC 8252).
+// The programs that people log in with. All are public: they have no secret, and PKCE proves who asked.
+// The command line is native, and so are agents: their redirect goes to a port of this machine that is known only when it asks (RFC 8252).
 import type { ClientMetadata } from 'oidc-provider'
 
 export const cli_client_id = 'howdah-cli'
 export const console_client_id = 'howdah-console'
 /** What an access token is for: all of the API, within the user's roles. */
 export const api_scope = 'api'
+
+/** Programs of agents: their tokens are for one path, which is no part of the API. */
+export const mcp_client_id = 'howdah-mcp'
+export const mcp_path = '/mcp'
+export const mcp_scopes = ['read', 'write']
+export const resourceOf = (origin: string) => origin + mcp_path
 
 export function clientsOf(origin: string): ClientMetadata[] {
   const all = { token_endpoint_auth_method: 'none', response_types: ['code'], response_modes: ['query'] } as const
@@ -17,6 +23,17 @@ export function clientsOf(origin: string): ClientMetadata[] {
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       redirect_uris: ['http://127.0.0.1/callback'],
+    },
+    {
+      ...all,
+      client_id: mcp_client_id,
+      client_name: 'An agent by the Model Context Protocol',
+      application_type: 'native',
+      grant_types: ['authorization_code', 'refresh_token'],
+      redirect_uris: ['callback', 'oauth/callback'].flatMap((path) => [
+        `http://127.0.0.1/${path}`,
+        `http://localhost/${path}`,
+      ]),
     },
     {
       ...all,

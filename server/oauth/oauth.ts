@@ -13,6 +13,7 @@ import type { Verifier } from '../identity/callers.ts'
 import type { Log } from '../log.ts'
 import { addressKey, newRateLimit } from '../http/rate-limit.ts'
 import type { Secret } from '../secret.ts'
+import { resourceOf } from './clients.ts'
 import { newExternalLogin } from './external-login.ts'
 import { serveExternalLogin } from './external-routes.ts'
 import { readForms } from './form.ts'
@@ -28,7 +29,7 @@ import { servePasswords } from './password-routes.ts'
 import { newProviders } from './provider.ts'
 import { sweepRecords } from './records.ts'
 import { newThrottle } from './throttle.ts'
-import { newJwtVerifier } from './verifier.ts'
+import { type AccessTokenReader, newAccessTokenReader, newJwtVerifier } from './verifier.ts'
 
 const sweep_ms = 10 * 60 * 1000
 /** Of one address: no user logs in, refreshes or polls more often for long. */
@@ -36,6 +37,8 @@ const requests = { per_second: 5, burst: 120 }
 
 export type Oauth = {
   verifier: Verifier
+  /** Of tokens that are for agents. */
+  readAccessToken: AccessTokenReader
   handlers: Pick<Handlers, 'createLoginLink'>
   serve(app: FastifyInstance, forget: () => void): void
   /** Where browsers reach us: known when the server listens. */
@@ -57,6 +60,7 @@ export function openOauth({ config, db, log, installation_id, secret }: Place): 
   const sweeping = setInterval(() => void sweep(), sweep_ms).unref()
   return {
     verifier: newJwtVerifier({ db, keys, origin }),
+    readAccessToken: newAccessTokenReader({ db, keys, origin }, resourceOf),
     handlers: loginLinkHandlers({ db, origin, has_passwords: config.oidc_issuer === undefined }),
     serve: (app, forget) => {
       const passwords = newPasswords()

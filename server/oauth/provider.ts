@@ -5,7 +5,7 @@ import { base_path } from '#contract/api.ts'
 import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import { newAdapter } from './adapter.ts'
-import { api_scope, clientsOf } from './clients.ts'
+import { api_scope, clientsOf, mcp_client_id, mcp_scopes, resourceOf } from './clients.ts'
 import { setPageHeaders } from './page.ts'
 import {
   deviceConfirmPage,
@@ -123,12 +123,13 @@ function protocolOf(origin: string, unknownResource: () => Error) {
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => audienceOf(origin),
+        defaultResource: (_context: unknown, client: { clientId: string }) => resourceFor(client, origin).resource,
         useGrantedResource: () => true,
-        getResourceServerInfo: (_context: unknown, resource: string) => {
-          if (resource !== audienceOf(origin)) throw unknownResource()
+        getResourceServerInfo: (_context: unknown, resource: string, client: { clientId: string }) => {
+          const own = resourceFor(client, origin)
+          if (resource !== own.resource) throw unknownResource()
           return {
-            scope: api_scope,
+            scope: own.scope,
             audience: resource,
             accessTokenFormat: 'jwt',
             accessTokenTTL: access_token_seconds,
@@ -139,6 +140,13 @@ function protocolOf(origin: string, unknownResource: () => Error) {
       ...deviceAndLogout(origin),
     },
   }
+}
+
+/** A program gets tokens for one place: an agent's are none for the API, and the reverse. */
+function resourceFor({ clientId }: { clientId: string }, origin: string): { resource: string; scope: string } {
+  return clientId === mcp_client_id
+    ? { resource: resourceOf(origin), scope: mcp_scopes.join(' ') }
+    : { resource: audienceOf(origin), scope: api_scope }
 }
 
 function deviceAndLogout(origin: string) {

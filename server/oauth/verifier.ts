@@ -6,6 +6,7 @@ import type { JWTPayload } from 'jose'
 import type { Db } from '../store/db.ts'
 import type { UserCaller } from '../http/handler.ts'
 import type { Verifier } from '../identity/callers.ts'
+import type { Found } from '../identity/trust.ts'
 import { api_scope } from './clients.ts'
 import { type Keys, signing_alg } from './keys.ts'
 import { audienceOf, issuerOf } from './provider.ts'
@@ -15,23 +16,41 @@ const clock_skew_seconds = 60
 const token_form = /^Bearer +([\w-]{1,2000}\.[\w-]{1,4000}\.[\w-]{1,1000})$/i
 const id_form = /^\d{1,15}$/
 
-export function newJwtVerifier({ db, keys, origin }: { db: Db; keys: Keys; origin: () => string }): Verifier {
+type Parts = { db: Db; keys: Keys; origin: () => string }
+
+/** A login that stands, and what its token is for. */
+export type AccessTokenReader = (
+  authorization: string,
+) => Promise<(Found<UserCaller> & { scopes: readonly string[] }) | undefined>
+
+export function newJwtVerifier(parts: Parts): Verifier {
+  const read = newAccessTokenReader(parts, audienceOf)
+  return async (authorization) => {
+    const found = await read(authorization)
+    return found?.scopes.includes(api_scope) ? found : undefined
+  }
+}
+
+export function newAccessTokenReader(
+  { db, keys, origin }: Parts,
+  audienceFor: (origin: string) => string,
+): AccessTokenReader {
   return async (authorization) => {
     const token = token_form.exec(authorization)?.[1]
-    const payload = token && (await verify(token, keys, origin()))
+    const payload = token && (await verify(token, keys, origin(), audienceFor(origin())))
     if (!payload) return undefined
     const { sub = '', exp = 0, grant, scope } = payload
     if (!id_form.test(sub) || typeof grant !== 'string') return undefined
-    if (typeof scope !== 'string' || !scope.split(' ').includes(api_scope)) return undefined
+    if (typeof scope !== 'string') return undefined
     const user = await findUserOfGrant(db, grant, Number(sub))
     if (user === undefined) return undefined
     const { id, email, name } = user
     const value: UserCaller = { type: 'oauth', user: { id: String(id), email, name }, grant_id: grant }
-    return { value, until: new Date((exp + clock_skew_seconds) * 1000) }
+    return { value, until: new Date((exp + clock_skew_seconds) * 1000), scopes: scope.split(' ') }
   }
 }
 
-async function verify(token: string, keys: Keys, origin: string): Promise<JWTPayload | undefined> {
+async function verify(token: string, keys: Keys, origin: string, audience: string): Promise<JWTPayload | undefined> {
   // Loaded when the first token comes.
   const [{ jwtVerify }, { JOSEError, JWKSNoMatchingKey }] = await Promise.all([
     import('jose/jwt/verify'),
@@ -47,7 +66,7 @@ async function verify(token: string, keys: Keys, origin: string): Promise<JWTPay
       algorithms: [signing_alg],
       typ: 'at+jwt',
       issuer: issuerOf(origin),
-      audience: audienceOf(origin),
+      audience,
       clockTolerance: clock_skew_seconds,
       requiredClaims: ['sub', 'iat', 'exp', 'grant', 'scope'],
     })
