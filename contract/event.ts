@@ -63,7 +63,9 @@ const query = {
       pattern: event_id_pattern,
     }),
   ),
-  limit: Type.Optional(integer('How many events at most; 500 by default.', 50, { minimum: 1, maximum: events_max })),
+  limit: Type.Optional(
+    integer('How many events at most; 500 by default.', 50, { minimum: 1, maximum: events_max, default: events_max }),
+  ),
   kinds: Type.Optional(
     Type.Array(choice(service_event_kinds, 'A kind.', 'settled'), {
       maxItems: service_event_kinds.length,

@@ -8,6 +8,7 @@ export type SchemaFacts = {
   description?: string
   format?: string
   enum?: readonly string[]
+  deprecated?: boolean
   examples?: readonly unknown[]
   items?: TSchema
   properties?: Record<string, TSchema>

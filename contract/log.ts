@@ -35,10 +35,11 @@ export const ServiceLogs = Type.Object(
   {
     logs: Type.Array(Type.String(), {
       description: 'The messages alone, for old clients.',
+      deprecated: true,
       examples: [['relation "orders" does not exist']],
     }),
     entries: Type.Optional(Type.Array(LogEntry, { description: 'In cursor mode, in the order of `logs`.' })),
-    lastCursor: Type.Optional(Cursor),
+    lastCursor: Type.Optional({ ...Cursor, deprecated: true }),
     last_cursor: Type.Optional(Cursor),
   },
   { $id: 'ServiceLogs', description: 'A page of the log, newest first.' },
@@ -81,7 +82,7 @@ const LogQuery = input(
       integer(
         `Deprecated above 0: pages of ${log_page_entries_max} within the newest ${log_window_entries_max} entries.`,
         0,
-        { minimum: 0, maximum: 1_000_000 },
+        { minimum: 0, maximum: 1_000_000, default: 0, deprecated: true },
       ),
     ),
     ...filters,

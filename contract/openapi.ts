@@ -29,7 +29,7 @@ export function newOpenApi(version: string): JsonObject {
       description: 'Operations that take time answer at once; `status` shows how far they are.',
     },
     servers: [{ url: base_path }],
-    security: [{ token: [] }],
+    security: [{ token: [] }, { basic: [] }],
     tags: [...new Set(Object.values<Endpoint>(api).map((endpoint) => endpoint.tag))].map((name) => ({ name })),
     paths,
     components: {
@@ -38,7 +38,12 @@ export function newOpenApi(version: string): JsonObject {
         token: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A personal access token: `<public_key>.<secret_key>`. HTTP Basic with the pair works too.',
+          description: 'A personal access token: `<public_key>.<secret_key>`. Or the access token of a user.',
+        },
+        basic: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'A personal access token: its public key as the user, its secret key as the password.',
         },
       },
     },
@@ -112,6 +117,7 @@ function parametersOf(endpoint: Endpoint, components: JsonObject): Json[] {
     name,
     in: 'query',
     required: required.includes(name),
+    ...(factsOf(schema).deprecated && { deprecated: true }),
     schema: schemaOf(schema, components),
   }))
   const key = {

@@ -12,7 +12,7 @@ export const text = (description: string, example: string, more: TStringOptions 
 export const integer = (
   description: string,
   example: number,
-  more: { minimum?: number; maximum?: number; default?: number } = {},
+  more: { minimum?: number; maximum?: number; default?: number; deprecated?: true } = {},
 ) => Type.Integer({ description, examples: [example], ...more })
 
 export const flag = (description: string, example: boolean) => Type.Boolean({ description, examples: [example] })

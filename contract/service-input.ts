@@ -24,7 +24,7 @@ const later = '2030-01-31T12:00:00Z'
 const size_tag_and_expiry = {
   cpu_millis: Type.Optional(CpuMillis),
   memory_gbs: Type.Optional(MemoryGbs),
-  environment_tag: Type.Optional(Environment),
+  environment_tag: Type.Optional({ ...Environment, default: 'DEV' }),
   expires_at: Type.Optional(
     momentInput('When the service is deleted by itself, at most 3650 days from now; left out: never.', later),
   ),

@@ -22,7 +22,7 @@ const prompts: readonly Prompt[] = [
   {
     name: 'restore-to',
     description: 'Find the moment before data was lost, and fork the service there',
-    arguments: [service, { name: 'lost', description: 'What was lost, and when about.', required: true }],
+    arguments: [service, { name: 'lost', description: 'The lost data, and when about.', required: true }],
     text: (given) =>
       `In the service ${given['service']} this was lost: ${given['lost']}. Read get_restorable and search_logs to find the last moment before it. Say the moment and why; after the user agrees, fork_service with fork_strategy PITR and that target_time, and check there with run_sql that the data is whole. Leave the service itself as it is.`,
   },

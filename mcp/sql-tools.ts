@@ -39,7 +39,7 @@ export function runSqlTool(writes: boolean): Tool {
 }
 
 async function requireWritable({ client, writes, prod_writes }: World, at: At): Promise<void> {
-  if (!writes) throw new Fault('FORBIDDEN', 'this connection only reads; its user starts one that writes with --write')
+  if (!writes) throw new Fault('FORBIDDEN', 'this connection only reads; its user allows writes with --write')
   const { metadata } = await client.getService(at)
   if (metadata.environment === 'PROD' && !prod_writes)
     throw new Fault(

@@ -12,7 +12,7 @@ export type Args = Readonly<Record<string, unknown>>
 /** What a call works with. */
 export type World = {
   client: Client
-  /** The only one that tools work in; undefined: each call may name another. */
+  /** All calls work in this project; undefined: each call may name another. */
   project_id: string | undefined
   /** Whether tools that change something are there. */
   writes: boolean
@@ -36,7 +36,7 @@ export function textOf(args: Args, name: string): string {
   return value
 }
 
-/** The one that is named, or the one there is. */
+/** The project that a call names, or else the only project of the caller. */
 export async function projectOf({ client, project_id }: World, args: Args): Promise<string> {
   const asked = args['project_id']
   if (project_id !== undefined) {

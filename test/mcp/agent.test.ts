@@ -1,8 +1,7 @@
 // Agents, with the official client: over HTTP with both kinds of credentials, and on stdin and stdout. One installation with one real service.
-import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { newCall } from '#test/call.ts'
@@ -10,8 +9,8 @@ import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { loginTo } from '#test/database.ts'
 import { startWithDatabases } from '#test/http/region.ts'
 import type { ReadyService, TestInstallation } from '#test/installation.ts'
-import { newBrowser } from '#test/oauth/browser.ts'
-import { codeFrom, logIn, openPeople, type People, postToken } from '#test/oauth/people.ts'
+import { logIn, openPeople, type People } from '#test/oauth/people.ts'
+import { agentAt, agentToken, call, namesOf, reading_tools, writing_tools } from './agent.ts'
 
 let howdah: TestInstallation
 let service: ReadyService
@@ -32,56 +31,7 @@ afterAll(async () => {
   await howdah?.stop()
 })
 
-async function overHttp(token: string, query = ''): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' })
-  const requestInit = { headers: { authorization: `Bearer ${token}` } }
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp${query}`), { requestInit }))
-  onTestFinished(() => client.close())
-  return client
-}
-
-const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
-
-async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
-  const answer = await client.callTool({ name, arguments: args })
-  const content = answer.content as { text?: string }[]
-  return { ...answer, text: content.map(({ text }) => text).join('\n') }
-}
-
-const reading_tools = [
-  'list_projects',
-  'list_services',
-  'get_service',
-  'list_service_events',
-  'get_metric_series',
-  'list_snapshots',
-  'get_restorable',
-  'get_lineage',
-  'wait_for_service',
-  'get_connection',
-  'list_tables',
-  'describe_schema',
-  'explain',
-  'top_statements',
-  'search_logs',
-  'diagnose_service',
-  'run_sql',
-]
-const writing_tools = [
-  'create_service',
-  'fork_service',
-  'start_service',
-  'stop_service',
-  'resize_service',
-  'rename_service',
-  'set_environment',
-  'set_ha',
-  'switchover',
-  'delete_service',
-  'take_snapshot',
-  'set_pooler',
-  'try_on_fork',
-]
+const overHttp = (token: string, query = '') => agentAt(origin, token, query)
 
 describe('with a personal access token', () => {
   test('an agent that did not ask for more only reads: 17 tools, 8 KB, and no other can be called', async () => {
@@ -228,54 +178,8 @@ describe('with a personal access token', () => {
 })
 
 describe('with a login', () => {
-  /** The way of an agent's program, from the metadata to a token. */
-  async function tokenFor(scope: string): Promise<string> {
-    const metadata = (await (await fetch(`${origin}/.well-known/oauth-protected-resource/mcp`)).json()) as {
-      resource: string
-      authorization_servers: string[]
-    }
-    expect(metadata).toMatchObject({ resource: `${origin}/mcp`, authorization_servers: [`${origin}/oauth`] })
-    const found = (await (await fetch(`${origin}/.well-known/oauth-authorization-server/oauth`)).json()) as {
-      authorization_endpoint: string
-    }
-    const redirect_uri = 'http://127.0.0.1:45679/callback'
-    const [code_verifier, state] = [randomBytes(32).toString('base64url'), randomBytes(8).toString('hex')]
-    const query = {
-      client_id: 'howdah-mcp',
-      response_type: 'code',
-      redirect_uri,
-      scope,
-      state,
-      resource: metadata.resource,
-      code_challenge: createHash('sha256').update(code_verifier).digest('base64url'),
-      code_challenge_method: 'S256',
-    }
-    const person = await people.newPerson('developer')
-    const browser = newBrowser()
-    const asked = {
-      url: `${found.authorization_endpoint}?${new URLSearchParams(query)}`,
-      redirect_uri,
-      code_verifier,
-      state,
-    }
-    const form = await browser.follow(await browser.get(asked.url))
-    let page = await browser.submit(form, { email: person.email, password: person.password })
-    // A program on this machine is shown to its user before it gets in.
-    if (page.location === undefined) page = await browser.submit(page)
-    const code = codeFrom(page, asked)
-    const traded = await postToken(origin, {
-      grant_type: 'authorization_code',
-      client_id: 'howdah-mcp',
-      code,
-      redirect_uri,
-      code_verifier,
-      resource: metadata.resource,
-    })
-    return traded.body.access_token
-  }
-
   test('an agent has what its user granted, and its token is none for the API, nor the reverse', async () => {
-    const token = await tokenFor('read')
+    const token = await agentToken(origin, people, 'read')
     const client = await overHttp(token)
     expect(await namesOf(client)).toEqual(reading_tools)
     expect((await call(client, 'list_services')).text).toContain('shop')
@@ -284,7 +188,7 @@ describe('with a login', () => {
     const { access_token } = await logIn(origin, person)
     const headers = { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' }
     expect((await fetch(`${origin}/mcp`, { method: 'POST', headers, body: '{}' })).status).toBe(401)
-    const writer = await tokenFor('read write')
+    const writer = await agentToken(origin, people, 'read write')
     expect(await namesOf(await overHttp(writer))).toContain('delete_service')
     expect(await namesOf(await overHttp(writer, '?read_only=true'))).toEqual(reading_tools)
   })
