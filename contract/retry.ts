@@ -24,8 +24,8 @@ const quick_attempts_max = 3
 const pause_ms = 200
 const retry_after_seconds_max = 30
 export const patience_ms_default = 20_000
-/** What Node says of a connection that was never made. Browsers say nothing: there it may have been. */
-const never_sent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
+/** What Node says of a connection that was never made. */
+const never_made = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 
 export function retrying(
   send: typeof fetch,
@@ -49,7 +49,7 @@ export function retrying(
       } catch (error) {
         // fetch throws a TypeError where no server answers.
         if (!(error instanceof TypeError)) throw error
-        may_have_arrived ||= !never_sent.has(codeOf(error))
+        may_have_arrived ||= wasMade(error)
         const failure = new NoAnswerError(new URL(new Request(url).url).origin, may_have_arrived, error)
         const is_restarting = may_repeat && (has_answered || may_have_arrived)
         const is_over = is_restarting ? performance.now() - begin > patience_ms : is_last_quick
@@ -61,8 +61,10 @@ export function retrying(
   }
 }
 
-function codeOf({ cause }: Error): string {
-  return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : ''
+/** Whether there was a connection. Browsers do not tell: there it may have been. */
+function wasMade({ cause }: Error): boolean {
+  if (typeof cause !== 'object' || cause === null) return true
+  return 'code' in cause && !never_made.has(String(cause.code))
 }
 
 export function pause(duration_ms: number, signal?: AbortSignal | null): Promise<void> {

@@ -11,6 +11,7 @@ import {
   wait_options,
   yes_option,
 } from './context.ts'
+import { preview_commands } from './preview-rows.ts'
 import { preference_names } from './profile.ts'
 
 const service = { name: 'service', optional: true, or_option: true } as const
@@ -283,5 +284,6 @@ export const commands_by_hand: readonly UserCommand[] = [
   ...login_commands,
   ...choice_commands,
   ...mcp_commands,
+  ...preview_commands,
   ...other_commands,
 ]

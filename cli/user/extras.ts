@@ -164,7 +164,7 @@ function familyLines(family: Family, parent: string | undefined, before: string)
   })
 }
 
-function forkBody(input: Context['input'], body: Record<string, unknown>): Record<string, unknown> {
+export function forkBody(input: Context['input'], body: Record<string, unknown>): Record<string, unknown> {
   const chosen = ['now', 'last-snapshot', 'at'].filter((name) => input.isSet(name))
   if (chosen.length > 1) throw new UsageError(`--${chosen.join(' and --')} are two moments; choose one`)
   if (chosen.length === 0 && body['fork_strategy'] !== undefined) return body

@@ -137,7 +137,7 @@ describe('databases that end', () => {
     expect(db.pg_config).toMatchObject({
       ...endpoint,
       database: 'tsdb',
-      ssl: { ca: expect.stringContaining('BEGIN CERTIFICATE') },
+      ssl: { ca: await howdah().ca.get() },
     })
     for (const work of after) await work()
     await installation.untilStatus(service_id, 'removed')

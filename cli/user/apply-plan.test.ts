@@ -1,0 +1,63 @@
+// What a file asks for, what there is, and the plan that follows.
+import { expect, test } from 'vitest'
+import type { Service } from '#contract/service.ts'
+import { exampleOf } from '#contract/example.ts'
+import { api } from '#contract/api.ts'
+import { parseWanted, planOf } from './apply-plan.ts'
+
+// The example of the schema is an answer of getService.
+const example = exampleOf(api.getService.output) as Service
+const service = (changes: Partial<Service>): Service => ({
+  ...example,
+  ha_replicas: { replica_count: 0, sync_replica_count: 0 },
+  metadata: { environment: 'DEV' },
+  resources: [{ id: 'x', spec: { cpu_millis: 500, memory_gbs: 2, volume_type: 'local' } }],
+  ...changes,
+})
+const shop = service({ name: 'shop', service_id: 'aaaaaaaaaa' })
+const { connection_pooler: _, ...unpooled } = shop
+const linesOf = (wanted: unknown, there: readonly Service[], is_pruned = false) =>
+  planOf(parseWanted(wanted), there, [], is_pruned).map(({ line }) => line)
+
+test.each([
+  ['what is missing is made', { services: [{ name: 'new' }] }, ['+ service new']],
+  ['what is so already needs nothing', { services: [{ name: 'shop', cpu_millis: 500, environment_tag: 'DEV' }] }, []],
+  ['what is left out stays', { services: [{ name: 'shop' }] }, []],
+  [
+    'changes are told one by one',
+    { services: [{ name: 'shop', cpu_millis: '1000', environment_tag: 'PROD', replica_count: 1, pooler: true }] },
+    [
+      '~ service shop: 500 → 1000 milli-cores, which restarts it',
+      '~ service shop: DEV → PROD',
+      '~ service shop: 1 replicas, 0 of them synchronous',
+      '~ service shop: connection pooler on',
+    ],
+  ],
+  [
+    'VPCs come first',
+    { services: [{ name: 'new' }], vpcs: [{ name: 'home', cidr: '10.64.0.0/24' }] },
+    ['+ VPC home 10.64.0.0/24', '+ service new'],
+  ],
+])('%s', (_, wanted, lines) => {
+  expect(linesOf(wanted, [unpooled])).toEqual(lines)
+})
+
+test('what the file does not name is deleted with --prune only', () => {
+  expect(linesOf({ services: [] }, [shop])).toEqual([])
+  expect(linesOf({ services: [] }, [shop], true)).toEqual(['- service shop (aaaaaaaaaa, DEV) with all its data'])
+})
+
+test.each([
+  [{ services: [{ name: 'x', replicas_count: 1 }] }, 'did you mean replica_count?'],
+  [{ services: [{}] }, 'services[0]: name is missing'],
+  [{ services: [{ name: 'x' }, { name: 'x' }] }, '"x" is there twice'],
+  [[], 'the file must be an object'],
+  [{ services: [{ name: 'shop', cpu_millis: 3 }] }, 'no such size'],
+  [{ services: [{ name: 'shop', cpu_millis: 'shared' }] }, 'no such size'],
+])('%j is refused: %s', (wanted, message) => {
+  expect(() => linesOf(wanted, [shop])).toThrow(message)
+})
+
+test('two services of one name cannot be told apart by it', () => {
+  expect(() => linesOf({ services: [{ name: 'shop' }] }, [shop, shop])).toThrow('names are keys here')
+})

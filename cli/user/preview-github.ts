@@ -1,0 +1,109 @@
+// howdah preview github: a database for each pull request, in a workflow of GitHub. The event says whether it is made or deleted.
+// 1. Inputs come by variables only, so that no branch name is ever part of a script. 2. Secrets are masked before anything else is
+//    written. 3. The comment is changed and never repeated, and holds no secret.
+import { appendFile, readFile } from 'node:fs/promises'
+import { type Input, UsageError } from '../command.ts'
+import { type Context, projectOf } from './context.ts'
+import { ensurePreview, type Preview, removePreview, wantedOf } from './preview.ts'
+
+type Variables = NodeJS.ProcessEnv
+type Event = { action?: string; number?: number; repository?: { name?: string } }
+
+const flags = ['pooler', 'reset', 'last-snapshot', 'now'] as const
+
+export async function runPreviewGithub(context: Context): Promise<void> {
+  const { terminal } = context
+  const env = process.env
+  if (!env['HOWDAH_TOKEN']) {
+    terminal.print(
+      '::notice::There is no token: pull requests of forked repositories get no secrets. No preview was made.',
+    )
+    return
+  }
+  const event = JSON.parse(await readFile(need(env, 'GITHUB_EVENT_PATH'), 'utf8')) as Event
+  const { number, repository } = event
+  const key =
+    env['PREVIEW_NAME'] || (number === undefined ? undefined : `pr-${number}-${repository?.name ?? 'preview'}`)
+  if (key === undefined) throw new UsageError('this event is of no pull request; PREVIEW_NAME names the preview')
+  const session = await context.session()
+  const project_id = await projectOf(context, session)
+  const input = inputOf(env, key)
+  const wanted = await wantedOf(session, project_id, input)
+  if (event.action === 'closed') {
+    const count = await removePreview(session, project_id, key, wanted.parent_id)
+    terminal.print(count === 0 ? `${key}: there is none any more` : `${key}: deleted`)
+    return await comment(env, number, key, 'The preview database is deleted.')
+  }
+  const preview = await ensurePreview(session, wanted, (line) => terminal.print(line))
+  for (const secret of [preview.password, preview.url, preview.pooled_url]) {
+    if (secret !== undefined) terminal.print(`::add-mask::${secret}`)
+  }
+  await appendFile(need(env, 'GITHUB_OUTPUT'), outputLines(preview))
+  const { host, port, service_id, expires_at } = preview
+  await comment(
+    env,
+    number,
+    key,
+    `The preview database \`${service_id}\` is at \`${host}:${port}\`. It is deleted with this pull request, or at ${expires_at}.`,
+  )
+}
+
+/** The variables as the words of preview up. */
+function inputOf(env: Variables, key: string): Input {
+  const strategy = env['PREVIEW_STRATEGY'] || 'now'
+  const texts: Record<string, string | undefined> = {
+    key,
+    service: env['PREVIEW_SERVICE'],
+    cpu: env['PREVIEW_CPU'],
+    expires: env['PREVIEW_EXPIRES'],
+    at: strategy === 'time' ? need(env, 'PREVIEW_AT') : undefined,
+  }
+  const text = (name: string) => texts[name] || undefined
+  const set = flags.filter((name) =>
+    name === 'now' || name === 'last-snapshot' ? strategy === name : env[`PREVIEW_${name.toUpperCase()}`] === 'true',
+  )
+  return {
+    text,
+    texts: () => [],
+    need: (name) => text(name) ?? need(env, `PREVIEW_${name.toUpperCase()}`),
+    isSet: (name) => set.some((one) => one === name) || (name === 'at' && text('at') !== undefined),
+    rest: [],
+  }
+}
+
+/** None of the values has a line break: names of hosts, ids and URLs. */
+function outputLines(preview: Preview): string {
+  const { created, ...others } = preview
+  const lines = Object.entries({ ...others, created: String(created) })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name.replaceAll('_', '-')}=${String(value)}\n`)
+  return lines.join('')
+}
+
+/** One comment of its own, known by a mark that readers do not see. */
+async function comment(env: Variables, number: number | undefined, key: string, text: string): Promise<void> {
+  const [token, api, repository] = [env['PREVIEW_GITHUB_TOKEN'], env['GITHUB_API_URL'], env['GITHUB_REPOSITORY']]
+  if (env['PREVIEW_COMMENT'] === 'false' || !token || !api || !repository || number === undefined) return
+  const mark = `<!-- howdah preview ${encodeURIComponent(key)} -->`
+  const send = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const response = await fetch(`${api}/repos/${repository}/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, accept: 'application/vnd.github+json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status}`)
+    return await response.json()
+  }
+  const all = (await send('GET', `issues/${number}/comments?per_page=100`)) as { id: number; body?: string }[]
+  const own = all.find(({ body }) => body?.startsWith(mark))
+  const body = { body: `${mark}\n${text}` }
+  await (own === undefined
+    ? send('POST', `issues/${number}/comments`, body)
+    : send('PATCH', `issues/comments/${own.id}`, body))
+}
+
+function need(env: Variables, name: string): string {
+  const value = env[name]
+  if (!value) throw new UsageError(`the variable ${name} is missing`)
+  return value
+}
