@@ -57,8 +57,8 @@ export function newHowdah(options: HowdahOptions = {}): Howdah {
     token: options.token ?? fromEnvironment('TOKEN'),
     fetch: has_retries ? retrying(send) : send,
   })
-  let project: Promise<string> | undefined
-  const project_id = () => (project ??= projectOf(client, options.project ?? fromEnvironment('PROJECT')))
+  let known = options.project ?? fromEnvironment('PROJECT')
+  const project_id = async () => (known ??= await onlyProject(client))
   const everywhere = { client, has_retries, ids: async () => ({}) }
   const in_project = { client, has_retries, ids: async () => ({ project_id: await project_id() }) }
   const words = [...homes.keys()].filter((path) => !path.includes('{') && !collectionsBelow('').includes(path))
@@ -79,8 +79,7 @@ function fromEnvironment(name: string): string | undefined {
   return process?.env?.[`HOWDAH_${name}`] || undefined
 }
 
-async function projectOf(client: Client, chosen: string | undefined): Promise<string> {
-  if (chosen !== undefined) return chosen
+async function onlyProject(client: Client): Promise<string> {
   const [only, another] = await client.listProjects({})
   if (only !== undefined && another === undefined) return only.id
   throw new TypeError('say which project: newHowdah({ project }), or HOWDAH_PROJECT')
@@ -137,12 +136,8 @@ function verbFor(home: string, name: EndpointName, around: Around): Verb {
   }
 }
 
-async function* entriesOf(
-  around: Around,
-  name: StreamName,
-  query: Answer,
-  { signal }: Manner,
-): AsyncGenerator<unknown> {
+async function* entriesOf(around: Around, name: StreamName, query: Answer, manner: Manner): AsyncGenerator<unknown> {
+  const { signal } = manner
   const input = { ...(await around.ids()), query, ...(signal && { signal }) }
   for await (const { entry } of resumed(around.client, name, input as never)) yield entry
 }
@@ -194,12 +189,9 @@ async function newTemporary(path: string, around: Around, { from, ...given }: Te
   const { fork } =
     parent_id === undefined ? { fork: create } : (itemAt(path, around, parent_id) as Record<string, Verb>)
   const made = (await fork?.({ expires_in: temporary_time, ...given, name })) as Temporary
-  const dispose = async () => {
-    try {
-      await made.delete({ wait: false })
-    } catch (error) {
+  const dispose = () =>
+    made.delete({ wait: false }).catch((error: unknown) => {
       if (!(error instanceof Fault) || error.code !== 'NOT_FOUND') throw error
-    }
-  }
+    })
   return Object.defineProperty(made, Symbol.asyncDispose, { value: dispose })
 }
