@@ -89,14 +89,12 @@ type VerbHere<Of extends string, Method extends string> = Of extends CollectionP
     ? 'delete'
     : 'get'
 
-/** Of an item: `/services/{service_id}` → `Service`. */
-type NounOf<Of extends string> = Of extends `${infer Before}/{${string}}`
-  ? NounOf<Before>
-  : Of extends `${string}/${infer Rest}`
-    ? NounOf<Rest>
-    : Of extends `${infer Noun}s`
-      ? Capitalize<Noun>
-      : never
+/** Of an item: `/projects/{project_id}/services/{service_id}` → `Service`. */
+type NounOf<Of extends string, Before extends string = ''> = Of extends `/${infer Head}/${infer Rest}`
+  ? NounOf<`/${Rest}`, Head>
+  : Before extends `${infer Noun}s`
+    ? Capitalize<Noun>
+    : never
 
 type WithoutNoun<Words extends string, Noun extends string> = [Noun] extends [never]
   ? Words

@@ -1,5 +1,6 @@
 // What has to be done so that a project has what a file describes. Names are keys; a member that the file leaves out stays as it is.
 // Pure: a plan is data, and apply.ts carries it out.
+import type { EndpointName } from '#contract/api.ts'
 import { nearestOf } from '#contract/nearest.ts'
 import type { Service } from '#contract/service.ts'
 import { parseSize } from '#contract/size.ts'
@@ -20,16 +21,18 @@ export type WantedService = {
 export type WantedVpc = { name: string; cidr: string; region_code?: string }
 export type Wanted = { services: readonly WantedService[]; vpcs: readonly WantedVpc[] }
 
-/** line: for people. A step that interrupts or removes is marked. */
-export type Step = { line: string; is_risky: boolean } & (
-  | { kind: 'create_vpc'; vpc: WantedVpc }
-  | { kind: 'create'; service: WantedService }
-  | { kind: 'resize'; service_id: string; size: { cpu_millis: number; memory_gbs: number } }
-  | { kind: 'environment'; service_id: string; environment: 'DEV' | 'PROD' }
-  | { kind: 'ha'; service_id: string; replica_count: number; sync_replica_count: number }
-  | { kind: 'pooler'; service_id: string; is_on: boolean }
-  | { kind: 'delete'; service_id: string }
-)
+/** One request. */
+export type Step = {
+  /** For people. */
+  line: string
+  /** It interrupts connections, or deletes. */
+  is_risky: boolean
+  endpoint: EndpointName
+  service_id?: string
+  body?: object
+  /** Once the new service is ready. */
+  then_pooler?: boolean
+}
 
 const service_members = [
   'name',
@@ -106,8 +109,9 @@ function stepsFor(wanted: WantedService, services: readonly Service[]): Step[] {
     const ids = named.map(({ service_id }) => service_id).join(', ')
     throw new UsageError(`${named.length} services are called ${JSON.stringify(name)}: ${ids}; names are keys here`)
   }
-  if (service === undefined) return [{ kind: 'create', service: wanted, line: `+ service ${name}`, is_risky: false }]
-  return changesOf(wanted, service)
+  if (service !== undefined) return changesOf(wanted, service)
+  const { pooler: then_pooler = false, ...body } = wanted
+  return [{ endpoint: 'createService', body, then_pooler, line: `+ service ${name}`, is_risky: false }]
 }
 
 function changesOf(wanted: WantedService, service: Service): Step[] {
@@ -121,26 +125,26 @@ function changesOf(wanted: WantedService, service: Service): Step[] {
   }
   if (size !== 'shared' && size.cpu_millis !== cpu_millis) {
     const line = `~ service ${name}: ${cpu_millis} → ${size.cpu_millis} milli-cores, which restarts it`
-    steps.push({ kind: 'resize', service_id, size, line, is_risky: true })
+    steps.push({ endpoint: 'resizeService', service_id, body: size, line, is_risky: true })
   }
   const { environment_tag: environment = metadata.environment, pooler = connection_pooler !== undefined } = wanted
   if (environment !== metadata.environment) {
     const line = `~ service ${name}: ${metadata.environment} → ${environment}`
-    steps.push({ kind: 'environment', service_id, environment, line, is_risky: false })
+    steps.push({ endpoint: 'setEnvironment', service_id, body: { environment }, line, is_risky: false })
   }
   const { replica_count = ha_replicas.replica_count, sync_replica_count = ha_replicas.sync_replica_count } = wanted
   if (replica_count !== ha_replicas.replica_count || sync_replica_count !== ha_replicas.sync_replica_count) {
     const line = `~ service ${name}: ${replica_count} replicas, ${sync_replica_count} of them synchronous`
-    steps.push({ kind: 'ha', service_id, replica_count, sync_replica_count, line, is_risky: false })
+    steps.push({ endpoint: 'setHA', service_id, body: { replica_count, sync_replica_count }, line, is_risky: false })
   }
   if (pooler !== (connection_pooler !== undefined)) {
     const line = `~ service ${name}: connection pooler ${pooler ? 'on' : 'off'}`
-    steps.push({ kind: 'pooler', service_id, is_on: pooler, line, is_risky: !pooler })
+    steps.push({ endpoint: pooler ? 'enablePooler' : 'disablePooler', service_id, line, is_risky: !pooler })
   }
   return steps
 }
 
 function deletionOf({ name, service_id, metadata }: Service): Step {
   const line = `- service ${name} (${service_id}, ${metadata.environment}) with all its data`
-  return { kind: 'delete', service_id, line, is_risky: true }
+  return { endpoint: 'deleteService', service_id, line, is_risky: true }
 }

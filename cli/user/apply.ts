@@ -1,5 +1,5 @@
 // howdah apply -f: plan, ask, converge. A run that was interrupted is run again: the plan is then what is left to do.
-import { api, type EndpointName } from '#contract/api.ts'
+import { api } from '#contract/api.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { followedPlace } from '#contract/follow.ts'
 import { newKey } from '#contract/retry.ts'
@@ -45,37 +45,16 @@ export async function runApply(context: Context): Promise<number> {
 }
 
 async function carryOut(context: Context, session: Session, project_id: string, step: Step): Promise<number> {
-  const [name, request, wants_pooler] = requestOf(step)
-  const endpoint: Endpoint = api[name]
-  const ids = { project_id, ...('service_id' in step && { service_id: step.service_id }) }
-  const answer = await anyCall(session.client, name)({ ...ids, ...request })
-  if (step.kind === 'create') await keepPassword(context, session, answer as Service)
+  const { service_id, body } = step
+  const endpoint: Endpoint = api[step.endpoint]
+  const ids = { project_id, ...(service_id !== undefined && { service_id }) }
+  const key = endpoint.idempotent === true ? { idempotency_key: newKey() } : {}
+  const answer = await anyCall(session.client, step.endpoint)({ ...ids, ...(body && { body }), ...key })
+  if (step.endpoint === 'createService') await keepPassword(context, session, answer as Service)
   const place = followedPlace(endpoint, ids, answer)
   const waited = place && (await waitUntilAtRest(context, session, place, endpoint, timeout_ms))
-  if (wants_pooler && place !== undefined) {
+  if (step.then_pooler === true && place !== undefined) {
     await session.client.enablePooler({ project_id, service_id: place.service_id })
   }
   return waited?.exit_code ?? exit_codes.done
-}
-
-/** The endpoint of a step, what it is sent, and whether a pooler comes after it. */
-function requestOf(step: Step): [name: EndpointName, request: object, wants_pooler?: boolean] {
-  switch (step.kind) {
-    case 'create_vpc':
-      return ['createVpc', { body: step.vpc }]
-    case 'create': {
-      const { pooler = false, ...body } = step.service
-      return ['createService', { body, idempotency_key: newKey() }, pooler]
-    }
-    case 'resize':
-      return ['resizeService', { body: step.size }]
-    case 'environment':
-      return ['setEnvironment', { body: { environment: step.environment } }]
-    case 'ha':
-      return ['setHA', { body: { replica_count: step.replica_count, sync_replica_count: step.sync_replica_count } }]
-    case 'pooler':
-      return [step.is_on ? 'enablePooler' : 'disablePooler', {}]
-    case 'delete':
-      return ['deleteService', {}]
-  }
 }

@@ -1,9 +1,10 @@
 // Answers that get lost, servers that are started anew, waits that end early: no password is lost, and the command says what may have
 // happened. And the greeting of a first start, which knows the shell's PATH.
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { firstSteps } from '#cli/first-login.ts'
 import type { Service } from '#contract/service.ts'
@@ -22,26 +23,26 @@ let losses = 0
 beforeAll(async () => {
   installation = await startInRegion()
   // In front of the server: it passes requests on, and breaks the connection instead of an answer.
-  door = createServer((request, response) => {
-    const pieces: Buffer[] = []
-    request.on('data', (piece: Buffer) => pieces.push(piece))
-    request.on('end', async () => {
-      const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
-      const answer = await fetch(`${installation.server.url}${request.url}`, {
-        method: request.method ?? 'GET',
-        headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
-        ...(pieces.length > 0 && { body: Buffer.concat(pieces) }),
-      })
-      if (request.method === 'POST' && losses > 0) {
-        losses -= 1
-        return request.socket.destroy()
-      }
-      response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
-      response.end(Buffer.from(await answer.arrayBuffer()))
-    })
-  })
+  door = createServer((request, response) => void pass(request, response))
   await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
 })
+
+async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await buffer(request)
+  const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
+  const answer = await fetch(`${installation.server.url}${request.url}`, {
+    method: request.method ?? 'GET',
+    headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+    ...(body.length > 0 && { body }),
+  })
+  if (request.method === 'POST' && losses > 0) {
+    losses -= 1
+    request.socket.destroy()
+    return
+  }
+  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
+  response.end(Buffer.from(await answer.arrayBuffer()))
+}
 
 afterAll(async () => {
   door?.close()
