@@ -1,6 +1,6 @@
 // howdah preview github: a database for each pull request, in a workflow of GitHub. The event says whether it is made or deleted.
-// 1. Inputs come by variables only, so that no branch name is ever part of a script. 2. Secrets are masked before anything else is
-//    written. 3. The comment is changed and never repeated, and holds no secret.
+// 1. Inputs come by variables only, so that no branch name is ever part of a script; no line begins with one, so that none is a command of
+//    the workflow. 2. Secrets are masked before they are written. 3. The comment is changed and never repeated, and holds no secret.
 import { appendFile, readFile } from 'node:fs/promises'
 import { type Input, UsageError } from '../command.ts'
 import { type Context, projectOf } from './context.ts'
@@ -9,6 +9,7 @@ import { ensurePreview, type Preview, removePreview, wantedOf } from './preview.
 type Variables = NodeJS.ProcessEnv
 type Event = { action?: string; number?: number; repository?: { name?: string } }
 
+const request_ms = 30_000
 const flags = ['pooler', 'reset', 'last-snapshot', 'now'] as const
 
 export async function runPreviewGithub(context: Context): Promise<void> {
@@ -31,17 +32,17 @@ export async function runPreviewGithub(context: Context): Promise<void> {
   const wanted = await wantedOf(session, project_id, input)
   if (event.action === 'closed') {
     const count = await removePreview(session, project_id, key, wanted.parent_id)
-    terminal.print(count === 0 ? `${key}: there is none any more` : `${key}: deleted`)
-    return await comment(env, number, key, 'The preview database is deleted.')
+    terminal.print(`preview ${JSON.stringify(key)}: ${count === 0 ? 'there is none any more' : 'deleted'}`)
+    return await comment(context, number, key, 'The preview database is deleted.')
   }
-  const preview = await ensurePreview(session, wanted, (line) => terminal.print(line))
+  const preview = await ensurePreview(session, wanted, (line) => terminal.print(`preview ${line}`))
   for (const secret of [preview.password, preview.url, preview.pooled_url]) {
     if (secret !== undefined) terminal.print(`::add-mask::${secret}`)
   }
   await appendFile(need(env, 'GITHUB_OUTPUT'), outputLines(preview))
   const { host, port, service_id, expires_at } = preview
   await comment(
-    env,
+    context,
     number,
     key,
     `The preview database \`${service_id}\` is at \`${host}:${port}\`. It is deleted with this pull request, or at ${expires_at}.`,
@@ -80,26 +81,31 @@ function outputLines(preview: Preview): string {
   return lines.join('')
 }
 
-/** One comment of its own, known by a mark that readers do not see. */
-async function comment(env: Variables, number: number | undefined, key: string, text: string): Promise<void> {
-  const [token, api, repository] = [env['PREVIEW_GITHUB_TOKEN'], env['GITHUB_API_URL'], env['GITHUB_REPOSITORY']]
-  if (env['PREVIEW_COMMENT'] === 'false' || !token || !api || !repository || number === undefined) return
+/** One comment of its own, known by a mark that readers do not see. The preview is there without it, too. */
+async function comment({ terminal }: Context, number: number | undefined, key: string, text: string): Promise<void> {
+  const { env } = process
+  const [token, api_url, repository] = [env['PREVIEW_GITHUB_TOKEN'], env['GITHUB_API_URL'], env['GITHUB_REPOSITORY']]
+  if (env['PREVIEW_COMMENT'] === 'false' || !token || !api_url || !repository || number === undefined) return
   const mark = `<!-- howdah preview ${encodeURIComponent(key)} -->`
   const send = async (method: string, path: string, body?: object): Promise<unknown> => {
-    const response = await fetch(`${api}/repos/${repository}/${path}`, {
+    const response = await fetch(`${api_url}/repos/${repository}/${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, accept: 'application/vnd.github+json' },
+      signal: AbortSignal.timeout(request_ms),
       ...(body && { body: JSON.stringify(body) }),
     })
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status}`)
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}`)
     return await response.json()
   }
-  const all = (await send('GET', `issues/${number}/comments?per_page=100`)) as { id: number; body?: string }[]
-  const own = all.find(({ body }) => body?.startsWith(mark))
-  const body = { body: `${mark}\n${text}` }
-  await (own === undefined
-    ? send('POST', `issues/${number}/comments`, body)
-    : send('PATCH', `issues/comments/${own.id}`, body))
+  try {
+    const all = (await send('GET', `issues/${number}/comments?per_page=100`)) as { id: number; body?: string }[]
+    const own = all.find(({ body }) => body?.startsWith(mark))
+    const body = { body: `${mark}\n${text}` }
+    if (own === undefined) await send('POST', `issues/${number}/comments`, body)
+    else await send('PATCH', `issues/comments/${own.id}`, body)
+  } catch (error) {
+    terminal.print(`::warning::the comment was not written: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 function need(env: Variables, name: string): string {

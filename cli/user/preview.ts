@@ -103,7 +103,7 @@ export async function ensurePreview(
   const found = await findPreview(session, wanted)
   const { service_id, initial_password } = found ?? (await forkOnce(session, wanted))
   const place = { project_id, service_id }
-  const service = await settled(session, place)
+  const service = await untilServing(client, place)
   say(`${key}: ${found === undefined ? 'forked' : 'found'}, ${service.status}`)
   const expires_at = new Date(Date.now() + expires_ms).toISOString()
   await client.setExpiry({ ...place, body: { expires_at } })
@@ -164,12 +164,12 @@ async function forkOnce(session: Session, wanted: PreviewWanted): Promise<Servic
   throw new CommandError(`${key}: forked anew ${generations_max} times within a day; choose another --key`)
 }
 
-async function settled({ client }: Session, place: Place): Promise<Service> {
+async function untilServing(client: Session['client'], place: Place): Promise<Service> {
   const seen = await settle(client, api.startService, place, {})
   if (seen === undefined || !('service_id' in seen)) throw new CommandError('the preview was removed meanwhile')
   if (seen.status !== 'PAUSED') return seen
   await client.startService(place)
-  return await settled({ client } as Session, place)
+  return await untilServing(client, place)
 }
 
 /** By the token's secret; of a user's login, whose tokens change, by the file of passwords. */

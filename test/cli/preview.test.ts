@@ -116,7 +116,7 @@ test('opened, pushed to three times, closed twice: one fork, one password, one c
   expect(Date.parse(last?.expires_at ?? '')).toBeGreaterThan(Date.parse(opened.output['expires-at'] ?? ''))
   expect(comments).toHaveLength(1)
   expect(JSON.stringify(comments)).not.toContain(password)
-  expect((await run('closed', 1)).printed).toContain('pr-1-web: deleted')
+  expect((await run('closed', 1)).printed).toContain('preview "pr-1-web": deleted')
   expect((await run('closed', 1)).printed).toContain('there is none any more')
   expect(comments).toMatchObject([{ body: expect.stringContaining('is deleted') }])
   expect(await forks('pr-1-web')).toEqual([])
