@@ -69,13 +69,15 @@ function wasMade({ cause }: Error): boolean {
 
 export function pause(duration_ms: number, signal?: AbortSignal | null): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, duration_ms)
-    const stop = () => {
+    const end = () => {
       clearTimeout(timer)
-      reject(signal?.reason)
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted === true) reject(signal.reason)
+      else resolve()
     }
-    if (signal?.aborted === true) stop()
-    signal?.addEventListener('abort', stop, { once: true })
+    const timer = setTimeout(end, duration_ms)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted === true) end()
   })
 }
 

@@ -35,7 +35,7 @@ export const homes: ReadonlyMap<string, Home> = new Map(
   }),
 )
 
-/** The collections right below a home: their last words. */
+/** The paths of the collections right below a home. */
 export function collectionsBelow(home: string): string[] {
   return [...homes.keys()].filter((path) => isCollection(path) && path.slice(0, path.lastIndexOf('/')) === home)
 }

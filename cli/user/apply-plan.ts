@@ -91,8 +91,8 @@ export function planOf(
   )
   return [
     ...new_vpcs.map((vpc): Step => ({
-      kind: 'create_vpc',
-      vpc,
+      endpoint: 'createVpc',
+      body: vpc,
       line: `+ VPC ${vpc.name} ${vpc.cidr}`,
       is_risky: false,
     })),

@@ -28,9 +28,7 @@ export async function runEndpoint(chosen: Chosen, context: Context): Promise<num
   const { input } = context
   const session = await context.session()
   const key = keyFor(endpoint, input)
-  const { ids, answer } = await request(chosen, context, session, key).catch((error: unknown) => {
-    throw withDoubt(error, endpoint, key.idempotency_key)
-  })
+  const { ids, answer } = await request(chosen, context, session, key)
   // Before anything that can fail: it is told this once.
   const is_kept = await extra.keep?.(context, session, Object(answer) as Service)
   const place = input.isSet('no-wait') ? undefined : followedPlace(endpoint, ids, answer)
@@ -60,7 +58,11 @@ async function request(
     if (mayAsk(endpoint) && !input.isSet('yes')) await askFirst(endpoint, context, session, ids)
     const resolved = { ...(body && { body: await withIdsIn(body, session, ids) }), query }
     const onNextCursor = (cursor: string) => terminal.say(`More follow: --cursor ${cursor}`)
-    return { ids, answer: await anyCall(session.client, name)({ ...ids, ...resolved, ...key, onNextCursor }) }
+    const call = anyCall(session.client, name)({ ...ids, ...resolved, ...key, onNextCursor })
+    const answer = await call.catch((error: unknown) => {
+      throw withDoubt(error, endpoint, key.idempotency_key)
+    })
+    return { ids, answer }
   }
   return await withIds(session.client, words, send, thingsOf(endpoint))
 }

@@ -1,5 +1,5 @@
-// Waiting until a service or a replica set is at rest, a snapshot complete, or either removed. On a terminal one line tells what it is and why; elsewhere there is a
-// line for each change. Ctrl-C ends the wait and not the work.
+// Waiting until a service or a replica set is at rest, a snapshot complete, or either removed. On a terminal one line tells what it is and
+// why; elsewhere there is a line for each change. Ctrl-C ends the wait and not the work.
 import type { Endpoint } from '#contract/endpoint.ts'
 import { type FollowedPlace, readFollowed } from '#contract/follow.ts'
 import type { Service } from '#contract/service.ts'
