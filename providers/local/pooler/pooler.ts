@@ -21,7 +21,7 @@ import {
   signalPooler,
   startPooler,
 } from './process.ts'
-import { findPgBouncer, type PoolerProgram } from './program.ts'
+import { findPgBouncer, hasPgBouncer, type PoolerProgram } from './program.ts'
 import { ensurePoolerRole } from './role.ts'
 import { poolerSettingsOf, poolerUsersOf } from '../../postgres/pooler-settings.ts'
 import { portIsFree } from '../postgres/port.ts'
@@ -68,7 +68,7 @@ const poll_every_ms = 10
 
 /** What is missing on this host for a pooler, and how to get it. */
 export async function poolerRefusal(): Promise<string | undefined> {
-  if ((await findPgBouncer()) !== undefined) return undefined
+  if (await hasPgBouncer()) return undefined
   return 'the connection pooler needs PgBouncer, which this host does not have; install it with apt-get install pgbouncer'
 }
 

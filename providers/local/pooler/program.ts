@@ -8,10 +8,14 @@ export type PoolerProgram = { path: string; version: string }
 
 const version_timeout_ms = 10_000
 
+export const hasPgBouncer = async (): Promise<boolean> => (await findPath()) !== undefined
+
 /** Undefined when there is none. A program that does not tell its version counts as a very old one. */
 export async function findPgBouncer(): Promise<PoolerProgram | undefined> {
-  const path = await findProgram('pgbouncer')
+  const path = await findPath()
   if (path === undefined) return undefined
   const said = await promisify(execFile)(path, ['--version'], { timeout: version_timeout_ms }).catch(() => undefined)
   return { path, version: /^PgBouncer (\d+\.\d+)/.exec(said?.stdout ?? '')?.[1] ?? '0.0' }
 }
+
+const findPath = () => findProgram('pgbouncer')

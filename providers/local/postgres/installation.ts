@@ -93,8 +93,10 @@ async function getConfigured(directory: string, uid: number | undefined): Promis
 
 async function findDiscovered(uid: number | undefined): Promise<PostgresInstallation[]> {
   const names = await readdir(discovery_directory).catch(() => [])
+  // Debian names each folder by its major version, so those that are too old need not be run.
+  const recent = names.filter((name) => !(Number(name) < lowest_major))
   const probed = await Promise.all(
-    names.map((name) => probe(join(discovery_directory, name, 'bin'), 'discovered', uid)),
+    recent.map((name) => probe(join(discovery_directory, name, 'bin'), 'discovered', uid)),
   )
   return probed.filter((each): each is PostgresInstallation => !('problem' in each) && each.major >= lowest_major)
 }
