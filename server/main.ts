@@ -37,7 +37,7 @@ import { projectHandlers } from './project/routes.ts'
 import { queryHandlers } from './query/routes.ts'
 import { newRateLimits } from './http/rate-limit.ts'
 import { replicaSetHandlers } from './replica-set/routes.ts'
-import { caPemOf, openRegions, type Regions, stopRegions } from './regions.ts'
+import { caPemOf, openRegions, type RegionParts, type Regions, stopRegions } from './regions.ts'
 import { ensureRegion, ensureRegistration, type Registration } from './registration.ts'
 import type { ServiceContext } from './service/context.ts'
 import { eventTails } from './service/events.ts'
@@ -59,6 +59,8 @@ export type StartOptions = {
   effect?: (name: string) => void | Promise<void>
   /** Copies of the template that the local provider keeps ready; none, for tests that would only remove them again. */
   spares?: 0 | 1
+  /** PostgreSQL's programs as another server of this process has found them, for tests that start many. */
+  installations?: RegionParts['installations']
   /** How often services are measured, for tests that cannot wait. */
   sample_interval_ms?: number
   /** More kinds of credentials, beside personal access tokens. */
@@ -111,10 +113,8 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const store = await openStore(config, installation, log)
   opened.defer(() => within(shutdown_grace_seconds, store.close(), log, 'the metadata store is still busy'))
   const { db } = store
-  const providers = await openRegions(
-    { config, installation, log, effect: options.effect, spares: options.spares },
-    opened,
-  )
+  const { effect, spares, installations } = options
+  const providers = await openRegions({ config, installation, log, effect, spares, installations }, opened)
   const healing = newHealing(db, log)
   opened.defer(() => healing.close())
   for (const [region_code, provider] of providers) {

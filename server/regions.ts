@@ -14,12 +14,13 @@ import type { RegionRow } from './region-file.ts'
 /** Region code → provider; the first one is the default region. */
 export type Regions = ReadonlyMap<string, Provider>
 
-type Parts = {
+export type RegionParts = {
   config: Config
   installation: Installation
   log: Log
   effect?: ((name: string) => void | Promise<void>) | undefined
   spares?: 0 | 1 | undefined
+  installations?: Options['local']['installations']
 }
 
 /** Without a file of regions there is one, on this host. */
@@ -27,7 +28,7 @@ export const regionRowsOf = ({ regions, region }: Pick<Config, 'regions' | 'regi
   regions ?? [{ region_code: region, provider: 'local' }]
 
 /** Closed with everything else that was opened, also when a later one cannot be. */
-export async function openRegions(parts: Parts, opened: AsyncDisposableStack): Promise<Regions> {
+export async function openRegions(parts: RegionParts, opened: AsyncDisposableStack): Promise<Regions> {
   const regions = new Map<string, Provider>()
   for (const row of regionRowsOf(parts.config)) {
     const provider = await openProvider(row.provider, optionsOf(parts, row))
@@ -37,11 +38,12 @@ export async function openRegions(parts: Parts, opened: AsyncDisposableStack): P
   return regions
 }
 
-export async function stopRegions(parts: Parts): Promise<void> {
+export async function stopRegions(parts: RegionParts): Promise<void> {
   for (const row of regionRowsOf(parts.config)) await stopProvider(row.provider, optionsOf(parts, row))
 }
 
-function optionsOf({ config, installation, log, effect, spares }: Parts, row: RegionRow): Options {
+function optionsOf(parts: RegionParts, row: RegionRow): Options {
+  const { config, installation, log, effect, spares, installations } = parts
   const { region_code: region, delay_seconds = 0, members = {}, near = '' } = row
   const { installation_id } = installation
   const { service_host: host, service_ports: ports } = config
@@ -58,6 +60,7 @@ function optionsOf({ config, installation, log, effect, spares }: Parts, row: Re
       disk_quota: config.disk_quota,
       ...(effect && { effect }),
       ...(spares !== undefined && { spares }),
+      ...(installations && { installations }),
       log: (fact, message) => log.warn(fact, message),
     },
     kubernetes: {

@@ -1,5 +1,8 @@
 // A whole installation inside the test's own process: a server with everything behind it on a fresh data directory, a
 // caller that has the first token, and a stop that leaves nothing behind.
+import { tmpdir } from 'node:os'
+import type { LocalProvider } from '#providers/local/local.ts'
+import type { Provider } from '#providers/provider.ts'
 import { type Config, loadConfig } from '#server/config.ts'
 import { type Log, newLog } from '#server/log.ts'
 import { type Server, startServer, type StartOptions } from '#server/main.ts'
@@ -42,18 +45,25 @@ export type TestOptions = {
   sample_interval_ms?: number
 }
 
+/** As the first server of this process has found them: whether PostgreSQL's programs run here is the same for all of them. */
+let installations: StartOptions['installations']
+
 /** On a fresh data directory, unless the options name one: then on what is there. */
 export async function startInstallation(options: TestOptions = {}): Promise<TestInstallation> {
   const data_dir = options.config?.data_dir ?? (await newSeededDataDir())
   const config = newTestConfig({ ...options.config, data_dir })
-  const start = () =>
-    startServer(config, {
+  const start = async () => {
+    const server = await startServer(config, {
       log: options.log ?? newLog(config.log_level),
       spares: 0,
       ...(options.effect && { effect: options.effect }),
       ...(options.sample_interval_ms && { sample_interval_ms: options.sample_interval_ms }),
       ...(options.verifiers && { verifiers: options.verifiers }),
+      ...(installations && config.postgres_directories.length === 0 && { installations }),
     })
+    if (config.postgres_directories.length === 0) installations ??= installationsOf(server)
+    return server
+  }
   try {
     const server = await start()
     if (server.first_token === undefined || server.project_id === undefined) throw new Error('no first token')
@@ -62,6 +72,13 @@ export async function startInstallation(options: TestOptions = {}): Promise<Test
     await removeDataDir(config.data_dir)
     throw error
   }
+}
+
+/** Not where they are copies below a data directory, which are removed with it. */
+function installationsOf({ regions }: Server): StartOptions['installations'] {
+  const isLocal = (provider: Provider): provider is LocalProvider => 'installations' in provider
+  const found = [...regions.values()].find(isLocal)?.installations
+  return found?.some(({ bin }) => bin.startsWith(tmpdir())) ? undefined : found
 }
 
 /** A fresh data directory and ports of its own, no rate limits; quiet, unless TEST_LOG_LEVEL says otherwise. */

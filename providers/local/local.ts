@@ -53,6 +53,8 @@ export type LocalOptions = {
   host: string
   ports: { first: number; last: number }
   postgres_directories: readonly string[]
+  /** Those that another provider of this process has found; by default each provider tries the programs itself. */
+  installations?: readonly PostgresInstallation[]
   installation_id: string
   log_retention?: LogRetention
   /** In which the range of every VPC lies. */
@@ -179,7 +181,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
   const [authority, limits, installations] = await Promise.all([
     ensureAuthority(folders.authority),
     openLimits(options.installation_id),
-    openInstallations(effect, directory, options.postgres_directories, as_root),
+    openInstallations(effect, directory, options, as_root),
   ])
   const template = onceEach((installation) => ensureTemplate(effect, directory, installation, as_root))
   const disk = await openDisk({ effect, directory, limits, disk_quota: options.disk_quota ?? 0 })
@@ -229,15 +231,11 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
   }
 }
 
-async function openInstallations(
-  effect: Effect,
-  directory: string,
-  configured: readonly string[],
-  as_root: boolean,
-): Promise<PostgresInstallation[]> {
+async function openInstallations(effect: Effect, directory: string, options: LocalOptions, as_root: boolean) {
   const uid = as_root ? unprivileged.uid : undefined
+  const reachable = { copies_directory: foldersOf(directory).copies, uid }
   const installations: PostgresInstallation[] = []
-  for (const each of await findInstallations(configured, { copies_directory: foldersOf(directory).copies, uid })) {
+  for (const each of options.installations ?? (await findInstallations(options.postgres_directories, reachable))) {
     installations.push({ ...each, settings: await ensureControlFiles(effect, directory, each, uid) })
   }
   return installations

@@ -44,7 +44,9 @@ async function emptyWorld(below = tmpdir()): Promise<World> {
   const installation_id = newInstallationId()
   const ports = newServicePorts()
   const opened: LocalProvider[] = []
+  let installations: LocalOptions['installations']
   const open = async (options: Partial<LocalOptions> = {}) => {
+    const is_usual = options.postgres_directories === undefined
     const provider = await openLocalProvider({
       directory,
       host: '127.0.0.1',
@@ -53,8 +55,11 @@ async function emptyWorld(below = tmpdir()): Promise<World> {
       installation_id,
       log: () => undefined,
       spares: 0,
+      // Whether PostgreSQL's programs run here does not change from one provider of a test to the next.
+      ...(is_usual && installations && { installations }),
       ...options,
     })
+    if (is_usual) installations ??= provider.installations
     opened.push(provider)
     return provider
   }
