@@ -38,20 +38,25 @@ export type Process = { pid: number; is_postgres: boolean }
 
 /** Ends all that are listed, again and again until there are none. */
 export async function endProcessesOf(list: () => Process[], owner: string): Promise<void> {
+  // Each listing reads all of /proc: the one that showed that a kind is gone says what else there is.
+  let listed: Process[] | undefined = list()
+  const memory = sharedMemoryOf(listed.map(({ pid }) => pid))
   const end = (chosen: (process: Process) => boolean, signal: NodeJS.Signals) =>
     until(
       () => {
-        const left = list().filter(chosen)
+        const now = listed ?? list()
+        const left = now.filter(chosen)
         for (const { pid } of left) signalIfThere(pid, signal)
+        listed = left.length === 0 ? now : undefined
         return left.length === 0
       },
       { timeout_ms: patience_ms, what: `all processes of ${owner} end by ${signal}` },
     )
-  const memory = sharedMemoryOf(list().map(({ pid }) => pid))
   // Servers first, or they would start again what is ended here.
   await end((process) => !process.is_postgres, 'SIGKILL')
   // SIGQUIT lets PostgreSQL free its shared memory, which SIGKILL would leave behind for good.
   await end((process) => process.is_postgres, 'SIGQUIT').catch(() => undefined)
+  listed = undefined
   await end(() => true, 'SIGKILL')
   // Of an initdb that was interrupted: it frees nothing.
   memory.remove()

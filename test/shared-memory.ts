@@ -29,10 +29,16 @@ export function sharedMemoryOf(pids: readonly number[]): { remove: () => void } 
   return {
     remove: () => {
       for (const file of files) rmSync(file, { force: true })
-      for (const id of ids) spawnSync('ipcrm', ['-m', id], { stdio: 'ignore' })
+      for (const id of listSegments()) if (ids.has(id)) spawnSync('ipcrm', ['-m', id], { stdio: 'ignore' })
     },
   }
 }
+
+/** The ids of those that are there; a server that ended by itself has freed its own. */
+const listSegments = () =>
+  readFileSync('/proc/sysvipc/shm', 'latin1')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/)[1] ?? '')
 
 function mapsOf(pid: number): string {
   try {
