@@ -5,6 +5,7 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/run/order.ts'
 import { skipped } from './test/run/skipped.ts'
 
 export default defineConfig({
@@ -13,6 +14,7 @@ export default defineConfig({
     exclude: ['node_modules/**'],
     pool: 'forks',
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // A second of a processor for each file, if every one had a process of its own that loads the product anew.
     isolate: false,
     // Node runs the product as it is: a module that Vite has rewritten reaches every import through a getter, a tenth of the run.

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { compileCacheFor } from '#test/compile-cache.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { startServerProcess } from '#test/server-process.ts'
@@ -27,7 +28,7 @@ test.each(moments)('a first start that is killed when %s is completed by the nex
   const script = join(import.meta.dirname, '..', 'server-main.ts')
   const flags = ['--port', '0', '--data-dir', data_dir, '--log-level', 'silent']
   // At the latest it kills itself, before it prints a token: a slow test cannot come too late.
-  const env = { KILL_AT_EFFECT: 'provider folder: make' }
+  const env = { KILL_AT_EFFECT: 'provider folder: make', NODE_COMPILE_CACHE: compileCacheFor([]) }
   const child = spawn(process.execPath, [script, ...flags], { env, stdio: ['pipe', 'ignore', 'ignore'] })
   const ended = once(child, 'exit')
   await until(() => seen(data_dir) || child.signalCode !== null, { interval_ms: 1 })

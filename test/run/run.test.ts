@@ -10,6 +10,7 @@ import { repository } from '#test/e2e/howdah.ts'
 import { listBarriers, listNamespaces } from '#test/networks.ts'
 import { seedFolder } from '#test/seed.ts'
 import { until } from '#test/until.ts'
+import { longest } from './order.ts'
 import { skippedLines } from './skipped.ts'
 
 test('a run that is ended by whatever signal leaves nothing behind', async () => {
@@ -34,6 +35,10 @@ async function endRunBy(signal: NodeJS.Signals, seed: string): Promise<void> {
   expect(possibleParents(installation_id).filter((path) => existsSync(path))).toEqual([])
   expect(listSegments().filter((id) => memory.includes(id))).toEqual([])
 }
+
+test('the files that a run begins with are there', () => {
+  expect(longest.filter((path) => !existsSync(join(repository, path)))).toEqual([])
+})
 
 test('the end of a run names the tests that were skipped, by their reasons', () => {
   const skipped = [
