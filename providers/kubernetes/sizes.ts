@@ -35,8 +35,6 @@ const fixed = {
   timezone: 'UTC',
   lc_messages: 'C',
   log_timezone: 'UTC',
-  // The last minute may be missing after a loss of all nodes, and not more.
-  archive_timeout: '60s',
   // The control plane's probes are not for the log.
   log_connections: 'off',
   log_disconnections: 'off',

@@ -17,15 +17,20 @@ export function liveCounts({ spec }: Cluster): Counts {
   return { instances: spec.instances ?? 1, sync }
 }
 
-export function nextCounts(wanted: Pick<WantedService, 'ha'>, cluster: Cluster | undefined): Counts {
+/** `waited_for`: how many replicas a commit may wait for at this moment, where the primary was asked. */
+export function nextCounts(wanted: Pick<WantedService, 'ha'>, cluster: Cluster | undefined, waited_for = 0): Counts {
   const goal = wantedCounts(wanted)
   if (cluster === undefined) return { ...goal, sync: 0 }
   const live = liveCounts(cluster)
   const fewer = Math.min(live.sync, goal.sync)
   if (goal.instances > live.instances) return { instances: goal.instances, sync: fewer }
   if (goal.instances < live.instances) {
-    return live.sync > goal.sync ? { instances: live.instances, sync: goal.sync } : { ...goal, sync: live.sync }
+    const still_waits = live.sync > goal.sync || (goal.sync === 0 && waited_for > 0)
+    return still_waits ? { instances: live.instances, sync: goal.sync } : { ...goal, sync: live.sync }
   }
   const all_ready = (cluster.status?.readyInstances ?? 0) >= goal.instances
   return { instances: goal.instances, sync: all_ready ? goal.sync : fewer }
 }
+
+export const losesNodes = (wanted: Pick<WantedService, 'ha'>, cluster: Cluster | undefined): boolean =>
+  cluster !== undefined && wantedCounts(wanted).instances < liveCounts(cluster).instances

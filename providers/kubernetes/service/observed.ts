@@ -10,6 +10,7 @@ import { liveCounts, wantedCounts } from './counts.ts'
 import { instancesOf, isReady, type Look } from '../cluster/look.ts'
 import { podTrouble } from '../cluster/pod-trouble.ts'
 import { hasHibernated } from '../cluster/power.ts'
+import { type Replication, replicationLack } from './replication.ts'
 import { switchoverOf } from './switchover.ts'
 
 export type ObservedSpec = {
@@ -17,6 +18,8 @@ export type ObservedSpec = {
   look: Look
   /** Undefined: no node of it could answer. */
   probed: Probe | undefined
+  /** Undefined: no primary was asked. */
+  replication?: Replication | undefined
   /** What its pooler lacks. */
   pooler?: Lack | undefined
 }
@@ -46,7 +49,7 @@ export function observed(state: ObservedService['state'], lack: Lack | undefined
 }
 
 /** The first thing that is missing; undefined: all that is wanted holds. */
-function lackOf({ wanted, look, probed, pooler }: ObservedSpec, cluster: Cluster): Lack | undefined {
+function lackOf({ wanted, look, probed, replication, pooler }: ObservedSpec, cluster: Cluster): Lack | undefined {
   const { pods } = look
   if (wanted.power === 'off') return { waiting_for: 'its nodes are stopping', in_progress: true }
   return (
@@ -55,6 +58,7 @@ function lackOf({ wanted, look, probed, pooler }: ObservedSpec, cluster: Cluster
     nodesLack(wanted, cluster, pods) ??
     probeLack(probed) ??
     inProgress(switchoverOf(wanted, cluster, pods).waiting_for) ??
+    replicationLack(wanted, replication) ??
     pooler
   )
 }

@@ -8,10 +8,8 @@ import type { Look } from '../cluster/look.ts'
 import { namesOf } from '../names.ts'
 import { resourcesOf } from '../sizes.ts'
 import { bootstrapOf, newDatabase } from './cluster.ts'
-import { nextCounts } from './counts.ts'
 import { observedOf } from './observed.ts'
 import { planOf } from './plan.ts'
-import { switchoverOf } from './switchover.ts'
 
 const names = namesOf({ installation_id: 'inst000000', project_id: 'proj000000', service_id: 'serv000000' })
 const settings: CellSettings = {
@@ -143,68 +141,8 @@ test('a stop waits for the pooler and for the replica sets', () => {
   expect(hibernation(plan({ ...look, deployment: running }, { power: 'off' }))).toEqual([])
   const set = { cluster: { metadata: { name: 'r-set' }, spec: {} }, pods: [podOf(1)] }
   expect(hibernation(plan({ ...look, sets: [set] }, { power: 'off' }))).toEqual([])
-})
-
-const clusterWith = (instances: number, sync: number, ready = instances): Cluster => ({
-  metadata: { name: 's' },
-  spec: { instances, postgresql: sync > 0 ? { synchronous: { number: sync } } : {} },
-  status: { readyInstances: ready },
-})
-const ha = (replica_count: number, sync_replica_count: number) => ({
-  ha: { replica_count, sync_replica_count, switchovers: 0 },
-})
-
-test.each([
-  { what: 'a new one begins with all nodes', goal: ha(2, 1), live: undefined, next: { instances: 3, sync: 0 } },
-  { what: 'nodes come first', goal: ha(2, 1), live: clusterWith(1, 0), next: { instances: 3, sync: 0 } },
-  {
-    what: 'not waited for before they are ready',
-    goal: ha(2, 1),
-    live: clusterWith(3, 0, 2),
-    next: { instances: 3, sync: 0 },
-  },
-  { what: 'then waited for', goal: ha(2, 1), live: clusterWith(3, 0), next: { instances: 3, sync: 1 } },
-  { what: 'first not waited for', goal: ha(0, 0), live: clusterWith(3, 1), next: { instances: 3, sync: 0 } },
-  { what: 'then gone', goal: ha(0, 0), live: clusterWith(3, 0), next: { instances: 1, sync: 0 } },
-  {
-    what: 'waited for while another one goes',
-    goal: ha(1, 1),
-    live: clusterWith(3, 1),
-    next: { instances: 2, sync: 1 },
-  },
-])('replicas: $what', ({ goal, live, next }) => {
-  expect(nextCounts(goal, live)).toEqual(next)
-})
-
-const switching = (annotations: Record<string, string>, current: string, target = current): Cluster => ({
-  metadata: { name: 's', annotations },
-  spec: {},
-  status: { currentPrimary: `s-serv000000-${current}`, targetPrimary: `s-serv000000-${target}` },
-})
-const once = { ha: { replica_count: 1, sync_replica_count: 0, switchovers: 1 } }
-
-test('a switchover is made once, whatever happens between', () => {
-  const pods = [podOf(1), podOf(2)]
-  const begun = { 'howdah/switching': '1 s-serv000000-2' }
-  const waiting_for = 'another node is made the primary'
-  expect(switchoverOf(once, switching({}, '1'), pods)).toEqual({
-    annotations: begun,
-    target: 's-serv000000-2',
-    waiting_for,
-  })
-  // A crash before the operator was told.
-  expect(switchoverOf(once, switching(begun, '1'), pods)).toMatchObject({
-    annotations: begun,
-    target: 's-serv000000-2',
-  })
-  expect(switchoverOf(once, switching(begun, '1', '2'), pods)).toEqual({ annotations: begun, waiting_for })
-  const made = { 'howdah/switchovers': '1' }
-  expect(switchoverOf(once, switching(begun, '2'), pods)).toEqual({ annotations: made })
-  // A failover back is no reason for another one.
-  expect(switchoverOf(once, switching(made, '1'), pods)).toEqual({ annotations: made })
-  expect(switchoverOf(once, switching({}, '1'), [podOf(1), podOf(2, { ready: false })])).toMatchObject({
-    waiting_for: 'no node is ready to become the primary',
-  })
+  const stopping = afterwards([...plan(nothing), ...plan(look, { power: 'off' })])
+  expect(plan({ ...stopping, sets: [set] }, { power: 'off' })).toEqual([])
 })
 
 const healthy = { phase: 'Cluster in healthy state', readyInstances: 1, instances: 1 }

@@ -5,13 +5,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WantedService } from '../../provider.ts'
 import type { Manifest, Thing } from '../api/kinds.ts'
 import { type CellSettings, type Change, isAsSigned } from '../cell.ts'
-import { memberOf, type ServiceNames } from '../names.ts'
+import { hibernation_annotation, memberOf, type ServiceNames } from '../names.ts'
 import { nodePortOf, primaryOf } from '../cluster/access.ts'
 import { type Bootstrap, clusterOf } from './cluster.ts'
 import { nextCounts } from './counts.ts'
 import { hasHibernated, isPoolerStopped } from '../cluster/power.ts'
 import { type Look, named } from '../cluster/look.ts'
 import { adminSecretOf } from '../cluster/secrets.ts'
+import type { Replication } from './replication.ts'
 import { promotionOf, switchoverOf } from './switchover.ts'
 
 export type PlanSpec = {
@@ -25,6 +26,8 @@ export type PlanSpec = {
   /** Changes of the certificate, which need chance and are made elsewhere. */
   tls: readonly Change[]
   pooler: { before: readonly Change[]; after: readonly Change[] }
+  /** Read where nodes are to go; undefined: no primary was asked. */
+  replication?: Replication | undefined
   now: Date
 }
 
@@ -71,7 +74,7 @@ function clusterChanges(spec: PlanSpec): Change[] {
     settings,
     wanted,
     major: spec.major,
-    ...nextCounts(wanted, cluster),
+    ...nextCounts(wanted, cluster, spec.replication?.synchronous),
     hibernated: isHibernatedNext(spec),
     switchover: switchover.annotations,
     bootstrap: spec.bootstrap,
@@ -84,9 +87,13 @@ function clusterChanges(spec: PlanSpec): Change[] {
   return [...changes, { effect: 'cluster: switch over', merge, patch, subresource: '/status' }]
 }
 
-/** First its pooler and its replica sets stop: they hold connections to it. A service that was never there is made first. */
+/**
+ * First its pooler and its replica sets stop: they hold connections to it. A service that was never there is made first, and a stop that
+ * has begun goes on.
+ */
 function isHibernatedNext({ wanted, look }: PlanSpec): boolean {
   if (wanted.power === 'on' || look.cluster === undefined) return false
+  if (look.cluster.metadata.annotations?.[hibernation_annotation] === 'on') return true
   const sets_stopped = look.sets.every(({ cluster, pods }) => hasHibernated(cluster, pods))
   return isPoolerStopped(look.deployment) && sets_stopped
 }
@@ -98,7 +105,8 @@ export function changeUnlessThere(what: string, things: readonly Thing[], manife
 
 /** Whether the object was made from this manifest and still has every member of it. What the manifest does not name is not compared. */
 export function isAsApplied(there: Thing, manifest: Manifest): boolean {
-  return isAsSigned(there, manifest) && covers('spec' in there ? there.spec : {}, manifest['spec'])
+  const { annotations } = manifest.metadata
+  return covers(there.metadata.annotations, annotations) && covers('spec' in there ? there.spec : {}, manifest['spec'])
 }
 
 function covers(there: unknown, wanted: unknown): boolean {

@@ -7,10 +7,12 @@ import { noImage, passOver, unknown } from '../cluster/pass.ts'
 import type { Lack } from '../cluster/lack.ts'
 import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
 import { type Bootstrap, bootstrapOf } from './cluster.ts'
+import { losesNodes } from './counts.ts'
 import { majorOf } from '../cluster/version.ts'
 import { instancesOf, isPrimary, isReady, type Look, lookAt } from '../cluster/look.ts'
 import { observed, observedOf } from './observed.ts'
 import { planOf } from './plan.ts'
+import { readReplication } from './replication.ts'
 import { beginningOf } from './source.ts'
 import { removalOf } from '../cluster/remove.ts'
 import { departureOf } from './departure.ts'
@@ -36,8 +38,9 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
   await make(cell, await changesOf(cell, wanted, names, { look: first, major, ...beginning }), pass)
   const look = lookNow()
   const probed = await probeOf(cell, wanted, look)
+  const replication = wanted.ha && (await readReplication(cell, look))
   const pooler = await poolerLackOf(cell, wanted, look, probed)
-  return observedOf({ wanted, look, probed, pooler })
+  return observedOf({ wanted, look, probed, replication, pooler })
 }
 
 const namesFor = ({ installation_id }: Cell, { project_id, service_id }: WantedService): ServiceNames =>
@@ -60,6 +63,7 @@ async function changesOf(
     bootstrap,
     tls: await tlsChanges(cell, { namespace, name, labels, cluster }, look.secrets, now),
     pooler: await poolerOf(cell, wanted, names, look),
+    replication: losesNodes(wanted, look.cluster) ? await readReplication(cell, look) : undefined,
     now,
   })
 }

@@ -1,0 +1,47 @@
+// How the replicas of a service follow, in the words of its primary: the operator says of a replica only that its Pod is ready.
+import type { WantedService } from '../../provider.ts'
+import type { Cell } from '../cell.ts'
+import { inProgress, type Lack } from '../cluster/lack.ts'
+import { instancesOf, isPrimary, isReady, type Look } from '../cluster/look.ts'
+import { wantedCounts } from './counts.ts'
+
+/** Of the nodes that can take over: how many stream, and for how many of these a commit may wait. */
+export type Replication = { streaming: number; synchronous: number }
+
+/** Undefined: its primary could not be asked. */
+export async function readReplication(
+  { client }: Pick<Cell, 'client'>,
+  { cluster, pods }: Look,
+): Promise<Replication | undefined> {
+  const primary = instancesOf(pods).find((pod) => isReady(pod) && isPrimary(pod))
+  if (primary === undefined || cluster === undefined) return undefined
+  const { namespace, name } = primary.metadata
+  const path = `/api/v1/namespaces/${namespace}/pods/https:${name}:8000/proxy/pg/status`
+  const text = await client.text(path).catch(() => undefined)
+  return text === undefined ? undefined : replicationOf(text, cluster.metadata.name)
+}
+
+/** Pure. Standbys of replica sets have another name. */
+export function replicationOf(status: string, cluster: string): Replication {
+  // What the instance manager of the operator says; missing members are none.
+  const { replicationInfo = [] } = JSON.parse(status) as { replicationInfo?: readonly Standby[] | null }
+  const own = (replicationInfo ?? []).filter(
+    ({ applicationName, state }) => applicationName?.startsWith(`${cluster}-`) && state === 'streaming',
+  )
+  const synchronous = own.filter(({ syncState }) => syncState === 'quorum' || syncState === 'sync').length
+  return { streaming: own.length, synchronous }
+}
+
+type Standby = { applicationName?: string; state?: string; syncState?: string }
+
+export function replicationLack(
+  wanted: Pick<WantedService, 'ha'>,
+  replication: Replication | undefined,
+): Lack | undefined {
+  const { instances, sync } = wantedCounts(wanted)
+  if (instances === 1) return undefined
+  if (replication === undefined) return inProgress('its primary was not asked for its replicas yet')
+  if (replication.streaming < instances - 1) return inProgress('a replica does not follow the primary yet')
+  const holds = sync === 0 ? replication.synchronous === 0 : replication.synchronous >= sync
+  return holds ? undefined : inProgress('commits do not wait for the wanted number of replicas yet')
+}
