@@ -68,7 +68,7 @@ async function answer(store: Store, watches: Set<ServerResponse>, request: Incom
   const body = await text(request)
   const say = (object: unknown) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(object))
-  const path = url.pathname.replace(/\/status$/, '')
+  const path = url.pathname.replace(/(?<!pg)\/status$/, '')
   const sent = (body === '' ? {} : JSON.parse(body)) as Tree
   if (request.method === 'PATCH') {
     const is_apply = request.headers['content-type']?.startsWith('application/apply-patch')
@@ -86,6 +86,7 @@ async function answer(store: Store, watches: Set<ServerResponse>, request: Incom
   }
   const selector = url.searchParams.get('labelSelector') ?? ''
   if (url.searchParams.has('watch')) return stream(store, watches, path, selector, url, response)
+  if (url.pathname.endsWith('/proxy/pg/status')) return say(statusOf(store, path))
   if (path.includes('/proxy/')) return response.end(metricsOf(store))
   const found = store.find(path)
   if (found) return say(found)
@@ -115,6 +116,25 @@ function stream(
     watches.delete(response)
     end()
   })
+}
+
+/** As the instance manager of a primary tells it. */
+function statusOf(store: Store, path: string) {
+  const [, primary = ''] = /https:([^:]+):/.exec(path) ?? []
+  const pods = store.list('/api/v1/pods')
+  const cluster = pods.find(({ metadata }) => metadata.name === primary)?.metadata.labels['cnpg.io/cluster']
+  const of = store.list('/apis/postgresql.cnpg.io/v1/clusters').find(({ metadata }) => metadata.name === cluster)
+  const { synchronous } = (of?.spec?.['postgresql'] ?? {}) as { synchronous?: object }
+  const standbys = pods.filter(
+    ({ metadata }) => metadata.labels['cnpg.io/cluster'] === cluster && metadata.name !== primary,
+  )
+  const syncState = synchronous === undefined ? 'async' : 'quorum'
+  const replicationInfo = standbys.map(({ metadata }) => ({
+    applicationName: metadata.name,
+    state: 'streaming',
+    syncState,
+  }))
+  return { replicationInfo }
 }
 
 /** As a kubelet tells them. */

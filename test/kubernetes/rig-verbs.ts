@@ -119,7 +119,6 @@ test(
     })
     await settle((one) => provider.service.apply(one), fork, 'fork of now')
     expect(await ask('select n from kept', fork.reach)).toEqual([{ n: 7 }])
-    await settle((one) => provider.service.apply(one), { ...fork, deleted: true }, 'fork deleted')
 
     expect((await change('stop', { power: 'off' })).state).toBe('stopped')
     expect((await change('start', { power: 'on' })).state).toBe('serving')
@@ -127,6 +126,15 @@ test(
     expect(await ask('select n from kept', pooler)).toEqual([{ n: 7 }])
 
     expect((await change('delete', { deleted: true })).state).toBe('absent')
+    const fork_off = { ...fork, generation: 2, power: 'off' as const }
+    await settle((one) => provider.service.apply(one), fork_off, 'stop of the fork, without its parent')
+    await settle(
+      (one) => provider.service.apply(one),
+      { ...fork, generation: 3 },
+      'start of the fork, without its parent',
+    )
+    expect(await ask('select n from kept', fork.reach)).toEqual([{ n: 7 }])
+    await settle((one) => provider.service.apply(one), { ...fork, deleted: true }, 'fork deleted')
     const namespace = rig.namespaceOf(wanted)
     await until(async () => (await rig.client.find({ kind: 'Namespace', name: namespace })) === undefined, {
       what: 'the namespace is gone',

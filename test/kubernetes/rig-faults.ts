@@ -1,0 +1,175 @@
+// Faults of a real cluster: the primary is killed under writes, the API server is silent, the operator dies. For the rig only, whose
+// processes this machine runs.
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import type pg from 'pg'
+import type { Provider, WantedService } from '#providers/provider.ts'
+import { newEndpoint } from '#test/addresses.ts'
+import { verifierOf } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+import { loginAt, newRigId, openRig } from './rig-region.ts'
+
+const rounds = Number(process.env['RIG_ROUNDS'] ?? 3)
+const silent_ms = Number(process.env['RIG_SILENT_SECONDS'] ?? 60) * 1000
+const password = 'first password'
+
+async function openWith(parts: Partial<WantedService>) {
+  const rig = await openRig()
+  onTestFinished(rig.close)
+  const provider = await rig.open()
+  await until(() => provider.facts().postgres_versions.length > 0, { what: 'the facts are read' })
+  const home = await newEndpoint(provider)
+  const wanted: WantedService = {
+    service_id: newRigId(),
+    project_id: newRigId(),
+    generation: 1,
+    deleted: false,
+    power: 'on',
+    size: 'shared',
+    extensions: [],
+    password_verifier: verifierOf(password),
+    home,
+    reach: home,
+    snapshots: [],
+    ...parts,
+  }
+  await settle(provider, wanted)
+  return { rig, provider, wanted }
+}
+
+const settle = (provider: Provider, wanted: WantedService) =>
+  until(
+    async () => {
+      const observed = await provider.service.apply(wanted)
+      if (!observed.settled) throw new Error(observed.waiting_for)
+      return observed
+    },
+    { what: 'the service settles', interval_ms: 300 },
+  )
+
+test(`0 acknowledged rows are lost when the primary is killed under writes, ${rounds} times`, async () => {
+  const { rig, provider, wanted } = await openWith({ ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 } })
+  const login = () => loginAt({ at: wanted.reach, password, ca_pem: rig.ca_pem })
+  const first = await login()
+  await first.query('create table written (n int primary key)')
+  await first.end()
+  const writer = newWriter(login)
+  for (let round = 1; round <= rounds; round += 1) {
+    await until(() => writer.wroteSince(500), { what: 'rows are written' })
+    const { namespace, primary } = await primaryOf(rig, wanted)
+    killPod((await rig.client.find({ kind: 'Pod', namespace, name: primary }))?.metadata.uid ?? '')
+    await settle(provider, wanted)
+    await until(() => writer.wroteSince(500), { what: 'rows are written again' })
+    process.stdout.write(`round ${round}: longest gap between two writes ${(writer.takeGap() / 1000).toFixed(1)} s\n`)
+  }
+  const acknowledged = await writer.stop()
+  const last = await login()
+  const { rows } = await last.query<{ n: number }>('select n from written')
+  await last.end()
+  const there = new Set(rows.map(({ n }) => n))
+  expect(acknowledged.filter((n) => !there.has(n))).toEqual([])
+  process.stdout.write(`${acknowledged.length} rows acknowledged, none lost\n`)
+})
+
+/** Inserts one row after the other, over a new connection when the last one broke. */
+function newWriter(login: () => Promise<pg.Client>) {
+  const acknowledged: number[] = []
+  const stopping = new AbortController()
+  let [last_ms, gap_ms, next] = [0, 0, 0]
+  const write = async () => {
+    let client: pg.Client | undefined
+    while (!stopping.signal.aborted) {
+      try {
+        client ??= await login()
+        next += 1
+        const n = next
+        await Promise.race([client.query('insert into written values ($1)', [n]), tooLong()])
+        acknowledged.push(n)
+        const now_ms = performance.now()
+        if (last_ms > 0) gap_ms = Math.max(gap_ms, now_ms - last_ms)
+        last_ms = now_ms
+      } catch {
+        void client?.end().catch(() => undefined)
+        client = undefined
+        await pause(100)
+      }
+    }
+    await client?.end()
+  }
+  const writing = write()
+  return {
+    wroteSince: (ms: number) => last_ms > 0 && performance.now() - last_ms < ms,
+    takeGap: () => {
+      const longest = gap_ms
+      gap_ms = 0
+      return longest
+    },
+    stop: async () => {
+      stopping.abort()
+      await writing
+      return acknowledged
+    },
+  }
+}
+
+const tooLong = () => pause(10_000).then(() => Promise.reject(new Error('no answer')))
+
+type Rig = Awaited<ReturnType<typeof openRig>>
+
+async function primaryOf(rig: Rig, wanted: WantedService): Promise<{ namespace: string; primary: string }> {
+  const namespace = rig.namespaceOf(wanted)
+  const cluster = await rig.client.find({ kind: 'Cluster', namespace, name: `s-${wanted.service_id}` })
+  // The form of the kind.
+  const { status } = cluster as unknown as { status: { currentPrimary: string } }
+  return { namespace, primary: status.currentPrimary }
+}
+
+/** Every process of the Pod at once, as when its node dies; the kubelet starts it again. */
+function killPod(uid: string): void {
+  expect(uid).not.toBe('')
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const is_of = readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`pod${uid}`)
+      if (is_of && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('/pause'))
+        process.kill(Number(pid), 'SIGKILL')
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+}
+
+test('while the API server is silent the service serves, nothing is declared dead, and afterwards what was wanted holds', async () => {
+  const { rig, provider, wanted } = await openWith({})
+  const [pid = ''] = execFileSync('pgrep', ['-f', 'kube-[0-9.]* apiserver']).toString().trim().split('\n')
+  process.kill(Number(pid), 'SIGSTOP')
+  onTestFinished(() => void process.kill(Number(pid), 'SIGCONT'))
+  const changed = { ...wanted, generation: 2, password_verifier: verifierOf('second password') }
+  const begun = performance.now()
+  const waits = new Set<string>()
+  while (performance.now() - begun < silent_ms) {
+    const observed = await provider.service.apply(changed)
+    expect(observed).toMatchObject({ state: 'unknown', settled: false })
+    waits.add((observed.waiting_for ?? '').replace(/\(.*\)/, '(…)'))
+    expect(await provider.service.list()).toEqual([{ id: wanted.service_id, down: false }])
+    // Nothing of it is to be changed: a login says how it is.
+    expect(await provider.service.apply(wanted)).toMatchObject({ state: 'serving', settled: true })
+    await pause(2_000)
+  }
+  expect([...waits]).toEqual(['region rig does not answer (…); the databases go on running'])
+  process.kill(Number(pid), 'SIGCONT')
+  await settle(provider, changed)
+  const login = await loginAt({ at: wanted.reach, password: 'second password', ca_pem: rig.ca_pem })
+  await login.end()
+})
+
+test('an operator that dies in the middle of a change is waited for', async () => {
+  const { rig, provider, wanted } = await openWith({})
+  const changed: WantedService = { ...wanted, generation: 2, size: { cpu_millis: 500, memory_gbs: 2 } }
+  await provider.service.apply(changed)
+  const { items } = await rig.client.list({ kind: 'Pod', label_selector: 'app.kubernetes.io/name=cloudnative-pg' })
+  expect(items.length).toBeGreaterThan(0)
+  for (const { metadata } of items) killPod(metadata.uid ?? '')
+  expect(await settle(provider, changed)).toMatchObject({ state: 'serving' })
+})
