@@ -7,7 +7,7 @@ import type { Reconcile } from '../reconciler.ts'
 import { getProvider } from '../regions.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../event.ts'
-import { powerOf, wantedOf } from '../service/rules.ts'
+import { isToBeRemoved, powerOf, wantedOf } from '../service/rules.ts'
 import { findService, type ServiceRow } from '../service/store.ts'
 import { announceSettled } from '../settled.ts'
 import { releaseAddresses } from '../address.ts'
@@ -36,7 +36,7 @@ export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceC
       const observed = await replica_set.apply(wantedSetOf(row, service.vpc_id, wantedOf(service, [])), pass)
       return { ...observed, events: [...healing.takeEvents(row.replica_set_id), ...observed.events] }
     },
-    isDeleted: ({ row, service }) => row.deleted || (service.deleted_at !== null && !service.kept),
+    isDeleted: ({ row, service }) => row.deleted || isToBeRemoved(service),
     save: savePass,
     saveSetback: (tx, subject, waiting_for) =>
       savePass(tx, subject, { state: 'unknown', settled: false, waiting_for, events: [] }),

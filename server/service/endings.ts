@@ -5,13 +5,13 @@ import type { ServiceRow } from './store.ts'
 
 export type ExpiringRow = Pick<ServiceRow, 'service_id' | 'project_id' | 'expires_at' | 'expiry_told_at'>
 
-const expiring_max = 1000
+const rows_max = 1000
 
 /** Those that come to their end next, and before this moment. */
 export async function listExpiring(db: Sql, before: Date): Promise<ExpiringRow[]> {
   return db.query(sql<ExpiringRow>`
     select service_id, project_id, expires_at, expiry_told_at from services
-    where expires_at <= ${before} and deleted_at is null order by expires_at limit ${expiring_max}`)
+    where expires_at <= ${before} and deleted_at is null order by expires_at limit ${rows_max}`)
 }
 
 export type DeletedRow = Pick<ServiceRow, 'service_id' | 'name' | 'created' | 'region_code' | 'environment'> & {
@@ -23,9 +23,18 @@ export type DeletedRow = Pick<ServiceRow, 'service_id' | 'name' | 'created' | 'r
 export async function listDeletedServices(db: Sql, project_id: string): Promise<DeletedRow[]> {
   return db.query(sql<DeletedRow>`
     select service_id, name, created, region_code, environment, deleted_at, kept_until from services
-    where project_id = ${project_id} and kept_until > now() order by deleted_at desc, service_id`)
+    where project_id = ${project_id} and kept_until is not null order by deleted_at desc, service_id`)
 }
 
-export async function saveEnded(tx: Sql, service_id: string): Promise<void> {
-  await tx.query(sql`update services set ended_at = now() where service_id = ${service_id}`)
+/** Those that were kept long enough. */
+export async function listKeptLongEnough(db: Sql): Promise<{ service_id: string; project_id: string }[]> {
+  return db.query(sql<{ service_id: string; project_id: string }>`
+    select service_id, project_id from services where kept_until <= now() order by kept_until limit ${rows_max}`)
+}
+
+/** False when it was restored, or is to be removed, meanwhile. */
+export async function saveEnded(tx: Sql, service_id: string): Promise<boolean> {
+  const rows = await tx.query(sql`
+    update services set ended_at = now() where service_id = ${service_id} and kept_until is not null returning service_id`)
+  return rows.length === 1
 }

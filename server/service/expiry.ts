@@ -8,10 +8,10 @@ import { type Patrol, startPatrol } from '../patrol.ts'
 import type { Db, Sql } from '../store/db.ts'
 import { changeService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { type ExpiringRow, listExpiring } from './endings.ts'
+import { type ExpiringRow, listExpiring, listKeptLongEnough } from './endings.ts'
 import { expiryStep, first_warning_ms, parseExpiry } from './expiry-rules.ts'
-import { deletionChange, isProtected, unprotectSentence } from './rules.ts'
-import { lockServiceOfProject } from './store.ts'
+import { deletionChange, isProtected, purgeChange, unprotectSentence } from './rules.ts'
+import { lockDeletedService, lockServiceOfProject } from './store.ts'
 import type { ServiceView } from './view.ts'
 
 export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, 'setExpiry'> {
@@ -32,8 +32,18 @@ export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pi
   }
 }
 
+/** And deleted services that were kept long enough: from then on they are removed, whatever comes. */
 export function startExpiry({ db, log }: { db: Db; log: Log }): Promise<Patrol> {
-  return startPatrol(() => actOnExpiring(db, log), log)
+  return startPatrol(async () => {
+    await actOnExpiring(db, log)
+    for (const row of await listKeptLongEnough(db)) await db.transaction((tx) => endKeeping(tx, row))
+  }, log)
+}
+
+async function endKeeping(tx: Sql, { project_id, service_id }: Pick<ExpiringRow, 'project_id' | 'service_id'>) {
+  const row = await lockDeletedService(tx, project_id, service_id)
+  if (row === undefined || row.kept_until === null || row.kept_until > new Date()) return
+  await saveChange(tx, row, { ...purgeChange(row), event: 'it was kept long enough', event_kind: 'expired' })
 }
 
 async function actOnExpiring(db: Db, log: Log): Promise<void> {

@@ -15,7 +15,7 @@ import { setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { insertEvent } from '../event.ts'
 import { saveEnded } from './endings.ts'
-import { wantedOf } from './rules.ts'
+import { isToBeRemoved, wantedOf } from './rules.ts'
 import {
   findService,
   listForksBeingMade,
@@ -62,21 +62,16 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       await noted
       return { ...observed, ...needed, events: [...healing.takeEvents(service_id), ...observed.events] }
     },
-    isDeleted: ({ row }) => row.deleted_at !== null && !row.kept,
+    isDeleted: ({ row }) => isToBeRemoved(row),
     paceOf: ({ row }, observed, seconds) => {
       if (observed.settled && row.settled_generation === 0) return after_first_seconds
       const pace_seconds = Math.max(schedule_seconds, policyOf(row, snapshot_policy).interval_seconds)
-      return Math.min(pace_seconds, seconds, secondsKept(row, new Date()))
+      return Math.min(pace_seconds, seconds)
     },
     save: (tx, subject, observed) => savePass(tx, context, subject, observed),
     saveSetback: (tx, subject, waiting_for) => savePass(tx, context, subject, setback(subject.row, waiting_for)),
     saveRemoved: (tx, { row }) => saveRemoved(tx, row),
   })
-}
-
-/** How much longer a deleted service can be restored. Pure. */
-function secondsKept({ kept_until }: ServiceRow, now: Date): number {
-  return kept_until === null ? Infinity : Math.max(0, (kept_until.getTime() - now.getTime()) / 1000)
 }
 
 async function needOf(sql: Sql, row: ServiceRow) {
@@ -103,14 +98,10 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     waiting_for: observed.waiting_for ?? null,
     postgres_version: observed.postgres_version ?? null,
   })
-  if (observed.settled && row.kept && row.ended_at === null) {
-    await saveEnded(tx, row.service_id)
-    await insertEvent(
-      tx,
-      row.service_id,
-      'kept',
-      `it has ended; until ${row.kept_until?.toISOString()} it can be restored`,
-    )
+  const ends_now = observed.settled && row.kept_until !== null && row.ended_at === null
+  if (ends_now && (await saveEnded(tx, row.service_id))) {
+    const event = `it has ended; until ${row.kept_until?.toISOString()} it can be restored`
+    await insertEvent(tx, row.service_id, 'kept', event)
   }
   if (observed.settled) await announceSettled(tx, row.service_id)
   const settled_now = settlesNow(row, observed)

@@ -135,15 +135,22 @@ export function unprotectSentence({ service_id }: Pick<ServiceRow, 'service_id'>
   return `setProtection {"protected": false} takes that back (${command})`
 }
 
-/** A service that is deleted and kept is stopped. */
-export const powerOf = ({ kept, power }: Pick<ServiceRow, 'kept' | 'power'>): 'on' | 'off' => (kept ? 'off' : power)
+/** It is deleted, and not kept: nothing of it is to be left. No request takes that back. */
+export function isToBeRemoved({ deleted_at, kept_until }: Pick<ServiceRow, 'deleted_at' | 'kept_until'>): boolean {
+  return deleted_at !== null && kept_until === null
+}
+
+/** A service that is deleted and kept is stopped, and is not started for its removal. */
+export function powerOf({ kept_until, ended_at, power }: Pick<ServiceRow, 'kept_until' | 'ended_at' | 'power'>) {
+  return kept_until === null && ended_at === null ? power : 'off'
+}
 
 export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): WantedService {
   const wanted: WantedService = {
     service_id: row.service_id,
     project_id: row.project_id,
     generation: row.generation,
-    deleted: row.deleted_at !== null && !row.kept,
+    deleted: isToBeRemoved(row),
     power: powerOf(row),
     size: sizeOf(row),
     extensions: row.extensions,

@@ -24,10 +24,8 @@ export type ServiceRow = {
   extensions: string[]
   password_verifier: string
   deleted_at: Date | null
-  /** Until then it can be restored; null: not at all. */
+  /** It is deleted, kept, and can be restored until about then; null: it cannot. */
   kept_until: Date | null
-  /** It is deleted, and can be restored now. */
-  kept: boolean
   /** Since when all of it is stopped and the API no longer shows it. */
   ended_at: Date | null
   /** Null: while its environment is PROD. */
@@ -77,7 +75,7 @@ export type Source = Pick<
 
 const columns = fragment`service_id, project_id, name, created, region_code, service_type, environment,
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
-  deleted_at, kept_until, coalesce(kept_until > now(), false) as kept, ended_at, protected, snapshot_every_seconds,
+  deleted_at, kept_until, ended_at, protected, snapshot_every_seconds,
   snapshot_keep_seconds, expires_at, expiry_told_at,
   state, settled_generation, observed_at, waiting_for, postgres_version,
   restorable_from, restorable_until,
@@ -219,7 +217,7 @@ export async function listServices(db: Sql, project_id: string, wanted: Services
 export async function lockDeletedService(tx: Sql, project_id: string, service_id: string) {
   const rows = await tx.query(sql<StoredRow>`
     select ${columns} from services
-    where service_id = ${service_id} and project_id = ${project_id} and kept_until > now() for update`)
+    where service_id = ${service_id} and project_id = ${project_id} and kept_until is not null for update`)
   return (await withSets(tx, rows))[0]
 }
 

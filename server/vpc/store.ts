@@ -121,7 +121,7 @@ export async function listServicesOfVpc(db: Sql, id: number) {
 export async function detachDeleted(tx: Sql, id: number) {
   const services = await tx.query(sql<{ service_id: string }>`
     update services set vpc_id = null, generation = generation + 1, shape_generation = generation + 1
-    where vpc_id = ${id} and kept_until > now() returning service_id`)
+    where vpc_id = ${id} and kept_until is not null returning service_id`)
   const service_ids = services.map(({ service_id }) => service_id)
   const sets = await tx.query(sql<{ replica_set_id: string }>`
     update replica_sets set generation = generation + 1 where service_id = any (${service_ids}) returning replica_set_id`)
