@@ -136,7 +136,7 @@ function verbFor(home: string, name: EndpointName, around: Around): Verb {
   }
 }
 
-async function* entriesOf(around: Around, name: StreamName, query: Answer, manner: Manner): AsyncGenerator<unknown> {
+async function* entriesOf(around: Around, name: StreamName, query: Answer, manner: Manner): AsyncGenerator {
   const { signal } = manner
   const input = { ...(await around.ids()), query, ...(signal && { signal }) }
   for await (const { entry } of resumed(around.client, name, input as never)) yield entry

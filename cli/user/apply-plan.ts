@@ -52,7 +52,7 @@ export function parseWanted(value: unknown): Wanted {
   const { services = [], vpcs = [] } = checked(value, ['services', 'vpcs'], 'the file')
   // Each value is the server's to check; here only what could be understood wrongly is refused.
   return {
-    services: listOf(services, service_members, 'services') as WantedService[],
+    services: listOf(services, service_members, 'services'),
     vpcs: listOf(vpcs, vpc_members, 'vpcs') as WantedVpc[],
   }
 }
