@@ -42,7 +42,8 @@ const prompts: readonly Prompt[] = [
   },
 ]
 
-export const listPrompts = () => prompts.map(({ text: _, ...prompt }) => prompt)
+export const listPrompts = () =>
+  prompts.map(({ name, description, arguments: given }) => ({ name, description, arguments: given }))
 
 export function promptOf(name: string, args: Record<string, string> = {}) {
   const prompt = prompts.find((one) => one.name === name)

@@ -6,6 +6,7 @@ import { type CallResult, resultOf } from './fence.ts'
 import { listPrompts, promptOf } from './prompts.ts'
 import { listResources, readResource, resource_templates } from './resources.ts'
 import { listTools } from './tools.ts'
+import type { ToolFacts } from '#contract/tool.ts'
 import type { Tool, World } from './tool.ts'
 
 export type McpOptions = { world: World; version: string; more_tools?: readonly string[] }
@@ -24,7 +25,7 @@ export function newMcpServer({ world, version, more_tools = [] }: McpOptions): S
   )
   let inside = 0
   // Schemas are JSON by nature; the library's type spells JSON out.
-  const listed = [...tools.values()].map(({ run: _, ...facts }) => facts) as unknown as ListToolsResult['tools']
+  const listed = [...tools.values()].map(factsOf) as unknown as ListToolsResult['tools']
   server.setRequestHandler('tools/list', async () => ({ tools: listed }))
   server.setRequestHandler('tools/call', async ({ params }): Promise<CallResult> => {
     const tool = tools.get(params.name)
@@ -80,4 +81,9 @@ async function inWords<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof Fault)) throw error
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message)
   }
+}
+
+/** What a client is told of a tool. */
+function factsOf(tool: Tool): ToolFacts {
+  return Object.fromEntries(Object.entries(tool).filter(([name]) => name !== 'run')) as ToolFacts
 }

@@ -231,7 +231,8 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
   opened.defer(() => closeHttp(http, log))
   oauth.serve(http, forget)
   console_part.serve(http)
-  serveMcp(http, { origin: oauth.origin, tokens, readAccessToken: oauth.readAccessToken, tickets, version })
+  const { origin, readAccessToken } = oauth
+  serveMcp(http, { origin, tokens, readAccessToken, tickets, version })
   const url = await listen(http, config)
   const public_url = config.public_url ?? url
   oauth.setOrigin(public_url)

@@ -31,7 +31,7 @@ const longest_ms = 604_800_000
 const entries_max = 5_000
 
 export function Logs() {
-  const { project_id, service_id, ha_replicas, created } = useService()
+  const { project_id, service_id, ha_replicas } = useService()
   const [view, setView] = useView()
   const live = view['live'] !== 'off'
   const pages = useInfiniteQuery({
@@ -47,12 +47,7 @@ export function Logs() {
     // With older pages on screen a refresh would ask for all of them again.
     refetchInterval: ({ state }) => (live && (state.data?.pages.length ?? 1) === 1 ? follow_ms : false),
   })
-  const { data: histogram } = useQuery({
-    queryKey: ['getLogHistogram', service_id, { ...view, severity: '', live: '' }],
-    queryFn: () => read.getLogHistogram({ project_id, service_id, query: histogramQueryOf(view, Date.parse(created)) }),
-    refetchInterval: live ? count_ms : false,
-    placeholderData: keepPreviousData,
-  })
+  const histogram = useHistogram(view, live)
   const entries = pages.data?.pages.flatMap((page) => page.entries ?? []) ?? []
   return (
     <div className={layout['stack']}>
@@ -95,6 +90,17 @@ export function Logs() {
       )}
     </div>
   )
+}
+
+function useHistogram(view: Search, live: boolean): LogHistogram | undefined {
+  const { project_id, service_id, created } = useService()
+  const { data } = useQuery({
+    queryKey: ['getLogHistogram', service_id, { ...view, severity: '', live: '' }],
+    queryFn: () => read.getLogHistogram({ project_id, service_id, query: histogramQueryOf(view, Date.parse(created)) }),
+    refetchInterval: live ? count_ms : false,
+    placeholderData: keepPreviousData,
+  })
+  return data
 }
 
 type FilterProps = {

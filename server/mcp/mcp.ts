@@ -138,7 +138,7 @@ async function readBody({ raw }: FastifyRequest): Promise<string> {
 /** The API as its callers meet it, without a socket. */
 function inProcess(app: FastifyInstance, remoteAddress: string): typeof fetch {
   return async (input, init = {}) => {
-    const url = new URL(String(input))
+    const url = new URL(input instanceof Request ? input.url : input)
     const answered = await app.inject({
       method: init.method === 'POST' || init.method === 'DELETE' ? init.method : 'GET',
       url: url.pathname + url.search,

@@ -43,7 +43,7 @@ export type Oauth = {
   serve(app: FastifyInstance, forget: () => void): void
   /** Where browsers reach us: known when the server listens. */
   setOrigin(url: string): void
-  origin(): string
+  origin: () => string
   close(): void
 }
 

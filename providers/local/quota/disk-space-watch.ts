@@ -60,7 +60,6 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
   const nodes = () => [...tracked.values()].map(({ node }) => node)
   const { tell, toldAtMs, onChange } = newListeners()
   const shut = newShut()
-  const isSuspect = ({ service_id }: Node) => shut.isSuspect(service_id)
   let state: DiskSpaceState | undefined
   let timer: NodeJS.Timeout | undefined
   let searching = false
@@ -74,7 +73,7 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
     })
     if (state?.low_since_ms === undefined) return
     if (are_defiant && growing.length > 0) defiant = growing
-    tell(shut.add(may_shut ? growing : growing.filter(isSuspect)))
+    tell(shut.add(may_shut ? growing : growing.filter(shut.isSuspectNode)))
   }
   const guardReserve = ({ free, at_ms, wall_since_ms }: DiskSpaceState) => {
     if (free < plenty_bytes && free > enough_bytes) reserve.take()
@@ -85,15 +84,14 @@ export function newDiskSpaceWatch(folder: string, growth: Growth, reserve: Reser
   const poll = () => {
     const free = freeIfThere(folder) + reserve.heldBytes()
     const was_low = state?.low_since_ms !== undefined
-    const next = diskSpaceStateOf(state, { free, at_ms: performance.now() }, searching)
-    state = next
+    const next = (state = diskSpaceStateOf(state, { free, at_ms: performance.now() }, searching))
     timer = setTimeout(poll, free < plenty_bytes ? poll_every_ms.scarce : poll_every_ms.plenty).unref()
     guardReserve(next)
     if (next.search) void search(next)
     const is_low = next.low_since_ms !== undefined
     if (is_low !== was_low) {
       shut.clear()
-      if (is_low) shut.add(nodes().filter(isSuspect))
+      if (is_low) shut.add(nodes().filter(shut.isSuspectNode))
       else {
         growth.reset()
         defiant = []
@@ -158,10 +156,12 @@ export function newListeners() {
 function newShut() {
   const shut = new Set<string>()
   const suspect_until_ms = new Map<string, number>()
+  const isSuspect = (service_id: string) =>
+    shut.has(service_id) || (suspect_until_ms.get(service_id) ?? 0) > performance.now()
   return {
     has: (service_id: string) => shut.has(service_id),
-    isSuspect: (service_id: string) =>
-      shut.has(service_id) || (suspect_until_ms.get(service_id) ?? 0) > performance.now(),
+    isSuspect,
+    isSuspectNode: ({ service_id }: Node) => isSuspect(service_id),
     /** Returns those of them that were open. */
     add(growing: readonly Node[]): Node[] {
       const more = growing.filter(({ service_id }) => !shut.has(service_id))
