@@ -32,6 +32,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
       },
       secret: newSecret(randomBytes(32)),
       sampler: { latest: () => undefined },
+      backedUp: () => undefined,
       healing: { passBegins: () => undefined, takeEvents: () => [] },
     }) as Handlers,
     // No stream is asked for either.

@@ -1,5 +1,5 @@
-// Programs of the distribution that some features need, PgBouncer, HAProxy and iproute2, and some tests, xfsprogs and uidmap. Where they
-// are missing they are installed, as root and by apt-get, once for each installation of Howdah: a host without network starts
+// Programs of the distribution that some features need, PgBouncer, HAProxy and iproute2, backups restic, and some tests, xfsprogs and uidmap.
+// Where they are missing they are installed, as root and by apt-get, once for each installation of Howdah: a host without network starts
 // as fast as ever.
 // 1. A failure is a warning: features answer for themselves, and `howdah doctor` says what is missing.
 // 2. What the distribution starts with them is stopped and does not start at boot, also when we are killed in between.
@@ -13,6 +13,7 @@ const programs = [
   { program: 'pgbouncer', debian_package: 'pgbouncer', daemon: 'pgbouncer' },
   { program: 'haproxy', debian_package: 'haproxy', daemon: 'haproxy' },
   { program: 'ip', debian_package: 'iproute2' },
+  { program: 'restic', debian_package: 'restic', for_backups: true },
   { program: 'mkfs.xfs', debian_package: 'xfsprogs', for_tests: true },
   { program: 'newuidmap', debian_package: 'uidmap', for_tests: true },
 ]
@@ -22,12 +23,15 @@ const system_folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sb
 const download_timeout_ms = 180_000
 
 /** The marker says what was tried: `installing <packages>` while at it, `tried` ever after. */
-export function ensurePrograms(marker, { for_tests = false } = {}) {
+export function ensurePrograms(marker, { for_tests = false, for_backups = false } = {}) {
   if (process.getuid() !== 0 || !isThere('apt-get')) return
   try {
     const tried = existsSync(marker) ? readFileSync(marker, 'utf8') : ''
     if (tried.startsWith('installing ')) finish(tried.split(' ').slice(1), marker)
-    const needed = programs.filter((each) => for_tests || !each.for_tests)
+    // Backups may be wanted long after the first start, so they have a marker of their own.
+    const needed = programs.filter((each) =>
+      for_backups ? each.for_backups : for_tests || !(each.for_tests || each.for_backups),
+    )
     const missing = needed.filter(({ program }) => !isThere(program)).map((each) => each.debian_package)
     if (missing.length > 0 && tried === '') install(missing, marker)
   } catch (error) {

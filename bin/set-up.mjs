@@ -33,6 +33,7 @@ if (installedStamp() !== wantedStamp()) install()
 else renewStamp()
 if (process.argv.includes('--programs')) {
   ensurePrograms(join(modules, '.howdah-programs'), { for_tests: process.argv.includes('--development') })
+  if (process.argv.includes('--backups')) ensurePrograms(join(modules, '.howdah-backups'), { for_backups: true })
 }
 console.log(join(modules, `node-linux-${process.arch}`, 'bin', 'node'))
 

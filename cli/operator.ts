@@ -1,7 +1,9 @@
 // The commands for those who run a server: they work on the data directory, also while the server runs, and take its settings.
 import { type Environment, loadConfig, setting_flags, settingsHelp } from '#server/config.ts'
+import { backupCheck, backupInit, backupStatus } from './admin/backup.ts'
 import { keyRotate } from './admin/key.ts'
 import { projectCreate, projectList } from './admin/project.ts'
+import { restore } from './admin/restore.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './admin/token.ts'
 import { userCreate, userList, userResetPassword } from './admin/user.ts'
 import { vpcExec, vpcList } from './admin/vpc.ts'
@@ -27,6 +29,10 @@ export const admin_commands: readonly OperatorCommand[] = [
   vpcList,
   vpcExec,
   keyRotate,
+  backupInit,
+  backupStatus,
+  backupCheck,
+  restore,
 ]
 
 export const operator_commands: readonly OperatorCommand[] = [...server_commands, ...admin_commands]

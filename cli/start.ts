@@ -5,6 +5,7 @@ import { openInstallation } from '#server/installation.ts'
 import type { RegionFacts } from '#providers/provider.ts'
 import type { Server } from '#server/main.ts'
 import { version } from '#server/version.ts'
+import { ensureRestoredFrom } from './admin/restore.ts'
 import { type FirstLogin, firstSteps, leaveLogin } from './first-login.ts'
 import { enterIsolation } from './isolation.ts'
 import { openLogFile } from './log-file.ts'
@@ -16,8 +17,16 @@ export const start: OperatorCommand = {
   summary: 'Run the server in the foreground.',
   details: `The very first start leaves a login for you, and prints a personal access token, once. Ctrl-C stops the server; databases go on running.
 Several servers may share one data directory, each on a port of its own.`,
-  options: { isolate: { description: 'Start only where each database gets a user of its own; see the README.' } },
-  run: async ({ config, isSet }) => {
+  options: {
+    isolate: { description: 'Start only where each database gets a user of its own; see the README.' },
+    'restore-from': {
+      value: 'target',
+      description: 'On the first start, bring the installation back from this repository; see docs/backups.md.',
+    },
+  },
+  run: async ({ config, isSet, text }) => {
+    const restore_from = text('restore-from')
+    if (restore_from !== undefined) await ensureRestoredFrom(config, restore_from)
     await enterIsolation(config, isSet('isolate') || config.isolate)
     // Loaded only here, so that the other commands answer at once.
     const { startServer } = await import('#server/main.ts')

@@ -52,6 +52,7 @@ export const staleAfter: Readonly<Record<ActName, readonly ReadName[]>> = {
   deleteSnapshot: snapshots,
   runQuery: ['listServiceEvents'],
   setSnapshotPolicy: [...service, ...snapshots],
+  drillService: service,
   createVpc: networks,
   renameVpc: networks,
   deleteVpc: networks,

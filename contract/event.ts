@@ -18,6 +18,8 @@ export const service_event_kinds = [
   'recovered',
   'removed',
   'snapshot',
+  'backup',
+  'drill',
   'restarted',
   'changed',
   'healed',

@@ -41,6 +41,27 @@ const VpcEndpoint = Type.Object(
   { description: 'Where clients in the VPC connect; there while the service is attached to one.' },
 )
 
+const Protection = Type.Object(
+  {
+    restorable_from: Type.Optional(moment('The oldest moment that a fork can start from; absent: none yet.')),
+    restorable_until: Type.Optional(moment('The newest one.')),
+    last_snapshot_at: Type.Optional(moment('The moment of its newest snapshot.')),
+    last_backup_at: Type.Optional(
+      moment('The moment of the newest snapshot that is off the machine; absent: none is, or there are no backups.'),
+    ),
+    backup_lag_seconds: Type.Optional(
+      integer('Seconds of its latest commits that are not off the machine yet; absent: there are no backups.', 12),
+    ),
+    last_proven_restorable_at: Type.Optional(
+      moment('When a restore of it was last tried out and found right; absent: none yet.'),
+    ),
+    last_drill_error: Type.Optional(
+      text('Why the last one failed; absent: it did not.', 'the WAL file 000000010000000000000004 is missing'),
+    ),
+  },
+  { description: 'What of the service survives a slip of a hand, and what the loss of the machine.' },
+)
+
 const ServiceResource = Type.Object({
   id: text('The id of the service.', 'k3v9x2m7qp'),
   spec: Type.Object(
@@ -114,6 +135,7 @@ export const Service = Type.Object(
         { description: 'What it used a few seconds ago; absent while nothing runs.' },
       ),
     ),
+    protection: Type.Optional(Protection),
     read_replica_sets: Type.Array(ReadReplicaSet, { description: 'Its read replica sets.' }),
     resources: Type.Array(ServiceResource, { description: 'One entry: the size of the service.' }),
   },

@@ -137,6 +137,19 @@ export const snapshot_endpoints = {
     success: 200,
     output: Message,
   }),
+  drillService: endpoint({
+    method: 'POST',
+    path: `${service}/drill`,
+    summary: 'Try out now whether a service can be restored',
+    description:
+      'Asynchronous, and once a day without being asked. Its newest snapshot and the WAL after it are restored into a node that no client reaches, read, and removed; `protection` has the result.',
+    tag,
+    access: 'developer',
+    follows: 'service',
+    accepts: accepted_statuses.snapshot,
+    success: 202,
+    output: Message,
+  }),
   getRestorable: endpoint({
     method: 'GET',
     path: `${service}/restorable`,

@@ -6,6 +6,7 @@
 // 3. It returns within seconds. Long work is started detached under a deterministic name, and later passes read how far it is.
 // 4. It reports what it observed, never what it expects. `unknown` is an answer.
 // 5. It is never called twice at once for one service or VPC: the caller owns the lease.
+import type { Backup } from './backup.ts'
 
 import type { Logs } from './log.ts'
 import type { QueryAnswer, QueryRefusal, QuerySpec } from './query.ts'
@@ -225,6 +226,8 @@ export type RegionFacts = {
   queries: Offered
 }
 
+export type { Backup, RestoredService, StagedSnapshot, StagedWal, UnstagedWal } from './backup.ts'
+
 export type Kind = 'service' | 'replica set' | 'vpc'
 
 export type Provider = {
@@ -254,6 +257,8 @@ export type Provider = {
   metrics(services: readonly MeasuredService[]): Promise<ReadonlyMap<string, ServiceMetrics>>
   /** Calls back when a subject may have changed by itself, such as by a crash. */
   watch(onNews: (kind: Kind, id: string) => void): void
+  /** Absent: nothing of it needs a copy elsewhere. */
+  backup?: Backup
   /** What keeps the region from offering more, each with what to do. */
   doctor(): Promise<readonly string[]>
   /** Stops watching and releases what this process holds. Databases go on running. */

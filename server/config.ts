@@ -1,6 +1,7 @@
 // Every setting of the server, as one table. Flags, environment variables, `--help` and the README's table all come
 // from it. A wrong configuration is refused with one message that lists everything that is wrong.
 import { parseArgs } from 'node:util'
+import { parseBackupTarget } from './backup-target.ts'
 import { parseRegionFile } from './region-file.ts'
 import {
   dataDirectoryOf,
@@ -97,6 +98,31 @@ const table = {
     default: '24h',
     description: 'How long a deleted service is kept (s, m, h or d), so that it can be restored. 0: not at all.',
     parse: parseUndelete,
+  },
+  backup_to: {
+    default: '',
+    description:
+      'Where backups go: file:///mnt/nas/howdah or s3://bucket/prefix?endpoint=https://…; empty: there are none. See docs/backups.md.',
+    parse: parseBackupTarget,
+  },
+  backup_lag: {
+    default: '60',
+    description: 'Seconds within which WAL reaches the backup; when it is later, an event and a metric say so.',
+    parse: wholeNumber(10, 86_400),
+  },
+  aws_access_key_id: {
+    flag: false,
+    env: 'AWS_ACCESS_KEY_ID',
+    default: '',
+    description: 'Of the S3 server of the backups.',
+    parse: parseOptional,
+  },
+  aws_secret_access_key: {
+    flag: false,
+    env: 'AWS_SECRET_ACCESS_KEY',
+    default: '',
+    description: 'The secret that belongs to it. No flag: other users of this machine see flags.',
+    parse: parseOptional,
   },
   disk_quota: {
     default: '10',

@@ -3,6 +3,7 @@
 // 2. The installation id is made atomically: servers that start at once all read the same one. The users of an isolated
 //    installation are in the same file, so a data directory is isolated from its first moment or never.
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, link, mkdir, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isInside, mayGiveUsers } from '#providers/host/privilege.ts'
@@ -27,10 +28,13 @@ export class InstallationError extends Error {
 const passable = 0o711
 const folder_mode = mayGiveUsers() ? passable : 0o700
 // What a server that starts at the same moment may already have made, and what every file system has.
-const own_names = /^(installation-id|isolation|kubernetes|local|store|server|lost\+found)/
+const own_names =
+  /^(installation-id|isolation|kubernetes|local|store|server|backup|restoring|secret\.key|metrics-token|lost\+found)/
 
-export async function openInstallation(data_dir: string): Promise<Installation> {
+/** `by`: a restore opens what is not whole yet. */
+export async function openInstallation(data_dir: string, by?: 'restore'): Promise<Installation> {
   await refuseOutside(data_dir)
+  if (by === undefined) refuseHalfRestored(data_dir)
   await ensureDataDirectory(data_dir, folder_mode)
   const local_directory = join(data_dir, 'local')
   await ensureFolder(local_directory, folder_mode)
@@ -66,6 +70,16 @@ async function refuseOutside(data_dir: string): Promise<void> {
   const isolation = await findIsolation(data_dir)
   if (isolation === undefined || isInside(isolation)) return
   throw new InstallationError(`${data_dir} is isolated; start it and read it with the howdah command`)
+}
+
+/** Where a restore keeps what it has fetched; there until it is complete. */
+export const restoringOf = (data_dir: string) => join(data_dir, 'restoring')
+
+function refuseHalfRestored(data_dir: string): void {
+  if (!existsSync(restoringOf(data_dir))) return
+  throw new InstallationError(
+    `${data_dir} is only half restored; repeat howdah admin restore, which goes on where it was`,
+  )
 }
 
 const idFileOf = (data_dir: string) => join(data_dir, 'installation-id')

@@ -4,6 +4,7 @@
 import { base_path } from '#contract/api.ts'
 import { newAuditRecord } from './audit/record.ts'
 import { auditHandlers } from './audit/routes.ts'
+import { type BackupsKnown, openBackups } from './backup/backups.ts'
 import { capabilityHandlers } from './capabilities.ts'
 import { newChecks } from './checks.ts'
 import { type ConsoleBuild, newConsoleBuild } from './console/build.ts'
@@ -125,28 +126,22 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
-  const context = {
-    db,
-    log,
-    providers,
-    sampler,
-    healing,
-    secret,
-    settled: newSettled(db),
-    snapshot_policy: config.snapshots,
-    undelete_seconds: config.undelete,
-  }
+  const backups = openBackups({ config, installation, db, providers, log }, opened)
+  const [settled, snapshot_policy] = [newSettled(db), config.snapshots]
+  const around = { db, log, providers, sampler, healing, secret, settled, snapshot_policy }
+  const undelete_seconds = config.undelete
+  const context = { ...around, undelete_seconds, backedUp: (service_id: string) => backups.of(service_id) }
   await startPasses(context, telemetry, opened)
 
   const console_build = newConsoleBuild(log)
   opened.defer(async () => console_build.close())
-  const parts = { config, options, log, opened, installation, context, sampler, telemetry, console_build }
+  const parts = { config, options, log, opened, installation, context, sampler, telemetry, console_build, backups }
   const { url, public_url } = await serve(parts)
   opened.defer(() => context.settled.close())
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
   const registration = await ensureRegistration(db, config.admin_email)
 
-  const warnings = await listWarnings(db, providers, log)
+  const warnings = [...backups.warnings, ...(await listWarnings(db, providers, log))]
   log.info({ url, version, data_dir: config.data_dir, store: store.kind }, 'server started')
   return {
     ...registration,
@@ -179,11 +174,12 @@ type Parts = {
   sampler: Sampler
   telemetry: Telemetry
   console_build: ConsoleBuild
+  backups: BackupsKnown
 }
 
 /** From here on requests are answered. */
 async function serve(parts: Parts): Promise<{ url: string; public_url: string }> {
-  const { config, options, log, opened, installation, context, sampler, telemetry, console_build } = parts
+  const { config, options, log, opened, installation, context, sampler, telemetry, console_build, backups } = parts
   const { db } = context
   const { installation_id, data_dir } = installation
   const oauth = openOauth({ config, db, log, installation_id, secret: context.secret })
@@ -227,7 +223,9 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
     log,
     version,
   })
-  serveMetrics(http, await openMetricsToken(data_dir), () => telemetry.text({ sql: db, sampler, version }))
+  serveMetrics(http, await openMetricsToken(data_dir), () =>
+    telemetry.text({ sql: db, sampler, version, backup_lags: backups.lags() }),
+  )
   opened.defer(() => closeHttp(http, log))
   oauth.serve(http, forget)
   console_part.serve(http)

@@ -12,7 +12,7 @@ const trees: readonly Tree[] = [
     root: 'providers/local/',
     floors: [
       [''],
-      ['service', 'replica-set', 'vpc'],
+      ['service', 'replica-set', 'vpc', 'backup'],
       ['ha', 'pooler', 'snapshot', 'wal', 'log', 'metric', 'query', 'quota', 'haproxy'],
       ['network'],
       ['postgres'],
@@ -36,7 +36,7 @@ const trees: readonly Tree[] = [
     root: 'server/',
     floors: [
       ['main'],
-      ['capabilities', 'checks', 'passes', 'registration', 'warnings', 'watch-over'],
+      ['backup', 'capabilities', 'checks', 'passes', 'registration', 'warnings', 'watch-over'],
       ['console', 'mcp', 'metric', 'peering', 'query', 'replica-set', 'service-log'],
       ['oauth', 'project', 'service'],
       ['audit', 'member', 'snapshot', 'vpc'],
@@ -44,7 +44,18 @@ const trees: readonly Tree[] = [
       ['address', 'adoption', 'event', 'healing', 'patrol', 'reconcile', 'reconciler', 'regions', 'settled', 'work'],
       ['http'],
       ['store'],
-      ['config', 'id', 'installation', 'log', 'region-file', 'secret', 'setting-value', 'version', 'within'],
+      [
+        'backup-target',
+        'config',
+        'id',
+        'installation',
+        'log',
+        'region-file',
+        'secret',
+        'setting-value',
+        'version',
+        'within',
+      ],
     ],
   },
 ]

@@ -37,6 +37,7 @@ export async function hostFacts(options: {
     programFact({ name: 'PgBouncer', program: 'pgbouncer', flag: '--version', need: 'poolers need it' }),
     programFact({ name: 'HAProxy', program: 'haproxy', flag: '-v', need: 'replica sets of several nodes need it' }),
     programFact({ name: 'iproute2', program: 'ip', flag: '-V', need: 'VPCs need it', debian_package: 'iproute2' }),
+    programFact({ name: 'restic', program: 'restic', flag: 'version', need: 'backups (--backup-to) need it' }),
     postgresFacts(options.postgres_directories),
     diskFact(directory),
     quotaFact(directory),

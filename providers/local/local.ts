@@ -5,6 +5,7 @@ import { totalmem, userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Pass, Provider } from '../provider.ts'
 import { addressesFor } from './addresses.ts'
+import { newBackup } from './backup/backup.ts'
 import { openFacts } from './facts.ts'
 import { newKinds } from './service/kinds.ts'
 import { newArchiveWatch } from './wal/archive-watch.ts'
@@ -41,7 +42,7 @@ import { newDiskSpaceWatch } from './quota/disk-space-watch.ts'
 import { ensureWrites } from './service/writes.ts'
 import { stopAll } from './stop-all.ts'
 import { newSpares, spare_job } from './postgres/spare.ts'
-import { ensureTemplate, removeOldTemplates } from './postgres/template.ts'
+import { ensureTemplate, onceEach, removeOldTemplates } from './postgres/template.ts'
 import { newNetworksOwner } from './network/owner-process.ts'
 import { listVpcs } from './network/network.ts'
 import { newVpcWatch } from './vpc/watch.ts'
@@ -129,6 +130,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.vpc_watch.onServiceChange(onChange)
       host.vpc_watch.onChange((vpc_id) => onNews('vpc', vpc_id))
     },
+    backup: newBackup(host),
     doctor: facts.lacks,
     stopAll: () => stopAll(host),
     close: async () => {
@@ -281,18 +283,5 @@ async function ensureFolders(effect: Effect, directory: string, as_root: boolean
       )
     }
     if (folder === dirname(folder)) return
-  }
-}
-
-/** One build at a time for each version in this process; a failed build is repeated by the next caller. */
-function onceEach<Built>(
-  build: (installation: PostgresInstallation) => Promise<Built>,
-): (installation: PostgresInstallation) => Promise<Built> {
-  const under_way = new Map<string, Promise<Built>>()
-  return (installation) => {
-    const { version } = installation
-    const one = under_way.get(version) ?? build(installation).finally(() => under_way.delete(version))
-    under_way.set(version, one)
-    return one
   }
 }

@@ -74,6 +74,13 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
     replica_set,
     vpc: vpcSubject(new Map()),
     addresses: ({ cidr }) => (cidr === undefined ? portsOf(host, ports) : addressesIn(cidr)),
+    backup: {
+      keys: [],
+      stageWal: async () => [],
+      listSnapshots: async () => [],
+      drill: async () => undefined,
+      restore: async () => undefined,
+    },
     heal: async (id) => {
       const [one, other] = [services.find(id), sets.find(id)]
       return one ? service.apply(one.wanted) : other && replica_set.apply(other.wanted)

@@ -109,3 +109,8 @@ export async function countBacklog(db: Sql) {
     select kind, count(*) filter (where due_at <= now()) as due, count(*) filter (where attempts > 0) as failing
     from work group by kind`)
 }
+
+export async function listFailedDrills(db: Sql): Promise<{ service_id: string; project_id: string }[]> {
+  return db.query(sql<{ service_id: string; project_id: string }>`
+    select service_id, project_id from services where drill_error is not null and deleted_at is null`)
+}

@@ -4,15 +4,17 @@ import type { ServiceMetrics } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import { family, newHistogram, type Reading } from './exposition.ts'
 import type { Sampler } from './sampler.ts'
-import { countBacklog } from './store.ts'
+import { countBacklog, listFailedDrills } from './store.ts'
 
 export type ObservedRequest = { method: string; route: string; status: number; seconds: number }
 export type ObservedPass = { kind: string; outcome: 'done' | 'waiting' | 'failed' | 'lost'; seconds: number }
 
+export type BackupLag = { service_id: string; seconds: number }
+
 export type Telemetry = {
   request: (observed: ObservedRequest) => void
   pass: (observed: ObservedPass) => void
-  text(sources: { sql: Sql; sampler: Sampler; version: string }): Promise<string>
+  text(sources: { sql: Sql; sampler: Sampler; version: string; backup_lags: readonly BackupLag[] }): Promise<string>
 }
 
 const request_bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const
@@ -33,8 +35,8 @@ export function newTelemetry(): Telemetry {
     request: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, seconds),
     pass: ({ kind, outcome, seconds }) => passes.observe({ kind, outcome }, seconds),
-    text: async ({ sql, sampler, version }) => {
-      const backlog = await countBacklog(sql)
+    text: async ({ sql, sampler, version, backup_lags }) => {
+      const [backlog, failed_drills] = await Promise.all([countBacklog(sql), listFailedDrills(sql)])
       return [
         family('howdah_build_info', 'gauge', 'Always 1; the version is a label.', [{ labels: { version }, value: 1 }]),
         requests.text(),
@@ -43,6 +45,18 @@ export function newTelemetry(): Telemetry {
         family('howdah_work_failing', 'gauge', 'Subjects whose last pass failed.', backlog.map(read('failing'))),
         ...serviceFamilies(sampler),
         ...replicaFamilies(sampler),
+        family(
+          'howdah_service_backup_lag_seconds',
+          'gauge',
+          'Age of the oldest commit that may not be in the backup yet.',
+          backup_lags.map(({ service_id, seconds }) => ({ labels: { service_id }, value: seconds })),
+        ),
+        family(
+          'howdah_service_drill_failed',
+          'gauge',
+          '1 for each service whose last restore drill failed.',
+          failed_drills.map((labels) => ({ labels, value: 1 })),
+        ),
         ...processFamilies(),
       ].join('')
     },

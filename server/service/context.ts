@@ -11,12 +11,17 @@ import type { SnapshotPolicy } from '../snapshot/rules.ts'
 /** What a service used at a moment. */
 export type Sampled = { sampled_ms: number; metrics: ServiceMetrics }
 
+/** How far the backup of a service is: up to which moment its WAL, and of which its newest snapshot. In RFC 3339. */
+export type BackedUp = { wal_until?: string; last_backup_at?: string }
+
 export type ServiceContext = {
   db: Db
   log: Log
   providers: Regions
   /** Knows what services used last. */
   sampler: { latest(service_id: string): Sampled | undefined }
+  /** Undefined without backups. */
+  backedUp(service_id: string): BackedUp | undefined
   healing: Pick<Healing, 'passBegins' | 'takeEvents'>
   secret: Secret
   settled: Settled

@@ -7,7 +7,7 @@ import { newId } from '../id.ts'
 import { getProvider, requireOffered } from '../regions.ts'
 import { type At, changeService, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { listServices, type ServiceRow } from './store.ts'
+import { listServices, saveDrillRequested, type ServiceRow } from './store.ts'
 import { parsePolicy } from '../snapshot/policy.ts'
 import { restorableOf, snapshotView } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots, saveSnapshotDeleted } from '../snapshot/store.ts'
@@ -55,6 +55,17 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
       await changeService(context, params, () => ({ ...policy, event: said, needs_pass: true }))
       return { message: said }
     },
+    drillService: ({ params }) =>
+      db.transaction(async (tx) => {
+        const service = await lockService(tx, params)
+        const { backup } = getProvider(context.providers, service.region_code)
+        if (backup === undefined) {
+          throw new Fault('INVALID_REQUEST', `region ${service.region_code} tries out its backups by itself`)
+        }
+        await saveDrillRequested(tx, service.service_id)
+        await saveChange(tx, service, { event: 'restore drill requested' })
+        return { message: 'the drill begins within seconds; protection of the service has its result' }
+      }),
 
     getRestorable: async ({ params }) => {
       const row = await getService(db, params)

@@ -47,6 +47,12 @@ export type ServiceRow = {
   restorable_from: Date | null
   /** Null: up to now. */
   restorable_until: Date | null
+  /** The moment of its newest snapshot. */
+  last_snapshot_at: Date | null
+  /** When a drill last succeeded. */
+  proven_restorable_at: Date | null
+  /** Of the last drill. */
+  drill_error: string | null
   source_service_id: string | null
   source_project_id: string | null
   source_strategy: ForkStrategy | null
@@ -79,6 +85,8 @@ const columns = fragment`service_id, project_id, name, created, region_code, ser
   snapshot_keep_seconds, expires_at, expiry_told_at,
   state, settled_generation, observed_at, waiting_for, postgres_version,
   restorable_from, restorable_until,
+  (select max(taken_at) from snapshots where snapshots.service_id = services.service_id) as last_snapshot_at,
+  proven_restorable_at, drill_error,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
   replica_count, sync_replica_count, switchovers, pooler, replica_set_count,
@@ -265,6 +273,15 @@ export async function saveFirstPass(db: Sql, service_id: string): Promise<void> 
 export async function removeService(tx: Sql, service_id: string): Promise<void> {
   await tx.query(sql`delete from services where service_id = ${service_id}`)
   await tx.query(sql`delete from addresses where owner_id = ${service_id}`)
+}
+
+export async function listServiceIds(db: Sql): Promise<string[]> {
+  const rows = await db.query(sql<{ service_id: string }>`select service_id from services`)
+  return rows.map((row) => row.service_id)
+}
+
+export async function saveDrillRequested(tx: Sql, service_id: string): Promise<void> {
+  await tx.query(sql`update services set drill_requested_at = now() where service_id = ${service_id}`)
 }
 
 /** Forks of this service that have no data of their own yet. */

@@ -4,7 +4,7 @@ import type { ServiceState } from '#contract/service-status.ts'
 import type { Size } from '#contract/size.ts'
 import { diskGbsOf } from '#providers/postgres/size.ts'
 import type { Provider } from '#providers/provider.ts'
-import type { Sampled, ServiceContext } from './context.ts'
+import type { BackedUp, Sampled, ServiceContext } from './context.ts'
 import { serviceView, sizeOf, type Volume } from './rules.ts'
 import type { ServiceRow } from './store.ts'
 
@@ -20,11 +20,41 @@ export function volumeOf(provider: Provider | undefined, size: Size): Volume {
 
 export type ServiceView = (row: ServiceRow) => Service
 
-export function newServiceView({ providers, sampler }: Pick<ServiceContext, 'providers' | 'sampler'>): ServiceView {
+type Known = Pick<ServiceContext, 'providers' | 'sampler' | 'backedUp'>
+
+export function newServiceView({ providers, sampler, backedUp }: Known): ServiceView {
   return (row) => {
     const now = new Date()
     const volume = volumeOf(providers.get(row.region_code), sizeOf(row))
-    return { ...serviceView(row, { now, ...volume }), ...metricsView(sampler.latest(row.service_id), row.state, now) }
+    return {
+      ...serviceView(row, { now, ...volume }),
+      ...metricsView(sampler.latest(row.service_id), row.state, now),
+      protection: protectionView(row, backedUp(row.service_id), now),
+    }
+  }
+}
+
+type Restorable = Pick<
+  ServiceRow,
+  'restorable_from' | 'restorable_until' | 'last_snapshot_at' | 'proven_restorable_at' | 'drill_error'
+>
+
+/** Pure. */
+export function protectionView(
+  row: Restorable,
+  backed_up: BackedUp | undefined,
+  now: Date,
+): NonNullable<Service['protection']> {
+  const { restorable_from: from, restorable_until: until, last_snapshot_at } = row
+  return {
+    ...(from && { restorable_from: from.toISOString(), restorable_until: (until ?? now).toISOString() }),
+    ...(last_snapshot_at && { last_snapshot_at: last_snapshot_at.toISOString() }),
+    ...(row.proven_restorable_at && { last_proven_restorable_at: row.proven_restorable_at.toISOString() }),
+    ...(row.drill_error !== null && { last_drill_error: row.drill_error }),
+    ...(backed_up?.last_backup_at !== undefined && { last_backup_at: backed_up.last_backup_at }),
+    ...(backed_up?.wal_until !== undefined && {
+      backup_lag_seconds: Math.max(0, Math.round((now.getTime() - Date.parse(backed_up.wal_until)) / 1000)),
+    }),
   }
 }
 

@@ -23,6 +23,19 @@ const retry_ms = 250
 const tell_every_ms = 5_000
 
 export async function openStore(config: Config, installation: Installation, log: Log): Promise<StoreAccess> {
+  const store = await openAnyStore(config, installation, log)
+  try {
+    const run = await migrate(store.db)
+    if (run.length > 0) log.info({ migrations: run }, 'metadata store migrated')
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** The same, whatever schema it has. */
+export async function openAnyStore(config: Config, installation: Installation, log: Log): Promise<StoreAccess> {
   const kind = config.database_url === undefined ? 'embedded' : 'external'
   const store =
     config.database_url === undefined
@@ -39,8 +52,6 @@ export async function openStore(config: Config, installation: Installation, log:
   }
   try {
     await waitFor(db, log)
-    const run = await migrate(db)
-    if (run.length > 0) log.info({ migrations: run }, 'metadata store migrated')
     return { db, kind, close }
   } catch (error) {
     await close()

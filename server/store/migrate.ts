@@ -37,7 +37,7 @@ export async function migrate(db: Db, migrations?: readonly Migration[]): Promis
   return run
 }
 
-async function loadMigrations(): Promise<Migration[]> {
+export async function loadMigrations(): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   return Promise.all(names.map(async (name) => ({ name, text: await readFile(new URL(name, folder), 'utf8') })))
 }

@@ -93,6 +93,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['listSnapshots', 'snapshot list market'],
   ['deleteSnapshot', 'snapshot rm market {snapshot} -y'],
   ['runQuery', 'service sql market --query values(1) --row-limit 1'],
+  ['drillService', 'service drill market'],
   ['getRestorable', 'service restorable market'],
   ['forkService', 'service fork market --now --name copy', 'copy'],
   ['getLineage', 'project lineage'],

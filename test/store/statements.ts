@@ -39,8 +39,9 @@ export function readSources(): Source[] {
   )
 }
 
-/** db.ts runs what it is handed, and a migration is read from its file. */
-const mayRun = (path: string, asked: string) => path === 'server/store/db.ts' || asked === 'migration.text'
+/** db.ts runs what it is handed, a migration is read from its file, and a copy of the store is of whatever tables its catalog names. */
+const mayRun = (path: string, asked: string) =>
+  ['server/store/db.ts', 'server/backup/metadata.ts'].includes(path) || asked === 'migration.text'
 
 export function readSource(path: string, text: string): Source {
   const { program } = parseSync(path, text)

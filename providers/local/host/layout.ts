@@ -44,6 +44,8 @@ export function nodeOf(directory: string, service_id: string, port: number, as_r
     archive: join(home, 'archive'),
     /** Ours alone: a service cannot change its snapshots. */
     snapshots: join(home, 'snapshots'),
+    /** What is copied off the machine: links to the archived WAL, and the WAL that is not archived yet. Ours alone. */
+    backup: join(home, 'backup'),
     /** WAL of the parent for the replay to a moment, until the fork is made. */
     restore: join(home, 'restore'),
     /** How far the replay to a moment has come, or why it can never get there. */

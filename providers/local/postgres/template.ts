@@ -185,3 +185,16 @@ async function startOf(pid: number): Promise<string | undefined> {
     .split(' ')
     .at(19)
 }
+
+/** One build at a time for each version in this process; a failed build is repeated by the next caller. */
+export function onceEach<Built>(
+  build: (installation: PostgresInstallation) => Promise<Built>,
+): (installation: PostgresInstallation) => Promise<Built> {
+  const under_way = new Map<string, Promise<Built>>()
+  return (installation) => {
+    const { version } = installation
+    const one = under_way.get(version) ?? build(installation).finally(() => under_way.delete(version))
+    under_way.set(version, one)
+    return one
+  }
+}

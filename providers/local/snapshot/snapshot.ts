@@ -29,7 +29,7 @@ export type ObservedSnapshots = Pick<ObservedService, 'restorable' | 'waiting_fo
   snapshots: ObservedSnapshot[]
 }
 
-type Snapshot = ClusterCopy & { snapshot_id: string }
+export type Snapshot = ClusterCopy & { snapshot_id: string }
 
 const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 10
@@ -120,15 +120,20 @@ export const snapshotData = (node: Node, snapshot_id: string) => join(node.snaps
 
 /** The facts of a complete snapshot; undefined when there is none. */
 export async function findSnapshot(node: Node, snapshot_id: string): Promise<ClusterCopy | undefined> {
-  const text = await readIfThere(join(node.snapshots, snapshot_id, facts_name))
+  return await readSnapshot(join(node.snapshots, snapshot_id))
+}
+
+/** The same of a folder that lies elsewhere. */
+export async function readSnapshot(folder: string): Promise<ClusterCopy | undefined> {
+  const text = await readIfThere(join(folder, facts_name))
   // Versions before this one moved the data of some snapshots into forks, and left the facts.
-  if (text === undefined || !(await statIfThere(snapshotData(node, snapshot_id)))) return undefined
+  if (text === undefined || !(await statIfThere(join(folder, 'data')))) return undefined
   const facts = JSON.parse(text) as Omit<ClusterCopy, 'taken_at'> & { taken_at: string } // written below, in one piece
   return { ...facts, taken_at: new Date(facts.taken_at) }
 }
 
 /** The complete snapshots, in the order of their moments. */
-async function listComplete(node: Node): Promise<Snapshot[]> {
+export async function listComplete(node: Node): Promise<Snapshot[]> {
   const ids = (await readdir(node.snapshots)).filter((name) => !name.includes('.'))
   const found = await Promise.all(ids.map((id) => findSnapshot(node, id)))
   return found

@@ -2,7 +2,8 @@
 // (postgres/archive-settings.ts). Here is a check whether it keeps up, and the pruning.
 // 1. Parent and fork never share a folder: after a fork the same name means different WAL.
 // 2. Only WAL before the oldest snapshot is pruned: without a snapshot before it, it restores nothing.
-import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
+import { join } from 'node:path'
+import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findEntry, listNames, renameEntry, replaceFile } from '../host/tenant-files.ts'
@@ -108,6 +109,8 @@ export async function pruneArchive(effect: Effect, node: Node, start_wal_file: s
   const names = listNames(node.archive).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
   for (const name of names) {
     if (walPositionOf(name) >= walPositionOf(start_wal_file)) continue
+    // A link that is left would keep the space.
+    await ensureRemoved(effect, 'staged WAL', join(node.backup, 'archive', name))
     await ensureEntryRemoved(effect, 'archived WAL', node.archive, name)
   }
 }

@@ -29,7 +29,7 @@ export async function findPath(data: string, folders: readonly WalFolder[]): Pro
 }
 
 /** Without its history the path has this timeline alone. */
-function findPathTo(timeline: number, folders: readonly WalFolder[]): Path {
+export function findPathTo(timeline: number, folders: readonly WalFolder[]): Path {
   for (const folder of folders) {
     const text = readText(folder.folder, pathIn(folder, historyOf(timeline)))
     if (text !== undefined) return pathOf(timeline, text)

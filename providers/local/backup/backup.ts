@@ -1,0 +1,19 @@
+// What the server copies off this host, and takes back to it.
+import { foldersOf } from '../host/layout.ts'
+import type { Machine } from '../host/machine.ts'
+import type { Backup } from '../../provider.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
+import { drillService } from './drill.ts'
+import { restoreService } from './restore.ts'
+import { listStagedSnapshots, newStaged, stageAll } from './stage.ts'
+
+export function newBackup(host: Machine & { installations: readonly PostgresInstallation[] }): Backup {
+  const staged = newStaged()
+  return {
+    keys: [foldersOf(host.directory).authority],
+    stageWal: () => stageAll(host, staged),
+    listSnapshots: () => listStagedSnapshots(host),
+    drill: (service_id, signal) => drillService(host, service_id, { staged, signal }),
+    restore: (service) => restoreService(host, service),
+  }
+}

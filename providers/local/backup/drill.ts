@@ -1,0 +1,237 @@
+// A drill: a service's newest snapshot and the WAL after it are compared with their checksums and brought to life in a node that no
+// client reaches, at the lowest priority; it recovers to the end, PostgreSQL's amcheck reads its catalogs and tables, and it is removed.
+// What is wrong is a sentence that names the file. The service itself is not touched.
+import { readFileSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { spawnDaemon } from '../../host/daemon.ts'
+import { endsWithin, signalPostmaster } from '../../host/postmaster.ts'
+import { errorCode, statIfThere } from '../../host/read.ts'
+import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
+import { nodeOf, type Node } from '../host/layout.ts'
+import type { Machine } from '../host/machine.ts'
+import { floorOf } from '../postgres/control-file.ts'
+import { ensureDataRemoved, ensureHome, majorOf } from '../postgres/data-directory.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
+import { findService } from '../postgres/nodes.ts'
+import { findPostmaster } from '../postgres/process.ts'
+import { identOf } from '../postgres/settings.ts'
+import { fatalOfOutput } from '../postgres/start-log.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+import { findWay, listComplete } from '../snapshot/snapshot.ts'
+import { segmentNumberOf, walPositionOf } from '../wal/wal.ts'
+import { compareSums } from './checksums.ts'
+import { makeData } from './restore.ts'
+import { stageService, type Staged } from './stage.ts'
+
+type DrillHost = Machine & { installations: readonly PostgresInstallation[] }
+
+/** A large database replays for hours at this priority. */
+const recovery_ms_max = 6 * 3_600_000
+const statement_timeout_ms = 3_600_000
+const poll_ms = 50
+const stop_ms_max = 10_000
+/** Of its socket alone: it listens nowhere else. */
+const any_port = 5432
+/** Beside the catalogs, so many tables are read whole. */
+const tables_max = 200
+
+/** A sentence: why the service could not be restored. Undefined: it could. */
+export async function drillService(
+  host: DrillHost,
+  service_id: string,
+  { staged, signal }: Drilling,
+): Promise<string | undefined> {
+  const { directory, as_root } = host
+  const own = await findService(directory, service_id, as_root)
+  if (own === undefined || !(await statIfThere(own.data))) return 'it has no data here'
+  await ensureFolders(host)
+  await removeOthers(host)
+  const node = { ...nodeOf(join(directory, 'drill'), service_id, own.port || any_port, as_root), owner: own.owner }
+  // Whatever it is doing then, it fails and is removed.
+  const stop = () => void kill(node)
+  signal.addEventListener('abort', stop)
+  try {
+    await remove(host, node)
+    return await tryOut(host, own, node, { staged, signal })
+  } finally {
+    signal.removeEventListener('abort', stop)
+    await remove(host, node)
+  }
+}
+
+type Drilling = { staged: Staged; signal: AbortSignal }
+
+async function tryOut(
+  host: DrillHost,
+  own: Node,
+  node: Node,
+  { staged, signal }: Drilling,
+): Promise<string | undefined> {
+  const { leadsOn } = await findWay(own)
+  const snapshot = (await listComplete(own)).findLast(leadsOn)
+  if (snapshot === undefined) return 'it has no snapshot from which it could be restored'
+  await stageService(host, own, staged)
+  const folder = join(own.snapshots, snapshot.snapshot_id)
+  const damage = await compareAll(own, snapshot.snapshot_id, folder, snapshot.start_wal_file)
+  if (damage !== undefined) return damage
+  signal.throwIfAborted()
+  const archive = join(own.backup, 'archive')
+  const wal_folders = [archive, join(own.backup, 'partial')]
+  await ensureHome(host.effect, node)
+  const source = { facts: snapshot, snapshot_data: join(folder, 'data'), wal_folders, keep: true, signal }
+  const gap = await makeData(host, node, source)
+  if (gap !== undefined) return `the WAL file ${gap} is missing`
+  signal.throwIfAborted()
+  return (await start(host, node)) ?? (await replayedShort(node, archive)) ?? (await check(node))
+}
+
+/** Of services that are no more; their drills were killed. */
+async function removeOthers(host: DrillHost): Promise<void> {
+  const drills = join(host.directory, 'drill')
+  for (const name of await readdir(join(drills, 'services'))) {
+    const left = await findService(drills, name, host.as_root)
+    if (left && !(await findService(host.directory, name, host.as_root))) await remove(host, left)
+  }
+}
+
+/** Snapshots that are no more are forgotten. */
+async function compareAll(own: Node, snapshot_id: string, folder: string, start_wal_file: string) {
+  const sumsOf = (id: string) => join(own.backup, `${id}.sums`)
+  const isNeeded = (name: string) => walPositionOf(name) >= walPositionOf(start_wal_file)
+  const wal = await compareSums(join(own.backup, 'archive'), sumsOf('archive'), isNeeded)
+  if (wal.differs !== undefined) return `the WAL file ${wal.differs} differs from its checksum`
+  if (wal.missing !== undefined) return `the WAL file ${wal.missing} is missing`
+  const data = await compareSums(folder, sumsOf(snapshot_id), () => true)
+  if (data.differs !== undefined) return `${data.differs} of the snapshot ${snapshot_id} differs from its checksum`
+  if (data.missing !== undefined) return `${data.missing} of the snapshot ${snapshot_id} is missing`
+  const kept = new Set(['archive', ...(await listComplete(own)).map((one) => one.snapshot_id)])
+  for (const name of await readdir(own.backup)) {
+    const id = /^(\w+)\.sums$/.exec(name)?.[1]
+    if (id !== undefined && !kept.has(id)) await rm(join(own.backup, name), { force: true })
+  }
+  return undefined
+}
+
+async function ensureFolders({ effect, directory, as_root }: Machine): Promise<void> {
+  const mode = as_root ? 0o711 : 0o700
+  for (const below of ['drill', 'drill/services', 'drill/run']) {
+    await ensureFolder(effect, 'drill folder', join(directory, below), mode)
+  }
+}
+
+async function remove({ effect }: Machine, node: Node): Promise<void> {
+  if (!(await statIfThere(node.home))) return
+  await kill(node)
+  await ensureDataRemoved(effect, node)
+}
+
+async function kill(node: Node): Promise<void> {
+  const { postmaster } = await findPostmaster(node).catch(() => ({ postmaster: undefined }))
+  if (postmaster === undefined) return
+  await signalPostmaster(node, postmaster.pid, 'SIGQUIT')
+  await endsWithin(node, postmaster.pid, stop_ms_max)
+}
+
+async function start({ effect, installations }: DrillHost, node: Node): Promise<string | undefined> {
+  const major = await majorOf(node)
+  const installation = installations.find((one) => one.major === major)
+  if (installation === undefined) return `PostgreSQL ${major} is not installed`
+  const settings = {
+    listen_addresses: '',
+    port: node.port,
+    unix_socket_directories: `"${node.sockets}"`,
+    unix_socket_permissions: '0700',
+    hba_file: node.hba,
+    ident_file: node.ident,
+    ...(await floorOf(node.data)),
+    shared_buffers: '32MB',
+    autovacuum: 'off',
+    fsync: 'off',
+    full_page_writes: 'off',
+    restart_after_crash: 'off',
+    log_timezone: 'UTC',
+  }
+  const text = Object.entries(settings)
+    .map(([name, value]) => `${name} = '${String(value).replaceAll("'", "''")}'\n`)
+    .join('')
+  await ensureFile(effect, 'settings', node.settings, text, node.owner)
+  await ensureFile(effect, 'client rules', node.hba, 'local all postgres peer map=howdah\n', node.owner)
+  await ensureFile(effect, 'user map', node.ident, identOf(userInfo().username), node.owner)
+  await ensureRemoved(effect, 'start log', node.start_log)
+  const words = [join(installation.bin, 'postgres'), '-D', node.data, '-c', `config_file=${node.settings}`]
+  const child = await spawnDaemon(
+    { command: ['nice', '-n', '19', ...words], ...node.owner },
+    { path: node.start_log, flags: 'wx' },
+  )
+  child.once('error', () => undefined)
+  child.unref()
+  for (const deadline = performance.now() + recovery_ms_max; performance.now() < deadline; await pause(poll_ms)) {
+    if ((await findPostmaster(node)).postmaster?.ready) return undefined
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
+      return `PostgreSQL could not recover: ${fatalOfOutput(logOf(node)) ?? 'it was killed'}`
+    }
+  }
+  return 'the recovery has not ended in time'
+}
+
+const logOf = ({ start_log }: Node): string => readFileSync(start_log, 'utf8')
+
+/** WAL that cannot be read ends a recovery as its end does: every archived file but the last must have been passed. */
+async function replayedShort(node: Node, linked: string): Promise<string | undefined> {
+  const log = logOf(node)
+  const [, high = '0', low = '0'] = /redo done at ([0-9A-F]+)\/([0-9A-F]+)/.exec(log) ?? []
+  const segments = (await readdir(linked)).filter((name) => /^[0-9A-F]{24}$/.test(name)).toSorted()
+  const last = segments.at(-1)
+  const bytes = last && (await statIfThere(join(linked, last)))?.size
+  if (last === undefined || !bytes) return undefined
+  const end = Math.floor((Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)) / bytes)
+  if (end >= segmentNumberOf(last, bytes)) return undefined
+  const damaged = segments.find((name) => segmentNumberOf(name, bytes) === end) ?? last
+  return `the WAL file ${damaged} is damaged: the recovery ended there`
+}
+
+/** Every page of a catalog, and of tables, is read; a page whose checksum is wrong is an error of PostgreSQL's own. */
+async function check(node: Node): Promise<string | undefined> {
+  const names = await withSuperuser(node, {}, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      'select datname::text as name from pg_catalog.pg_database where datallowconn order by datname',
+    )
+    return rows.map(({ name }) => name)
+  })
+  const major = await majorOf(node)
+  for (const database of names) {
+    const found = await withSuperuser(
+      node,
+      { database, statement_timeout_ms, ...(major && { major }) },
+      async (client) => {
+        await client.query('create extension if not exists amcheck schema pg_catalog')
+        try {
+          const { rows } = await client.query<{ found: string }>(corruption_query)
+          return rows[0]?.found
+        } catch (error) {
+          // XX001, data_corrupted, and XX002, index_corrupted.
+          if (!errorCode(error)?.startsWith('XX')) throw error
+          return error instanceof Error ? error.message : String(error)
+        }
+      },
+    )
+    if (found !== undefined) return `database ${database}: ${found}`
+  }
+  return undefined
+}
+
+const corruption_query = `
+  with relations as (
+    select c.oid, c.oid::pg_catalog.regclass::text as name from pg_catalog.pg_class c
+    where c.relkind in ('r', 't', 'm') and c.relpersistence = 'p'
+    order by c.oid >= 16384, pg_catalog.random() limit (select count(*) + ${tables_max} from pg_catalog.pg_class where oid < 16384)),
+  indexes as materialized (
+    select pg_catalog.bt_index_check(i.indexrelid) from pg_catalog.pg_index i
+    join pg_catalog.pg_class c on c.oid = i.indexrelid join pg_catalog.pg_am a on a.oid = c.relam
+    where a.amname = 'btree' and c.relpersistence = 'p' and i.indisvalid and i.indrelid in (select oid from relations))
+  select name || ', block ' || v.blkno || ': ' || v.msg as found
+  from relations cross join lateral pg_catalog.verify_heapam(relations.oid) v
+  where (select count(*) from indexes) >= 0 limit 1`

@@ -1,0 +1,197 @@
+// The WAL of the services of this host, made ready to be copied off it. For each service one folder of ours has links to its archived
+// WAL, which cost no space, and copies of the WAL that is not archived yet, cut at the position up to which it is flushed: a service that
+// writes little would else keep its last WAL for itself for hours.
+// 1. The service's user can change neither the names in that folder nor what kind of entry they are: the program that copies may read it
+//    with more rights than that user has.
+// 2. It follows the archive: what is pruned there goes here too, so a copy that fails for days takes no space.
+// 3. It never waits for the service, and the service never waits for it.
+import { closeSync, fstatSync, lstatSync, readdirSync, writeSync, openSync, read } from 'node:fs'
+import { link, readdir, rename, rm, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { StagedSnapshot, StagedWal, UnstagedWal } from '../../provider.ts'
+import { statIfThere } from '../../host/read.ts'
+import { ensureFolder } from '../host/effect.ts'
+import { foldersOf, type Node } from '../host/layout.ts'
+import type { Machine } from '../host/machine.ts'
+import { lastWrittenOf } from '../host/storage.ts'
+import { openFile, openFolder, pathOf, Planted } from '../host/tenant-files.ts'
+import { findService } from '../postgres/nodes.ts'
+import { inForce } from '../postgres/port-in-force.ts'
+import { findPostmaster } from '../postgres/process.ts'
+import { withSuperuser } from '../postgres/superuser.ts'
+import { listComplete } from '../snapshot/snapshot.ts'
+import { findPath, onPath } from '../wal/timeline.ts'
+import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, segmentNumberOf } from '../wal/wal.ts'
+
+/** When the WAL of each service was last written, as of the last stage. Only saves a connection. */
+type Seen = Map<string, { written_ms: number; data: string }>
+
+export type Staged = { seen: Seen; turn: Promise<unknown> }
+
+export const newStaged = (): Staged => ({ seen: new Map(), turn: Promise.resolve() })
+
+/** So long the archive may be behind before older WAL waits for its turn: 16 segments are 128 MB. */
+const unarchived_max = 16
+const chunk_bytes = 256 * 1024
+/** WAL that was written a moment ago may be written again without a newer time of its file. */
+const settled_ms = 1_000
+/** No copy of one WAL file takes so long. */
+const cut_off_ms = 600_000
+const segment_name = /^[0-9A-F]{24}$/
+
+export async function stageAll(host: Machine, staged: Staged): Promise<(StagedWal | UnstagedWal)[]> {
+  const found: (StagedWal | UnstagedWal)[] = []
+  for (const service_id of await listHomes(host)) {
+    try {
+      const node = await findService(host.directory, service_id, host.as_root)
+      // Replica sets have homes too, but no archive; a service that is being made has none yet.
+      if (node && (await statIfThere(node.archive)) && (await statIfThere(node.data))) {
+        found.push(await stageService(host, node, staged))
+      }
+    } catch (error) {
+      found.push({ service_id, failed: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return found
+}
+
+export async function listStagedSnapshots(host: Machine): Promise<StagedSnapshot[]> {
+  const found: StagedSnapshot[] = []
+  for (const service_id of await listHomes(host)) {
+    const node = await findService(host.directory, service_id, host.as_root)
+    if (node === undefined || !(await statIfThere(node.snapshots))) continue
+    for (const { snapshot_id, taken_at } of await listComplete(node)) {
+      found.push({ service_id, snapshot_id, taken_at, folder: join(node.snapshots, snapshot_id) })
+    }
+  }
+  return found
+}
+
+async function listHomes({ directory }: Machine): Promise<string[]> {
+  return (await readdir(foldersOf(directory).services)).filter((name) => !name.includes('.'))
+}
+
+/** One at a time in a process: a backup and a drill may both want it. */
+export async function stageService(host: Machine, node: Node, staged: Staged): Promise<StagedWal> {
+  const own = staged.turn.then(() => stageOne(host, node, staged.seen))
+  staged.turn = own.catch(() => undefined)
+  return await own
+}
+
+async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<StagedWal> {
+  const at = new Date()
+  const [archive, partial] = [join(node.backup, 'archive'), join(node.backup, 'partial')]
+  for (const folder of [node.backup, archive, partial]) await ensureFolder(effect, 'staged WAL', folder, 0o700)
+  await removeCutOff(node.backup, at)
+  const written_ms = lastWrittenOf(node.data)
+  const before = staged.get(node.service_id)
+  // In this order: a file that has left the WAL folder before it is listed is archived before the archive is listed.
+  if (before?.data !== node.data || before.written_ms !== written_ms) await stageUnarchived(node, partial)
+  await mirror(node, archive)
+  const names = readdirSync(archive)
+  for (const name of readdirSync(partial)) if (names.includes(name)) await rm(join(partial, name), { force: true })
+  if (written_ms < at.getTime() - settled_ms) staged.set(node.service_id, { written_ms, data: node.data })
+  else staged.delete(node.service_id)
+  const sizes = (folder: string, below: string) =>
+    readdirSync(folder)
+      .filter(isWal)
+      .map((name) => ({ path: `${below}/${name}`, bytes: lstatSync(join(folder, name)).size }))
+  const segments = names.filter((name) => segment_name.test(name)).toSorted(byPosition)
+  const [first, last] = [segments[0], segments.at(-1)]
+  return {
+    service_id: node.service_id,
+    at,
+    folder: node.backup,
+    files: [...sizes(archive, 'archive'), ...sizes(partial, 'partial')],
+    ...(first !== undefined && last !== undefined && { archived: { first, last } }),
+  }
+}
+
+const isWal = (name: string) => segment_name.test(name) || isHistory(name)
+
+/** What a killed process left. */
+async function removeCutOff(folder: string, now: Date): Promise<void> {
+  for (const name of readdirSync(folder).filter((one) => one.endsWith('.new'))) {
+    const stats = lstatSync(join(folder, name), { throwIfNoEntry: false })
+    if (stats && now.getTime() - stats.mtimeMs > cut_off_ms) await rm(join(folder, name), { force: true })
+  }
+}
+
+const byPosition = (one: string, other: string) => (one.slice(8) < other.slice(8) ? -1 : 1)
+
+/** Links in our folder to all whole files of the archive, and to nothing else. */
+async function mirror({ archive }: Node, to: string): Promise<void> {
+  const handle = openFolder(archive)
+  try {
+    const { uid } = fstatSync(handle)
+    const names = readdirSync(pathOf(handle)).filter(isWal)
+    const wanted = new Set(names)
+    const there = new Set(readdirSync(to))
+    for (const name of there) if (!wanted.has(name)) await rm(join(to, name), { force: true })
+    for (const name of names) {
+      if (there.has(name)) continue
+      // The link is to the entry itself, whatever it is; what it is does not change any more under a name of ours.
+      await link(`${pathOf(handle)}/${name}`, join(to, name))
+      const stats = lstatSync(join(to, name))
+      if (stats.isFile() && stats.uid === uid) continue
+      await unlink(join(to, name))
+      throw new Planted(archive, name, 'no file of its own user')
+    }
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** The WAL that the archive does not have yet; the last file up to the position that is flushed. */
+async function stageUnarchived(node: Node, to: string): Promise<void> {
+  const end = await flushedEnd(node)
+  const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
+  // A file of a timeline that was left may be archived under the same number.
+  const archived = onPath(await listSegments(archiveAt(node.archive)), path).at(-1)?.number ?? -1
+  const recent = onPath(await listSegments(pgWalOf(node.data)), path)
+    .filter(({ number, bytes }) => number > archived && (!end || number <= segmentNumberOf(end.file, bytes)))
+    .slice(0, unarchived_max)
+  const names = new Set(recent.map(({ name }) => name))
+  for (const name of readdirSync(to)) if (!names.has(name)) await rm(join(to, name), { force: true })
+  for (const { name, bytes } of recent) {
+    const size = name === end?.file ? end.bytes : bytes
+    // Nothing is written yet; restic has no use for an empty file.
+    if (size > 0) await copyBeginning(node, name, join(to, name), size)
+  }
+}
+
+/** Undefined when no server runs: then its WAL ends where its files end. */
+async function flushedEnd(node: Node): Promise<{ file: string; bytes: number } | undefined> {
+  if (!(await findPostmaster(node)).postmaster) return undefined
+  return await withSuperuser(await inForce(node), {}, async (client) => {
+    const { rows } = await client.query<{ file: string; bytes: number }>(
+      `select file_name as file, file_offset as bytes
+       from pg_catalog.pg_walfile_name_offset(pg_catalog.pg_current_wal_flush_lsn())`,
+    )
+    return rows[0]
+  })
+}
+
+const readAt = promisify(read)
+
+async function copyBeginning(node: Node, name: string, to: string, bytes: number): Promise<void> {
+  const from = openFile(node.data, pathIn(pgWalOf(node.data), name))
+  // It was archived meanwhile, and is found there.
+  if (from === undefined) return
+  const aside = join(node.backup, `${process.pid}.new`)
+  const target = openSync(aside, 'w', 0o600)
+  try {
+    const chunk = Buffer.allocUnsafe(chunk_bytes)
+    for (let at = 0; at < bytes;) {
+      const { bytesRead } = await readAt(from, chunk, 0, Math.min(chunk.length, bytes - at), at)
+      if (bytesRead === 0) break
+      for (let done = 0; done < bytesRead;) done += writeSync(target, chunk, done, bytesRead - done, at + done)
+      at += bytesRead
+    }
+  } finally {
+    closeSync(from)
+    closeSync(target)
+  }
+  await rename(aside, to)
+}

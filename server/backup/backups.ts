@@ -1,0 +1,85 @@
+// The backups of a running server: makes them, where a target is set, and knows how far those of each service are.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import type { Config } from '../config.ts'
+import { insertEvent } from '../event.ts'
+import type { Installation } from '../installation.ts'
+import type { Log } from '../log.ts'
+import type { Regions } from '../regions.ts'
+import type { Db } from '../store/db.ts'
+import { backupFilesOf, type BackupState, type Protection } from './place.ts'
+import { startDrills } from './drills.ts'
+import { startBackups } from './runner.ts'
+
+type Parts = {
+  config: Pick<Config, 'backup_to' | 'backup_lag' | 'aws_access_key_id' | 'aws_secret_access_key'>
+  installation: Installation
+  db: Db
+  providers: Regions
+  log: Log
+}
+
+export type BackupsKnown = {
+  /** Undefined without backups, and of a service that none has found yet. */
+  of(service_id: string): Protection | undefined
+  lags(): { service_id: string; seconds: number }[]
+  /** For the operator, a sentence each. */
+  warnings: readonly string[]
+}
+
+/** How long the file is taken for unchanged. */
+const reread_ms = 1_000
+
+export function openBackups(parts: Parts, opened: AsyncDisposableStack): BackupsKnown {
+  const { config, installation, db, providers, log } = parts
+  const drills = startDrills({ db, regions: providers, log })
+  opened.defer(() => drills.close())
+  if (config.backup_to === undefined) return { of: () => undefined, lags: () => [], warnings: [] }
+  const end = new AbortController()
+  const { aws_access_key_id, aws_secret_access_key } = config
+  const backups = startBackups({
+    place: {
+      data_dir: installation.data_dir,
+      installation_id: installation.installation_id,
+      target: config.backup_to,
+      secrets: { aws_access_key_id, aws_secret_access_key },
+      signal: end.signal,
+    },
+    db,
+    regions: providers,
+    log,
+    lag_seconds: config.backup_lag,
+    onLate: (service_id, message) => db.transaction((tx) => insertEvent(tx, service_id, 'backup', message)),
+  })
+  opened.defer(async () => {
+    end.abort()
+    await backups.close()
+  })
+  const files = backupFilesOf(installation.data_dir)
+  const to_make = `no backup is made before its repository is: howdah admin backup init --backup-to ${config.backup_to.text}`
+  return { ...newReader(files.state), warnings: existsSync(files.repository) ? [] : [to_make] }
+}
+
+/** Another server of the installation may make the backups: its file tells all of them. */
+function newReader(path: string): Omit<BackupsKnown, 'warnings'> {
+  let known: { mtime_ms: number; services: BackupState['services'] } = { mtime_ms: 0, services: {} }
+  let read_at = -Infinity
+  const read = (): BackupState['services'] => {
+    if (performance.now() - read_at < reread_ms) return known.services
+    read_at = performance.now()
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats !== undefined && stats.mtimeMs !== known.mtime_ms) {
+      const { services } = JSON.parse(readFileSync(path, 'utf8')) as BackupState // replaced whole by saveState
+      known = { mtime_ms: stats.mtimeMs, services }
+    }
+    return known.services
+  }
+  return {
+    of: (service_id) => read()[service_id],
+    lags: () =>
+      Object.entries(read()).flatMap(([service_id, { wal_until }]) =>
+        wal_until === undefined
+          ? []
+          : [{ service_id, seconds: Math.max(0, (Date.now() - Date.parse(wal_until)) / 1000) }],
+      ),
+  }
+}

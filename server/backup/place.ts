@@ -1,0 +1,88 @@
+// The files of this installation about its backups, in one folder of the data directory: the key for daily use, which repository is ours,
+// and how far the backups are. Each is replaced whole.
+import { randomBytes } from 'node:crypto'
+import { chown, link, mkdir, rename, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mayGiveUsers } from '#providers/host/privilege.ts'
+import { errorCode, readIfThere } from '#providers/host/read.ts'
+import { unprivileged } from '#providers/host/user-map.ts'
+
+export type BackupFiles = ReturnType<typeof backupFilesOf>
+
+export function backupFilesOf(data_dir: string) {
+  const folder = join(data_dir, 'backup')
+  return {
+    folder,
+    /** Opens the repository; the recovery key does, too. */
+    daily_key: join(folder, 'daily.key'),
+    repository: join(folder, 'repository.json'),
+    state: join(folder, 'state.json'),
+    /** Names the process that makes the backups. */
+    runner: join(folder, 'runner'),
+    /** restic's own. */
+    cache: join(folder, 'cache'),
+    /** The metadata store as text. */
+    meta: join(folder, 'meta'),
+  }
+}
+
+/** incarnation: of all installations with the same id, such as a lost one and its restored successor, one may write. */
+export type OwnRepository = { repository_id: string; incarnation: string }
+
+export async function ensureBackupFolder({ folder, cache }: BackupFiles): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await mkdir(cache, { recursive: true, mode: 0o700 })
+  if (mayGiveUsers()) await chown(cache, unprivileged.uid, unprivileged.gid)
+}
+
+/** Made once; the first of several makers wins. */
+export async function ensureDailyKey({ daily_key }: BackupFiles): Promise<void> {
+  if ((await readIfThere(daily_key)) !== undefined) return
+  const aside = `${daily_key}.${process.pid}`
+  await writeFile(aside, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
+  await link(aside, daily_key).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error
+  })
+  await unlink(aside)
+}
+
+export async function findOwnRepository({ repository }: BackupFiles): Promise<OwnRepository | undefined> {
+  const text = await readIfThere(repository)
+  return text === undefined ? undefined : (JSON.parse(text) as OwnRepository) // written below, in one piece
+}
+
+export async function saveOwnRepository({ repository }: BackupFiles, own: OwnRepository): Promise<void> {
+  await replaceWhole(repository, JSON.stringify(own))
+}
+
+/** Of one service. All in RFC 3339. */
+export type Protection = {
+  /** Every commit before it is in the backup. */
+  wal_until?: string
+  /** The moment of the newest snapshot in the backup. */
+  last_backup_at?: string
+  /** Why its WAL is not in the backup now; absent: it is. */
+  problem?: string
+}
+
+export type BackupState = {
+  /** Why nothing reaches the repository now; absent: all is well. */
+  problem?: string
+  /** When a server last had something to say here. */
+  saved_at: string
+  services: Record<string, Protection>
+}
+
+export async function findState({ state }: BackupFiles): Promise<BackupState | undefined> {
+  const text = await readIfThere(state)
+  return text === undefined ? undefined : (JSON.parse(text) as BackupState) // written below, in one piece
+}
+
+export async function saveState({ state }: BackupFiles, now: BackupState): Promise<void> {
+  await replaceWhole(state, JSON.stringify(now))
+}
+
+async function replaceWhole(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true })
+  await rename(`${path}.new`, path)
+}

@@ -1,0 +1,166 @@
+// The repository: one for each installation. It is made by an operator alone, found again by its id, and has one owner.
+// 1. Nothing makes a repository by itself: a disk that is not mounted looks like an empty folder.
+// 2. The newest run with the tag `owner` names the installation that may write. A restored installation takes over; the lost one, should
+//    it come back, is refused.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mayGiveUsers } from '#providers/host/privilege.ts'
+import { unprivileged } from '#providers/host/user-map.ts'
+import type { BackupTarget } from '../backup-target.ts'
+import {
+  backupFilesOf,
+  ensureBackupFolder,
+  ensureDailyKey,
+  findOwnRepository,
+  saveOwnRepository,
+  type BackupFiles,
+} from './place.ts'
+import { listRuns, newRestic, type Restic, ResticError, type Run, type Secrets } from './restic.ts'
+
+/** What must be known to reach the repository of an installation. */
+export type Place = {
+  data_dir: string
+  installation_id: string
+  target: BackupTarget
+  secrets: Secrets
+  /** Ends what runs. */
+  signal?: AbortSignal | undefined
+}
+
+export type Repository = { restic: Restic; runs: Run[] }
+
+/** What an operator has to change; the message says how. */
+export class RepositoryRefused extends Error {
+  override readonly name = 'RepositoryRefused'
+}
+
+const short_seconds = 60
+/** 26 letters and the digits that are not mistaken for letters. */
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+export const resticOf = ({ data_dir, target, secrets, signal }: Place, files = backupFilesOf(data_dir)): Restic =>
+  newRestic({ target, secrets, signal, cache: files.cache, key: { file: files.daily_key } })
+
+/** Refuses what is not, or no longer, ours. */
+export async function openRepository(place: Place): Promise<Repository> {
+  const files = backupFilesOf(place.data_dir)
+  const own = await findOwnRepository(files)
+  const { target } = place
+  if (own === undefined) {
+    throw new RepositoryRefused(
+      `there is no repository for this installation yet; make it with howdah admin backup init --backup-to ${target.text}`,
+    )
+  }
+  refuseMissingFolder(target)
+  const restic = resticOf(place)
+  const repository_id = await readRepositoryId(restic)
+  if (repository_id !== own.repository_id) {
+    throw new RepositoryRefused(`at ${target.text} is another repository than before; nothing is written to it`)
+  }
+  const runs = await listRuns(restic)
+  const owner = runs.findLast(({ tags }) => tags.includes('owner'))
+  if (owner !== undefined && !owner.tags.includes(`incarnation-${own.incarnation}`)) {
+    throw new RepositoryRefused(
+      `installation ${owner.hostname} took over the repository at ${target.text} on ${owner.time.toISOString()}; this one no longer writes to it`,
+    )
+  }
+  return { restic, runs }
+}
+
+export function refuseMissingFolder({ folder }: BackupTarget): void {
+  if (folder === undefined || existsSync(join(folder, 'config'))) return
+  throw new RepositoryRefused(`there is no repository in ${folder}; check that its disk is mounted`)
+}
+
+export async function readRepositoryId(restic: Restic): Promise<string> {
+  const config = JSON.parse(await restic(['cat', 'config', '--no-lock'], { timeout_seconds: short_seconds })) as {
+    id: string
+  } // restic's own form
+  return config.id
+}
+
+/** Makes the repository, or finishes what a killed command began. Returns the recovery key, which is kept nowhere. */
+export async function initRepository(place: Place): Promise<string> {
+  const { target } = place
+  const files = backupFilesOf(place.data_dir)
+  if (await findOwnRepository(files)) {
+    throw new RepositoryRefused(
+      `this installation has a repository already; its recovery key was shown when it was made`,
+    )
+  }
+  await ensureBackupFolder(files)
+  await ensureDailyKey(files)
+  await ensureTargetFolder(target)
+  const restic = resticOf(place)
+  await restic(['cat', 'config', '--no-lock'], { timeout_seconds: short_seconds }).catch(async (error: unknown) => {
+    if (!(error instanceof ResticError)) throw error
+    if (/wrong password/.test(error.message)) {
+      throw new RepositoryRefused(
+        `at ${target.text} is the repository of another installation; choose another place, or restore from it with howdah admin restore --from`,
+      )
+    }
+    if (!/config file/.test(error.message)) throw error
+    await restic(['init'], { timeout_seconds: short_seconds })
+  })
+  const recovery_key = newRecoveryKey()
+  await addKey(restic, files, recovery_key)
+  await claimRepository(place)
+  return recovery_key
+}
+
+/** From now on this installation alone writes to it. */
+export async function claimRepository(place: Place): Promise<void> {
+  const restic = resticOf(place)
+  const own = { repository_id: await readRepositoryId(restic), incarnation: randomUUID() }
+  const named = ['--host', place.installation_id, '--tag', `owner,incarnation-${own.incarnation}`]
+  const told = ['backup', '--stdin', '--stdin-filename', 'howdah.json', ...named]
+  const input = JSON.stringify({ installation_id: place.installation_id })
+  await restic(told, { timeout_seconds: short_seconds, input })
+  await saveOwnRepository(backupFilesOf(place.data_dir), own)
+}
+
+/** An empty folder becomes that of the user which restic has. */
+async function ensureTargetFolder({ folder }: BackupTarget): Promise<void> {
+  if (folder === undefined || existsSync(join(folder, 'config'))) return
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if ((await readdir(folder)).some((name) => name !== 'lost+found')) {
+    throw new RepositoryRefused(`${folder} is not empty and no repository; choose an empty folder or a new one`)
+  }
+  if (mayGiveUsers()) await chown(folder, unprivileged.uid, unprivileged.gid)
+}
+
+async function addKey(restic: Restic, { folder }: BackupFiles, key: string): Promise<void> {
+  const file = join(folder, `new-key.${process.pid}`)
+  await writeFile(file, `${key}\n`, { mode: 0o600 })
+  try {
+    await restic(['key', 'add', '--new-password-file', file], { timeout_seconds: short_seconds })
+  } finally {
+    await rm(file, { force: true })
+  }
+}
+
+/** With the recovery key: from now on the key of this data directory opens the repository, too. */
+export async function addDailyKey(place: Place, recovery_key: string): Promise<void> {
+  const files = backupFilesOf(place.data_dir)
+  await ensureBackupFolder(files)
+  await ensureDailyKey(files)
+  const opens = await readRepositoryId(resticOf(place)).then(
+    () => true,
+    () => false,
+  )
+  if (opens) return
+  const key = { text: recovery_key }
+  const restic = newRestic({ target: place.target, secrets: place.secrets, cache: files.cache, key })
+  await restic(['key', 'add', '--new-password-file', files.daily_key], { timeout_seconds: short_seconds })
+}
+
+/** 256 bits, in groups that can be read aloud. */
+function newRecoveryKey(): string {
+  const letters = [...randomBytes(52)].map((byte) => alphabet[byte % alphabet.length])
+  return (letters.join('').match(/.{1,4}/g) ?? []).join('-')
+}
+
+/** As a person typed it. */
+export const recoveryKeyOf = (text: string): string => text.trim().toUpperCase()

@@ -1,0 +1,184 @@
+// The program restic, run by us, for a bounded time, and for backups at the lowest priority. Everything
+// that it is told but file names comes by its environment and files; no secret is an argument.
+// 1. Its exit code 0 does not say that all files are in a backup: callers compare the list.
+// 2. As root it reads as a user without rights but CAP_DAC_READ_SEARCH; only what restores runs as root, because it gives files owners.
+// 3. Version 0.14 is enough.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
+import { mayGiveUsers } from '#providers/host/privilege.ts'
+import { findProgram, system_env } from '#providers/host/program.ts'
+import { unprivileged } from '#providers/host/user-map.ts'
+import type { BackupTarget } from '../backup-target.ts'
+
+/** Of a run that copies little. */
+export const run_timeout_seconds = 45
+
+export type Restic = (args: readonly string[], options: RunOptions) => Promise<string>
+
+export type RunOptions = {
+  timeout_seconds: number
+  /** Names in the arguments are relative to it. */
+  cwd?: string
+  /** Restored files get their owners. */
+  as_root?: boolean
+  /** Given to it, such as the contents of a file. */
+  input?: string
+  /** Exit code 3, when some files could not be read, is no error. */
+  may_lack?: boolean
+}
+
+/** key: the file with the password, or the password itself. */
+export type Access = {
+  target: BackupTarget
+  cache: string
+  key: { file: string } | { text: string }
+  secrets: Secrets
+  signal?: AbortSignal | undefined
+}
+
+export type Secrets = { aws_access_key_id: string | undefined; aws_secret_access_key: string | undefined }
+
+/** restic said no; the message is its own last words. */
+export class ResticError extends Error {
+  override readonly name = 'ResticError'
+}
+
+export const missing_sentence =
+  'backups need restic, which this host does not have; install it with apt-get install restic'
+
+/** Kilobytes of what restic says that a message repeats. */
+const words_max = 500
+const kill_after_seconds = 5
+export const list_timeout_seconds = 120
+
+export function newRestic({ target, cache, key, secrets, signal }: Access): Restic {
+  const env: NodeJS.ProcessEnv = {
+    ...system_env,
+    TZ: 'UTC',
+    RESTIC_REPOSITORY: target.repository,
+    RESTIC_CACHE_DIR: cache,
+    ...(secrets.aws_access_key_id !== undefined && { AWS_ACCESS_KEY_ID: secrets.aws_access_key_id }),
+    ...(secrets.aws_secret_access_key !== undefined && { AWS_SECRET_ACCESS_KEY: secrets.aws_secret_access_key }),
+  }
+  const limits = target.upload_kib_per_second === undefined ? [] : ['--limit-upload', `${target.upload_kib_per_second}`]
+  const run = async (key_file: string, args: readonly string[], options: RunOptions): Promise<string> => {
+    const { timeout_seconds, cwd = '/', as_root = false, input, may_lack = false } = options
+    const restic = await findProgram('restic')
+    if (restic === undefined) throw new ResticError(missing_sentence)
+    // A person waits for a restore; a backup has time.
+    const gently = as_root ? [] : ['nice', '-n', '19']
+    const command = ['timeout', '-k', `${kill_after_seconds}`, `${timeout_seconds}`, ...gently, restic]
+    const [program = '', ...words] = [...(as_root ? [] : lessRights()), ...command, ...limits, ...args]
+    const child = spawn(program, words, {
+      cwd,
+      env: { ...env, RESTIC_PASSWORD_FILE: key_file },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    const stop = () => child.kill()
+    signal?.addEventListener('abort', stop, { once: true })
+    child.once('close', () => signal?.removeEventListener('abort', stop))
+    if (signal?.aborted) stop()
+    // It may end before it has read all.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+    const failed = once(child, 'error').then(([error]) => {
+      throw new ResticError(`restic cannot be run: ${String(error)}`)
+    })
+    const ended = Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
+    const [stdout, stderr] = await Promise.race([ended, failed])
+    if (child.exitCode === 0 || (may_lack && child.exitCode === 3)) return stdout
+    if (child.exitCode === 124) throw new ResticError(`restic ${args[0]} has not ended in ${timeout_seconds} s`)
+    throw new ResticError(
+      sentenceOf(stderr) || `restic ${args[0]} ended with code ${child.exitCode ?? child.signalCode}`,
+    )
+  }
+  return async (args, options) =>
+    'file' in key ? run(key.file, args, options) : withKeyFile(key.text, (file) => run(file, args, options))
+}
+
+/** restic reads its password from a file; a key that a person typed lies there as long as it runs. */
+async function withKeyFile<T>(key: string, work: (file: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'howdah-key-'))
+  try {
+    const file = join(folder, 'key')
+    await writeFile(file, `${key}\n`, { mode: 0o600 })
+    return await work(file)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function lessRights(): string[] {
+  if (!mayGiveUsers()) return []
+  const { uid, gid } = unprivileged
+  const caps = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+dac_read_search`)
+  return ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...caps, '--']
+}
+
+/** Of several lines the fatal one. */
+function sentenceOf(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '')
+  const fatal = lines.find((line) => line.startsWith('Fatal: ')) ?? lines.at(-1) ?? ''
+  // Of a damaged repository: which pack it is.
+  const pack = lines.find((line) => /\bpack [0-9a-f]{8}/i.test(line) && line !== fatal)
+  return [fatal.replace(/^Fatal: /, ''), ...(pack === undefined ? [] : [pack])].join(': ').slice(0, words_max)
+}
+
+/** One run that restic keeps. */
+export type Run = { id: string; time: Date; tags: readonly string[]; hostname: string }
+
+export async function listRuns(restic: Restic): Promise<Run[]> {
+  const text = await restic(['snapshots', '--json', '--no-lock'], { timeout_seconds: list_timeout_seconds })
+  type Snapshot = { id: string; time: string; tags?: string[]; hostname: string }
+  const listed = (JSON.parse(text) ?? []) as Snapshot[] // restic's own form
+  return listed
+    .map(({ id, time, tags = [], hostname }) => ({ id, time: new Date(time), tags, hostname }))
+    .toSorted((a, b) => a.time.getTime() - b.time.getTime())
+}
+
+export type StoredRun = { id: string; files: ReadonlyMap<string, number> }
+
+/** The files of a run with their sizes, and its whole id. Paths have no slash at their beginning. */
+export async function readRun(restic: Restic, run_id: string): Promise<StoredRun> {
+  const text = await restic(['ls', '--json', '--no-lock', run_id], { timeout_seconds: list_timeout_seconds })
+  const files = new Map<string, number>()
+  let id = run_id
+  for (const line of text.split('\n')) {
+    if (line === '') continue
+    const node = JSON.parse(line) as Listed // restic's own form
+    if (node.struct_type === 'snapshot') id = node.id ?? id
+    else if (node.type === 'file' && node.path !== undefined) files.set(node.path.slice(1), node.size ?? 0)
+  }
+  return { id, files }
+}
+
+type Listed = { struct_type: string; id?: string; type?: string; path?: string; size?: number }
+
+/** time: what the run shows is not older. */
+type NewRun = {
+  host: string
+  tags: readonly string[]
+  parent?: string | undefined
+  paths: readonly string[]
+  time: Date
+}
+
+/** Stores these paths and reads the list of what is stored. */
+export async function storeRun(
+  restic: Restic,
+  { host, tags, parent, paths, time }: NewRun,
+  options: RunOptions,
+): Promise<StoredRun> {
+  const from = parent === undefined ? [] : ['--parent', parent]
+  const utc = time.toISOString().slice(0, 19).replace('T', ' ')
+  const named = ['--host', host, '--time', utc, '--tag', tags.join(','), ...from]
+  const text = await restic(['backup', '--json', ...named, '--', ...paths], { ...options, may_lack: true })
+  const summary = text.split('\n').findLast((line) => line.includes('"snapshot_id"'))
+  const id = summary === undefined ? undefined : (JSON.parse(summary) as { snapshot_id?: string }).snapshot_id // restic's own form
+  if (id === undefined) throw new ResticError('restic made no backup')
+  return await readRun(restic, id)
+}

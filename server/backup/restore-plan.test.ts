@@ -1,0 +1,48 @@
+// Which runs bring an installation back, to its newest moment and to an earlier one.
+import { expect, test } from 'vitest'
+import { planOf } from './restore-plan.ts'
+import { gapIn } from './restore-list.ts'
+import type { Run } from './restic.ts'
+
+const run = (id: string, time: string, ...tags: string[]): Run => ({ id, time: new Date(time), tags, hostname: 'here' })
+const taken = (time: string) => `taken-${Date.parse(time)}`
+
+const runs = [
+  run('meta 1', '2026-03-01T10:00:00Z', 'meta'),
+  run('data 1', '2026-03-01T10:00:10Z', 'data', 'service-a', 'snapshot-s1', taken('2026-03-01T10:00:05Z')),
+  run('wal 1', '2026-03-01T10:00:20Z', 'wal'),
+  run('data 2', '2026-03-01T12:00:10Z', 'data', 'service-a', 'snapshot-s2', taken('2026-03-01T12:00:05Z')),
+  run('wal 2', '2026-03-01T12:00:20Z', 'wal'),
+  run('meta 2', '2026-03-01T12:00:30Z', 'meta'),
+  run('wal 3', '2026-03-01T12:00:40Z', 'wal'),
+]
+
+test('the newest of each, and the WAL to its end', () => {
+  expect(planOf(runs, {})).toMatchObject({ meta: 'meta 2', wal: 'wal 3', snapshots: { a: { snapshot_id: 's2' } } })
+  expect(planOf(runs, {}).at).toBeUndefined()
+})
+
+test('of a moment: what was before it, and the first WAL that leads past it', () => {
+  const at = new Date('2026-03-01T11:00:00Z')
+  expect(planOf(runs, { at })).toMatchObject({
+    meta: 'meta 1',
+    wal: 'wal 2',
+    snapshots: { a: { run: 'data 1', snapshot_id: 's1' } },
+    at: '2026-03-01T11:00:00.000Z',
+  })
+})
+
+test('a moment before the first backup is refused with the first one', () => {
+  const at = new Date('2026-03-01T09:00:00Z')
+  expect(() => planOf(runs, { at })).toThrow('the first backup in the repository is of 2026-03-01T10:00:00.000Z')
+  expect(() => planOf([], {})).toThrow('the repository has no backup yet')
+})
+
+test('a gap in the WAL after a snapshot is found, and none where there is none', () => {
+  const file = (number: number) =>
+    [`x/backup/archive/00000001${number.toString(16).toUpperCase().padStart(16, '0')}`, 8_388_608] as [string, number]
+  const start = file(4)[0].slice(-24)
+  expect(gapIn(start, [file(4), file(5), file(6)])).toBeUndefined()
+  expect(gapIn(start, [file(4), file(6)])).toBe(`1 files after ${start}`)
+  expect(gapIn(start, [file(5), file(6)])).toBe(`0 files after ${start}`)
+})

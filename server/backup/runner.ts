@@ -1,0 +1,194 @@
+// Makes the backups, as long as the server runs: WAL and metadata in one lane, every few seconds; snapshots, forgetting and checks in
+// another, because they take long. One process of an installation does it. It reads what lies on the disk and waits for nothing that a
+// commit, a fork or a failover needs.
+// 1. What counts as copied is what the list of a run shows, not what restic's exit code says.
+// 2. A repository that is away is tried again and again; nothing local waits for it.
+// 3. The state is one file, so every server and every command of the installation reads the same.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { StagedWal, UnstagedWal } from '#providers/provider.ts'
+import type { Db } from '../store/db.ts'
+import type { Log } from '../log.ts'
+import type { Regions } from '../regions.ts'
+import { newDataLane } from './data-lane.ts'
+import { newLateness, type OnLate } from './lateness.ts'
+import { newMetaStore } from './meta-store.ts'
+import { type BackupState, backupFilesOf, ensureBackupFolder, findState, saveState } from './place.ts'
+import { openRepository, type Place, refuseMissingFolder, type Repository } from './repository.ts'
+import type { Archived } from './retention.ts'
+import { holdRunner } from './runner-lock.ts'
+import { takenOf } from './runs.ts'
+import { type Lacking, newWalStore } from './wal-store.ts'
+
+export type Backups = { close(): Promise<void> }
+
+type Parts = {
+  place: Place
+  db: Db
+  regions: Regions
+  log: Log
+  lag_seconds: number
+  onLate: OnLate
+}
+
+const round_ms_max = 20_000
+const retry_ms = 5_000
+const data_every_ms = 10_000
+
+export function startBackups(parts: Parts): Backups {
+  const end = new AbortController()
+  const work = newWork(parts)
+  const loop = async (every_ms: () => number, turn: () => Promise<void>) => {
+    while (!end.signal.aborted) {
+      const began = performance.now()
+      await work.guarded(turn)
+      const rest = Math.max(0, every_ms() - (performance.now() - began))
+      await pause(rest, undefined, { signal: end.signal, ref: false }).catch(() => undefined)
+    }
+  }
+  const round_ms = Math.min(round_ms_max, (parts.lag_seconds * 1000) / 3)
+  const lanes = [loop(() => (work.failing() ? retry_ms : round_ms), work.walRound)]
+  lanes.push(loop(() => data_every_ms, work.dataRound))
+  return {
+    close: async () => {
+      end.abort()
+      await Promise.all(lanes)
+      await work.close()
+    },
+  }
+}
+
+/** While the repository is locked for its own tidying, WAL waits a moment, and the tidying for a run that is under way. */
+function newTurns() {
+  let tidying: Promise<unknown> = Promise.resolve()
+  let running: Promise<unknown> = Promise.resolve()
+  return {
+    untilTidy: () => tidying,
+    run: <Result>(run: Promise<Result>): Promise<Result> => {
+      running = run
+      return run
+    },
+    exclusively: async (work: () => Promise<void>) => {
+      const own = running.catch(() => undefined).then(work)
+      tidying = own.catch(() => undefined)
+      await own
+    },
+  }
+}
+
+/** The file that every server and command of the installation reads. */
+function newStateFile(files: ReturnType<typeof backupFilesOf>) {
+  let state: BackupState | undefined
+  const read = async () => state ?? (await findState(files)) ?? { saved_at: '', services: {} }
+  return {
+    read,
+    last: () => state,
+    save: async (change: Partial<BackupState>) => {
+      state = { ...(await read()), ...change, saved_at: new Date().toISOString() }
+      await saveState(files, state)
+    },
+    /** Without the problem of an earlier round. */
+    saveDone: async (services: BackupState['services']) => {
+      state = { saved_at: new Date().toISOString(), services }
+      await saveState(files, state)
+    },
+  }
+}
+
+function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
+  const files = backupFilesOf(place.data_dir)
+  const runner = holdRunner(files.runner)
+  const backups = [...regions.values()].flatMap(({ backup }) => backup ?? [])
+  const archived = new Map<string, Archived>()
+  const turns = newTurns()
+  const state = newStateFile(files)
+  const wal = newWalStore(place, archived)
+  const keys = backups.flatMap((backup) => backup.keys)
+  const storeMeta = newMetaStore(place, db, files.meta, keys)
+  const storeData = newDataLane({ place, backups, archived, lag_seconds, exclusively: turns.exclusively })
+  const tellLate = newLateness(lag_seconds, onLate)
+  let repository: Repository | undefined
+  let problem: string | undefined
+
+  const walRound = async () => {
+    await turns.untilTidy()
+    const found = (await Promise.all(backups.map((backup) => backup.stageWal()))).flat()
+    const services = servicesFound(found, (await state.read()).services)
+    await state.save({ services })
+    // A disk that is unmounted is noticed at once, also when there is nothing to copy.
+    if (repository !== undefined) refuseMissingFolder(place.target)
+    repository ??= await openRepository(place)
+    const lacking = await turns.run(wal.store(repository, found.filter(isStaged)))
+    await storeMeta(repository)
+    await state.saveDone(withBackups(servicesStored(found, services, lacking), repository))
+  }
+  const dataRound = async () => {
+    if (repository !== undefined) await storeData(repository)
+  }
+  const noteFailure = async (reason: unknown) => {
+    // What the end of the server cut short is no failure.
+    if (place.signal?.aborted) return
+    repository = undefined
+    wal.forget()
+    const sentence = reason instanceof Error ? reason.message : String(reason)
+    if (sentence !== problem) log.warn({ reason: sentence }, 'the backup failed and is tried again')
+    problem = sentence
+    await state.save({ problem: sentence }).catch(() => undefined)
+  }
+  return {
+    walRound,
+    dataRound,
+    failing: () => problem !== undefined,
+    /** A turn that fails is tried again; the repository is judged anew by then. */
+    guarded: async (turn: () => Promise<void>) => {
+      try {
+        await ensureBackupFolder(files)
+        if (!(await runner.isOurs())) return
+        await turn()
+        if (turn === walRound) problem = undefined
+      } catch (error) {
+        await noteFailure(error)
+      }
+      if (turn !== walRound) return
+      await tellLate(state.last(), Date.now()).catch((error: unknown) => log.warn({ err: error }, 'not told'))
+    },
+    close: () => runner.release(),
+  }
+}
+
+type Services = BackupState['services']
+type Found = StagedWal | UnstagedWal
+
+/** A service is late from the moment on at which it was first found. */
+function servicesFound(found: readonly Found[], before: Services): Services {
+  const first = { wal_until: new Date().toISOString() }
+  return Object.fromEntries(found.map(({ service_id }) => [service_id, before[service_id] ?? first]))
+}
+
+/** How far the WAL of each is copied, and what keeps it from being so. */
+function servicesStored(found: readonly Found[], before: Services, lacking: Lacking): Services {
+  const entries = found.map((each) => {
+    const { wal_until, last_backup_at } = before[each.service_id] ?? {}
+    const lacks = isStaged(each) ? lacking(each) : undefined
+    const problem = !isStaged(each) ? each.failed : lacks && `${lacks} did not reach the repository`
+    const until = isStaged(each) && problem === undefined ? each.at.toISOString() : wal_until
+    const stored = {
+      ...(until !== undefined && { wal_until: until }),
+      ...(last_backup_at !== undefined && { last_backup_at }),
+      ...(problem !== undefined && { problem }),
+    }
+    return [each.service_id, stored] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+const isStaged = (one: Found): one is StagedWal => 'files' in one
+
+/** With the moment of each service's newest snapshot in the repository. */
+function withBackups(services: Services, { runs }: Repository): Services {
+  const entries = Object.entries(services).map(([service_id, one]) => {
+    const moments = runs.filter(({ tags }) => tags.includes(`service-${service_id}`)).map(({ tags }) => takenOf(tags))
+    const newest = Math.max(0, ...moments)
+    return [service_id, newest > 0 ? { ...one, last_backup_at: new Date(newest).toISOString() } : one] as const
+  })
+  return Object.fromEntries(entries)
+}

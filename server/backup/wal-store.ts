@@ -1,0 +1,54 @@
+// Copies staged WAL into the repository, all services in one run. What a run lacks is told by its list of files.
+import { join, relative } from 'node:path'
+import type { StagedWal } from '#providers/provider.ts'
+import type { Place, Repository } from './repository.ts'
+import { run_timeout_seconds, storeRun } from './restic.ts'
+import type { Archived } from './retention.ts'
+
+/** A run is not cut short while it can be as slow as this: what it has sent would be sent again. */
+const slowest_bytes_per_second = 256 * 1024
+
+/** A run although nothing has changed: it shows that the repository is there. */
+const proof_every_ms = 300_000
+const never = { text: '', at_ms: -Infinity }
+
+/** The first file of a service that the run lacks; undefined: it has all. */
+export type Lacking = (one: StagedWal) => string | undefined
+
+export function newWalStore({ data_dir, installation_id }: Place, archived: Map<string, Archived>) {
+  let known: ReadonlyMap<string, number> = new Map()
+  let last = never
+  const keyOf = ({ folder }: StagedWal, path: string) => relative(data_dir, join(folder, path))
+  const copy = async ({ restic, runs }: Repository, staged: readonly StagedWal[]): Promise<Lacking> => {
+    const fresh = staged.flatMap((one) => one.files.filter(({ path }) => !known.has(keyOf(one, path))))
+    const bytes = fresh.reduce((sum, one) => sum + one.bytes, 0)
+    const timeout_seconds = run_timeout_seconds + Math.ceil(bytes / slowest_bytes_per_second)
+    // Every commit before the time of the run is in it.
+    const time = new Date(Math.min(...staged.map(({ at }) => at.getTime())))
+    const parent = runs.findLast(({ tags }) => tags.includes('wal'))?.id
+    const paths = staged.map(({ folder }) => relative(data_dir, folder))
+    const named = { host: installation_id, tags: ['wal'], parent, paths, time }
+    const { id, files: stored } = await storeRun(restic, named, { timeout_seconds, cwd: data_dir })
+    known = stored
+    runs.push({ id, time, tags: ['wal'], hostname: installation_id })
+    const entries = staged.flatMap((one) => (one.archived ? [[one.service_id, one.archived] as const] : []))
+    archived.set(id, Object.fromEntries(entries))
+    return (one) => one.files.find(({ path, bytes: size }) => stored.get(keyOf(one, path)) !== size)?.path
+  }
+  return {
+    /** Where nothing has changed since the last run, there is none, but for a proof now and then. */
+    store: async (repository: Repository, staged: readonly StagedWal[]): Promise<Lacking> => {
+      const text = JSON.stringify(staged.map(({ folder, files }) => [folder, files]))
+      const is_due = text !== last.text || performance.now() - last.at_ms > proof_every_ms
+      if (staged.length === 0 || !is_due) return () => undefined
+      const lacking = await copy(repository, staged)
+      const is_whole = staged.every((each) => lacking(each) === undefined)
+      last = { text: is_whole ? text : '', at_ms: performance.now() }
+      return lacking
+    },
+    /** After a failure: the next round copies. */
+    forget: () => {
+      last = never
+    },
+  }
+}
