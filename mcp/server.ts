@@ -72,6 +72,13 @@ async function callTool(tool: Tool, world: World, args: Record<string, unknown>)
   }
 }
 
+const factsOf = ({ name, description, inputSchema, annotations }: Tool) => ({
+  name,
+  description,
+  inputSchema,
+  annotations,
+})
+
 const refusal = (text: string): CallResult => ({ content: [{ type: 'text', text }], isError: true })
 
 async function inWords<T>(work: () => Promise<T>): Promise<T> {

@@ -16,6 +16,7 @@ test('without flags and variables every setting has its default', () => {
     service_ports: { first: 20000, last: 29999 },
     postgres_directories: [],
     vpc_ranges: ['10.64.0.0/10'],
+    sql_api: 'on',
     snapshots: { interval_seconds: 86_400, kept: 7 },
     backup_to: undefined,
     backup_lag: 60,
