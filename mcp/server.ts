@@ -6,7 +6,6 @@ import { type CallResult, resultOf } from './fence.ts'
 import { listPrompts, promptOf } from './prompts.ts'
 import { listResources, readResource, resource_templates } from './resources.ts'
 import { listTools } from './tools.ts'
-import type { ToolFacts } from '#contract/tool.ts'
 import type { Tool, World } from './tool.ts'
 
 export type McpOptions = { world: World; version: string; more_tools?: readonly string[] }
@@ -88,9 +87,4 @@ async function inWords<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof Fault)) throw error
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message)
   }
-}
-
-/** What a client is told of a tool. */
-function factsOf(tool: Tool): ToolFacts {
-  return Object.fromEntries(Object.entries(tool).filter(([name]) => name !== 'run')) as ToolFacts
 }

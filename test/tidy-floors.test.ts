@@ -82,7 +82,7 @@ test.each(trees)('in $root no import runs up a floor, and no two parts of one fl
 })
 
 test('what wires regions knows providers by their registry; the rest of the server knows their interface and its host', () => {
-  const known = /^#providers\/(host|postgres)\/|^#providers\/(provider|registry|store-program)\.ts$/
+  const known = /^#providers\/(host|postgres)\/|^#providers\/(log|provider|registry|store-program)\.ts$/
   const wrong = production
     .filter(({ folder }) => folder === 'server')
     .flatMap((source) => importsOf(source).map((target) => `${source.path} imports ${target}`))
@@ -96,7 +96,7 @@ test('what every region shares, and what is known of a host, knows no provider',
   const wrong = production
     .filter(({ path }) => /^providers\/(host|postgres)\//.test(path))
     .flatMap((source) => importsOf(source).map((target) => `${source.path} imports ${target}`))
-    .filter((arrow) => /imports \.\.\/(?!provider\.ts)/.test(arrow))
+    .filter((arrow) => /imports \.\.\/(?!(?:provider|log)\.ts)/.test(arrow))
   expect(wrong).toEqual([])
 })
 
