@@ -10,6 +10,7 @@ import { type Args, placeOf, textOf, type Tool, type ToolAnswer, type World } fr
 const service_id = { type: 'string', description: 'Id or exact name.' }
 const project_id = { type: 'string' }
 const of_service = { project_id, service_id }
+const fork_ms_max = 3_600_000
 
 const locks = `select a.pid, a.state, pg_catalog.pg_blocking_pids(a.pid) as blocked_by, a.wait_event_type, pg_catalog.now() - a.xact_start as open_for,
     pg_catalog.left(a.query, 200) as query from pg_catalog.pg_stat_activity a
@@ -107,7 +108,9 @@ export const try_on_fork: Tool = {
     const { client } = world
     const { project_id: project, service_id: parent } = await placeOf(world, args)
     const query = textOf(args, 'query')
-    const body = { fork_strategy: 'NOW', name: `try-${parent}` } as const
+    // Should its deletion below never be reached, it ends by itself.
+    const expires_at = new Date(Date.now() + fork_ms_max).toISOString()
+    const body = { fork_strategy: 'NOW', name: `try-${parent}`, expires_at } as const
     const fork = await client.forkService({ project_id: project, service_id: parent, body })
     const at = { project_id: project, service_id: fork.service_id }
     try {
