@@ -82,10 +82,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['disablePooler', 'service disable-pooler market -y'],
   ['updatePassword', 'service update-password market --yes --password @{home}/password'],
   ['getServiceLogs', 'service logs market --since 1h -n 10'],
-  [
-    'getLogHistogram',
-    'service logs-histogram market --since 2026-11-15T11:00:00Z --until 2026-11-15T12:00:00Z --buckets 4',
-  ],
+  ['getLogHistogram', 'service logs-histogram market'],
   ['listMetricSeries', 'service metrics-available-series market'],
   ['getMetricSeries', `service metrics-series market --name connections --from ${at} --to 2026-11-15T11:00:00Z`],
   ['setSnapshotPolicy', 'service set-snapshot-policy market --every 6h --keep 7d'],

@@ -86,7 +86,7 @@ test('a deleted service is unknown, and comes back as it was', async () => {
   const { body: created } = await howdah.call<{ id: string }>('POST', at(service_id, '/replicaSets'), set)
   await howdah.untilStatus(created.id, 'READY')
   await howdah.call('POST', at(service_id, '/enablePooler'))
-  const { metrics: _metrics, ...before } = (await howdah.call('GET', at(service_id))).body
+  const { metrics: _metrics, protection: _protection, ...before } = (await howdah.call('GET', at(service_id))).body
   await deleteService(service_id)
   for (const path of [at(service_id), at(service_id, '/events'), at(service_id, '/snapshots'), at(created.id)]) {
     expect(await howdah.call('GET', path)).toMatchObject({
