@@ -29,11 +29,11 @@ export function queryHandlers(
   return {
     runQuery: async ({ params, body, caller }) => {
       const service = await getService(db, params)
+      requireStatus(service, params.accepts, new Date())
       const { service_id, region_code } = service
       const provider = getProvider(providers, region_code)
       const offered = queriesOffered(provider.facts(), sql_api)
       if (!offered.offered) throw invalidRequest([ofRequest(offered.reason)])
-      requireStatus(service, params.accepts, new Date())
       const { query: statement, parameters = [], ...given } = body
       const application_name = `howdah user ${caller.user.id}`
       const spec = { ...query_defaults, ...given, statement, parameters, application_name }

@@ -12,12 +12,16 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
 
 const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
-test('sessions at a service are opened in two files, and superusers are in a tenant’s database for two reasons only', () => {
+test('sessions at a service are opened in three files, and superusers are in a tenant’s database for three reasons only', () => {
   expect(filesWith(/new pg\.(Client|Pool)\b/).toSorted()).toEqual([
     'local/ha/position.ts',
     'local/postgres/superuser.ts',
+    // As a role made for the statement, which is no superuser.
+    'local/query/query.ts',
   ])
   expect(filesWith(/withSuperuser\([^)]*database/).toSorted()).toEqual([
+    // In a copy that no client reaches, and that is removed afterwards.
+    'local/backup/drill.ts',
     'local/pooler/role.ts',
     'local/postgres/extensions.ts',
     'local/postgres/superuser.ts',
