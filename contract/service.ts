@@ -44,7 +44,7 @@ const VpcEndpoint = Type.Object(
 const Protection = Type.Object(
   {
     restorable_from: Type.Optional(moment('The oldest moment that a fork can start from; absent: none yet.')),
-    restorable_until: Type.Optional(moment('The newest one.')),
+    restorable_until: Type.Optional(moment('The newest one; absent: this moment.')),
     last_snapshot_at: Type.Optional(moment('The moment of its newest snapshot.')),
     last_backup_at: Type.Optional(
       moment('The moment of the newest snapshot that is off the machine; absent: none is, or there are no backups.'),

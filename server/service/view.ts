@@ -47,7 +47,8 @@ export function protectionView(
 ): NonNullable<Service['protection']> {
   const { restorable_from: from, restorable_until: until, last_snapshot_at } = row
   return {
-    ...(from && { restorable_from: from.toISOString(), restorable_until: (until ?? now).toISOString() }),
+    ...(from && { restorable_from: from.toISOString() }),
+    ...(from && until && { restorable_until: until.toISOString() }),
     ...(last_snapshot_at && { last_snapshot_at: last_snapshot_at.toISOString() }),
     ...(row.proven_restorable_at && { last_proven_restorable_at: row.proven_restorable_at.toISOString() }),
     ...(row.drill_error !== null && { last_drill_error: row.drill_error }),

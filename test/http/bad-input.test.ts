@@ -37,11 +37,12 @@ afterAll(async () => {
 const send = (row: Row, body: unknown, headers: Record<string, string> = {}) =>
   installation.call(row.endpoint.method, pathOf(row, { ...installation, service_id }), body, headers)
 
-/** Without what they use, which changes by itself. */
+/** Without what they use and what protects them, which change by themselves. */
 const listedServices = async () =>
   (await installation.call<Service[]>('GET', installation.services)).body.map((service) => ({
     ...service,
     metrics: {},
+    protection: {},
   }))
 
 /** Polled until it holds: on a very busy machine a service may seem unstable for a moment. */
