@@ -1,4 +1,4 @@
-// The program restic, run by us, for a bounded time, and for backups at the lowest priority. Everything
+// The program restic, run by us, for a bounded time, and for backups at a low priority. Everything
 // that it is told but file names comes by its environment and files; no secret is an argument.
 // 1. Its exit code 0 does not say that all files are in a backup: callers compare the list.
 // 2. As root it reads as a user without rights but CAP_DAC_READ_SEARCH; only what restores runs as root, because it gives files owners.
@@ -69,8 +69,8 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     const { timeout_seconds, cwd = '/', as_root = false, input, may_lack = false } = options
     const restic = await findProgram('restic')
     if (restic === undefined) throw new ResticError(missing_sentence)
-    // A person waits for a restore; a backup has time.
-    const gently = as_root ? [] : ['nice', '-n', '19']
+    // A person waits for a restore. A backup gives way, but a busy machine must not keep it from ending in time.
+    const gently = as_root ? [] : ['nice', '-n', '10']
     const command = ['timeout', '-k', `${kill_after_seconds}`, `${timeout_seconds}`, ...gently, restic]
     const [program = '', ...words] = [...(as_root ? [] : lessRights()), ...command, ...limits, ...args]
     const child = spawn(program, words, {

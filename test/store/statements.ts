@@ -39,9 +39,10 @@ export function readSources(): Source[] {
   )
 }
 
-/** db.ts runs what it is handed, a migration is read from its file, and a copy of the store is of whatever tables its catalog names. */
+/** db.ts runs what it is handed, a migration is read from its file, a copy of the store is of whatever tables its catalog names, and a region is asked elsewhere. */
 const mayRun = (path: string, asked: string) =>
-  ['server/store/db.ts', 'server/backup/metadata.ts'].includes(path) || asked === 'migration.text'
+  ['server/store/db.ts', 'server/backup/metadata.ts', 'server/query/routes.ts'].includes(path) ||
+  asked === 'migration.text'
 
 export function readSource(path: string, text: string): Source {
   const { program } = parseSync(path, text)
@@ -89,7 +90,8 @@ function firstName(hole: ESTree.Expression): string | undefined {
 export function copyServer(directory: string, sources: readonly Source[]): void {
   cpSync(join(root, 'package.json'), join(directory, 'package.json'))
   cpSync(join(root, 'server'), join(directory, 'server'), { recursive: true })
-  for (const name of ['contract', 'providers', 'node_modules']) symlinkSync(join(root, name), join(directory, name))
+  for (const name of ['console', 'contract', 'mcp', 'providers', 'node_modules'])
+    symlinkSync(join(root, name), join(directory, name))
   for (const { path, text, templates } of sources) {
     const names = new Set(templates.flatMap(({ holes }) => holes.flatMap(({ name }) => name ?? [])))
     // Most names belong to a function; the module knows the others.
