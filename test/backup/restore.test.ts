@@ -132,9 +132,8 @@ test.skipIf(why)(`a repository that is away is told of, and not made anew${why}`
     const events = (await call<{ message: string }[]>('GET', `${at}/events?kinds=backup`)).body
     return events[0]?.message
   }
-  expect(await until(told)).toMatch(
-    /its backup is \d+ s behind: there is no repository in .*; check that its disk is mounted/,
-  )
+  const away = /its backup is \d+ s behind: there is no repository in .*; check that its disk is mounted/
+  await until(async () => away.test((await told()) ?? ''), { what: 'it is told that the repository is away' })
   renameSync(join(nowhere, 'unmounted'), join(nowhere, 'repository'))
   await until(async () => (await told()) === 'its backup is in time again')
 })
