@@ -1,6 +1,6 @@
 // An ordinary user with sub ids, for tests of isolated installations. Root makes one up that only the test's own processes know:
 // files of /etc are bound over in a mount namespace of theirs, so nothing of it stays. An ordinary user is itself.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { copyFileSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -72,9 +72,19 @@ export async function removePlace(data_dir: string): Promise<void> {
     const quit = () => listPids(data_dir).every((pid) => killInside(pid, 'QUIT').status !== 0)
     await until(quit, { timeout_ms: 20_000 }).catch(() => undefined)
     for (const pid of listPids(data_dir)) killInside(pid)
-    execFileSync('unshare', ['--map-auto', '--map-root-user', 'rm', '-rf', data_dir])
+    asOwner('rm', '-rf', data_dir)
   }
   await removeDataDir(data_dir)
+}
+
+/** A file of a service; empty when there is none. */
+export const readInside = (path: string): string => asOwner('cat', path).stdout
+
+/** Over files of sub ids: their owner is root in a namespace that has all of them. */
+function asOwner(...words: string[]) {
+  const enter = as_root ? [] : ['unshare', '--map-auto', '--map-root-user', '--']
+  const [program = '', ...rest] = [...enter, ...words]
+  return spawnSync(program, rest, { encoding: 'utf8' })
 }
 
 export const killInside = (pid: number, signal: 'KILL' | 'QUIT' = 'KILL') =>

@@ -161,7 +161,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       const wanted = await newWanted(provider)
       await settle(provider, wanted)
       const next = (await reopen?.()) ?? provider
-      expect(next.identity).toBe(provider.identity)
+      expect(next.facts().identity).toBe(provider.facts().identity)
       expect(await next.service.list()).toEqual([{ id: wanted.service_id, down: false }])
       expect(await next.service.apply(wanted)).toMatchObject({ state: 'serving', settled: true })
     })

@@ -2,7 +2,6 @@
 // of one is kept from the other services, the metadata store and the control plane, and all that a service can do goes on working.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
@@ -18,7 +17,14 @@ import { ask } from '#test/database.ts'
 import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { whoInside } from '#test/network/who-inside.ts'
 import { readable } from '#test/privileges.ts'
-import { killInside, newSubIdUser, removePlace, type SubIdUser, why_no_sub_ids as why } from '#test/sub-ids.ts'
+import {
+  killInside,
+  newSubIdUser,
+  readInside,
+  removePlace,
+  type SubIdUser,
+  why_no_sub_ids as why,
+} from '#test/sub-ids.ts'
 import { until } from '#test/until.ts'
 
 const has_pooler = (await findProgram('pgbouncer')) !== undefined
@@ -75,14 +81,14 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
   test('each of them, and the metadata store, is another user of the host', async () => {
     // Of the installation; that the user cannot build the console in a clone of another user is another matter.
     expect(server.output()).not.toMatch(/^ {2}Warning/m)
-    const users = await Promise.all([one, other].map(async (each) => userOf(await postmasterOf(dataOf(each)))))
+    const users = [one, other].map((each) => userOf(postmasterOf(dataOf(each))))
     expect(users).toEqual([one, other].map(({ endpoint }) => user.first_sub_uid + endpoint.port))
-    expect(userOf(await postmasterOf(join(data_dir, 'store/data')))).toBe(user.first_sub_uid)
+    expect(userOf(postmasterOf(join(data_dir, 'store/data')))).toBe(user.first_sub_uid)
     expect(userOf(server.pid)).toBe(user.uid)
   })
 
   test('code that broke out of one service reaches its own files and nothing of the others or the control plane', async () => {
-    const [own, neighbour] = [await postmasterOf(dataOf(one)), await postmasterOf(dataOf(other))]
+    const [own, neighbour] = [postmasterOf(dataOf(one)), postmasterOf(dataOf(other))]
     const run = (...words: string[]) => runAsServiceUser(one, own, words)
     expect(run('cat', join(dataOf(one), 'global/pg_control')).status).toBe(0)
     const secrets = [
@@ -111,7 +117,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
   })
 
   test('a process of a service that leaves the namespace is not followed to where the tenant is root', async () => {
-    const [own, id] = [await postmasterOf(dataOf(one)), 70_000 + one.endpoint.port]
+    const [own, id] = [postmasterOf(dataOf(one)), 70_000 + one.endpoint.port]
     const { ino: inode } = statSync(`/proc/${own}/ns/user`)
     const user_words = [`--user=/proc/${own}/ns/user`, '--setuid', `${id}`, '--setgid', `${id}`, '--']
     const trap = spawn('nsenter', [...user_words, 'unshare', '--user', '--map-root-user', 'sleep', '60'], { cwd: '/' })
@@ -138,7 +144,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
     const { body: fork } = await call('POST', `${at(one)}/forkService`, { name: 'fork', fork_strategy: 'NOW' })
     await untilReady(fork)
     expect(await select(fork, 'select word from kept')).toEqual(['kept'])
-    expect(userOf(await postmasterOf(dataOf(fork)))).toBe(user.first_sub_uid + fork.endpoint.port)
+    expect(userOf(postmasterOf(dataOf(fork)))).toBe(user.first_sub_uid + fork.endpoint.port)
 
     expect((await call('POST', `${at(fork)}/stop`)).status).toBe(202)
     await until(async () => (await call('GET', at(fork))).body.status === 'PAUSED')
@@ -157,11 +163,9 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
   test('a primary that is killed is replaced by its replica', async () => {
     const service = await newService({ replica_count: 1 })
     await select(service, 'create table kept (word text)')
-    await until(
-      async () => userOf(await postmasterOf(dataOf(service, 'node-1'))) === user.first_sub_uid + service.endpoint.port,
-    )
+    await until(() => userOf(postmasterOf(dataOf(service, 'node-1'))) === user.first_sub_uid + service.endpoint.port)
     await untilReady(service)
-    killInside(await postmasterOf(dataOf(service)))
+    killInside(postmasterOf(dataOf(service)))
     await until(async () => (await select(service, 'select pg_is_in_recovery()')).join() === 'false')
     expect(await select(service, `insert into kept values ('after') returning word`)).toEqual(['after'])
     const kinds = async () =>
@@ -171,13 +175,13 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
   })
 
   test('after a kill -9 of the server its databases go on, and the next one, without the word, has them in hand', async () => {
-    const before = await postmasterOf(dataOf(other))
+    const before = postmasterOf(dataOf(other))
     await server.end('SIGKILL')
     const { stdout } = await command('status', '--json')
     expect(JSON.parse(stdout)).toMatchObject({ servers: [], metadata_store: true, databases_running: 2 })
     server = await startHowdah(place, {}, user.prefix)
     await untilReady(other)
-    expect(await postmasterOf(dataOf(other))).toBe(before)
+    expect(postmasterOf(dataOf(other))).toBe(before)
     expect(idsOf(server.pid, 'uid')).toBe(idsOf(before, 'uid'))
     // It can end what another server has started.
     expect((await call('POST', `${at(other)}/stop`)).status).toBe(202)
@@ -196,7 +200,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
     const enter = [...user.prefix, command, 'admin', 'vpc', 'exec', vpc.body.id, ...place, '--']
     const login = { api_url: server.url, host: '10.93.0.2', password: other.initial_password ?? '' }
     expect(await whoInside(enter, login)).toBe('tsdbadmin')
-    expect(userOf(await postmasterOf(dataOf(other)))).toBe(user.first_sub_uid + other.endpoint.port)
+    expect(userOf(postmasterOf(dataOf(other)))).toBe(user.first_sub_uid + other.endpoint.port)
     const [program, ...words] = [...enter, 'id', '-u']
     expect(execFileSync(program, words, { encoding: 'utf8', cwd: '/' }).trim()).toBe(`${user.uid}`)
     expect((await call('POST', `${at(other)}/detachFromVPC`)).status).toBe(202)
@@ -223,10 +227,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
 })
 
 /** As its pid file names it: a backend that was forked a moment ago still has its postmaster's command line. */
-async function postmasterOf(data: string): Promise<number> {
-  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')
-  return Number(text.split('\n')[0])
-}
+const postmasterOf = (data: string) => Number(readInside(join(data, 'postmaster.pid')).split('\n')[0])
 
 const listInside = async (map: string) => (await listHostProcesses()).filter(({ pid }) => idsOf(pid, 'uid') === map)
 
