@@ -198,6 +198,8 @@ export type Offered = { offered: true } | { offered: false; reason: string }
 
 /** What a region can do, as its provider last observed it. */
 export type RegionFacts = {
+  /** Two servers may serve one region when they read the same identity. */
+  identity: string
   /** The name of its provider, such as `local`. */
   provider: string
   /** Newest first, such as `18.4`. */
@@ -231,8 +233,6 @@ export type { Backup, RestoredService, StagedSnapshot, StagedWal, UnstagedWal } 
 export type Kind = 'service' | 'replica set' | 'vpc'
 
 export type Provider = {
-  /** Two servers may serve one region when they read the same identity. */
-  identity: string
   /** As last observed; never waits. */
   facts(): RegionFacts
   service: Subject<WantedService, ObservedService, ServiceParts> & {

@@ -119,7 +119,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const healing = newHealing(db, log)
   opened.defer(() => healing.close())
   for (const [region_code, provider] of providers) {
-    await ensureRegion(db, region_code, provider.identity)
+    await ensureRegion(db, region_code, provider.facts().identity)
     await watchOver({ region_code, provider, healing, db, log, opened })
   }
   const telemetry = newTelemetry()

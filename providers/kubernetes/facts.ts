@@ -15,6 +15,7 @@ import type { CellSettings } from './cell.ts'
 import { imageVersion } from './cluster/version.ts'
 
 type Spec = {
+  identity: string
   region: string
   settings: CellSettings
   client: Pick<Client, 'find' | 'list'>
@@ -31,7 +32,7 @@ const gib = 2 ** 30
 /** Extensions that need no image of their own are PostgreSQL's. */
 const known_extensions = ['timescaledb', 'vector']
 
-export function openFacts({ region, settings, client, authority }: Spec) {
+export function openFacts({ identity, region, settings, client, authority }: Spec) {
   let images: readonly Image[] = []
   let largest: Capacity | undefined
   async function refresh(): Promise<void> {
@@ -49,6 +50,7 @@ export function openFacts({ region, settings, client, authority }: Spec) {
   again()
   const not_offered = (what: string): Offered => ({ offered: false, reason: `${what} in region ${region}` })
   const now = (): RegionFacts => ({
+    identity,
     provider: 'kubernetes',
     postgres_versions: images.map(({ image, major }) => imageVersion(image, major)),
     volume_type: settings.storage_class ?? 'kubernetes',

@@ -47,7 +47,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
   })
   const label_selector = `${installation_label}=${installation_id}`
   const cache = openCache({ client, label_selector, log })
-  const facts = openFacts({ region, settings, client, authority })
+  const facts = openFacts({ identity, region, settings, client, authority })
   const cell: Cell = {
     region,
     installation_id,
@@ -61,7 +61,6 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
   }
   const [services, sets] = [newLast<WantedService>(), newLast<WantedReplicaSet>()]
   return {
-    identity,
     facts: facts.now,
     service: {
       refusal: facts.serviceRefusal,

@@ -25,6 +25,7 @@ export type Facts = {
 
 type Host = {
   directory: string
+  installation_id: string
   installations: readonly PostgresInstallation[]
   limits: Pick<Limits, 'enforced' | 'description'>
   disk_quota: number
@@ -86,10 +87,11 @@ export async function openFacts(host: Host, host_use: Promise<HostUse>): Promise
 }
 
 function factsOf(
-  { installations, limits, disk_quota, authority, vpc_ranges: { vpc_ranges } }: Host,
+  { installation_id, installations, limits, disk_quota, authority, vpc_ranges: { vpc_ranges } }: Host,
   { pooler, balancer, network, shares_blocks }: Observed,
 ): RegionFacts {
   return {
+    identity: installation_id,
     provider: 'local',
     postgres_versions: installations.map(({ version }) => version),
     volume_type: 'local',

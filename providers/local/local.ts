@@ -91,7 +91,6 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
     options.log({ err: error }, 'template not prepared'),
   )
   return {
-    identity: options.installation_id,
     facts: facts.now,
     authority_pem: host.authority.certificate_pem,
     installations: host.installations,

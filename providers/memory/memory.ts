@@ -40,7 +40,7 @@ type Taken = { taken_at: Date; size_bytes: number }
 
 const postgres_version = '18.4'
 const no_database = 'this region has no databases that could be asked; use a region with another provider'
-const facts: RegionFacts = {
+const facts: Omit<RegionFacts, 'identity'> = {
   provider: 'memory',
   postgres_versions: [postgres_version],
   volume_type: 'memory',
@@ -68,8 +68,7 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
     for (const onNews of watchers) onNews(sets.find(id) ? 'replica set' : 'service', id)
   }
   return {
-    identity,
-    facts: () => facts,
+    facts: () => ({ ...facts, identity }),
     service,
     replica_set,
     vpc: vpcSubject(new Map()),
