@@ -49,6 +49,11 @@ export function TimeBand({ service, from, until, reason, onFork }: BandProps) {
             label={`Moment, ${isUtc() ? 'UTC' : 'local time'}`}
             mono
             value={typed ?? exact(at)}
+            // From here on the text is the reader's: the window moves on, and would replace it, with the selection, in the middle of an edit.
+            onFocus={() => {
+              setTyped((text) => text ?? exact(at))
+              setChosen(at)
+            }}
             onChange={(text) => {
               setTyped(text)
               const moment = parseTyped(text)

@@ -39,7 +39,17 @@ type TextProps = FieldProps & {
   mono?: boolean
 } & Pick<
     InputHTMLAttributes<HTMLInputElement>,
-    'autoComplete' | 'autoFocus' | 'placeholder' | 'required' | 'type' | 'maxLength' | 'min' | 'max' | 'step' | 'onBlur'
+    | 'autoComplete'
+    | 'autoFocus'
+    | 'placeholder'
+    | 'required'
+    | 'type'
+    | 'maxLength'
+    | 'min'
+    | 'max'
+    | 'step'
+    | 'onBlur'
+    | 'onFocus'
   >
 
 export function TextField({ label, hint, problem, value, onChange, mono = false, ...more }: TextProps) {
