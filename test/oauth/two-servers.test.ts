@@ -1,6 +1,7 @@
 // Two servers of one store behind one address, each with a data directory of its own; and the command line, which logs
 // in at them like any other client.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -125,8 +126,16 @@ describe('the command line', () => {
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       printed += chunk
     })
-    const ended = text(child.stderr).then((errors) => ({ code: child.exitCode, printed, errors }))
-    const first = (pattern: RegExp) => until(() => pattern.exec(printed)?.[1], { what: 'the login says where to go' })
+    const errors = text(child.stderr)
+    let has_ended = false
+    // With all that it printed.
+    const ended = once(child, 'close').then(() => {
+      has_ended = true
+    })
+    const first = async (pattern: RegExp) => {
+      await until(() => has_ended || pattern.test(printed), { what: 'the login says where to go' })
+      return pattern.exec(printed)?.[1] ?? expect.fail(`the login ended: ${printed}${await errors}`)
+    }
     return { first, ended }
   }
 

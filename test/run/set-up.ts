@@ -2,9 +2,10 @@
 // that removes the folder and all traces of the tests as soon as the runner is dead, whatever ended it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { until } from '#test/until.ts'
 
 const sweeper_program = join(import.meta.dirname, 'sweeper.ts')
 
@@ -23,7 +24,15 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   })
   const ended = once(sweeper, 'exit')
   return async () => {
+    // The runner waits for a minute for the last word of a worker that was killed: the sweeper is told when all have ended by themselves.
+    await until(() => !hasWorkers(), { what: 'the workers end' }).catch(() => undefined)
     sweeper.stdin.end()
     await ended
   }
+}
+
+/** Whether children of this process, which is the runner, still run tests. */
+function hasWorkers(): boolean {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+  return children.some((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('vitest/dist/workers'))
 }
