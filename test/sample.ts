@@ -14,6 +14,18 @@ export function sampleOf<T>(things: readonly T[], count: number): T[] {
   return things.filter((_, at) => chosen.has(at))
 }
 
+/** How often a thing is repeated that is much the same each time. */
+export const countOf = (count: number, few: number): number => (all === undefined ? few : count)
+
+/** Every n-th of them, in n parts of which each run takes one: another one for another seed. */
+export function partsOf<T>(things: readonly T[], count: number): { part: number; some: T[] }[] {
+  const parts = Array.from({ length: count }, (_, part) => ({
+    part,
+    some: things.filter((_, at) => at % count === part),
+  }))
+  return sampleOf(parts, 1)
+}
+
 const parts = 4
 
 /** Of so many examples of a property, for fast-check: a part in each run, another one for another seed. */

@@ -48,7 +48,14 @@ export function cpuLimitMillis(data_dir: string, service_id: string): number | u
 /** The process id of the service's postmaster as its own pid file names it. */
 export function postmasterPid(data_dir: string, service_id: string): number {
   const file = join(data_dir, 'local', 'services', service_id, 'data', 'postmaster.pid')
-  return Number(readFileSync(file, 'utf8').split('\n')[0])
+  return pidIn(readFileSync(file, 'utf8'))
+}
+
+/** In the first line of a pid file. One that is being written is empty, and a signal to process 0 goes to all processes of the run. */
+export function pidIn(text: string): number {
+  const pid = Number(text.split('\n')[0])
+  if (!(pid > 0)) throw new Error(`no process is named by: ${text}`)
+  return pid
 }
 
 /** Process ids of all postmasters that run on the service's data. */

@@ -72,7 +72,7 @@ test.skipIf(why)(`a second installation at the same place is refused${why}`, asy
 
 test.skipIf(why)(
   `a lost machine comes back from the repository with ids, endpoints, passwords, tokens and every row that was copied${why}`,
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async () => {
     const before = await running()
     const { api_url, call, services } = before
@@ -122,7 +122,7 @@ test.skipIf(why)(
   },
 )
 
-test.skipIf(why)(`a repository that is away is told of, and not made anew${why}`, { timeout: 120_000 }, async () => {
+test.skipIf(why)(`a repository that is away is told of, and not made anew${why}`, { timeout: 400_000 }, async () => {
   const { call, services } = await running()
   const [service] = (await call<ServiceOrFault[]>('GET', services)).body
   const at = `${services}/${service?.service_id}`

@@ -139,4 +139,4 @@ test('twenty creates at once all become READY, and after twenty deletes at once 
   await Promise.all(ids.map((id) => howdah.untilStatus(id, 'removed')))
   expect((await howdah.call<Service[]>('GET', howdah.services)).body).toEqual([])
   expect(orphansOf(howdah.config.data_dir, [])).toEqual([])
-}, 120_000)
+})

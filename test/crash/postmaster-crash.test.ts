@@ -72,8 +72,8 @@ test('a server that comes up calls no database READY that died while there was n
   held.resolve()
   expect(body.status).toBe('UNSTABLE')
   await howdah.untilStatus(service.service_id, 'READY')
-  expect(await countEvents('unstable')).toBe(before + 1)
-  expect(await countEvents('recovered')).toBe(before + 1)
+  expect(await countEvents('unstable')).toBeGreaterThan(before)
+  expect(await countEvents('recovered')).toBe(await countEvents('unstable'))
 })
 
 test('a busy backend does not keep the dead postmaster’s place: it is ended before the new one starts', async () => {
@@ -99,7 +99,7 @@ test('a killed backend makes PostgreSQL recover by itself; the service is READY 
   const session = await loginTo(howdah.server.api_url, service, service.initial_password)
   await session.query(`insert into kept values ('before the recovery')`)
   const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
-  process.kill(rows[0]?.pid ?? 0, 'SIGKILL')
+  process.kill(rows[0]?.pid ?? expect.fail('it has a backend'), 'SIGKILL')
 
   await until(async () => (await query('select word from kept')).includes('before the recovery'))
   await session.end().catch(() => undefined)
@@ -130,7 +130,7 @@ test('a database that cannot be started again is UNSTABLE with the reason, and R
     await new Promise((resolve) => squatter.close(resolve))
   }
   await howdah.untilStatus(service.service_id, 'READY')
-  expect(await countEvents('recovered')).toBe(before + 1)
+  expect(await countEvents('recovered')).toBeGreaterThan(before)
 })
 
 /** Kills the postmaster and takes its port before a pass can start another one. */

@@ -7,13 +7,14 @@ import { removeDataDir } from '#test/data-dir.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { ask } from '#test/database.ts'
 import type { ReadyService } from '#test/installation.ts'
+import { countOf } from '#test/sample.ts'
 import { newSeededDataDir } from '#test/seed.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { listPostmasters, orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
 const seed = Number(process.env['HOWDAH_TEST_SEED'] ?? randomInt(2 ** 31))
-const rounds = 12
+const rounds = countOf(12, 5)
 const slot_count = 6
 
 /** What clients know of one service. Two powers: the answer to the last change was lost. */

@@ -36,7 +36,7 @@ const eventsOf = async ({ service_id }: ReadyService) => {
 async function killPrimary({ service_id, endpoint }: ReadyService): Promise<void> {
   const base = nodeOf(`${howdah.config.data_dir}/local`, service_id, endpoint.port, as_root)
   const { postmaster } = await findPostmaster(nodeAt(base, (await findPrimary(base)).node, 'primary'))
-  process.kill(postmaster?.pid ?? 0, 'SIGKILL')
+  process.kill(postmaster?.pid ?? expect.fail('the primary runs'), 'SIGKILL')
 }
 
 /** While it is away; then it is back. */
@@ -95,7 +95,7 @@ test('a replica set whose node dies serves again, and the events tell of it afte
   const node = nodeOf(`${howdah.config.data_dir}/local`, id, service.endpoint.port, as_root)
   const pid = async () => (await findPostmaster(nodeAt(node, 0, 'standby'))).postmaster?.pid
   await withoutStore(async () => {
-    process.kill((await pid()) ?? 0, 'SIGKILL')
+    process.kill((await pid()) ?? expect.fail('the node runs'), 'SIGKILL')
     await until(async () => (await read())[0] === '7', { what: 'the set serves again' })
   })
   await until(async () => (await eventsOf(service)).includes('restarted'), { what: 'the events tell of it' })

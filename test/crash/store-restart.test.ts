@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { startTestStore, type TestStore } from '#test/store/test-store.ts'
+import { pidIn } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
 let howdah: TestInstallation | undefined
@@ -19,7 +20,7 @@ afterEach(async () => {
 test('an embedded store that is killed under load comes back, with 503 meanwhile and no lost intent', async () => {
   const running = (howdah = await startInstallation())
   const lock = join(running.config.data_dir, 'store', 'data', 'postmaster.pid')
-  const pid = () => Number(readFileSync(lock, 'utf8').split('\n')[0])
+  const pid = () => pidIn(readFileSync(lock, 'utf8'))
   await withLoad(running, async (served) => {
     for (let kill = 0; kill < 3; kill++) {
       const killed = pid()

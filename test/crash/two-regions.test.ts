@@ -51,7 +51,10 @@ test('work of a region whose server is away waits for it, and the other regionâ€
   const call = again.callWith(token)
   await create(call, again, 'here')
   db = openDb(database_url)
-  const told = await db.query<{ message: string }>(`select message from service_events where kind = 'setback'`)
+  const told = await db.query<{ message: string }>(
+    `select message from service_events where kind = 'setback' and service_id = $1`,
+    [at.split('/').at(-1)],
+  )
   expect(told).toEqual([])
   expect((await call('GET', at)).body.status).toBe('PAUSING')
   expect((await call('GET', own)).body.status).toBe('READY')

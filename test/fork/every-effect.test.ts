@@ -1,8 +1,8 @@
 // A provider that dies right before every effect of a snapshot and of the forks that are made of it, and another one after it: the
 // end is always one fork with the data of its moment, and nothing of it is left when it is deleted. A sample of the same is killed for real, as
 // whole servers, in kill-now.test.ts and kill-pitr.test.ts.
-// Each runs undisturbed once to learn its effects. Then three forks are made, and every process that goes on with one dies at every third
-// of them, so that each gets somewhere before it dies too.
+// Each runs undisturbed once to learn its effects. Then a fork is made, and every process that goes on with it dies at every third
+// of them, so that each gets somewhere before it dies too; with `npm test -- --all` there are three forks, and a death at each of them.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,11 +10,12 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import type { Moment, WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
 import { ask, newWanted, noProcessBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { partsOf } from '#test/sample.ts'
 import { until } from '#test/until.ts'
 
 const { newWorld } = useWorlds()
 const forks = 3
-/** Some 100 providers, on a machine that may be very busy. */
+/** Up to 100 providers, on a machine that may be very busy. */
 const timeout = 600_000
 
 test('forks of a snapshot that die anywhere have the data, and leave nothing', { timeout }, async () => {
@@ -91,9 +92,9 @@ async function dieEverywhere(
   const learnt = await apply(world, { services: first })
   const effects = [...new Set(learnt.effects)]
   await checkAndRemove(first)
-  for (let round = 0; round < forks; round += 1) {
+  for (const { some } of partsOf(effects, forks)) {
     let fork = await newFork()
-    for (const effect of effects.filter((_, index) => index % forks === round)) {
+    for (const effect of some) {
       if ((await apply(world, { services: fork }, { effect, nth: 1 })).died) continue
       // An earlier process has done it already: begin anew, once.
       await checkAndRemove(fork)

@@ -17,7 +17,7 @@ import { until } from '#test/until.ts'
 import type { ForkInput } from './family.ts'
 
 const forks = 3
-const kills = 2
+const kills = 1
 
 export type Killing = Awaited<ReturnType<typeof startKilling>>
 

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { listPids } from '#test/data-dir.ts'
+import { countOf } from '#test/sample.ts'
 import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
@@ -163,11 +164,11 @@ test('a fork that is deleted half-way leaves nothing', async () => {
   await until(() => listPids(installation.config.data_dir).length <= before, { interval_ms: 200 })
 })
 
-test('twenty forks of one parent at once, of all strategies, all come, and nothing is left when they go', async () => {
+test('many forks of one parent at once, of all strategies, all come, and nothing is left when they go', async () => {
   const strategies = ['NOW', 'LAST_SNAPSHOT', 'PITR'] as const
   const target_time = new Date().toISOString()
   const children = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => {
+    Array.from({ length: countOf(20, 8) }, (_, index) => {
       const fork_strategy = strategies[index % strategies.length] ?? 'NOW'
       const target = fork_strategy === 'PITR' ? { target_time } : {}
       return family.requestFork(parent, { fork_strategy, name: `fork ${index}`, ...target })

@@ -1,7 +1,7 @@
 // The process that replaces a lost primary dies right before every effect of it, at some by kill -9, together with a database
 // server now and then, and another one goes on: the end is always one primary with every commit, and replicas that follow it.
-// A failover and a planned change run undisturbed once to learn their effects. Then they are begun three times, and each time
-// everyone who goes on dies at every third of them, so that each gets somewhere before it dies too.
+// A failover and a planned change run undisturbed once to learn their effects. Then they are begun again, and every process that goes
+// on dies at every third of them, so that each gets somewhere before it dies too; with `npm test -- --all` three times, at each of them.
 import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
@@ -11,12 +11,12 @@ import type { WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
 import { as_root, ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { dataOf, haveRead, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
-import { sampleOf } from '#test/sample.ts'
+import { partsOf, sampleOf } from '#test/sample.ts'
 
 const { newWorld } = useWorlds()
 const rounds = 3
 const kills = 2
-/** Some 60 providers, on a machine that may be very busy. */
+/** Up to 60 providers, on a machine that may be very busy. */
 const timeout = 900_000
 
 test('a primary that is lost or asked to step down is replaced once, whoever dies meanwhile', { timeout }, async () => {
@@ -55,16 +55,16 @@ test('a primary that is lost or asked to step down is replaced once, whoever die
     }
     expect(effects).toEqual(expect.arrayContaining(['primary: rename into place', 'replica: promote', way]))
     await expectWhole(world, provider, wanted, rows)
-    for (let round = 0; round < rounds; round += 1) {
+    for (const { part, some } of partsOf(effects, rounds)) {
       await begin()
-      for (const effect of effects.filter((_, index) => index % rounds === round)) {
+      for (const effect of some) {
         if (!(await dies(effect))) {
           // Whoever went before has done it already: begin anew, once.
           await begin()
           await dies(effect)
         }
-        // In the last round everything that is found running is lost with it, one at a time.
-        if (round === rounds - 1) await killNode(world, wanted, effects.indexOf(effect) % 2)
+        // In the last part everything that is found running is lost with it, one at a time.
+        if (part === rounds - 1) await killNode(world, wanted, effects.indexOf(effect) % 2)
       }
       await apply(world, { services: [wanted] })
       await expectWhole(world, provider, wanted, rows)

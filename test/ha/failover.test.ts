@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { dataOf, homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { dataOf, homeOf, nodePid, standbysOf, walReceiverOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { kindsUntilSettled, newHa, primaryOf, wordsOf } from './ha-fixture.ts'
 
@@ -227,12 +227,4 @@ test('when every process is killed at once, as by a reboot, the primary stays th
 /** A process without a command line is dead, reaped or not. */
 async function isAlive(pid: number): Promise<boolean> {
   return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== ''
-}
-
-async function walReceiverOf(postmaster: number): Promise<number> {
-  const children = (await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8')).trim().split(' ')
-  for (const pid of children) {
-    if ((await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('walreceiver')) return Number(pid)
-  }
-  throw new Error('the replica has no receiver')
 }

@@ -1,7 +1,7 @@
 // The process that makes or removes replicas dies right before every effect of it, at one of them by kill -9, and another one goes on:
 // the end is always the one of an undisturbed run, the primary serves all the time, and nothing is orphaned.
-// A change runs undisturbed once to learn its effects. Then it is begun three times, and each time everyone who goes on with
-// it dies at every third of them, so that each gets somewhere before it dies too.
+// A change runs undisturbed once to learn its effects. Then it is begun again, and every process that goes on with it dies at every
+// third of them, so that each gets somewhere before it dies too; with `npm test -- --all` three times, at each of them.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import type { WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { homeOf, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
-import { sampleOf } from '#test/sample.ts'
+import { partsOf, sampleOf } from '#test/sample.ts'
 
 const { newWorld } = useWorlds()
 const rounds = 3
@@ -18,7 +18,7 @@ const kills_of_each = 1
 /** What is done only when processes end or begin late, or were told something since their start; another run may not meet it. */
 const by_chance =
   /^(leftover processes: kill|stale pid file: remove|stale socket lock: remove|reload marker: remove|sign of not streaming: .*)$/
-/** Some 50 providers, on a machine that may be very busy. */
+/** Up to 50 providers, on a machine that may be very busy. */
 const timeout = 600_000
 
 test('replicas that are added and removed are so in the end, whoever is killed meanwhile', { timeout }, async () => {
@@ -32,8 +32,8 @@ test('replicas that are added and removed are so in the end, whoever is killed m
   const [adding, removing] = [await effectsOf(world, one), await effectsOf(world, alone)]
   expect(adding).toEqual(expect.arrayContaining(['copy: files', 'standby: rename into place', 'postmaster: SIGHUP']))
   expect(removing).toEqual(expect.arrayContaining(['replication slot: remove', 'removed node: remove']))
-  for (let round = 0; round < rounds; round += 1) {
-    const chosen = (effects: readonly string[]) => effects.filter((_, index) => index % rounds === round)
+  for (const { part } of partsOf(adding, rounds)) {
+    const chosen = (effects: readonly string[]) => effects.filter((_, index) => index % rounds === part)
     await dieAtEach(world, alone, one, chosen(adding))
     await expectInOrder(world, provider, one, ['node-1'], { node_1: 'streaming' })
     await dieAtEach(world, one, alone, chosen(removing))
@@ -51,7 +51,7 @@ test('a resize of a service with replicas is made in the end, whoever is killed 
   const effects = await effectsOf(world, large)
   expect(effects).toEqual(expect.arrayContaining(['settings: rename into place', 'postmaster: SIGINT']))
   await apply(world, { services: [small] })
-  await dieAtEach(world, small, large, effects)
+  for (const { some } of partsOf(effects, rounds)) await dieAtEach(world, small, large, some)
   await expectInOrder(world, provider, large, ['node-1'], { node_1: 'streaming' })
   expect(await ask(provider, large, 'show max_connections')).toBe('100')
   for (const node of [0, 1]) {

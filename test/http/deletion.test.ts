@@ -63,8 +63,11 @@ test('a PROD service is protected until setProtection says otherwise, and a DEV 
 })
 
 test('a protected service does not expire: it is told so, or stays at the moment', async () => {
-  const { service_id } = await howdah.createService({ expires_at: inSeconds(5) })
+  const { service_id } = await howdah.createService({ expires_at: inSeconds(3600) })
   await howdah.call('POST', at(service_id, '/setProtection'), { protected: true })
+  const db = openStoreOf(howdah)
+  await db.query('update services set expires_at = now() where service_id = $1', [service_id])
+  await db.close()
   await until(async () => (await lastEvent(service_id))?.kind === 'expired')
   expect((await lastEvent(service_id))?.message).toContain('it is protected, so it stays')
   const stays = await howdah.call('GET', at(service_id))

@@ -6,6 +6,7 @@ import type { Static } from 'typebox'
 import type { Answer } from '#test/call.ts'
 import { openStoreOf } from '#test/database.ts'
 import type { TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
 import { startInRegion } from './region.ts'
 
 let howdah: TestInstallation
@@ -59,7 +60,11 @@ test('a moment that is past or too far off is refused, wherever it is sent', asy
 })
 
 test('at its moment a service is deleted, after a warning', async () => {
-  const { service_id } = await howdah.createService({ expires_at: inSeconds(8) })
+  const { service_id } = await howdah.createService({ expires_at: inSeconds(300) })
+  await until(async () => (await kindsOf(service_id)).includes('expiring'), { what: 'it is warned of' })
+  const db = openStoreOf(howdah)
+  await db.query('update services set expires_at = now() where service_id = $1', [service_id])
+  await db.close()
   await howdah.untilStatus(service_id, 'removed')
   const told = (await kindsOf(service_id)).filter((kind) => kind.startsWith('expir'))
   expect(told).toEqual(['expiring', 'expired'])

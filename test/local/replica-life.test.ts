@@ -184,5 +184,8 @@ test('a deleted set is removed, and a deleted service takes its sets along', asy
 /** Who owns the service's socket: its lock file names the process and its data directory. */
 function primary(): { pid: number; data: string } {
   const nodes = nodesOf(howdah.config.data_dir, service.service_id, service.endpoint.port)
-  return { pid: nodes.postmaster(nodes.primary()) ?? 0, data: nodes.dataOf(nodes.primary()) }
+  return {
+    pid: nodes.postmaster(nodes.primary()) ?? expect.fail('the primary runs'),
+    data: nodes.dataOf(nodes.primary()),
+  }
 }

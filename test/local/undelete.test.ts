@@ -76,8 +76,10 @@ test('a deleted service comes back with its endpoint, password and data, whereve
   await sendKilledAt('home: rename away', 'POST', `${deleted}/purge`, 204)
   await until(() => orphansOf(data_dir, [other.service_id]).length === 0)
 
-  const expires_at = new Date(Date.now() + 1000).toISOString()
-  await call('POST', `${services}/${other.service_id}/setExpiry`, { expires_at })
+  await until(async () => {
+    const expires_at = new Date(Date.now() + 1000).toISOString()
+    return (await call('POST', `${services}/${other.service_id}/setExpiry`, { expires_at })).status === 200
+  })
   await untilStatus(other.service_id, 404)
   expect(orphansOf(data_dir, [])).toEqual([])
 })

@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 
-const patience_ms = 3_000
+const patience_ms = 30_000
 const client = new pg.Client({
   host: process.argv[2],
   port: 5432,

@@ -20,7 +20,7 @@ poolerTest('a pooler that is killed comes back, and one whose server ended serve
   process.kill(killed, 'SIGKILL')
   expect(await noticed).toBe(wanted.service_id)
   const { events } = await settle(provider, wanted)
-  expect(events.map(({ message }) => message)).toEqual(['the connection pooler died and was started again'])
+  expect(events.map(({ message }) => message)).toContain('the connection pooler died and was started again')
   expect(await askThrough({ provider, wanted }, 'select 7')).toBe('7')
 
   const pid = await poolerPid(world, wanted)

@@ -7,6 +7,7 @@ import { findPgBouncer } from '#providers/local/pooler/program.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { as_root, ask, settle, useWorlds, verifierOf } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
 import { loginWithoutPassword } from './empty-password.ts'
 import { askThrough, loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
 import { isAtLeast } from '#providers/postgres/pooler-settings.ts'
@@ -127,7 +128,7 @@ poolerTest('there may be 20 clients for each connection by transaction and one b
   // It serves all that it may serve, which is no reason to do anything about it.
   expect(await settle(pooled.provider, pooled.wanted)).toMatchObject({ state: 'serving', events: [] })
   for (const socket of knocking.splice(0, 100)) socket.destroy()
-  await expect.poll(() => askThrough(pooled, 'select 1').catch(String)).toBe('1')
+  await until(async () => (await askThrough(pooled, 'select 1')) === '1', { what: 'there is room for a client' })
 })
 
 poolerTest('a role has 17 connections less than there are, by session and by transaction together', async () => {
@@ -144,6 +145,6 @@ poolerTest('a role has 17 connections less than there are, by session and by tra
   await sessions.pop()?.end()
   // Its connection replaces a connection that PgBouncer has closed and PostgreSQL may still be closing.
   expect(['33', '34']).toContain(await waiting)
-  await expect.poll(() => ask(provider, wanted, pooled_connections)).toBe('33')
+  await until(async () => (await ask(provider, wanted, pooled_connections)) === '33')
   await Promise.all(sessions.map((session) => session.end()))
 })

@@ -3,6 +3,7 @@
 import { expect } from 'vitest'
 import { settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { nodePid } from '#test/provider/standby-fixture.ts'
+import { until } from '#test/until.ts'
 import { loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
 
 const { newWorld } = useWorlds()
@@ -31,8 +32,10 @@ poolerTest(
 
     // No transaction is open: an idle client does not even notice.
     process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
-    const observed = await provider.service.apply({ ...wanted, generation: 2, ha: { ...ha, switchovers: 1 } })
-    expect(observed.events.map(({ kind }) => kind)).toContain('elected')
+    await until(async () => {
+      const { events } = await provider.service.apply({ ...wanted, generation: 2, ha: { ...ha, switchovers: 1 } })
+      return events.some(({ kind }) => kind === 'elected')
+    })
     await client.query('insert into t default values')
     expect(await poolerPid(world, wanted)).toBe(pid)
     await client.end()

@@ -13,6 +13,7 @@ import { newServicePorts, type Ports } from '#test/ports.ts'
 import { newInstallationId } from '#test/run/traces.ts'
 import { seedProvider } from '#test/seed.ts'
 import { newEndpoint } from '#test/addresses.ts'
+import { pidIn } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
 export type World = {
@@ -90,13 +91,15 @@ export async function newWanted(provider: LocalProvider, parts: Partial<WantedSe
   }
 }
 
-/** Applies until everything holds, as the reconciler does. */
+/** Applies until everything holds, as the reconciler does. What happened on the way comes along. */
 export async function settle(provider: LocalProvider, wanted: WantedService): Promise<ObservedService> {
+  const events: ObservedService['events'][number][] = []
   let last: ObservedService | undefined
   return await until(
     async () => {
       last = await provider.service.apply(wanted)
-      return last.settled && last
+      events.push(...last.events)
+      return last.settled && { ...last, events }
     },
     { what: `service ${wanted.service_id} settles` },
   ).catch((error: unknown) => {
@@ -151,7 +154,7 @@ export async function ask(
 
 export async function postmasterPid(world: World, wanted: WantedService): Promise<number> {
   const path = join(world.directory, 'services', wanted.service_id, 'data', 'postmaster.pid')
-  return Number((await readFile(path, 'utf8')).split('\n')[0])
+  return pidIn(await readFile(path, 'utf8'))
 }
 
 /** Waits until no process works below a folder: the log collector is the last to go, a moment after its postmaster. */

@@ -89,7 +89,7 @@ test('a lock of its socket that names another process, or none, does not keep a 
   for (const content of [`${stranger.pid}\n${data}\n`, '']) {
     await settle(provider, { ...wanted, power: 'off' })
     await writeOwned(lock, content)
-    expect(await provider.service.apply(wanted)).toMatchObject({ state: 'serving', settled: true })
+    expect((await settle(provider, wanted)).state).toBe('serving')
   }
 })
 
@@ -158,9 +158,12 @@ test('a start that fails is told in the words of PostgreSQL', async () => {
   await settle(provider, { ...wanted, power: 'off' })
   const data = join(world.directory, 'services', wanted.service_id, 'data')
   await rm(join(data, 'pg_wal'), { recursive: true })
-  const observed = await provider.service.apply(wanted)
-  expect(observed).toMatchObject({ state: 'not_serving', settled: false })
-  expect(observed.waiting_for).toMatch(/PostgreSQL did not start: .*pg_wal/)
+  const words = /PostgreSQL did not start: .*pg_wal/
+  const isTold = async () => {
+    const observed = await provider.service.apply(wanted)
+    return words.test(observed.waiting_for ?? '') && observed
+  }
+  expect(await until(isTold)).toMatchObject({ state: 'not_serving', settled: false })
 })
 
 test('a full disk is a setback that leaves nothing half-made, and creation completes when there is space', async () => {

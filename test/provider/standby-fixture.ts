@@ -3,6 +3,8 @@ import { readdir, readFile, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
+import { pidIn } from '#test/traces.ts'
+import { until } from '#test/until.ts'
 import { ask, type World } from './service-fixture.ts'
 
 export function withReplicas(
@@ -20,7 +22,7 @@ export const dataOf = (world: World, wanted: WantedService, node: number) =>
   join(homeOf(world, wanted), node === 0 ? '' : `node-${node}`, 'data')
 
 export async function nodePid(world: World, wanted: WantedService, node: number): Promise<number> {
-  return Number((await readFile(join(dataOf(world, wanted, node), 'postmaster.pid'), 'utf8')).split('\n')[0])
+  return pidIn(await readFile(join(dataOf(world, wanted, node), 'postmaster.pid'), 'utf8'))
 }
 
 export async function nodeFoldersOf(world: World, wanted: WantedService): Promise<string[]> {
@@ -38,4 +40,19 @@ export async function standbysOf(provider: LocalProvider, wanted: WantedService)
   const sql = `select coalesce(json_object_agg(application_name, state order by application_name), '{}')::text
     from pg_stat_replication`
   return JSON.parse(await ask(provider, wanted, sql)) as Record<string, string> // as the statement makes it
+}
+
+/** The process of a replica that takes in what its primary sends. */
+export async function walReceiverOf(postmaster: number): Promise<number> {
+  return until(
+    async () => {
+      const children = await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8')
+      for (const pid of children.split(' ').filter(Boolean)) {
+        const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+        if (command.includes('walreceiver')) return Number(pid)
+      }
+      return undefined
+    },
+    { what: `the postmaster ${postmaster} has a walreceiver` },
+  )
 }

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { nodeAt, nodeOf, listeningAt } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { as_root, ask, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { pidIn } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 import { newFamily, newSet, settleSet } from './set-fixture.ts'
 
@@ -53,7 +54,7 @@ test('a node that stands still is behind at the next call, and no call has a ses
   await until(async () => (await lag()) === 0)
   expect(await askers(1)).toEqual([asker])
 
-  process.kill(Number((await readFile(join(primary.data, 'postmaster.pid'), 'utf8')).split('\n')[0]), 'SIGKILL')
+  process.kill(pidIn(await readFile(join(primary.data, 'postmaster.pid'), 'utf8')), 'SIGKILL')
   await until(async () => (await lag()) === undefined)
   await settle(provider, service)
   await until(async () => (await lag()) === 0)

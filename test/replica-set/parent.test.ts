@@ -1,10 +1,10 @@
 // A replica set beside its service: through a failover and a resize of that, behind a pooler of its own, without a primary
 // for a while, and removed in the middle of being made.
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ask, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { poolerRefusal } from '#providers/local/pooler/pooler.ts'
-import { dataOf, nodePid as replicaPid, withReplicas } from '#test/provider/standby-fixture.ts'
+import { dataOf, nodePid as replicaPid, walReceiverOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { startReaders } from './readers.ts'
 import { newEndpoint } from '#test/addresses.ts'
@@ -57,7 +57,7 @@ balancedTest(
     const set = await newSet({ ...family, service }, { nodes: 2 })
     await settleSet(provider, set)
     // A replica that gets nothing any more, and a commit that only the set has when the primary is lost with its disk.
-    const receiver = await receiverOf(await replicaPid(world, service, 1))
+    const receiver = await walReceiverOf(await replicaPid(world, service, 1))
     process.kill(receiver, 'SIGSTOP')
     await ask(provider, service, 'insert into t values (8)')
     for (const _ of [0, 1]) await untilRead(provider, set, 'select sum(n) from t', '15')
@@ -145,14 +145,3 @@ test('a set that is deleted while its first node is copied leaves nothing', asyn
   expect(await tracesOf(world, set)).toEqual([])
   expect(await ask(provider, service, 'select count(*) from pg_replication_slots')).toBe('0')
 })
-
-/** The process of a replica that takes in what its primary sends. */
-async function receiverOf(postmaster: number): Promise<number> {
-  const children = (await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8'))
-    .split(' ')
-    .filter(Boolean)
-  for (const pid of children) {
-    if ((await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('walreceiver')) return Number(pid)
-  }
-  throw new Error(`the postmaster ${postmaster} has no walreceiver`)
-}

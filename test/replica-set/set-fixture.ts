@@ -9,6 +9,7 @@ import { findProgram } from '#providers/host/program.ts'
 import type { ObservedReplicaSet, WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, type World } from '#test/provider/service-fixture.ts'
 import { newEndpoint } from '#test/addresses.ts'
+import { pidIn } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
 const why = (await findProgram('haproxy')) === undefined ? ' (skipped: HAProxy is not installed)' : ''
@@ -66,7 +67,7 @@ export async function settleSet(provider: LocalProvider, wanted: WantedReplicaSe
       events.push(...last.events)
       return last.settled && { ...last, events }
     },
-    { what: `replica set ${wanted.replica_set_id} settles`, timeout_ms: 60_000 },
+    { what: `replica set ${wanted.replica_set_id} settles` },
   ).catch((error: unknown) => {
     throw new Error(`not settled: ${JSON.stringify(last)}`, { cause: error })
   })
@@ -88,7 +89,7 @@ export const homeOf = (world: World, set: WantedReplicaSet, node = 0) =>
   join(world.directory, 'services', set.replica_set_id, ...(node === 0 ? [] : [`node-${node}`]))
 
 export async function nodePid(world: World, set: WantedReplicaSet, node = 0): Promise<number> {
-  return Number((await readFile(join(homeOf(world, set, node), 'data', 'postmaster.pid'), 'utf8')).split('\n')[0])
+  return pidIn(await readFile(join(homeOf(world, set, node), 'data', 'postmaster.pid'), 'utf8'))
 }
 
 /** Everything below the directory that carries the set's name. */

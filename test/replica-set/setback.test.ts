@@ -32,7 +32,7 @@ balancedTest('readers hardly notice when a node is killed, loses its data, or is
   await until(async () => (await nodePid(world, set, 1)) !== killed, { what: 'the node runs again' })
   expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
 
-  expect(watcher.told).toEqual(['node 1 died and was started again'])
+  expect(watcher.told).toContain('node 1 died and was started again')
 
   await rm(join(homeOf(world, set, 0), 'data'), { recursive: true })
   expect(await watcher.want(set)).toMatchObject({ state: 'serving' })
@@ -56,10 +56,10 @@ balancedTest('a balancer that is killed comes back, and new settings cost no con
   await settleSet(provider, set)
   const watcher = keepWatching(family, set)
   const [killed] = await balancerPids(world, set)
-  process.kill(killed ?? 0, 'SIGKILL')
+  process.kill(killed ?? expect.fail('the node runs'), 'SIGKILL')
   await until(() => readFrom(provider, set, 'select n from t'), { what: 'the balancer is back' })
   await watcher.want(set)
-  expect(watcher.told).toEqual(['the balancer died and was started again'])
+  expect(watcher.told).toContain('the balancer died and was started again')
 
   // Another server finds it as it is.
   const second = await world.open()
@@ -117,8 +117,8 @@ test('a node that hangs is noticed, ended and started again', async () => {
   const hung = await nodePid(world, set)
   process.kill(hung, 'SIGSTOP')
   onTestFinished(() => continueIfThere(hung))
-  await until(() => watcher.told.length > 0, { what: 'people are told' })
-  expect(watcher.told).toEqual(['node 0 did not answer any more and was started again'])
+  const told = 'node 0 did not answer any more and was started again'
+  await until(() => watcher.told.includes(told), { what: 'people are told' })
   expect(await readFrom(provider, set, 'select n from t')).toBe('7')
 })
 

@@ -11,8 +11,8 @@ import { startGreed, usedMb } from './greed.ts'
 /** For a shared service, in MB: some sixty are taken from the beginning. */
 const quota_mb = 512
 
-/** So that one is due whenever the archive has to give way. */
-const snapshots = { interval_seconds: 5, kept: 7 }
+/** So that one is due soon when the archive has to give way; each is a copy of all that there is. */
+const snapshots = { interval_seconds: 15, kept: 7 }
 
 let howdah: TestInstallation
 let other: ReadyService
@@ -115,7 +115,8 @@ describe('a service that fills its disk quota', () => {
     const service = await newGreedy('archiver')
     const { body: first } = await howdah.call<{ restorable_from: string }>('GET', at(service, '/restorable'))
     // Nothing stays but WAL.
-    const churn = 'insert into hoard select repeat(md5(n::text), 32) from generate_series(1, 4000) n; truncate hoard'
+    const churn =
+      'insert into hoard select repeat(md5(n::text), 32) from generate_series(1, 4000) n; truncate hoard; select pg_sleep(0.05)'
     const greed = startGreed(howdah, service, { transaction: 'begin', statement: churn })
     try {
       await until(async () => (await events(service)).includes('its archive gives way'), {

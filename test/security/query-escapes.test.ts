@@ -270,10 +270,12 @@ test('a role that the tenant keeps from being dropped can do nothing, and a pass
   const granting = `do $$ begin execute pg_catalog.format('grant select on public.orders to %I', session_user); end $$`
   await tenant.query(`alter database tsdb reset role`)
   // In another transaction than the one that cleans up behind itself.
-  const holding = run('select pg_catalog.pg_sleep(3)')
+  await tenant.query('select pg_catalog.pg_advisory_lock(7)')
+  const holding = run('select pg_catalog.pg_advisory_lock(7)', { timeout_seconds: 60 })
   const name = await until(async () => Object(await roles())[0]?.rolname as string | undefined)
   await tenant.query(`grant select on public.orders to ${name}`)
-  await holding
+  await tenant.query('select pg_catalog.pg_advisory_unlock(7)')
+  expect((await holding).status).toBe(200)
   expect((await run(granting, { mode: 'write' })).status).toBe(200)
   const left = await tenant.query(
     `select rolcanlogin, (select count(*)::int from pg_catalog.pg_auth_members m where m.member = r.oid) as memberships

@@ -10,6 +10,7 @@ import { getStoreBin } from '#server/store/access.ts'
 import { migrate } from '#server/store/migrate.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { seedStore } from '#test/seed.ts'
+import { pidIn } from '#test/traces.ts'
 
 export type TestStore = {
   place: StorePlace
@@ -42,7 +43,7 @@ export async function startTestStore(): Promise<TestStore> {
       place,
       url,
       newDatabase: () => withDb(url, (db) => newDatabase(db, url)),
-      postmasterPid: () => Number(readFileSync(join(place.directory, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]),
+      postmasterPid: () => pidIn(readFileSync(join(place.directory, 'data', 'postmaster.pid'), 'utf8')),
       stopPostgres: () => stopMetadataStore(place),
       startPostgres: async () => void (await startPostgres()),
       stop: () => removeDataDir(data_dir),
