@@ -57,7 +57,7 @@ test.skipIf(why)(
   `a line that changes tells what is waited for; Ctrl-C ends the wait and not the work${why}`,
   async () => {
     const terminal = atTerminal('howdah service create patient --region elsewhere', env)
-    await terminal.type(/\[K[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] patient: (QUEUED|CONFIGURING).* \(\d s\)/, '')
+    await terminal.type(/\[K[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] patient: (QUEUED|CONFIGURING).* \(\d+ s\)/, '')
     await terminal.type(/⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏/, ctrl_c)
     expect(await terminal.exit_code).toBe(130)
     expect(terminal.screen()).toContain('stopped waiting; the work goes on')

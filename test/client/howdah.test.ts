@@ -110,10 +110,10 @@ test('a list that streams is an async iterator, which goes on over an interrupti
   for await (const { message } of shop.events({ follow: true })) {
     told.push(message)
     if (streams === 1) await shop.rename({ name: `told ${told.length}` })
-    if (streams > 1) break
+    // What a snapshot tells may come before it.
+    if (streams > 1 && message.includes('renamed to told')) break
   }
   expect(new Set(told).size).toBe(told.length)
-  expect(told.at(-1)).toContain('renamed to told')
 })
 
 describe('databases that end', () => {

@@ -82,13 +82,16 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     const before = await lives_since()
     // What it gives back later. No WAL is written for it, which would come and go by whole files.
     await query('create unlogged table hoard as select repeat(md5(n::text), 32) from generate_series(1, 100000) n')
-    fill(ballast, 210 - heldMb())
-    // One statement, which takes a megabyte a second of the last 210: a machine cannot be so busy that it is full before it is noticed.
+    // One statement, which takes a megabyte a second: a machine cannot be so busy that the disk is full before it is noticed.
     const hoard = `do $$ begin loop
       insert into hoard select repeat(md5(n::text), 32) from generate_series(1, 400) n;
       perform pg_sleep(0.4);
     end loop; end $$`
-    await expect(query(hoard)).rejects.toThrow(/canceling statement due to user request/)
+    const interrupted = expect(query(hoard)).rejects.toThrow(/canceling statement due to user request/)
+    const running = `select count(*) from pg_stat_activity where query like '%into hoard select%'`
+    await until(async () => (await query(running))[0] === '2', { what: 'it writes' })
+    fill(ballast, 190 - heldMb())
+    await interrupted
     await howdah.untilStatus(service.service_id, 'UNSTABLE')
     const { body } = await howdah.call<{ message: string }[]>('GET', at(service, '/events'))
     expect(body.map(({ message }) => message).join('\n')).toContain('it serves reads only until there is more space')

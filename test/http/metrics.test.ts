@@ -32,7 +32,10 @@ const around_now = () => ({
 })
 
 test('a running service shows what it uses, and a busy one more', async () => {
-  const idle = await until(metricsOf)
+  const idle = await until(async () => {
+    const metrics = await metricsOf()
+    return metrics?.milli_cpu !== undefined && metrics
+  })
   expect(idle.memory_mb).toBeGreaterThan(3)
   expect(idle.storage_mb).toBeGreaterThan(20)
   expect(idle.milli_cpu).toBeGreaterThanOrEqual(0)

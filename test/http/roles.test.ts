@@ -9,6 +9,7 @@ import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
 import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 import { giveAddresses } from '#test/addresses.ts'
+import { sampleOf } from '#test/sample.ts'
 import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 
 const kinds = ['token', 'token with a role of its own', 'user'] as const
@@ -86,7 +87,7 @@ describe.each(with_credential)('$name', (row) => {
       `Bearer ${'x'.repeat(4000)}`,
     ]
     const seen = new Set<string>()
-    for (const authorization of authorizations) {
+    for (const authorization of sampleOf(authorizations, 8)) {
       const answer = await send(row, authorization, installation.project_id)
       expect([answer.status, answer.body.code], authorization ?? 'no header').toEqual([401, 'UNAUTHORIZED'])
       const { date: _date, 'x-request-id': _id, ...headers } = Object.fromEntries(answer.headers)

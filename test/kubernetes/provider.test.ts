@@ -37,7 +37,7 @@ const settle = (provider: Provider, wanted: WantedService, what = 'the service')
       if (!observed.settled) throw new Error(observed.waiting_for)
       return observed
     },
-    { what: `${what} settles`, timeout_ms: 20_000 },
+    { what: `${what} settles` },
   )
 
 test('create, resize, password, replicas, switchover, stop, start and delete', async () => {
@@ -132,7 +132,7 @@ async function settleOrDie(provider: Provider, wanted: WantedService): Promise<v
       })
       return observed === 'died' || observed.settled
     },
-    { what: 'it settles or dies', timeout_ms: 20_000 },
+    { what: 'it settles or dies' },
   )
 }
 

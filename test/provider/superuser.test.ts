@@ -33,7 +33,7 @@ test('a session whose server stands still is left, not waited for', async () => 
   } finally {
     process.kill(stopped, 'SIGCONT')
   }
-}, 30_000)
+})
 
 test('a session with a stopped server fails, a pass reports it, and it serves again when it is continued', async () => {
   const { provider, wanted, node } = await newServing()
@@ -54,4 +54,4 @@ test('a session with a stopped server fails, a pass reports it, and it serves ag
     for (const pid of [postmaster, ...backends]) process.kill(pid, 'SIGCONT')
   }
   await settle(provider, wanted)
-}, 60_000)
+})

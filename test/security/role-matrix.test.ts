@@ -12,6 +12,7 @@ import { type Row, rows, valid_bodies } from '#test/http/requests.ts'
 import { startInRegion } from '#test/http/region.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { logIn, openPeople, type People, type Person } from '#test/oauth/people.ts'
+import { sampleOf } from '#test/sample.ts'
 import { fillProject, no_world, storedOf, type World } from './project-world.ts'
 
 /** role: in our project; undefined where they have none. is_valid: whether their credential is one. */
@@ -139,7 +140,8 @@ describe.each(rows)('$name', (row) => {
     const wanted: [string, Outcome][] = []
     for (const where of ['ours', 'theirs', 'none'] as const) {
       const project_id = { ours, theirs, none: no_world }[where]['project_id'] ?? ''
-      for (const caller of all_callers) {
+      // In no project but ours does the role of a member matter.
+      for (const caller of where === 'ours' ? all_callers : sampleOf(all_callers, 6)) {
         const answer = await send(row, await caller.credential(), { ...no_world, project_id }, body)
         cells.push([`${caller.what}, ${where}`, outcomeOf(answer)])
         wanted.push([`${caller.what}, ${where}`, promised(row, caller, where)])

@@ -39,12 +39,8 @@ async function tryAll(tenant: Tenant, escapes: readonly Escape[], work: () => Pr
   await trying
 }
 
-test.each([
-  ['files and programs', file_escapes],
-  ['languages, libraries and catalogs', language_escapes],
-  ['the server, its settings and its replication', server_escapes],
-  ['roles, rights and databases', role_escapes],
-])('no escape by %s succeeds, while the control plane does all its work', async (_, escapes) => {
+test('no escape succeeds, while the control plane does all its work', async () => {
+  const escapes = [...file_escapes, ...language_escapes, ...server_escapes, ...role_escapes]
   const tenant = await newTenant(await newWorld())
   await tryAll(tenant, escapes, async () => {
     await expectGoesOn(tenant)
