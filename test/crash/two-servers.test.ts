@@ -42,7 +42,7 @@ test('what a server left half-made when it was killed is ended by the other one'
   await steady.end()
 })
 
-test('a database that only a server watched that is no more comes back by the other one', async () => {
+test('a database that only a server watched that is no more comes back by the other one, and outlives that one when it is told to stop', async () => {
   const watching = await start()
   const { call, services } = caller(watching)
   const { body } = await call('POST', services, { name: 'watched', cpu_millis: 'shared' })
@@ -55,7 +55,14 @@ test('a database that only a server watched that is no more comes back by the ot
   const isBack = () => postmasterPid(data_dir, body.service_id) !== killed
   await until(isBack, { what: 'it runs again' })
   await until(async () => (await statusOf(other, body.service_id)) === 'READY')
-  await other.end()
+  const healed = postmasterPid(data_dir, body.service_id)
+  await other.end('SIGTERM')
+  const last = await start()
+  expect(last.first_token).toBeUndefined()
+  await until(async () => (await statusOf(last, body.service_id)) === 'READY')
+  expect(last.effects.filter((name) => name.includes('start'))).toEqual([])
+  expect(postmasterPid(data_dir, body.service_id)).toBe(healed)
+  await last.end()
 })
 
 test('several servers that start at once share one store, one token and one CA', async () => {
@@ -67,20 +74,6 @@ test('several servers that start at once share one store, one token and one CA',
   const authorities = await Promise.all(servers.map(async ({ api_url }) => (await fetch(`${api_url}/ca.pem`)).text()))
   expect(new Set(authorities).size).toBe(1)
   await Promise.all(servers.map((server) => server.end()))
-})
-
-test('a server that is told to stop leaves its databases running for the next one', async () => {
-  const first = await start()
-  const { call, services } = caller(first)
-  const { body } = await call('POST', services, { name: 'kept', cpu_millis: 'shared' })
-  await until(async () => (await statusOf(first, body.service_id)) === 'READY')
-  await first.end('SIGTERM')
-
-  const second = await start()
-  expect(second.first_token).toBeUndefined()
-  await until(async () => (await statusOf(second, body.service_id)) === 'READY')
-  expect(second.effects.filter((name) => name.includes('start'))).toEqual([])
-  await second.end()
 })
 
 let token: string | undefined

@@ -1,4 +1,4 @@
-// VPCs when the server dies: killed in the middle of every verb it finishes the work after its next start; networks that
+// VPCs when the server dies: killed in the middle of verbs, two in each run, it finishes the work after its next start; networks that
 // vanished meanwhile are made again, and unwanted ones are removed, unless they are another store's.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -15,6 +15,7 @@ import { newServicePorts } from '#test/ports.ts'
 import { storeUrlOf } from '#test/database.ts'
 import { listBarriers, listNamespaces } from '#test/networks.ts'
 import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
+import { sampleOf } from '#test/sample.ts'
 import { newSeededDataDir } from '#test/seed.ts'
 import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
@@ -43,8 +44,15 @@ const call: Call = (...request) => server.callWith(token)(...request)
 const newVpc = async (cidr: string) =>
   (await call<Vpc>('POST', `${project}/vpcs`, { cidr, name: 'x', region_code: 'local' })).body
 
+/** At which the server is killed in this run. */
+const killing = sampleOf(
+  ['network: furnish', 'VPC address: add', 'link: open', 'link: end connections', 'network: remove'] as const,
+  2,
+)
+
 /** Sends the request to a server that dies right before the effect, whether or not it has answered, and starts another. */
-async function killedAt(effect: string, request: () => Promise<unknown>): Promise<void> {
+async function killedAt(effect: (typeof killing)[number], request: () => Promise<unknown>): Promise<void> {
+  if (!killing.includes(effect)) return void (await request())
   await server.killAt(effect, 1)
   await request().catch(() => undefined)
   await server.ended
@@ -67,39 +75,36 @@ async function untilReady(at: string): Promise<Service> {
   )
 }
 
-test.skipIf(why)(
-  `every verb of VPCs ends well, although the server is killed in the middle of each${why}`,
-  async () => {
-    await killedAt('network: furnish', () => newVpc('10.81.0.0/24'))
-    const [one] = (await call<Vpc[]>('GET', `${project}/vpcs`)).body
-    if (one === undefined) throw new Error('the VPC was not written down')
-    const other = await newVpc('10.82.0.0/24')
-    const { body: service } = await call('POST', `${project}/services`, { name: 'x', cpu_millis: 'shared' })
-    const at = `${project}/services/${service.service_id}`
-    const { endpoint } = await untilReady(at)
+test.skipIf(why)(`every verb of VPCs ends well, although the server is killed in the middle of it${why}`, async () => {
+  await killedAt('network: furnish', () => newVpc('10.81.0.0/24'))
+  const [one] = (await call<Vpc[]>('GET', `${project}/vpcs`)).body
+  if (one === undefined) throw new Error('the VPC was not written down')
+  const other = await newVpc('10.82.0.0/24')
+  const { body: service } = await call('POST', `${project}/services`, { name: 'x', cpu_millis: 'shared' })
+  const at = `${project}/services/${service.service_id}`
+  const { endpoint } = await untilReady(at)
 
-    await killedAt('VPC address: add', () => call('POST', `${at}/attachToVPC`, { vpc_id: one.id }))
-    expect((await untilReady(at)).endpoint).toEqual({ host: '10.81.0.2', port: 5432 })
+  await killedAt('VPC address: add', () => call('POST', `${at}/attachToVPC`, { vpc_id: one.id }))
+  expect((await untilReady(at)).endpoint).toEqual({ host: '10.81.0.2', port: 5432 })
 
-    const peerings = `${project}/vpcs/${one.id}/peerings`
-    const peer = { peer_account_id: server.project_id, peer_region_code: 'local', peer_vpc_id: other.id }
-    await killedAt('link: open', () => call('POST', peerings, peer))
-    const active = await until(async () => {
-      const { body } = await call<Peering[]>('GET', peerings)
-      return body[0]?.status === 'active' && body[0]
-    })
-    await killedAt('link: end connections', () => call('DELETE', `${peerings}/${active.id}`))
-    expect((await call('GET', peerings)).body).toEqual([])
-    await until(() => linksOf(one.id).length === 0, { what: 'the link is cut' })
+  const peerings = `${project}/vpcs/${one.id}/peerings`
+  const peer = { peer_account_id: server.project_id, peer_region_code: 'local', peer_vpc_id: other.id }
+  await killedAt('link: open', () => call('POST', peerings, peer))
+  const active = await until(async () => {
+    const { body } = await call<Peering[]>('GET', peerings)
+    return body[0]?.status === 'active' && body[0]
+  })
+  await killedAt('link: end connections', () => call('DELETE', `${peerings}/${active.id}`))
+  expect((await call('GET', peerings)).body).toEqual([])
+  await until(() => linksOf(one.id).length === 0, { what: 'the link is cut' })
 
-    await call('POST', `${at}/detachFromVPC`)
-    expect((await untilReady(at)).endpoint).toEqual(endpoint)
-    await call('DELETE', at)
-    await call('DELETE', `${project}/vpcs/${other.id}`)
-    await killedAt('network: remove', () => call('DELETE', `${project}/vpcs/${one.id}`))
-    await until(() => traces().length === 0, { what: 'nothing is left of the VPCs' })
-  },
-)
+  await call('POST', `${at}/detachFromVPC`)
+  expect((await untilReady(at)).endpoint).toEqual(endpoint)
+  await call('DELETE', at)
+  await call('DELETE', `${project}/vpcs/${other.id}`)
+  await killedAt('network: remove', () => call('DELETE', `${project}/vpcs/${one.id}`))
+  await until(() => traces().length === 0, { what: 'nothing is left of the VPCs' })
+})
 
 test.skipIf(why)(
   `networks are made again after a reboot, unwanted ones are removed, and those of another store stay${why}`,
