@@ -38,13 +38,19 @@ export type Process = { pid: number; is_postgres: boolean }
 
 /** Ends all that are listed, again and again until there are none. */
 export async function endProcessesOf(list: () => Process[], owner: string): Promise<void> {
+  const memory: { remove: () => void }[] = []
+  // Also of processes that a server starts in its last moment.
+  const listAll = () => {
+    const found = list()
+    memory.push(sharedMemoryOf(found.map(({ pid }) => pid)))
+    return found
+  }
   // Each listing reads all of /proc: the one that showed that a kind is gone says what else there is.
-  let listed: Process[] | undefined = list()
-  const memory = sharedMemoryOf(listed.map(({ pid }) => pid))
+  let listed: Process[] | undefined = listAll()
   const end = (chosen: (process: Process) => boolean, signal: NodeJS.Signals) =>
     until(
       () => {
-        const now = listed ?? list()
+        const now = listed ?? listAll()
         const left = now.filter(chosen)
         for (const { pid } of left) signalIfThere(pid, signal)
         listed = left.length === 0 ? now : undefined
@@ -59,7 +65,7 @@ export async function endProcessesOf(list: () => Process[], owner: string): Prom
   listed = undefined
   await end(() => true, 'SIGKILL')
   // Of an initdb that was interrupted: it frees nothing.
-  memory.remove()
+  for (const one of memory) one.remove()
 }
 
 /** What an installation has on the host outside its directory, when nothing of it runs any more. */

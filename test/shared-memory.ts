@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ensureSharedMemoryRemoved } from '#providers/local/postgres/shared-memory.ts'
 
 /** Above it is one user a service; it is that of all embedded metadata stores. */
-const store_uid = 70_000
+export const store_uid = 70_000
 
 /** Of the services in this folder. */
 export function usersOf(services: string): Set<number> {

@@ -22,6 +22,7 @@ const loads = [
   { width: 1280, themes: ['light', 'dark'] },
   { width: 390, themes: ['dark', 'light'] },
 ] as const
+const inks = { light: 'rgb(28, 36, 48)', dark: 'rgb(232, 234, 237)' }
 const kept_names = ['howdah.theme', 'howdah.density', 'howdah.project', 'howdah.clock', 'howdah.keys']
 
 for (const { width, themes } of loads) {
@@ -39,9 +40,9 @@ for (const { width, themes } of loads) {
         if (name !== 'not-found') expect([look, await page.getByRole('alert').allTextContents()]).toEqual([look, []])
         const shown = await page.evaluate(() => {
           const { scrollWidth, clientWidth } = document.documentElement
-          return { theme: getComputedStyle(document.documentElement).colorScheme, sideways: scrollWidth - clientWidth }
+          return { ink: getComputedStyle(document.body).color, sideways: scrollWidth - clientWidth }
         })
-        expect([look, shown]).toEqual([look, { theme, sideways: 0 }])
+        expect([look, shown]).toEqual([look, { ink: inks[theme], sideways: 0 }])
       }
     }
     const stored = await page.evaluate(() => [...Object.keys(localStorage), ...Object.keys(sessionStorage)])

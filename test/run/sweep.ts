@@ -1,10 +1,9 @@
 // All that a run of tests has left: processes, control groups, networks, shared memory, mounts and its folder. They are found by the
 // folder's name, or by what lies in it, so other runs and installations of the same host are never touched. Safe to repeat.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import { endProcessesOf, listProcesses, removeInstallation } from '#test/data-dir.ts'
-import { removeSharedMemory, usersOf } from '#test/shared-memory.ts'
+import { removeSharedMemory, store_uid } from '#test/shared-memory.ts'
 import { listInstallationIds } from './traces.ts'
 
 export async function sweep(folder: string): Promise<void> {
@@ -13,10 +12,7 @@ export async function sweep(folder: string): Promise<void> {
   await endProcessesOf(() => listProcesses(folder, { by_environment: true }), folder)
   for (const installation_id of listInstallationIds(folder)) await removeInstallation(installation_id)
   for (const id of listSharedMemory(folder)) run('ipcrm', '-m', id)
-  const homes = readdirSync(folder).map((name) => join(folder, name))
-  for (const home of homes.flatMap((path) => [path, join(path, 'local')])) {
-    await removeSharedMemory(usersOf(join(home, 'services')))
-  }
+  await removeSharedMemory(listUsers(folder))
   // The last mount lies deepest.
   for (const point of listMounts(folder).toReversed()) run('umount', '--lazy', point)
   run('rm', '-rf', '--one-file-system', '--', folder)
@@ -31,6 +27,13 @@ function listSharedMemory(folder: string): string[] {
     const [key, id, , , , , attached] = line.trim().split(/\s+/)
     return id !== undefined && attached === '0' && keys.includes(`${key} ${id}`) ? [id] : []
   })
+}
+
+/** The users of services, wherever their data lies: each has a folder of that name in it. */
+function listUsers(folder: string): Set<number> {
+  const owners = run('find', folder, '-type', 'd', '-name', 'global', '-printf', '%U\\n')
+  const users = owners.split('\n').map(Number)
+  return new Set(users.filter((uid) => uid > store_uid))
 }
 
 function listMounts(folder: string): string[] {
