@@ -170,11 +170,12 @@ const heldMb = () => (statSync(join(disk, 'reserve'), { throwIfNoEntry: false })
 
 /** To the last byte, or but for so many megabytes. */
 function fill(file: string, left_mb = 0): void {
+  const isEnough = () => left_mb > 0 && freeMb(disk) <= left_mb
   const fd = openSync(file, 'w')
   try {
     for (const block of [Buffer.alloc(mib), Buffer.alloc(512)]) {
       try {
-        while (left_mb === 0 || freeMb(disk) > left_mb) writeSync(fd, block)
+        while (!isEnough()) writeSync(fd, block)
       } catch (error) {
         if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
       }
