@@ -26,7 +26,7 @@ export function partsOf<T>(things: readonly T[], count: number): { part: number;
   return sampleOf(parts, 1)
 }
 
-const parts = 4
+const parts = 6
 
 /** Of so many examples of a property, for fast-check: a part in each run, another one for another seed. */
 export function examplesOf(count: number): { numRuns: number; path?: string } {
