@@ -1,10 +1,9 @@
-// How many databases run below a data directory right now, by their processes and by no record
+// Which databases run below a data directory right now, by their processes and by no record
 // of them. Needs no server and no metadata store.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { foldersOf } from '#providers/local/host/layout.ts'
-import { listNodes } from '#providers/local/postgres/nodes.ts'
-import { findService } from '#providers/local/postgres/nodes.ts'
+import { findService, listNodes } from '#providers/local/postgres/nodes.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
 
@@ -13,6 +12,12 @@ export async function countDatabases(data_dir: string): Promise<number> {
   const names = await readdir(foldersOf(directory).services).catch(() => [])
   const found = await Promise.all(names.map((service_id) => isRunning(directory, service_id)))
   return found.filter(Boolean).length
+}
+
+/** The process of its primary; undefined while there is none. */
+export async function findPrimaryProcess(data_dir: string, service_id: string): Promise<number | undefined> {
+  const primary = await findService(join(data_dir, 'local'), service_id, mayGiveUsers())
+  return primary && (await findPostmaster(primary)).postmaster?.pid
 }
 
 /** A service whose primary was killed and whose replica runs is running too. */

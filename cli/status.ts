@@ -6,8 +6,8 @@ import type { Sql } from '#server/store/db.ts'
 import { metadataStoreIsRunning } from '#server/store/embedded.ts'
 import { listProjects } from '#server/project/store.ts'
 import { listServices } from '#server/service/store.ts'
-import { json_option } from './command.ts'
-import { countDatabases } from './databases.ts'
+import { CommandError, exit_codes, json_option } from './command.ts'
+import { countDatabases, findPrimaryProcess } from './databases.ts'
 import type { OperatorCommand } from './operator-command.ts'
 import { listRunning } from './running.ts'
 import { enterInstallation, withStore } from './store.ts'
@@ -17,9 +17,17 @@ type Services = Partial<Record<ServiceStatus, number>>
 export const status: OperatorCommand = {
   name: 'status',
   summary: 'Say what runs: servers, services by status, databases.',
-  options: json_option,
-  run: async ({ config, isSet }) => {
+  options: {
+    ...json_option,
+    primary: {
+      value: 'service',
+      description: 'Print the process id of the primary of this service, and nothing else.',
+    },
+  },
+  run: async ({ config, isSet, text }) => {
     await enterInstallation(config)
+    const service = text('primary')
+    if (service !== undefined) return console.log(await primaryProcessOf(config, service))
     const servers = listRunning(config.data_dir).map(({ pid, url }) => ({ pid, url }))
     const store_is_up = await storeIsUp(config)
     const services = store_is_up ? await withStore(config, countServices) : undefined
@@ -36,6 +44,21 @@ export const status: OperatorCommand = {
     console.log(`Databases  ${databases_running} running`)
     console.log(`Data       ${config.data_dir}`)
   },
+}
+
+async function primaryProcessOf(config: Config, name_or_id: string): Promise<number> {
+  const ids = await withStore(config, async (sql) => {
+    const lists = await Promise.all((await listProjects(sql)).map(({ id }) => listServices(sql, id)))
+    return lists.flat().flatMap(({ service_id, name }) => ([service_id, name].includes(name_or_id) ? [service_id] : []))
+  })
+  const [service_id, another] = ids
+  if (service_id === undefined)
+    throw new CommandError(`there is no service ${name_or_id}`, { exit_code: exit_codes.not_found })
+  if (another !== undefined)
+    throw new CommandError(`several services are named ${name_or_id}; give an id: ${ids.join(', ')}`)
+  const pid = await findPrimaryProcess(config.data_dir, service_id)
+  if (pid === undefined) throw new CommandError(`no primary of ${name_or_id} runs on this machine`)
+  return pid
 }
 
 /** An embedded store may be stopped; the operator's own is simply queried. */

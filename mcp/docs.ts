@@ -1,17 +1,11 @@
-// The documentation by topic: each section of the README, by its title.
-import { readFile } from 'node:fs/promises'
+// The documentation by topic: each page of docs/, by its name.
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const readme = join(import.meta.dirname, '..', 'README.md')
+const folder = join(import.meta.dirname, '..', 'docs')
 
 export async function readDocs(): Promise<ReadonlyMap<string, string>> {
-  const sections = (await readFile(readme, 'utf8')).split(/^(?=## )/m).slice(1)
-  return new Map(sections.map((section) => [topicOf(section), section]))
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.md')).toSorted()
+  const pages = files.map(async (name) => [name.slice(0, -3), await readFile(join(folder, name), 'utf8')] as const)
+  return new Map(await Promise.all(pages))
 }
-
-const topicOf = (section: string) =>
-  (section.split('\n')[0] ?? '')
-    .slice(3)
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '')

@@ -129,9 +129,9 @@ describe('with a personal access token', () => {
   test('resources and prompts are listed and read', async () => {
     const client = await overHttp(howdah.token)
     const uris = (await client.listResources()).resources.map(({ uri }) => uri)
-    expect(uris).toEqual(expect.arrayContaining(['howdah://capabilities', 'howdah://openapi', 'howdah://docs/the-api']))
+    expect(uris).toEqual(expect.arrayContaining(['howdah://capabilities', 'howdah://openapi', 'howdah://docs/api']))
     const at = `howdah://projects/${howdah.project_id}/services/${service.service_id}`
-    for (const uri of ['howdah://docs/the-api', 'howdah://capabilities', at, `${at}/events`, `${at}/schema`]) {
+    for (const uri of ['howdah://docs/api', 'howdah://capabilities', at, `${at}/events`, `${at}/schema`]) {
       const { contents } = await client.readResource({ uri })
       expect(JSON.stringify(contents).length, uri).toBeGreaterThan(100)
     }
