@@ -9,6 +9,7 @@ import { path_ids } from '#contract/id.ts'
 import { faultsOf, objectOf, pathParametersOf } from '#contract/openapi.ts'
 import { Type } from '#contract/type.ts'
 import { docs_style } from './docs-style.ts'
+import { escaped as text } from './html.ts'
 
 export function newDocsPage(version: string): string {
   const by_tag = Map.groupBy(Object.entries<Endpoint>(api), ([, endpoint]) => endpoint.tag)
@@ -36,7 +37,7 @@ export function newDocsPage(version: string): string {
 </head>
 <body>
 <a class="skip" href="#content">Skip to the endpoints</a>
-<header><h1>Howdah API</h1><p>Version ${text(version)} · <a href="${base_path}/openapi.json">OpenAPI 3.1</a> ·
+<header><h1>Howdah API</h1><p>Version ${text(version)} · <a href="/docs">Guides and search</a> · <a href="${base_path}/openapi.json">OpenAPI 3.1</a> ·
 <a href="${base_path}/ca.pem">CA certificate</a></p></header>
 <div class="columns">
 <nav aria-label="Endpoints"><ul>${links.join('')}</ul></nav>
@@ -195,11 +196,6 @@ function faultsPart(): string {
 next; <code>details</code> lists every invalid field at once, each with its JSON path.</p>
 <table><thead><tr><th scope="col">Code</th><th scope="col">Status</th></tr></thead><tbody>${rows.join('')}</tbody></table>
 </section>`
-}
-
-function text(value: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-  return value.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
 /** Text in which `backticks` mark code. */

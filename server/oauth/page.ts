@@ -2,6 +2,7 @@
 // Text from outside goes through `markup`, which escapes it; there is no other way in.
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { escaped } from '../http/html.ts'
 import { tokens_css } from '../http/tokens-css.ts'
 
 /** Text that is HTML already. */
@@ -98,15 +99,4 @@ function textOf(value: Value): string {
   // An array was dealt with above; TypeScript does not narrow readonly arrays.
   const one = value as string | number | Html
   return typeof one === 'object' ? one.html : escaped(String(one))
-}
-
-function escaped(text: string): string {
-  const entities: Readonly<Record<string, string>> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    '"': '&quot;',
-    "'": '&#39;',
-  }
-  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
 }

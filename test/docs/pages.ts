@@ -7,7 +7,7 @@ export type Block = { language: string; text: string; not_run: string | undefine
 export type Page = { path: string; text: string; blocks: readonly Block[] }
 
 /** With the reason why it is not run, in a comment right above. */
-const fence = /^(?:<!-- not run: (.+) -->\n)?( *)```(\w*)\n(.*?)^\2```$/gms
+const fence = /^(?:<!-- not run: ([^\n]+) -->\n)?( *)```(\w*)\n(.*?)^\2```$/gms
 
 const in_root = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
 const in_docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))

@@ -14,7 +14,7 @@ let page_headers: Headers
 
 beforeAll(async () => {
   installation = await startInRegion()
-  const response = await fetch(installation.server.docs_url)
+  const response = await fetch(`${installation.server.docs_url}/reference`)
   page = await response.text()
   page_headers = response.headers
 })
