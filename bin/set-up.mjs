@@ -3,8 +3,10 @@
 // 1. No package's install script is run. 2. The folder is built aside and renamed into place, so a kill at any moment
 //    leaves either the old folder or the new one. 3. Nothing is written outside the clone and npm's cache, with one
 //    exception: with --programs, as root and where there is apt-get, programs.mjs installs what some features need.
-import { execFileSync } from 'node:child_process'
+// 4. What follows -- are the words of the command; a start whose port is taken ends here, before anything is installed.
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import {
   cpSync,
   existsSync,
@@ -19,21 +21,28 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { portLack } from './port.mjs'
 import { ensurePrograms } from './programs.mjs'
+import { withProgress } from './progress.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 const stamp = join(modules, '.howdah-stamp')
+const words = process.argv.includes('--') ? process.argv.slice(process.argv.indexOf('--') + 1) : []
 const development = process.argv.includes('--development') || existsSync(join(modules, 'vitest'))
 
 if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) {
   fail(`Howdah runs on Linux on x64 or arm64; this is ${process.platform} on ${process.arch}.`)
 }
-if (installedStamp() !== wantedStamp()) install()
+if (words[0] === 'start') {
+  const lack = await portLack(words.slice(1), process.env)
+  if (lack !== undefined) fail(lack)
+}
+if (installedStamp() !== wantedStamp()) await install()
 else renewStamp()
 if (process.argv.includes('--programs')) {
-  ensurePrograms(join(modules, '.howdah-programs'), { for_tests: process.argv.includes('--development') })
-  if (process.argv.includes('--backups')) ensurePrograms(join(modules, '.howdah-backups'), { for_backups: true })
+  await ensurePrograms(join(modules, '.howdah-programs'), { for_tests: process.argv.includes('--development') })
+  if (process.argv.includes('--backups')) await ensurePrograms(join(modules, '.howdah-backups'), { for_backups: true })
 }
 console.log(join(modules, `node-linux-${process.arch}`, 'bin', 'node'))
 
@@ -55,18 +64,29 @@ function renewStamp() {
   }
 }
 
-function install() {
-  console.error('Howdah: installing its parts (once; needs the npm registry) …')
+async function install() {
   for (const left of readdirSync(root).filter((name) => name.startsWith('.node_modules-'))) {
     rmSync(join(root, left), { recursive: true, force: true })
   }
   const aside = mkdtempSync(join(root, '.node_modules-'))
   for (const file of ['package.json', 'package-lock.json']) cpSync(join(root, file), join(aside, file))
-  const options = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const options = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
   if (!development) options.push('--omit=dev')
-  try {
-    execFileSync('npm', options, { cwd: aside, stdio: ['ignore', 2, 2] })
-  } catch {
+  const paths = packagePaths()
+  const look = () => {
+    const there = paths.filter((path) => existsSync(join(aside, path, 'package.json')))
+    return `${there.length} of ${paths.length} packages`
+  }
+  const code = await withProgress(
+    'installing its parts with npm (once; needs its registry or cache)',
+    look,
+    async () => {
+      const npm = spawn('npm', options, { cwd: aside, stdio: ['ignore', 2, 2] })
+      const [code] = await once(npm, 'close').catch(() => [1])
+      return code
+    },
+  )
+  if (code !== 0) {
     rmSync(aside, { recursive: true, force: true })
     fail(
       'the installation failed: npm could not fetch the packages of package-lock.json (see above). Nothing was changed.',
@@ -77,6 +97,17 @@ function install() {
   if (existsSync(modules)) renameSync(modules, join(aside, 'replaced'))
   renameSync(join(aside, 'node_modules'), modules)
   rmSync(aside, { recursive: true, force: true })
+}
+
+/** Those that belong on this machine. */
+function packagePaths() {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const isHere = ({ os, cpu, libc, dev, devOptional }) =>
+    (os === undefined || os.includes('linux')) &&
+    (cpu === undefined || cpu.includes(process.arch)) &&
+    (libc === undefined || libc.includes('glibc')) &&
+    (development || !(dev || devOptional))
+  return Object.entries(packages).flatMap(([path, one]) => (path !== '' && isHere(one) ? [path] : []))
 }
 
 // What the PostgreSQL package's own install script would do: the shared libraries' short names.

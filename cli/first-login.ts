@@ -29,14 +29,11 @@ export async function leaveLogin({ api_url, token, project_id }: Made): Promise<
   }
 }
 
-/** Lines for a second terminal. */
-export function firstSteps(login: FirstLogin): string[] {
-  return [
-    ...(isOnPath() ? [] : [`alias howdah=${command}   # or for good: npm link`]),
-    ...(login.is_in_use ? [] : [`howdah profile use ${login.profile}`]),
-    'howdah service create shop',
-    'howdah service psql shop',
-  ]
+/** The one line to type in a second terminal. */
+export function nextStep(login: FirstLogin): string {
+  const howdah = isOnPath() ? 'howdah' : command
+  const choose = login.is_in_use ? '' : `${howdah} profile use ${login.profile} && `
+  return `${choose}${howdah} service create shop`
 }
 
 /** Whether the shell's howdah is this one. A server of root has another PATH than its user. */

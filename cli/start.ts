@@ -1,12 +1,13 @@
 // howdah start: the server in the foreground. People read stdout; the log goes to server.log in the data directory.
 // 1. The first token is printed once and kept as the login of the user who ran it (first-login.ts). 2. SIGINT, SIGTERM and SIGHUP end it gracefully; a second one
 //    at once, which is safe: the next start goes on where this one was. 3. Databases go on running.
+import { basename } from 'node:path'
 import { openInstallation } from '#server/installation.ts'
 import type { RegionFacts } from '#providers/provider.ts'
 import type { Server } from '#server/main.ts'
 import { version } from '#server/version.ts'
 import { ensureRestoredFrom } from './admin/restore.ts'
-import { type FirstLogin, firstSteps, leaveLogin } from './first-login.ts'
+import { type FirstLogin, leaveLogin, nextStep } from './first-login.ts'
 import { enterIsolation } from './isolation.ts'
 import { openLogFile } from './log-file.ts'
 import type { OperatorCommand } from './operator-command.ts'
@@ -18,7 +19,7 @@ export const start: OperatorCommand = {
   details: `The very first start leaves a login for you, and prints a personal access token, once. Ctrl-C stops the server; databases go on running.
 Several servers may share one data directory, each on a port of its own.`,
   options: {
-    isolate: { description: 'Start only where each database gets a user of its own; see the README.' },
+    isolate: { description: 'Start only where each database gets a user of its own; see docs/security.md.' },
     'restore-from': {
       value: 'target',
       description: 'On the first start, bring the installation back from this repository; see docs/backups.md.',
@@ -77,50 +78,31 @@ function signalToEnd(): Promise<NodeJS.Signals> {
   return promise
 }
 
-function regionLines(region_code: string, { provider, postgres_versions, limits }: RegionFacts): string[] {
-  const line = `  Region         ${region_code}: ${provider}, PostgreSQL ${postgres_versions.join(' and ')}`
-  return [line, `                 ${limits.offered ? 'CPU and memory limits are enforced.' : limits.reason}`]
+function regionWords(region_code: string, { postgres_versions, limits }: RegionFacts, is_only: boolean): string {
+  const of_region = is_only ? '' : `Region ${region_code}: `
+  const limits_words = limits.offered ? 'CPU and memory limits are enforced.' : limits.reason
+  return `${of_region}PostgreSQL ${postgres_versions.join(' and ')}. ${limits_words}`
 }
 
+/** Of a first start: what is shown once, and the command to type next. Later ones are quiet. */
 function greeting(server: Server, log_path: string, login: FirstLogin | undefined): string {
-  const { first_token } = server
+  const { first_token, password_link } = server
+  const regions = [...server.regions].map(([code, provider]) =>
+    regionWords(code, provider.facts(), server.regions.size === 1),
+  )
   const lines = [
     `Howdah ${version} is running.`,
-    '',
-    `  API            ${server.api_url}`,
-    `  Console        ${server.public_url}/`,
-    `  Documentation  ${server.docs_url}`,
-    `  Data           ${server.data_dir}`,
-    `  Log            ${log_path}`,
-    ...[...server.regions].flatMap(([region_code, provider]) => regionLines(region_code, provider.facts())),
-    ...server.warnings.map((warning) => `  Warning        ${warning}`),
-    '',
+    `  API        ${server.api_url}  (documentation: ${server.docs_url})`,
+    `  Data       ${server.data_dir}  (log: ${basename(log_path)})`,
   ]
-  if (first_token !== undefined) {
-    if (login !== undefined) {
-      lines.push(
-        `This is the first start, and you are logged in on this machine (${login.file}).`,
-        'In another terminal:',
-        '',
-        ...firstSteps(login).map((line) => `  ${line}`),
-        '',
-      )
-    }
-    lines.push(
-      'Your personal access token, for programs and other machines, shown this once:',
-      '',
-      `  ${first_token}`,
-      '',
-    )
+  if (first_token !== undefined) lines.push(`  Databases  ${regions.join(' ')}`)
+  lines.push(...server.warnings.map((warning) => `  Warning    ${warning}`))
+  if (password_link !== undefined) {
+    const link = `${server.public_url}${password_link}`
+    lines.push(`  Password   ${link}  (for ${server.first_email} in the console; once, within a day)`)
   }
-  if (server.password_link !== undefined) {
-    lines.push(
-      `To log in as a person (howdah login), choose a password for ${server.first_email} here, once, within a day:`,
-      '',
-      `  ${server.public_url}${server.password_link}`,
-      '',
-    )
-  }
-  lines.push('Ctrl-C stops the server; databases go on running (bin/howdah stop --all stops everything).')
-  return lines.join('\n')
+  if (first_token !== undefined)
+    lines.push(`  Token      ${first_token}  (for programs and other machines; shown this once)`)
+  if (login !== undefined) lines.push(`  Next       ${nextStep(login)}`)
+  return [...lines, 'Ctrl-C stops the server; databases go on running.'].join('\n')
 }

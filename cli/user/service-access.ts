@@ -1,5 +1,5 @@
 // howdah service psql | connection-string | reset-password | wait: what people do with a service beside changing it.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import {
@@ -23,6 +23,13 @@ import { newPassword, storePassword } from './password.ts'
 import { findPassword, pgpassFile } from './pgpass.ts'
 import type { Session } from './session.ts'
 import { timeoutOf, waitUntil } from './waiting.ts'
+
+const psql_remedy = 'apt-get install postgresql-client installs it'
+
+/** Debian's psql is a script that may be there without any version of the client. */
+function isBrokenWrapper(): boolean {
+  return spawnSync('psql', ['--version'], { stdio: 'ignore' }).status !== 0
+}
 
 export async function runPsql(context: Context): Promise<number> {
   const { input, terminal } = context
@@ -52,8 +59,9 @@ export async function runPsql(context: Context): Promise<number> {
   try {
     await once(child, 'exit')
   } catch (error) {
-    throw new CommandError('psql is not installed; apt-get install postgresql-client installs it', { cause: error })
+    throw new CommandError(`psql is not installed; ${psql_remedy}`, { cause: error })
   }
+  if (child.exitCode !== 0 && isBrokenWrapper()) throw new CommandError(`psql has no client to run; ${psql_remedy}`)
   // As a shell says it.
   return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode])
 }

@@ -38,6 +38,13 @@ export async function hostFacts(options: {
     programFact({ name: 'HAProxy', program: 'haproxy', flag: '-v', need: 'replica sets of several nodes need it' }),
     programFact({ name: 'iproute2', program: 'ip', flag: '-V', need: 'VPCs need it', debian_package: 'iproute2' }),
     programFact({ name: 'restic', program: 'restic', flag: 'version', need: 'backups (--backup-to) need it' }),
+    programFact({ name: 'psql', program: 'psql', need: 'howdah service psql needs it', ...psql_package }),
+    programFact({
+      name: 'Chromium',
+      program: 'chromium',
+      flag: '--version',
+      need: 'only tests of the console need it',
+    }),
     postgresFacts(options.postgres_directories),
     diskFact(directory),
     quotaFact(directory),
@@ -107,9 +114,13 @@ async function namespacesFact(): Promise<HostFact> {
   return { name, supported: false, finding: `no service can be in a VPC: ${finding}`, remedy }
 }
 
-type Needed = { name: string; program: string; flag: string; need: string; debian_package?: string }
+type Needed = { name: string; program: string; flag: string; need: string; debian_package?: string; repair?: string }
 
-async function programFact({ name, program, flag, need, debian_package = program }: Needed): Promise<HostFact> {
+/** Debian's psql is a wrapper that may be there without a client that it could run: then that is what to install. */
+const psql_package = { flag: '--version', debian_package: 'postgresql-client', repair: 'apt-get install' } as const
+
+async function programFact(needed: Needed): Promise<HostFact> {
+  const { name, program, flag, need, debian_package = program, repair = 'apt-get install --reinstall' } = needed
   const path = await findProgram(program)
   if (path === undefined) {
     return { name, supported: false, finding: 'not found', remedy: `apt-get install ${debian_package}; ${need}` }
@@ -118,7 +129,7 @@ async function programFact({ name, program, flag, need, debian_package = program
     const { stdout } = await promisify(execFile)(path, [flag], { timeout: try_timeout_ms })
     return { name, supported: true, finding: `${path}: ${stdout.trim().split('\n')[0]}` }
   } catch (error) {
-    const remedy = `apt-get install --reinstall ${debian_package}; ${need}`
+    const remedy = `${repair} ${debian_package}; ${need}`
     return { name, supported: false, finding: `${path} does not run (${lastLineOf(error)})`, remedy }
   }
 }

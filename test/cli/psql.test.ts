@@ -1,6 +1,7 @@
 // What people do with a real database: psql, connection strings, and a log that is followed over a server that is started anew.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -53,6 +54,18 @@ test.skipIf(why)(
     expect([shown.stdout, read_only.stdout]).toEqual(['off\n', 'on\n'])
   },
 )
+
+test('a psql that is only Debian’s wrapper is recognised', async () => {
+  const path = join(home, 'broken')
+  mkdirSync(path)
+  writeFileSync(
+    join(path, 'psql'),
+    '#!/bin/sh\necho "Error: You must install at least one client package" >&2\nexit 1\n',
+  )
+  chmodSync(join(path, 'psql'), 0o755)
+  const ran = await howdah(['service', 'psql', 'shop'], { ...env, PATH: `${path}:${process.env['PATH']}` })
+  expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('apt-get install postgresql-client') })
+})
 
 test.skipIf(why)(`each address has its own line, and psql understands it${why}`, async () => {
   const refused = await howdah(['service', 'psql', 'shop', '--pooled'], env)

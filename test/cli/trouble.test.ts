@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { firstSteps } from '#cli/first-login.ts'
+import { nextStep } from '#cli/first-login.ts'
 import type { Service } from '#contract/service.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { repository } from '#test/e2e/howdah.ts'
@@ -136,7 +136,10 @@ test('the greeting names the short command where the shell’s howdah is this on
   const login = { file: '', profile: 'default', is_in_use: true }
   mkdirSync(join(home, 'bin'))
   vi.stubEnv('HOWDAH_CALLERS_PATH', `/nowhere:${join(home, 'bin')}`)
-  expect(firstSteps(login)[0]).toContain('alias howdah=')
+  expect(nextStep(login)).toBe(`${join(repository, 'bin', 'howdah')} service create shop`)
   symlinkSync(join(repository, 'bin', 'howdah'), join(home, 'bin', 'howdah'))
-  expect(firstSteps(login)).toEqual(['howdah service create shop', 'howdah service psql shop'])
+  expect(nextStep(login)).toBe('howdah service create shop')
+  expect(nextStep({ ...login, profile: 'local', is_in_use: false })).toBe(
+    'howdah profile use local && howdah service create shop',
+  )
 })

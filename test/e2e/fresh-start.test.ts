@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import { listPids, newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { newServicePorts } from '#test/ports.ts'
-import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
+import { howdah, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { until } from '#test/until.ts'
 
 let data_dir = ''
@@ -29,25 +29,24 @@ afterAll(async () => {
   await removeDataDir(home)
 })
 
-test('the first start prints its addresses, a token, and lines to paste', async () => {
+test('the first start prints its addresses, a token, and the command to type next, in at most eight lines', async () => {
   server = await startHowdah(place, files)
   const output = server.output()
   expect(output).toContain(server.url.replace('/public/api/v1', '/docs'))
   expect(output).toContain(data_dir)
   expect(output).toMatch(/limits are (not )?enforced/)
   expect(output.match(tokens)?.[0]).toBeDefined()
-  expect(output).toContain(`alias howdah=${join(repository, 'bin', 'howdah')}`)
+  expect(output).toMatch(/^ {2}Next .*howdah service create shop$/m)
+  const said = output.split('\n').filter((line) => line !== '' && !/^ {2}Warning|^The console is ready/.test(line))
+  expect(said.length).toBeLessThanOrEqual(8)
   const link = /http\S+\/oauth\/password\/set\?token=\S+/.exec(output)?.[0] ?? ''
   expect(await (await fetch(link)).text()).toContain('admin@howdah.local')
 })
 
 test('it leaves a login that only its user can read, with which the printed lines create a service and wait for it', async () => {
   expect(statSync(join(home, 'howdah', 'credentials.json')).mode & 0o777).toBe(0o600)
-  const lines = server
-    .output()
-    .split('\n')
-    .filter((line) => line.startsWith('  howdah service create'))
-  const [, ...words] = lines[0]?.trim().split(' ') ?? []
+  const [, line = ''] = /^ {2}Next +\S*howdah (service create .*)$/m.exec(server.output()) ?? []
+  const words = line.split(' ')
   const made = await howdah([...words, '-o', 'json'], files)
   expect(made.stderr).toContain('shop: READY')
   service = JSON.parse(made.stdout) as Service
@@ -86,7 +85,7 @@ test('stop ends the server and no database', async () => {
 test('the second start prints no secret and finds the service', async () => {
   server = await startHowdah(place, files)
   expect(server.output()).not.toMatch(tokens)
-  expect(server.output()).not.toContain('first start')
+  expect(server.output()).not.toMatch(/^ {2}(Next|Token|Password)/m)
   const made = await howdah(['admin', 'token', 'create', '--name', 'second', ...place])
   const services = `${server.url}/projects/${service.project_id}/services`
   const answer = await fetch(services, { headers: { authorization: `Bearer ${made.stdout.trim()}` } })

@@ -86,7 +86,7 @@ test.skipIf(why)(`an installation that fails is a warning, and a killed one is f
 const setUp = () =>
   runHidden(`
     import { ensurePrograms } from '${repository}/bin/programs.mjs'
-    ensurePrograms('${folder}/marker')`)
+    await ensurePrograms('${folder}/marker')`)
 
 function runHidden(script: string) {
   writeFileSync(join(folder, 'script.ts'), script)
