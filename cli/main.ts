@@ -82,7 +82,7 @@ async function findLocalServer(): Promise<string | undefined> {
 async function helpOn(words: readonly string[]): Promise<string> {
   const { commandHelp, generalHelp, nounHelp } = await import('./help.ts')
   const { unaliased, unknownCommand, user_commands } = await import('./user/main.ts')
-  const { admin_commands, server_commands, settings_help } = await import('./operator.ts')
+  const { admin_commands, server_commands, settingsHelpFor } = await import('./operator.ts')
   if (words.length === 0) {
     return generalHelp(version, [
       { title: 'Use a server (with a login)', commands: user_commands },
@@ -93,7 +93,7 @@ async function helpOn(words: readonly string[]): Promise<string> {
   const chosen = unaliased(words)
   const operator = findCommand([...server_commands, ...admin_commands], chosen)
   const found = operator ?? findCommand(user_commands, chosen)
-  if (found !== undefined) return commandHelp(found.command, operator && settings_help)
+  if (found !== undefined) return commandHelp(found.command, operator && settingsHelpFor(operator.command))
   const all = [...user_commands, ...admin_commands]
   const of_noun = all.filter(({ name }) => `${name} `.startsWith(`${chosen.join(' ')} `))
   if (of_noun.length > 0) return nounHelp(chosen, of_noun)

@@ -37,8 +37,11 @@ export const admin_commands: readonly OperatorCommand[] = [
 
 export const operator_commands: readonly OperatorCommand[] = [...server_commands, ...admin_commands]
 
-/** Below the help text of each. */
-export const settings_help = `Settings (a flag wins over the environment variable):\n${settingsHelp()}`
+/** Below the help text of each: all settings where they are read as a whole, and how to find them elsewhere. */
+export function settingsHelpFor({ name }: Pick<OperatorCommand, 'name'>): string {
+  if (name === 'start') return `Settings (a flag wins over the environment variable):\n${settingsHelp()}`
+  return 'It works on the data directory: --data-dir or HOWDAH_DATA_DIR names another one. howdah help start lists all settings.'
+}
 
 export function parseOperatorInput(
   command: OperatorCommand,

@@ -45,7 +45,7 @@ const members = {
   id: text('Greater than that of every earlier event of the project.', '1042'),
   time: moment('When it happened.'),
   kind: choice(service_event_kinds, 'What kind of event it is.', 'settled'),
-  message: text('What happened, in words.', 'everything wanted holds (generation 3)'),
+  message: text('What happened, in words.', 'every change that was asked for is in effect'),
 }
 
 export const ServiceEvent = Type.Object(members, {

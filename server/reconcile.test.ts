@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { changesOf } from './reconcile.ts'
 
 const row = { generation: 3, settled_generation: 2, waiting_for: 'PostgreSQL is starting' }
-const settled = 'everything wanted holds (generation 3)'
+const settled = 'every change that was asked for is in effect'
 
 test.each([
   ['a step of work is progress', { settled: false, waiting_for: 'a copy', in_progress: true }, ['progress: a copy']],

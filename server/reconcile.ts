@@ -83,7 +83,7 @@ export function changesOf(row: Progress, observed: Observed): { kind: string; me
     events.push(observed.in_progress ? { kind: 'progress', message } : { kind: 'setback', message })
   }
   if (settlesNow(row, observed)) {
-    events.push({ kind: 'settled', message: `everything wanted holds (generation ${row.generation})` })
+    events.push({ kind: 'settled', message: 'every change that was asked for is in effect' })
   }
   return events
 }

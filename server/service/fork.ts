@@ -103,12 +103,17 @@ async function chooseSource(
   has_snapshots: boolean,
 ): Promise<Chosen> {
   const strategy = input.fork_strategy
-  const event = `a fork was requested (${strategy})`
+  const event = `a fork was asked for: ${sourceInWords(strategy, target)}`
   return {
     source: await sourceOf(tx, parent, input, target, has_snapshots),
     // The parent may have a snapshot to finish; a fork NOW copies it by itself.
     tellParent: () => saveChange(tx, parent, { event, event_kind: 'forked', needs_pass: strategy !== 'NOW' }),
   }
+}
+
+function sourceInWords(strategy: Input['fork_strategy'], target: string | undefined): string {
+  if (strategy === 'NOW') return 'as the service is now'
+  return strategy === 'PITR' ? `as the service was at ${target}` : 'of the last snapshot'
 }
 
 async function sourceOf(

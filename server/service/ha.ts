@@ -18,7 +18,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
         const counts = countsOf(body, row)
         const problem = replicaProblem(counts)
         if (problem !== undefined) throw invalidRequest([problem])
-        const event = `${counts.replica_count} replicas requested, ${counts.sync_replica_count} of them synchronous`
+        const event = `replicas asked for: ${counts.replica_count}, of them synchronous: ${counts.sync_replica_count}`
         return { ...replicasChange(row, counts), event }
       })
       return viewOf(row)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { findCommand, UsageError } from '#cli/command.ts'
 import { commandHelp, generalHelp, nounHelp } from '#cli/help.ts'
-import { operator_commands, parseOperatorInput, settings_help } from '#cli/operator.ts'
+import { operator_commands, parseOperatorInput, settingsHelpFor } from '#cli/operator.ts'
 import { parseInput } from '#cli/parse.ts'
 import { findUserCommand, unknownCommand, user_commands } from '#cli/user/main.ts'
 
@@ -84,11 +84,13 @@ test('letters, repeated options, values that may be left out, and other words fo
   expect(findUserCommand(['service', 'pause', 'x'])?.command.name).toBe('service stop')
 })
 
-test('an operator’s command explains itself, its options and the settings; a user’s no settings', () => {
+test('an operator’s command explains itself, its options and where the settings are; a user’s no settings', () => {
   for (const command of operator_commands) {
-    const help = commandHelp(command, settings_help)
+    const help = commandHelp(command, settingsHelpFor(command))
     expect(help).toContain(`Usage: howdah ${command.name}`)
     expect(help).toContain('--data-dir')
+    // Of the server's settings only where they are read as a whole.
+    expect(help.includes('--vpc-ranges')).toBe(command.name === 'start')
     for (const option of Object.keys(command.options ?? {})) expect(help).toContain(`--${option}`)
   }
   for (const command of user_commands) {
