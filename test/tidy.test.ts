@@ -201,7 +201,13 @@ const nameless = /\b(nobody|somebody|whoever|everybody|anybody|someone|anyone|ev
 
 test('the subject of a sentence is a noun of the code', () => {
   const in_docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
-  const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...in_docs.map((name) => `docs/${name}`)]
+  const pages = [
+    'README.md',
+    'SECURITY.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    ...in_docs.map((name) => `docs/${name}`),
+  ]
   const texts = [
     ...production.map(({ path, text }) => ({ path, text })),
     ...pages.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),

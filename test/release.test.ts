@@ -1,0 +1,46 @@
+// What a release, a container and a unit of systemd are made of: nothing is missing, and nothing that only developers need is there.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { production, root } from '#test/sources.ts'
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const is_clone = existsSync(join(root, '.git'))
+const why_no_clone = is_clone ? '' : ' (skipped: this is no clone)'
+
+test.skipIf(why_no_clone)(`a release has every source that runs, every page, and no test${why_no_clone}`, () => {
+  const words = [join(root, 'bin', 'pack.mjs'), '--files']
+  const packed = execFileSync(process.execPath, words, { cwd: root, encoding: 'utf8' }).trim().split('\n')
+  const needed = ['bin/howdah', 'bin/set-up.mjs', 'package-lock.json', 'README.md', 'docs/quickstart.md', 'SECURITY.md']
+  const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n')
+  const sources = production.map(({ path }) => path).filter((path) => tracked.includes(path))
+  expect([...needed, ...sources].filter((path) => !packed.includes(path))).toEqual([])
+  expect(packed.filter((path) => /^(test|bench)\/|\.test\./.test(path))).toEqual([])
+})
+
+test('the container installs what features need, and runs files that are there', () => {
+  const text = read('Dockerfile')
+  const packages = [...read('bin/programs.mjs').matchAll(/debian_package: '([\w-]+)'(?!.*for_tests)/g)]
+  expect(packages.length).toBeGreaterThan(3)
+  for (const [, name = ''] of packages) expect(text).toContain(` ${name} `)
+  const files = [...text.matchAll(/\/opt\/howdah\/([\w./-]+\.\w+)/g)].map(([, path = '']) => path)
+  expect(files.length).toBeGreaterThan(1)
+  expect(files.filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
+
+const has_systemd = spawnSync('systemd-analyze', ['--version']).status === 0
+const why_no_systemd = has_systemd ? '' : ' (skipped: systemd-analyze is not installed)'
+
+test.skipIf(why_no_systemd)(`systemd accepts the unit${why_no_systemd}`, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-test-unit-'))
+  try {
+    const unit = join(folder, 'howdah.service')
+    writeFileSync(unit, read('deploy/systemd/howdah.service').replaceAll('/opt/howdah', root))
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([0, ''])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
