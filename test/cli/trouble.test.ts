@@ -95,6 +95,7 @@ test('a command that gave up goes on with its key', async () => {
   const words = ['service', 'create', 'given up', '--idempotency-key', 'a-key-of-mine']
   const first = await howdahHere([...words, '-o', 'json'])
   const second = await howdahHere([...words, '-o', 'json'])
+  // What the service says of itself may be newer, such as its first snapshot.
   const { service_id, initial_password } = JSON.parse(first.stdout) as Service
   expect(initial_password).toMatch(/^[\w-]{32}$/)
   expect(JSON.parse(second.stdout)).toMatchObject({ service_id, initial_password })
