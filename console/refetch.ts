@@ -9,7 +9,7 @@ const service = ['getService', 'listServices', 'listServiceEvents', 'listProject
 const sets = ['listReplicaSets', ...service] as const
 const snapshots = ['listSnapshots', 'getRestorable', 'listServiceEvents'] as const
 const projects = ['listProjects'] as const
-const networks = ['listVpcs', 'getVpc', 'listPeerings', 'getPeering'] as const
+const networks = ['listVpcs', 'getVpc', 'listPeerings', 'listProjectPeerings', 'getPeering'] as const
 
 /** What an event of a service may have changed. */
 export const ofServices: readonly ReadName[] = [...sets, ...snapshots, 'getLineage', 'listDeletedServices', ...networks]

@@ -12,7 +12,7 @@ export function commandOf({ method, path }: Place): Command {
   const segments = segmentsOf(path)
   const last = segments.at(-1) ?? ''
   if (isId(last)) return { noun: nounOf(segments.at(-2)), verb: method === 'DELETE' ? 'delete' : 'get' }
-  if (isCollection(last)) return { noun: nounOf(last), verb: method === 'POST' ? 'create' : 'list' }
+  if (isCollection(path)) return { noun: nounOf(last), verb: method === 'POST' ? 'create' : 'list' }
   const begin = segments.findLastIndex(isId)
   const noun = begin === -1 ? kebabOf(segments[0]?.split('.')[0]) : nounOf(segments[begin - 1])
   const words = segments.slice(begin === -1 ? 1 : begin + 1).map(kebabOf)
@@ -25,16 +25,22 @@ export function effectOf({ effect, method, path }: Place & Pick<Endpoint, 'effec
   if (effect !== undefined) return effect
   if (method === 'GET') return 'read'
   if (method === 'DELETE') return 'remove'
-  return isCollection(segmentsOf(path).at(-1) ?? '') ? 'add' : 'change'
+  return isCollection(path) ? 'add' : 'change'
 }
 
-/** The segments that have ids below them in some path. */
+/** The paths that have ids right below them: `/projects/{}/peerings` gathers what lies below VPCs, and has none. */
 const collections: ReadonlySet<string> = new Set(
-  Object.values<Endpoint>(api).flatMap(({ path }) => [...path.matchAll(/(\w+)\/\{/g)].map(([, name]) => name ?? '')),
+  Object.values<Endpoint>(api).flatMap(({ path }) =>
+    [...path.matchAll(/\/\{/g)].map(({ index }) => namelessOf(path.slice(0, index))),
+  ),
 )
 
-function isCollection(segment: string): boolean {
-  return collections.has(segment)
+function isCollection(path: string): boolean {
+  return collections.has(namelessOf(path))
+}
+
+function namelessOf(path: string): string {
+  return path.replaceAll(/\{\w+\}/g, '{}')
 }
 
 function isId(segment: string): boolean {

@@ -8,28 +8,28 @@ import { Type } from './type.ts'
 export const peering_statuses = ['pending', 'active', 'failed'] as const
 export type PeeringStatus = (typeof peering_statuses)[number]
 
-export const Peering = Type.Object(
-  {
-    id: PeeringId,
-    peer_account_id: text('The project of the peer VPC.', 'p8d4t6w1zn'),
-    peer_region_code: text('The region of the peer VPC.', 'local'),
-    peer_vpc_id: text('The id of the peer VPC.', '13'),
-    status: choice(
-      peering_statuses,
-      '`active`: traffic flows. `failed` ones stay so until they are deleted.',
-      'active',
+const members = {
+  id: PeeringId,
+  peer_account_id: text('The project of the peer VPC.', 'p8d4t6w1zn'),
+  peer_region_code: text('The region of the peer VPC.', 'local'),
+  peer_vpc_id: text('The id of the peer VPC.', '13'),
+  status: choice(peering_statuses, '`active`: traffic flows. `failed` ones stay so until they are deleted.', 'active'),
+  error_message: Type.Optional(
+    text(
+      'Why it failed, or what a pending one waits for, such as whose consent.',
+      'the CIDR blocks overlap: VPC 12 has 10.64.0.0/24, VPC 13 has 10.64.0.0/25',
     ),
-    error_message: Type.Optional(
-      text(
-        'Why it failed, or what a pending one waits for, such as whose consent.',
-        'the CIDR blocks overlap: VPC 12 has 10.64.0.0/24, VPC 13 has 10.64.0.0/25',
-      ),
-    ),
-    provisioned_id: Type.Optional(text('What the region calls the link, once it is made.', 'link-12-13')),
-  },
-  { $id: 'Peering', description: 'One side of a link between two VPCs.' },
-)
+  ),
+  provisioned_id: Type.Optional(text('What the region calls the link, once it is made.', 'link-12-13')),
+}
+
+export const Peering = Type.Object(members, { $id: 'Peering', description: 'One side of a link between two VPCs.' })
 export type Peering = Static<typeof Peering>
+
+export const ProjectPeering = Type.Object(
+  { ...members, vpc_id: text('The VPC of the project that has this side.', '12') },
+  { $id: 'ProjectPeering', description: 'One side of a link between two VPCs, and whose it is.' },
+)
 
 const printable = '^[\\u0021-\\u007e]+$'
 
@@ -61,6 +61,15 @@ export const peering_endpoints = {
     access: 'viewer',
     success: 200,
     output: Type.Array(Peering),
+  }),
+  listProjectPeerings: endpoint({
+    method: 'GET',
+    path: '/projects/{project_id}/peerings',
+    summary: 'List the peerings of all VPCs of a project',
+    tag,
+    access: 'viewer',
+    success: 200,
+    output: Type.Array(ProjectPeering),
   }),
   createPeering: endpoint({
     method: 'POST',

@@ -1,6 +1,6 @@
 // The networks as a drawing: each VPC a box with its services, peerings as lines between boxes. Every box is a link; the list beneath
 // says the same in words.
-import { useQueries } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import type { Service } from '#contract/service.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
@@ -19,10 +19,7 @@ const chip_height = 24
 type DrawingProps = { project_id: string; vpcs: readonly Vpc[]; services: readonly Service[] }
 
 export function Drawing({ project_id, vpcs, services }: DrawingProps) {
-  const lists = useQueries({ queries: vpcs.map(({ id }) => q('listPeerings', { project_id, vpc_id: id })) })
-  const peerings = vpcs.flatMap(({ id }, index) =>
-    (lists[index]?.data ?? []).map((peering) => ({ from: id, ...peering })),
-  )
+  const { data: peerings = [] } = useQuery(q('listProjectPeerings', { project_id }))
   const own = vpcs.map(({ id, name, cidr }): Box => ({
     id,
     name,
@@ -39,7 +36,7 @@ export function Drawing({ project_id, vpcs, services }: DrawingProps) {
         { id: peer_vpc_id, name: `VPC ${peer_vpc_id}`, sub: `project ${peer_account_id}`, foreign: true, services: [] },
       ]),
   )
-  const wires = peerings.map(({ from, peer_vpc_id, status }): Wire => ({ from, to: peer_vpc_id, status }))
+  const wires = peerings.map(({ vpc_id, peer_vpc_id, status }): Wire => ({ from: vpc_id, to: peer_vpc_id, status }))
   return <Plan project_id={project_id} boxes={[...own, ...foreign.values()]} wires={wires} />
 }
 

@@ -14,6 +14,7 @@ import {
   findMirror,
   findPeering,
   listPeerings,
+  listPeeringsOfProject,
   type PeeringRow,
   removePeering,
   saveProvisioned,
@@ -29,6 +30,12 @@ export function peeringHandlers({ db, settled }: Context): Pick<Handlers, keyof 
     (await findVpc(db, vpc_id))?.observed_generation ?? Number.POSITIVE_INFINITY
   return {
     listPeerings: async ({ params }) => (await listPeerings(db, await getVpcId(db, params))).map(peeringView),
+
+    listProjectPeerings: async ({ params }) =>
+      (await listPeeringsOfProject(db, params.project_id)).map((row) => ({
+        ...peeringView(row),
+        vpc_id: String(row.vpc_id),
+      })),
 
     getPeering: async ({ params }) => peeringView(await getPeering(db, await getVpcId(db, params), params.peering_id)),
 

@@ -46,6 +46,11 @@ export async function listPeerings(db: Sql, vpc_id: number): Promise<PeeringRow[
   return db.query(sql<PeeringRow>`${select_peering} where p.vpc_id = ${vpc_id} order by p.id`)
 }
 
+export async function listPeeringsOfProject(db: Sql, project_id: string): Promise<PeeringRow[]> {
+  return db.query(sql<PeeringRow>`
+    ${select_peering} where v.project_id = ${project_id} and v.deleted_at is null order by p.id`)
+}
+
 export async function findPeering(db: Sql, vpc_id: number, id: number): Promise<PeeringRow | undefined> {
   const [row] = await db.query(sql<PeeringRow>`${select_peering} where p.vpc_id = ${vpc_id} and p.id = ${id}`)
   return row

@@ -112,6 +112,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
     'peering',
   ],
   ['listPeerings', 'peering list office'],
+  ['listProjectPeerings', 'project peerings'],
   ['getPeering', 'peering get office {peering}'],
   ['deletePeering', 'peering delete office {peering} --yes'],
   ['attachToVpc', 'service attach market --vpc office --yes'],

@@ -35,6 +35,8 @@ describe('consent', () => {
       error_message: `project ${other.project_id} has not consented: one of its administrators creates a peering of VPC ${other.vpc.id} with VPC ${one.vpc.id} of project ${one.project_id}`,
     })
     expect(await list(other)).toEqual([])
+    const ofProject = `/projects/${one.project_id}/peerings`
+    expect((await one.call('GET', ofProject)).body).toEqual([{ ...asked.body, vpc_id: one.vpc.id }])
     const answered = await peer(other, one)
     expect(answered.body.id).not.toBe(asked.body.id)
     const active = await untilActive(one, asked.body.id)
