@@ -16,12 +16,35 @@ import {
   ServiceEndpoint,
   SetCpuMillis,
   SetMemoryGbs,
+  text,
 } from './schema.ts'
 import { replica_set_statuses } from './replica-set-status.ts'
 import { accepted_statuses } from './service-status.ts'
 import { Type } from './type.ts'
 
 export const nodes_max = 10
+
+const node_roles = ['primary', 'sync', 'async'] as const
+const lag_description = 'Absent for the primary.'
+
+export const ServiceNode = Type.Object(
+  {
+    node: integer('Its number, from 0.', 1),
+    role: choice(node_roles, '`sync`: its confirmation counts for commits that wait for a standby.', 'sync'),
+    state: Type.Optional(
+      text('How its primary says that it is connected; `streaming`: as it should be. Absent: not known.', 'streaming'),
+    ),
+    lag_bytes: Type.Optional(integer(`Bytes of WAL that it has yet to replay. ${lag_description}`, 0)),
+    lag_seconds: Type.Optional(
+      Type.Number({
+        description: `Age of the commit that it replayed last; 0 when it has all. ${lag_description}`,
+        examples: [0],
+      }),
+    ),
+  },
+  { $id: 'ServiceNode', description: 'A PostgreSQL server of a service or of a read replica set.' },
+)
+export type ServiceNode = Static<typeof ServiceNode>
 
 export const ReadReplicaSet = Type.Object(
   {
@@ -33,6 +56,9 @@ export const ReadReplicaSet = Type.Object(
     endpoint: ServiceEndpoint,
     connection_pooler: Type.Optional(ConnectionPooler),
     metadata: Metadata,
+    members: Type.Optional(
+      Type.Array(ServiceNode, { description: 'Its nodes that the primary knows, as of a few seconds ago.' }),
+    ),
     status: choice(replica_set_statuses, '`active`: all its nodes follow the primary.', 'active'),
   },
   { $id: 'ReadReplicaSet', description: 'Standbys of a service that only read, behind one endpoint.' },

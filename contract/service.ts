@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { ProjectId, ServiceId } from './id.ts'
 import { plain_text_pattern } from './problem.ts'
-import { ReadReplicaSet } from './replica-set.ts'
+import { ReadReplicaSet, ServiceNode } from './replica-set.ts'
 import {
   choice,
   ConnectionPooler,
@@ -115,6 +115,11 @@ export const Service = Type.Object(
       { replica_count: ReplicaCount, sync_replica_count: SyncReplicaCount },
       { description: 'The standbys that can take over.' },
     ),
+    replicas: Type.Optional(
+      Type.Array(ServiceNode, {
+        description: 'The primary and the standbys that it knows, as of a few seconds ago; absent without standbys.',
+      }),
+    ),
     initial_password: Type.Optional(
       text('Only in the answer of the request that made the service.', 'c0zKq7Zx2mVb9RtY4uWn6eHs1dLf8gPa', {
         format: 'password',
@@ -180,7 +185,7 @@ export const service_endpoints = {
       'With `Prefer: wait=<seconds>` the answer comes as soon as nothing is under way any more, such as when a new service is READY.',
     tag,
     access: 'viewer',
-    waits: true,
+    waits: 'at rest',
     success: 200,
     output: Service,
   }),

@@ -149,12 +149,23 @@ export type ServiceMetrics = {
   cache_hit_ratio?: number
   /** How far the standby that is furthest behind has yet to replay; absent: it has none. */
   replication_lag_bytes?: number
+  /** Which node is the primary. */
+  primary_node?: number
   /** Of every standby that its primary knows right now. */
   replica_lags?: readonly ReplicaLag[]
 }
 
 /** replica_set_id absent: the standby can take over. `seconds`: age of the commit that it replayed last; 0 when it has all. */
-export type ReplicaLag = { replica_set_id?: string; node: number; bytes: number; seconds: number }
+export type ReplicaLag = {
+  replica_set_id?: string
+  node: number
+  bytes: number
+  seconds: number
+  /** How it is connected, in PostgreSQL's word; absent: the region does not tell. */
+  state?: string
+  /** Whether its confirmation counts for commits that wait; absent: the region does not tell. */
+  is_sync?: boolean
+}
 
 /** has_standbys: of its own or in replica sets; the primary is asked for their lag only then. */
 export type MeasuredService = { service_id: string; has_standbys?: boolean }

@@ -12,6 +12,7 @@ import { type Act, Menu } from '../part/menu.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Env, Status } from '../part/status.tsx'
 import { q, useAct } from '../query.ts'
+import { NodeTable } from '../service/nodes.tsx'
 import { CreateSetDialog, RemoveSetDialog, ResizeSetDialog } from './set-dialogs.tsx'
 
 export function ReplicaSets({ service }: { service: Service }) {
@@ -65,6 +66,7 @@ function SetCard({ service, set }: { service: Service; set: ReadReplicaSet }) {
           ['Id', <CopyText key="id" text={set.id} what="id" />],
         ]}
       />
+      {set.members !== undefined && <NodeTable label={`Nodes of ${set.name}`} nodes={set.members} wanted={set.nodes} />}
       <Problem error={error} />
       {opened === 'resize' && <ResizeSetDialog service={service} set={set} onClose={close} />}
       {opened === 'remove' && <RemoveSetDialog service={service} set={set} onClose={close} />}

@@ -13,7 +13,7 @@ import { toast } from '../part/toast.tsx'
 import { q, useAct } from '../query.ts'
 import { confirmationOf } from '../service/confirmation.ts'
 import { useService } from '../service/frame.tsx'
-import { Nodes } from '../service/nodes.tsx'
+import { NodeTable } from '../service/nodes.tsx'
 import { replicasInWords } from '../services/create.tsx'
 import { ReplicaSets } from './replica-sets.tsx'
 
@@ -40,7 +40,9 @@ function Availability({ service }: { service: Service }) {
   const body = { replica_count: replicas, sync_replica_count: sync }
   return (
     <Card title="Replicas that can take over" actions={<Switchover service={service} />}>
-      <Nodes service={service} own />
+      {service.replicas !== undefined && (
+        <NodeTable label="Nodes" nodes={service.replicas} wanted={ha_replicas.replica_count + 1} />
+      )}
       <Segments
         label="How many"
         name="replicas"

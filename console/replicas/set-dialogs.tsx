@@ -4,7 +4,7 @@ import { nameProblem } from '#contract/problem.ts'
 import { nodes_max, type ReadReplicaSet } from '#contract/replica-set.ts'
 import type { Service } from '#contract/service.ts'
 import { Confirm } from '../part/confirm.tsx'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { FormDialog } from '../part/dialog.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { problemAt } from '../part/problem.tsx'
 import { useAct } from '../query.ts'
@@ -18,37 +18,30 @@ export function CreateSetDialog({ service, onClose }: { service: Service; onClos
   const { project_id, service_id } = service
   const body = { name, nodes: Number(nodes), ...bodyOfSize(size) }
   return (
-    <Dialog title="Create a read replica set" open onClose={onClose}>
-      <DialogForm
-        submit="Create"
-        pending={isPending}
-        error={error}
-        shown_elsewhere={['/name', '/nodes']}
-        reason={name === '' ? 'it needs a name' : nameProblem(name)}
-        onSubmit={() => mutate({ project_id, service_id, body }, { onSuccess: onClose })}
-        onCancel={onClose}
-      >
-        <TextField
-          label="Name"
-          value={name}
-          onChange={setName}
-          problem={problemAt(error, '/name')}
-          autoComplete="off"
-        />
-        <SelectField
-          label="Nodes"
-          value={nodes}
-          options={Array.from({ length: nodes_max }, (_, index) => ({
-            value: String(index + 1),
-            label: String(index + 1),
-          }))}
-          onChange={setNodes}
-          problem={problemAt(error, '/nodes')}
-          hint="They share one endpoint; a node that is down or far behind gets no readers."
-        />
-        <SizePicker value={size} onChange={setSize} region_code={service.region_code} without_shared />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title="Create a read replica set"
+      onClose={onClose}
+      submit="Create"
+      pending={isPending}
+      error={error}
+      shown_elsewhere={['/name', '/nodes']}
+      reason={name === '' ? 'it needs a name' : nameProblem(name)}
+      onSubmit={() => mutate({ project_id, service_id, body }, { onSuccess: onClose })}
+    >
+      <TextField label="Name" value={name} onChange={setName} problem={problemAt(error, '/name')} autoComplete="off" />
+      <SelectField
+        label="Nodes"
+        value={nodes}
+        options={Array.from({ length: nodes_max }, (_, index) => ({
+          value: String(index + 1),
+          label: String(index + 1),
+        }))}
+        onChange={setNodes}
+        problem={problemAt(error, '/nodes')}
+        hint="They share one endpoint; a node that is down or far behind gets no readers."
+      />
+      <SizePicker value={size} onChange={setSize} region_code={service.region_code} without_shared />
+    </FormDialog>
   )
 }
 
@@ -59,20 +52,19 @@ export function ResizeSetDialog({ service, set, onClose }: SetProps) {
   const { mutate, isPending, error } = useAct('resizeReplicaSet')
   const { project_id, service_id } = service
   return (
-    <Dialog title={`Resize ${set.name}`} open onClose={onClose}>
-      <DialogForm
-        submit="Resize"
-        pending={isPending}
-        error={error}
-        reason={size === String(set.cpu_millis) ? 'its nodes have this size already' : undefined}
-        onSubmit={() =>
-          mutate({ project_id, service_id, replica_set_id: set.id, body: bodyOfSize(size) }, { onSuccess: onClose })
-        }
-        onCancel={onClose}
-      >
-        <SizePicker value={size} onChange={setSize} region_code={service.region_code} without_shared />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title={`Resize ${set.name}`}
+      onClose={onClose}
+      submit="Resize"
+      pending={isPending}
+      error={error}
+      reason={size === String(set.cpu_millis) ? 'its nodes have this size already' : undefined}
+      onSubmit={() =>
+        mutate({ project_id, service_id, replica_set_id: set.id, body: bodyOfSize(size) }, { onSuccess: onClose })
+      }
+    >
+      <SizePicker value={size} onChange={setSize} region_code={service.region_code} without_shared />
+    </FormDialog>
   )
 }
 

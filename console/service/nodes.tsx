@@ -1,15 +1,20 @@
 // What a service is made of: its primary, the replicas that can take over, and its read replica sets.
+import type { ServiceNode } from '#contract/replica-set.ts'
 import type { Service } from '#contract/service.ts'
-import { count } from '../part/amount.ts'
+import { bytes, count } from '../part/amount.ts'
 import { layout } from '../part/layout.tsx'
+import { Note } from '../part/problem.tsx'
 import { Status } from '../part/status.tsx'
+import { Table } from '../part/table.tsx'
 import css from './overview.module.css'
 import { sizeInWords } from './size.tsx'
 
-/** `own`: without what stands beside it. */
-export function Nodes({ service, own = false }: { service: Service; own?: boolean }) {
+const role_words = { primary: 'primary', sync: 'synchronous', async: 'asynchronous' } as const
+
+export function Nodes({ service }: { service: Service }) {
   const { replica_count, sync_replica_count } = service.ha_replicas
-  const replicas = Array.from({ length: replica_count }, (_, index) => index < sync_replica_count)
+  const wanted = Array.from({ length: replica_count }, (_, index) => index < sync_replica_count)
+  const known = service.replicas?.filter(({ role }) => role !== 'primary')
   return (
     <div className={layout['stack']}>
       <ul className={css['nodes']} aria-label="Nodes">
@@ -17,14 +22,21 @@ export function Nodes({ service, own = false }: { service: Service; own?: boolea
           <b>primary</b>
           {sizeInWords(service)}
         </li>
-        {replicas.map((is_sync, index) => (
-          <li key={index} className={css['node']}>
-            <b>replica {index + 1}</b>
-            {is_sync ? 'synchronous' : 'asynchronous'}
+        {known?.map((node) => (
+          <li key={node.node} className={css['node']}>
+            <b>replica, node {node.node}</b>
+            {role_words[node.role]}, {behind(node)}
           </li>
         ))}
+        {known === undefined &&
+          wanted.map((is_sync, index) => (
+            <li key={index} className={css['node']}>
+              <b>replica {index + 1}</b>
+              {role_words[is_sync ? 'sync' : 'async']}
+            </li>
+          ))}
       </ul>
-      {(own ? [] : service.read_replica_sets).map((set) => (
+      {service.read_replica_sets.map((set) => (
         <div key={set.id} className={css['node']}>
           <b>{set.name}</b>
           <span>
@@ -32,7 +44,7 @@ export function Nodes({ service, own = false }: { service: Service; own?: boolea
           </span>
         </div>
       ))}
-      {!own && service.connection_pooler !== undefined && (
+      {service.connection_pooler !== undefined && (
         <div className={css['node']}>
           <b>pooler</b>
           {service.connection_pooler.endpoint.host}:{service.connection_pooler.endpoint.port}
@@ -40,4 +52,36 @@ export function Nodes({ service, own = false }: { service: Service; own?: boolea
       )}
     </div>
   )
+}
+
+/** `wanted`: how many of them there should be. */
+export function NodeTable({ nodes, wanted, label }: { nodes: readonly ServiceNode[]; wanted: number; label: string }) {
+  const missing = wanted - nodes.length
+  return (
+    <>
+      <Table
+        label={label}
+        rows={nodes}
+        keyOf={({ node }) => String(node)}
+        columns={[
+          { label: 'Node', cell: ({ node }) => node },
+          { label: 'Role', cell: ({ role }) => role_words[role] },
+          { label: 'State', cell: ({ state, role }) => (role === 'primary' ? 'writes' : (state ?? '–')) },
+          { label: 'Behind', cell: behind },
+        ]}
+      />
+      {missing > 0 && (
+        <Note warn>
+          {count(missing, 'node')} not connected to the primary: {missing === 1 ? 'it is' : 'they are'} being made, or
+          down.
+        </Note>
+      )}
+    </>
+  )
+}
+
+function behind({ lag_bytes, lag_seconds = 0 }: ServiceNode): string {
+  if (lag_bytes === undefined) return '–'
+  if (lag_bytes === 0) return 'nothing'
+  return lag_seconds < 1 ? bytes(lag_bytes) : `${bytes(lag_bytes)}, ${Math.round(lag_seconds)} s`
 }

@@ -10,6 +10,7 @@ import { getProvider, problemsOf } from '../regions.ts'
 import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { requireStatus } from '../service/rules.ts'
+import { membersView } from '../service/view.ts'
 import { changeReplicaSet, type SetAt } from './change.ts'
 import { createReplicaSet } from './create.ts'
 import { replicaSetView } from '../service/replica-set-view.ts'
@@ -21,7 +22,11 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
   return {
     listReplicaSets: async ({ params }) => {
       const service = await getService(db, params)
-      return service.replica_sets.map((row) => replicaSetView(row, service))
+      const [sample, now] = [context.sampler.latest(service.service_id), new Date()]
+      return service.replica_sets.map((row) => ({
+        ...replicaSetView(row, service),
+        ...membersView(sample, row.replica_set_id, now),
+      }))
     },
 
     createReplicaSet: ({ params, body }) => createReplicaSet(context, params, body),

@@ -1,6 +1,6 @@
 // What a service shows of its last sample.
 import { expect, test } from 'vitest'
-import { metricsView } from './view.ts'
+import { membersView, metricsView, replicasView } from './view.ts'
 
 const now_ms = Date.UTC(2026, 10, 15, 12)
 
@@ -15,4 +15,29 @@ test('a service shows whole numbers, while it runs and the sample is young', () 
   expect(metricsView({ ...sample, sampled_ms: now_ms - 15_001 }, 'serving', now)).toEqual({})
   expect(metricsView({ ...sample, metrics: { memory_usage_bytes: 1 } }, 'serving', now)).toEqual({})
   expect(metricsView(undefined, 'serving', now)).toEqual({})
+})
+
+test('a service shows its primary, then its standbys, and a set its nodes', () => {
+  const replica_lags = [
+    { node: 2, bytes: 40.2, seconds: 0.00049, state: 'catchup', is_sync: false },
+    { replica_set_id: 'r1', node: 0, bytes: 7, seconds: 1 },
+    { node: 0, bytes: 0, seconds: 0 },
+  ]
+  const now = new Date(now_ms)
+  const sample = { sampled_ms: now_ms, metrics: { primary_node: 1, replica_lags } }
+  const row = { state: 'serving', sync_replica_count: 1 } as const
+  expect(replicasView(sample, row, now)).toEqual({
+    replicas: [
+      { node: 1, role: 'primary' },
+      { node: 0, role: 'sync', lag_bytes: 0, lag_seconds: 0 },
+      { node: 2, role: 'async', state: 'catchup', lag_bytes: 40, lag_seconds: 0 },
+    ],
+  })
+  expect(membersView(sample, 'r1', now)).toEqual({
+    members: [{ node: 0, role: 'async', lag_bytes: 7, lag_seconds: 1 }],
+  })
+  expect(membersView(sample, 'r2', now)).toEqual({})
+  expect(replicasView(sample, { ...row, state: 'stopped' }, now)).toEqual({})
+  expect(replicasView({ ...sample, sampled_ms: 0 }, row, now)).toEqual({})
+  expect(replicasView({ ...sample, metrics: { primary_node: 0 } }, row, now)).toEqual({})
 })

@@ -1,9 +1,10 @@
 // A service as a caller sees it, with what it uses right now.
+import type { ServiceNode } from '#contract/replica-set.ts'
 import type { Service } from '#contract/service.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 import type { Size } from '#contract/size.ts'
 import { diskGbsOf } from '#providers/postgres/size.ts'
-import type { Provider } from '#providers/provider.ts'
+import type { Provider, ReplicaLag } from '#providers/provider.ts'
 import type { BackedUp, Sampled, ServiceContext } from './context.ts'
 import { serviceView, sizeOf, type Volume } from './rules.ts'
 import type { ServiceRow } from './store.ts'
@@ -26,9 +27,13 @@ export function newServiceView({ providers, sampler, backedUp }: Known): Service
   return (row) => {
     const now = new Date()
     const volume = volumeOf(providers.get(row.region_code), sizeOf(row))
+    const sample = sampler.latest(row.service_id)
+    const view = serviceView(row, { now, ...volume })
     return {
-      ...serviceView(row, { now, ...volume }),
-      ...metricsView(sampler.latest(row.service_id), row.state, now),
+      ...view,
+      ...metricsView(sample, row.state, now),
+      ...replicasView(sample, row, now),
+      read_replica_sets: view.read_replica_sets.map((set) => ({ ...set, ...membersView(sample, set.id, now) })),
       protection: protectionView(row, backedUp(row.service_id), now),
     }
   }
@@ -61,8 +66,7 @@ export function protectionView(
 
 /** As a service shows them: while it runs, when all three are known, and not from long ago. */
 export function metricsView(sample: Sampled | undefined, state: ServiceState, now: Date): Pick<Service, 'metrics'> {
-  const runs = state === 'serving' || state === 'not_serving'
-  if (sample === undefined || !runs || now.getTime() - sample.sampled_ms > sample_age_ms_max) return {}
+  if (!isPresent(sample, now) || !runs(state)) return {}
   const { cpu_usage_millicores, memory_usage_bytes, disk_usage_bytes } = sample.metrics
   if (cpu_usage_millicores === undefined || memory_usage_bytes === undefined || disk_usage_bytes === undefined)
     return {}
@@ -73,4 +77,49 @@ export function metricsView(sample: Sampled | undefined, state: ServiceState, no
       storage_mb: Math.round(disk_usage_bytes / mib),
     },
   }
+}
+
+type Replicated = Pick<ServiceRow, 'state' | 'sync_replica_count'>
+
+/** The primary first. Where no standby of its own is known, there is nothing to tell. */
+export function replicasView(
+  sample: Sampled | undefined,
+  { state, sync_replica_count }: Replicated,
+  now: Date,
+): Pick<Service, 'replicas'> {
+  if (!isPresent(sample, now) || !runs(state)) return {}
+  const { primary_node, replica_lags = [] } = sample.metrics
+  const standbys = replica_lags.filter(({ replica_set_id }) => replica_set_id === undefined)
+  if (primary_node === undefined || standbys.length === 0) return {}
+  return {
+    replicas: [
+      { node: primary_node, role: 'primary' },
+      ...standbys.map((lag) => nodeView(lag, sync_replica_count > 0)).toSorted((a, b) => a.node - b.node),
+    ],
+  }
+}
+
+export function membersView(sample: Sampled | undefined, id: string, now: Date): { members?: ServiceNode[] } {
+  if (!isPresent(sample, now)) return {}
+  const nodes = (sample.metrics.replica_lags ?? []).filter(({ replica_set_id }) => replica_set_id === id)
+  return nodes.length === 0
+    ? {}
+    : { members: nodes.map((lag) => nodeView(lag, false)).toSorted((a, b) => a.node - b.node) }
+}
+
+/** `may_be_sync`: for a region that does not tell, all standbys are candidates or none is. */
+function nodeView({ node, bytes, seconds, state, is_sync }: ReplicaLag, may_be_sync: boolean): ServiceNode {
+  return {
+    node,
+    role: (is_sync ?? may_be_sync) ? 'sync' : 'async',
+    ...(state !== undefined && { state }),
+    lag_bytes: Math.max(0, Math.round(bytes)),
+    lag_seconds: Math.round(seconds * 1000) / 1000,
+  }
+}
+
+const runs = (state: ServiceState) => state === 'serving' || state === 'not_serving'
+
+function isPresent(sample: Sampled | undefined, now: Date): sample is Sampled {
+  return sample !== undefined && now.getTime() - sample.sampled_ms <= sample_age_ms_max
 }

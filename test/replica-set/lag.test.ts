@@ -46,7 +46,14 @@ test('a node that stands still is behind at the next call, and no call has a ses
   const behind = await measure()
   const { replica_set_id } = set
   expect(behind?.replica_lags).toEqual([
-    { replica_set_id, node: 0, bytes: expect.any(Number), seconds: expect.any(Number) },
+    {
+      replica_set_id,
+      node: 0,
+      bytes: expect.any(Number),
+      seconds: expect.any(Number),
+      state: 'streaming',
+      is_sync: false,
+    },
   ])
   expect(behind?.replica_lags?.[0]?.bytes).toBeGreaterThan(100_000)
   expect(behind?.replication_lag_bytes).toBe(behind?.replica_lags?.[0]?.bytes)

@@ -72,6 +72,7 @@ async function noteActivity({ client }: Cell, { metadata }: Pod, memory: Memory)
   const samples = samplesOf(text, primary_names)
   const counted = countedOf(samples, performance.now())
   const { replica_lags: _old, replication_lag_bytes: _lag, ...others } = memory.metrics
-  memory.metrics = { ...others, ...activityOf(samples, counted, memory.counted) }
+  const primary_node = Number(metadata.name?.split('-').at(-1)) - 1
+  memory.metrics = { ...others, primary_node, ...activityOf(samples, counted, memory.counted) }
   memory.counted = counted
 }

@@ -3,12 +3,12 @@
 import type pg from 'pg'
 import type { Node } from '../host/layout.ts'
 import { endSession, newSession } from '../postgres/superuser.ts'
-import type { Lag } from './lag.ts'
+import type { StandbyLag } from './lag.ts'
 import { standby_role } from '../../postgres/names.ts'
 
 export type LagReader = {
   /** By the standbys' names. Throws when the primary cannot be asked. */
-  read(primary: Node): Promise<ReadonlyMap<string, Lag>>
+  read(primary: Node): Promise<ReadonlyMap<string, StandbyLag>>
   close(): Promise<void>
 }
 
@@ -55,14 +55,15 @@ export function newLagReader(): LagReader {
   }
 }
 
-async function ask(client: pg.Client): Promise<ReadonlyMap<string, Lag>> {
-  const { rows } = await client.query<Lag & { name: string }>({
+async function ask(client: pg.Client): Promise<ReadonlyMap<string, StandbyLag>> {
+  const { rows } = await client.query<StandbyLag & { name: string }>({
     name: 'lags',
     text: `select application_name as name,
                   coalesce(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), replay_lsn), 0)::float8 as bytes,
-                  coalesce(extract(epoch from replay_lag), 0)::float8 as seconds
+                  coalesce(extract(epoch from replay_lag), 0)::float8 as seconds,
+                  state, sync_state in ('sync', 'quorum') as is_sync
            from pg_catalog.pg_stat_replication where usename = $1`,
     values: [standby_role],
   })
-  return new Map(rows.map(({ name, bytes, seconds }) => [name, { bytes, seconds }]))
+  return new Map(rows.map(({ name, ...lag }) => [name, lag]))
 }

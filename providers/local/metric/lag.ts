@@ -6,6 +6,9 @@ import type { NodeUse } from '../haproxy/nodes.ts'
 /** `bytes`: WAL that it has not replayed yet. `seconds`: age of the commit that it replayed last, while there is WAL to replay. */
 export type Lag = { bytes: number; seconds: number }
 
+/** And how PostgreSQL says that it is connected. */
+export type StandbyLag = Lag & { state: string; is_sync: boolean }
+
 /** Of one node; without a lag the primary does not know it. */
 export type NodeLag = { node: number; use: NodeUse; lag: Lag | undefined }
 
@@ -15,7 +18,7 @@ const too_far: Lag = { bytes: 64 * mib, seconds: 30 }
 const near_again: Lag = { bytes: 16 * mib, seconds: 10 }
 
 /** For the API: a name is `node_<number>` or `<replica_set_id>_<number>`. A standby with another name is not ours. */
-export function replicaLagsOf(lags: ReadonlyMap<string, Lag>): ReplicaLag[] {
+export function replicaLagsOf(lags: ReadonlyMap<string, StandbyLag>): ReplicaLag[] {
   return [...lags].flatMap(([name, lag]) => {
     const [, owner, number] = /^(\w+)_(\d+)$/.exec(name) ?? []
     if (owner === undefined) return []

@@ -197,9 +197,11 @@ async function readLags(lag_reader: LagReader, running: readonly Running[]): Pro
   for (const { memory } of running) {
     delete memory.metrics.replication_lag_bytes
     delete memory.metrics.replica_lags
+    delete memory.metrics.primary_node
   }
   const asked = running.filter(({ has_standbys }) => has_standbys)
   await inLanes(asked, async ({ memory, node }) => {
+    memory.metrics.primary_node = node.number
     const lags = replicaLagsOf(await lag_reader.read(node).catch(() => new Map()))
     if (lags.length === 0) return
     memory.metrics.replica_lags = lags
