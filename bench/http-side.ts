@@ -28,6 +28,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
         wait: async () => undefined,
         see: async (_, look) => await look(),
         watch: () => () => undefined,
+        closing: new AbortController().signal,
         close: () => undefined,
       },
       secret: newSecret(randomBytes(32)),

@@ -47,6 +47,8 @@ type Manner = {
 export type StreamInput<Name extends StreamName> = ClientInput<Name> & {
   /** Of a stream that was interrupted: this one begins after that entry. */
   last_event_id?: string
+  /** Called when the server has begun to send. */
+  onOpen?: () => void
 }
 
 /** `id`: what to send as `last_event_id` to go on after this entry. */
@@ -61,6 +63,7 @@ export type Client = {
 
 type AnyInput = Manner & {
   last_event_id?: string
+  onOpen?: () => void
   body?: unknown
   query?: Record<string, unknown>
   [param: string]: unknown
@@ -86,8 +89,11 @@ async function* streamOf(options: ClientOptions, endpoint: Endpoint, input: AnyI
     const response = await send(options, endpoint, input, silence.signal, { accept: stream_type })
     if (!response.ok) throw faultFrom(response, await response.text())
     const eventsIn = newEventReader()
+    let is_open = false
     for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       clearTimeout(patience)
+      if (!is_open) input.onOpen?.()
+      is_open = true
       for (const { id, type, data } of eventsIn(piece)) {
         if (type === 'fault') throw faultFrom(response, data)
         yield { id, entry: JSON.parse(data) }

@@ -40,8 +40,11 @@ export type Endpoint = {
   accepts?: readonly Acceptable[]
   /** A repeated request with the same Idempotency-Key answers like the first one. */
   idempotent?: true
-  /** With `Prefer: wait=<seconds>` the answer comes when nothing is under way any more, or after that time (RFC 7240). */
-  waits?: true
+  /**
+   * With `Prefer: wait=<seconds>` the answer comes when nothing is under way any more, or when there are entries after `after`, or
+   * after that time (RFC 7240).
+   */
+  waits?: 'at rest' | 'entries'
   /** With `limit` the list is cut: the header X-Next-Cursor, and Link, lead to the rest. */
   pages?: true
   query?: TSchema

@@ -105,6 +105,7 @@ export const event_endpoints = {
     access: 'viewer',
     query: ProjectEventQuery,
     streams: true,
+    waits: 'entries',
     success: 200,
     output: Type.Object({
       entries: Type.Array(ProjectEvent, { description: 'Newest first; with `after` oldest first.' }),

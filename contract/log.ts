@@ -23,6 +23,13 @@ export const LogEntry = Type.Object(
     ),
     severity: choice(log_severities, 'As PostgreSQL writes it.', 'ERROR'),
     timestamp: moment('When PostgreSQL wrote it.'),
+    id: Type.Optional(text('Send it as `after` for the entries that were written after it. Opaque.', 'MDo5OTE4Nw')),
+    node: Type.Optional(integer('Which node wrote it.', 0)),
+    process_id: Type.Optional(integer('Of the process that wrote it.', 4711)),
+    user: Type.Optional(text('Who was logged in.', 'tsdbadmin')),
+    database: Type.Optional(text('To which database.', 'tsdb')),
+    application: Type.Optional(text('What the client called itself.', 'web')),
+    state_code: Type.Optional(text('SQLSTATE, where it is an error.', '42P01')),
   },
   { $id: 'LogEntry', description: 'An entry of the log of PostgreSQL.' },
 )
@@ -40,9 +47,13 @@ export const ServiceLogs = Type.Object(
     }),
     entries: Type.Optional(Type.Array(LogEntry, { description: 'In cursor mode, in the order of `logs`.' })),
     lastCursor: Type.Optional({ ...Cursor, deprecated: true }),
-    last_cursor: Type.Optional(Cursor),
+    last_cursor: Type.Optional({
+      ...Cursor,
+      description:
+        'There when older entries follow: send it as `cursor` for the next page. Of a request with `after`: what to send as `after` next. Opaque.',
+    }),
   },
-  { $id: 'ServiceLogs', description: 'A page of the log, newest first.' },
+  { $id: 'ServiceLogs', description: 'A page of the log, newest first; with `after` oldest first.' },
 )
 
 /** Which entries. */
@@ -77,6 +88,9 @@ const LogQuery = input(
   {
     cursor: Type.Optional(
       text('`lastCursor` of an earlier answer; takes precedence over `page`.', 'MDo5OTE4Nw', { maxLength: 512 }),
+    ),
+    after: Type.Optional(
+      text('`id` of an entry: those that were written after it, the oldest first.', 'MDo5OTE4Nw', { maxLength: 512 }),
     ),
     page: Type.Optional(
       integer(
@@ -135,8 +149,8 @@ export const LogHistogram = Type.Object(
 export type LogHistogram = Static<typeof LogHistogram>
 
 const service = '/projects/{project_id}/services/{service_id}'
-const description = `The newest ${log_page_entries_max} entries at most; follow \`lastCursor\` for older ones. With a \`page\` above 0 and no cursor the answer has \`logs\` only, and of the filters \`until\` and \`node\` apply. A stream goes over to the next primary by itself, and takes \`node\`, \`search\`, \`severities\` and \`since\` only.`
-const answer = { query: LogQuery, streams: true, success: 200, output: ServiceLogs } as const
+const description = `The newest ${log_page_entries_max} entries at most; follow \`lastCursor\` for older ones. With a \`page\` above 0 and no cursor the answer has \`logs\` only, and of the filters \`until\` and \`node\` apply. With \`after\` the log is read forwards, as a stream does: both go over to the next primary by themselves, and take \`node\`, \`search\`, \`severities\` and \`since\` only.`
+const answer = { query: LogQuery, streams: true, waits: 'entries', success: 200, output: ServiceLogs } as const
 
 export const log_endpoints = {
   getServiceLogs: endpoint({

@@ -131,7 +131,7 @@ function parametersOf(endpoint: Endpoint, components: JsonObject): Json[] {
     name: 'Prefer',
     in: 'header',
     required: false,
-    description: `\`wait=<seconds>\`: to be answered when nothing is under way any more, or after that time, ${wait_seconds_max} at most.`,
+    description: `\`wait=<seconds>\`: to be answered when ${endpoint.waits === 'entries' ? 'there are entries after `after`' : 'nothing is under way any more'}, or after that time, ${wait_seconds_max} at most.`,
     schema: { type: 'string', examples: ['wait=30'] },
   }
   const resume = {

@@ -6,7 +6,15 @@ export type LogEntry = {
   severity: string
   /** Without passwords, and bounded in length. */
   message: string
+  process_id?: number
+  user?: string
+  database?: string
+  application?: string
+  state_code?: string
 }
+
+/** `at`: after it, for a tail. */
+export type PlacedEntry = { entry: LogEntry; node: number; at: string }
 
 export type LogQuery = {
   /** By its number; absent: the cursor's node, or the current primary; of a replica set the first. */
@@ -25,8 +33,8 @@ export type LogQuery = {
   until_ms?: number | undefined
 }
 
-/** Newest first. `cursor` is there when older entries may follow. */
-export type LogPage = { entries: readonly LogEntry[]; cursor?: string }
+/** Newest first. `cursor` is there when older entries may follow. `placed`: the same entries, with their places. */
+export type LogPage = { entries: readonly LogEntry[]; cursor?: string; placed: () => readonly PlacedEntry[] }
 
 /** A log that is read forwards. `after`: from an earlier page of the same service, in either direction; absent: from the beginning. */
 export type LogTailQuery = Pick<LogQuery, 'node' | 'search' | 'severities' | 'since_ms'> & {
@@ -37,7 +45,7 @@ export type LogTailQuery = Pick<LogQuery, 'node' | 'search' | 'severities' | 'si
  * In the order of writing, as many as are read at once. `at`: where to go on, which moves also when no entry matched; absent: the log
  * has not begun. Without a node the tail goes over to the next primary when it has read all of the last one.
  */
-export type LogTail = { entries: readonly { entry: LogEntry; at: string }[]; at?: string | undefined }
+export type LogTail = { entries: readonly PlacedEntry[]; at?: string | undefined }
 
 /** Which member of the query names nothing that exists. */
 export type LogRefusal = { refused: 'node' | 'cursor' }

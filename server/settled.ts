@@ -17,6 +17,8 @@ export type Settled = {
   see<Seen>(id: string, read: () => Promise<Seen>, isEnough: (seen: Seen) => boolean, at_most_ms: number): Promise<Seen>
   /** Calls back at every notice of this id, and when some may have been missed; returns what ends that. */
   watch(id: string, onNotice: () => void): () => void
+  /** Given with `close`. */
+  closing: AbortSignal
   /** Answers all calls of `see`; those of `wait` go on. */
   close(): void
 }
@@ -30,7 +32,7 @@ export async function announceSettled(tx: Sql, id: string): Promise<void> {
 
 export function newSettled(db: Db): Settled {
   const [waiting, seeing, watching] = [new Set<Waiting>(), new Set<Waiting>(), new Set<Watching>()]
-  let closed = false
+  const closing = new AbortController()
   db.listen('settled', (id) => {
     for (const one of [...waiting, ...seeing, ...watching]) if (id === undefined || id === one.id) one.poll()
   })
@@ -43,14 +45,16 @@ export function newSettled(db: Db): Settled {
       if (settled === undefined) throw new Fault('CONFLICT', 'it was deleted meanwhile')
       if (settled < generation) throw tooSlow()
     },
-    see: (id, read, isEnough, at_most_ms) => (closed ? read() : firstSeen(seeing, { id, read, isEnough, at_most_ms })),
+    see: (id, read, isEnough, at_most_ms) =>
+      closing.signal.aborted ? read() : firstSeen(seeing, { id, read, isEnough, at_most_ms }),
     watch: (id, onNotice) => {
       const one = { id, poll: onNotice }
       watching.add(one)
       return () => void watching.delete(one)
     },
+    closing: closing.signal,
     close: () => {
-      closed = true
+      closing.abort()
       for (const one of seeing) one.giveUp()
     },
   }

@@ -83,7 +83,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
       const [service, set] = [services.find(id), sets.find(id)]
       return service ? await applyService(cell, service) : set && (await applyReplicaSet(cell, set))
     },
-    logs: { page: async () => ({ entries: [] }), tail: async () => ({ entries: [] }) },
+    logs: { page: async () => ({ entries: [], placed: () => [] }), tail: async () => ({ entries: [] }) },
     metrics: newMeter(cell),
     watch: (onNews) => watchOwners(cell, onNews),
     doctor: () => examine({ region, settings, client }),

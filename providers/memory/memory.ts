@@ -1,7 +1,7 @@
 // The provider that runs no program: what is wanted of it is held in maps, at once or after a given delay, as long as the process
 // lives. For tests of everything above a provider, and to try the API without PostgreSQL. It keeps the promises of
 // providers/provider.ts (test/provider/promises.ts runs on it) but one: no server listens at its addresses.
-import type { LogEntry, LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery } from '../log.ts'
+import type { LogEntry, LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery, PlacedEntry } from '../log.ts'
 import {
   NoAddress,
   type Endpoint,
@@ -199,18 +199,21 @@ function pageOf(
   { node = 0, search, skip, limit }: LogQuery,
 ): LogPage | LogRefusal {
   if (node > lastNodeOf(owner)) return { refused: 'node' }
-  const matching = (owner?.log ?? []).filter(({ message }) => search.every((word) => message.includes(word)))
-  return { entries: matching.toReversed().slice(skip, skip + limit) }
+  const matching = placedOf(owner).filter(({ entry }) => search.every((word) => entry.message.includes(word)))
+  const placed = matching.toReversed().slice(skip, skip + limit)
+  return { entries: placed.map(({ entry }) => entry), placed: () => placed }
 }
 
 /** A position is the number of entries before it. */
+const placedOf = (owner: Service | ReplicaSet | undefined): PlacedEntry[] =>
+  (owner?.log ?? []).map((entry, before) => ({ entry, node: 0, at: String(before + 1) }))
+
 function tailOf(owner: Service | ReplicaSet | undefined, query: LogTailQuery): LogTail | LogRefusal {
   const { node = 0, search, severities, since_ms = -Infinity, after = '0' } = query
-  const log = owner?.log ?? []
+  const log = placedOf(owner)
   if (node > lastNodeOf(owner)) return { refused: 'node' }
   if (!/^\d{1,9}$/.test(after) || Number(after) > log.length) return { refused: 'cursor' }
   const entries = log
-    .map((entry, before) => ({ entry, at: String(before + 1) }))
     .slice(Number(after))
     .filter(({ entry }) => search.every((word) => entry.message.includes(word)))
     .filter(({ entry }) => severities.length === 0 || severities.includes(entry.severity))

@@ -6,9 +6,15 @@ import { type LoggedLine, parseHead, parseLine } from './log-line.ts'
 import { masked, withoutPasswords } from './log-mask.ts'
 
 /** An entry with its text whole: searched like this, shown within its bounds. */
-export type ParsedEntry = { time_ms: number; timestamp: string; severity: string; text: string }
+export type ParsedEntry = { time_ms: number; timestamp: string; severity: string; text: string; writer: Writer }
+
+/** Who caused it. */
+type Writer = Pick<LogEntry, 'process_id' | 'user' | 'database' | 'application' | 'state_code'>
 
 const message_chars_max = 8_192
+const application_chars_max = 64
+/** What PostgreSQL writes where nothing went wrong. */
+const success_code = '00000'
 /** How a line begins. */
 const time_form = /^\{"timestamp":"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d\.\d{3}) $/
 const time_bytes = '{"timestamp":"0000-00-00 00:00:00.000 '.length
@@ -36,16 +42,29 @@ export function parseEntry(line: string, time_ms: number, hidden = '', cut = fal
   const logged = cut ? parseHead(line) : parseLine(line)
   if (logged === undefined || isOurs(logged)) return undefined
   const { date, time, severity } = logged
-  return { time_ms, timestamp: `${date}T${time}Z`, severity, text: withoutPath(textOf(logged), hidden) }
+  const text = withoutPath(textOf(logged), hidden)
+  return { time_ms, timestamp: `${date}T${time}Z`, severity, text, writer: writerOf(logged) }
+}
+
+function writerOf({ pid, user, dbname, application_name, state_code }: LoggedLine): Writer {
+  return {
+    ...(pid !== undefined && { process_id: pid }),
+    ...(user !== '' && { user }),
+    ...(dbname !== '' && { database: dbname }),
+    ...(application_name !== '' && { application: application_name.slice(0, application_chars_max) }),
+    ...(state_code !== '' && state_code !== success_code && { state_code }),
+  }
 }
 
 /** As callers get it. `line_bytes`: of the whole line, where only its head was read. */
-export function entryOf({ timestamp, severity, text }: ParsedEntry, line_bytes?: number): LogEntry {
-  if (line_bytes === undefined && text.length <= message_chars_max) return { timestamp, severity, message: text }
+export function entryOf({ timestamp, severity, text, writer }: ParsedEntry, line_bytes?: number): LogEntry {
+  if (line_bytes === undefined && text.length <= message_chars_max) {
+    return { timestamp, severity, message: text, ...writer }
+  }
   const kept = text.slice(0, message_chars_max).toWellFormed()
   const left_out =
     line_bytes === undefined ? `${text.length - kept.length} more characters` : `an entry of ${line_bytes} bytes`
-  return { timestamp, severity, message: `${kept}… [cut: ${left_out}]` }
+  return { timestamp, severity, message: `${kept}… [cut: ${left_out}]`, ...writer }
 }
 
 /** Only the control plane is `postgres`. A client that only connects, or disconnects during authentication, is mostly its probe. */

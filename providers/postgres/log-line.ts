@@ -6,6 +6,10 @@ export type LoggedLine = {
   date: string
   time: string
   user: string
+  dbname: string
+  application_name: string
+  /** Of the process; undefined where the line does not tell. */
+  pid: number | undefined
   /** The command tag that the process shows in ps. */
   ps: string
   severity: string
@@ -29,6 +33,9 @@ export function parseLine(json: string): LoggedLine | undefined {
     date,
     time,
     user: textOf('user'),
+    dbname: textOf('dbname'),
+    application_name: textOf('application_name'),
+    pid: typeof members['pid'] === 'number' ? members['pid'] : undefined,
     ps: textOf('ps'),
     severity,
     state_code: textOf('state_code'),

@@ -1,9 +1,10 @@
 // Reads the log of a service or a replica set: finds out whose it is, asks its region's provider, and answers in the requested mode, or goes on.
 // Reads that scan much of a log are bounded for each project: its searches wait for each other, not for others.
+import { setTimeout as pause } from 'node:timers/promises'
 import { Fault, notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { LogEntry } from '#contract/log.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
-import type { LogEntry as ProviderLogEntry, LogQuery, LogRefusal } from '#providers/log.ts'
+import type { LogQuery, LogRefusal, LogTailQuery, PlacedEntry } from '#providers/log.ts'
 import { newGates } from '../http/gate.ts'
 import type { Handlers, Tails } from '../http/handler.ts'
 import { unknownEventId } from '../http/stream.ts'
@@ -12,7 +13,7 @@ import { type At, getService, setIdsOf } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import type { ServiceRow } from '../service/store.ts'
 import { readHistogram } from './histogram.ts'
-import { type LogRequest, parseHistogramRequest, parseLogRequest, streamProblems } from './rules.ts'
+import { type LogRequest, parseHistogramRequest, parseLogRequest, forwardProblems } from './rules.ts'
 
 type SetAt = At & { replica_set_id: string }
 
@@ -31,7 +32,10 @@ type ServiceLog = { handlers: Pick<Handlers, Names | 'getLogHistogram'>; tails: 
 /** Whose log it is: a service or a replica set. */
 type Owner = { id: string; project_id: string; region_code: string }
 
-export function newServiceLog({ db, providers }: ServiceContext): ServiceLog {
+/** Between two reads of a log without news. */
+const wait_poll_ms = 500
+
+export function newServiceLog({ db, providers, settled }: ServiceContext): ServiceLog {
   const scan = newGates(scan_limits)
   const ofService = async (at: At): Promise<Owner> => ownerOf(await getService(db, at))
   const ofSet = async (at: SetAt): Promise<Owner> => {
@@ -53,22 +57,41 @@ export function newServiceLog({ db, providers }: ServiceContext): ServiceLog {
     const read = () => askPage(owner, query)
     return scansLog(query) ? scan(owner.project_id, read) : read()
   }
-  const list = async (owner: Owner, request: LogRequest) => {
+  const list = async (owner: Owner, request: LogRequest, wait_seconds: number) => {
+    if (request.after !== undefined) return listAfter(owner, request, wait_seconds)
     const { query, by_cursor } = checked((problems) => parseLogRequest(request, problems))
-    const { entries, cursor } = await readPage(owner, query)
+    const { entries, cursor, placed } = await readPage(owner, query)
     const logs = entries.map(({ message }) => message)
     if (!by_cursor) return { logs }
-    return { logs, entries: entries.map(inContract), ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
+    return { logs, entries: placed().map(inContract), ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
+  }
+  const askTail = async (owner: Owner, query: LogTailQuery, unknown: () => Fault) => {
+    const tail = await logsOf(owner).tail(owner.id, query)
+    if ('refused' in tail) throw tail.refused === 'cursor' ? unknown() : invalidRequest([problemOf(tail)])
+    return tail
+  }
+  /** Reads on until there is an entry; where it ends without one, the next request goes on there. */
+  const listAfter = async (owner: Owner, request: LogRequest, wait_seconds: number) => {
+    const { query } = checked((problems) => parseForward(request, problems))
+    const until_ms = performance.now() + wait_seconds * 1000
+    let after = request.after
+    for (;;) {
+      const { entries, at } = await askTail(owner, { ...query, after }, unknownAfter)
+      const is_read = at === after
+      after = at
+      const has_ended = settled.closing.aborted || performance.now() >= until_ms
+      if (entries.length > 0 || has_ended) {
+        const logs = entries.map(({ entry }) => entry.message)
+        return { logs, entries: entries.map(inContract), ...(at !== undefined && { last_cursor: at }) }
+      }
+      if (is_read) await pause(wait_poll_ms, undefined, { signal: settled.closing }).catch(() => undefined)
+    }
   }
   const readTail = async (owner: Owner, request: LogRequest, at: string | undefined) => {
-    const { query } = checked((problems) => {
-      problems.push(...streamProblems(request))
-      return parseLogRequest(request, problems)
-    })
-    const after = at ?? (await readPage(owner, query)).cursor
-    const tail = await logsOf(owner).tail(owner.id, { ...query, after })
-    if ('refused' in tail) throw tail.refused === 'cursor' ? unknownEventId() : invalidRequest([problemOf(tail)])
-    return { entries: tail.entries.map(({ entry, at }) => ({ id: at, entry: inContract(entry) })), at: tail.at }
+    const { query } = checked((problems) => parseForward(request, problems))
+    const after = at ?? request.after ?? (await readPage(owner, query)).cursor
+    const tail = await askTail(owner, { ...query, after }, unknownEventId)
+    return { entries: tail.entries.map((placed) => ({ id: placed.at, entry: inContract(placed) })), at: tail.at }
   }
   return {
     handlers: {
@@ -77,8 +100,8 @@ export function newServiceLog({ db, providers }: ServiceContext): ServiceLog {
         const { query, buckets } = checked((problems) => parseHistogramRequest(request, Date.now(), problems))
         return scan(owner.project_id, () => readHistogram((page) => askPage(owner, page), query, buckets))
       },
-      getServiceLogs: async ({ params, query }) => list(await ofService(params), query),
-      getReplicaSetLogs: async ({ params, query }) => list(await ofSet(params), query),
+      getServiceLogs: async ({ params, query, wait_seconds }) => list(await ofService(params), query, wait_seconds),
+      getReplicaSetLogs: async ({ params, query, wait_seconds }) => list(await ofSet(params), query, wait_seconds),
     },
     tails: {
       getServiceLogs: { read: async ({ params, query }, at) => readTail(await ofService(params), query, at) },
@@ -98,8 +121,18 @@ function checked<Result>(parse: (problems: Problem[]) => Result): Result {
   return result
 }
 
+function parseForward(request: LogRequest, problems: Problem[]) {
+  problems.push(...forwardProblems(request))
+  return parseLogRequest(request, problems)
+}
+
+const unknownAfter = () =>
+  invalidRequest([
+    { path: 'query/after', message: 'must be the id of an entry of this service or replica set, and node' },
+  ])
+
 /** A provider tells PostgreSQL's severities as text. */
-const inContract = (entry: ProviderLogEntry) => entry as LogEntry
+const inContract = ({ entry, node, at }: PlacedEntry) => ({ ...entry, node, id: at }) as LogEntry
 
 /** Whether it reads more entries than it answers. */
 function scansLog({ search, severities, skip }: LogQuery): boolean {

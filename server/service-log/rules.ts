@@ -8,6 +8,7 @@ const counted_at_once = 5_000
 
 export type LogRequest = {
   cursor?: string
+  after?: string
   page?: number
   node?: number
   search?: string[]
@@ -62,11 +63,14 @@ export function parseHistogramRequest(
   }
 }
 
-/** What goes back, or has an end, goes with no stream. */
-export function streamProblems(request: LogRequest): Problem[] {
+/** What goes back, or has an end, goes neither with a stream nor with `after`. */
+export function forwardProblems(request: LogRequest): Problem[] {
   return (['cursor', 'page', 'until'] as const)
     .filter((name) => request[name] !== undefined)
-    .map((name) => ({ path: `query/${name}`, message: 'does not go with a stream, which goes on; leave it out' }))
+    .map((name) => ({
+      path: `query/${name}`,
+      message: 'does not go with a stream, nor with after: both go forwards; leave it out',
+    }))
 }
 
 const beyondWindow: Problem = {

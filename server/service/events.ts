@@ -11,14 +11,18 @@ type Names = keyof typeof event_endpoints
 
 const id_form = new RegExp(event_id_pattern)
 
-export function eventHandlers({ db }: Pick<ServiceContext, 'db'>): Pick<Handlers, Names> {
+export function eventHandlers({ db, settled }: Pick<ServiceContext, 'db' | 'settled'>): Pick<Handlers, Names> {
   return {
     listServiceEvents: async ({ params, query }) => {
       await getService(db, params)
       return (await listEvents(db, wantedOf(params, query))).map(serviceEventOf)
     },
-    listProjectEvents: async ({ params, query }) => {
-      const rows = await listEvents(db, wantedOf({ ...params, ...query }, query))
+    listProjectEvents: async ({ params, query, wait_seconds }) => {
+      const read = () => listEvents(db, wantedOf({ ...params, ...query }, query))
+      const waits = query.after !== undefined && wait_seconds > 0
+      const rows = waits
+        ? await settled.see(params.project_id, read, ({ length }) => length > 0, wait_seconds * 1000)
+        : await read()
       const newest = query.after === undefined ? rows[0] : rows.at(-1)
       return { entries: rows.map(projectEventOf), ...(newest && { last_cursor: String(newest.id) }) }
     },

@@ -56,6 +56,12 @@ describe('by cursor', () => {
       severity: 'ERROR',
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       message: 'relation "nowhere" does not exist\nSTATEMENT:  select * from nowhere',
+      id: expect.any(String),
+      node: 0,
+      process_id: expect.any(Number),
+      user: 'tsdbadmin',
+      database: 'tsdb',
+      state_code: '42P01',
     })
   })
 
@@ -105,6 +111,40 @@ describe('by cursor', () => {
     const first = await read()
     const cursor = first.body.lastCursor
     expect((await read(`cursor=${cursor}&page=3000`)).body.entries).toHaveLength(500)
+  })
+})
+
+describe('forwards', () => {
+  const say = (text: string) => client.query(`do $$ begin raise log '${text}'; end $$`)
+  const readAfter = async (after: string, prefer?: string, more = '') =>
+    await howdah.call<Logs>(
+      'GET',
+      `${howdah.services}/${service.service_id}/logs?after=${after}${more}`,
+      undefined,
+      prefer === undefined ? {} : { prefer },
+    )
+
+  test('a request that waits is answered with what comes, and the next one goes on after it', async () => {
+    await say('forwards, the first')
+    const id = (await logged('forwards, the first')).entries?.[0]?.id ?? ''
+    const waiting = readAfter(id, 'wait=40', '&search=forwards')
+    await say('forwards, the second')
+    await say('forwards, the third')
+    const messages: string[] = []
+    let { body } = await waiting
+    while (messages.push(...(body.entries ?? []).map(({ message }) => message.split('\n')[0] ?? '')) < 2)
+      body = (await readAfter(body.last_cursor ?? '', 'wait=40', '&search=forwards')).body
+    expect(messages).toEqual(['forwards, the second', 'forwards, the third'])
+    const { body: rest } = await readAfter(body.last_cursor ?? '', undefined, '&search=forwards')
+    expect([rest.entries, rest.last_cursor !== undefined]).toEqual([[], true])
+  })
+
+  test.each([
+    ['after=x', 'query/after'],
+    ['after=x&until=2026-11-15T12:00:00Z&page=2', 'query/until'],
+  ])('refused: %s', async (query, where) => {
+    const { status, body } = await read(query)
+    expect([status, body.details]).toEqual([400, expect.stringContaining(where)])
   })
 })
 

@@ -103,6 +103,31 @@ test('the events of a project are those of all its services, by kind and by serv
   await expect(foreign.stream('listProjectEvents', { project_id }).next()).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('a request for events that waits is answered with the next one', async () => {
+  const { service_id } = await howdah.createService()
+  const { project_id } = howdah
+  const messages: string[] = []
+  const waitFor = async (message: string) => {
+    let { last_cursor: after = '0' } = await client.listProjectEvents({ project_id, query: { limit: 1 } })
+    while (!messages.includes(message)) {
+      const { entries, last_cursor } = await client.listProjectEvents({
+        project_id,
+        query: { after, service_id },
+        wait_seconds: 40,
+      })
+      messages.push(...entries.map((entry) => entry.message))
+      after = last_cursor ?? after
+    }
+  }
+  const waiting = waitFor('renamed to waited-for')
+  await until(async () => {
+    await rename(service_id, 'waited-for')
+    return messages.length > 0
+  })
+  await waiting
+  expect(messages).toContain('renamed to waited-for')
+})
+
 test('a log goes on, and each of its entries comes once', async () => {
   const { service_id } = await howdah.createService()
   const stream = client.stream('getServiceLogs', at(service_id))

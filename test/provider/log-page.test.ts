@@ -74,6 +74,7 @@ function naivePages(files: readonly (readonly Line[])[], query: PageQuery): LogE
         timestamp: new Date(time_ms).toISOString(),
         severity,
         message,
+        process_id: 7,
       })),
     )
   }
@@ -243,6 +244,7 @@ describe('the world moves between two pages', () => {
     await rm(join(folder, nameOf(0)))
     expect(await readPage(log, { ...everything, limit: 15 }, first.next)).toEqual({
       entries: [],
+      placed: [],
       next: undefined,
     })
   })

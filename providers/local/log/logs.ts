@@ -20,8 +20,12 @@ export async function readLogs(host: LogHost, id: string, query: LogQuery): Prom
   const asked = query.node ?? after?.node ?? nodes[0].number
   const node = nodes.find(({ number }) => number === asked)
   if (node === undefined || (after !== undefined && after.node !== asked)) return { refused: 'cursor' }
-  const { entries, next } = await readPage(logOf(host, node), query, after)
-  return next === undefined ? { entries } : { entries, cursor: newCursor(id, next) }
+  const { entries, placed, next } = await readPage(logOf(host, node), query, after)
+  return {
+    entries,
+    placed: () => placed.map(({ entry, end }) => ({ entry, node: end.node, at: newCursor(id, end) })),
+    ...(next && { cursor: newCursor(id, next) }),
+  }
 }
 
 export async function readLogTail(host: LogHost, id: string, query: LogTailQuery): Promise<LogTail | LogRefusal> {
@@ -59,6 +63,6 @@ async function lastTime(log: NodeLog | undefined, before: LogPosition): Promise<
 }
 
 function tailOf(id: string, { found, at }: Tail): LogTail {
-  const entries = found.map(({ entry, position }) => ({ entry, at: newCursor(id, position) }))
+  const entries = found.map(({ entry, position }) => ({ entry, node: position.node, at: newCursor(id, position) }))
   return { entries, at: at && newCursor(id, at) }
 }

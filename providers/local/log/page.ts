@@ -18,7 +18,10 @@ export type NodeLog = { folder: string; node: number; hidden?: string }
 
 export type PageQuery = Omit<LogQuery, 'node' | 'cursor'>
 
-export type Page = { entries: LogEntry[]; next: LogPosition | undefined }
+/** `end`: of its line. */
+export type Placed = { entry: LogEntry; end: LogPosition }
+
+export type Page = { entries: LogEntry[]; placed: Placed[]; next: LogPosition | undefined }
 
 /** A page holds a few hundred kilobytes at most, so this is mostly one read. */
 const block_bytes = 256 * 1024
@@ -146,5 +149,6 @@ function collectEntry(
 
 function pageOf({ found, reached }: Harvest): Page {
   const sorted = found.toSorted((a, b) => b.parsed.time_ms - a.parsed.time_ms)
-  return { entries: sorted.map(({ entry }) => entry), next: reached }
+  const placed = sorted.map(({ entry, position, end }) => ({ entry, end: { ...position, offset: end } }))
+  return { entries: sorted.map(({ entry }) => entry), placed, next: reached }
 }
