@@ -59,6 +59,23 @@ test.each<[ConnectionFormat, { password?: string; ca?: string }, string]>([
   ],
   ['python', {}, 'psycopg.connect("host=10.0.0.1 port=5432 dbname=tsdb user=tsdbadmin sslmode=require")'],
   ['go', {}, 'pgx.Connect(ctx, "postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require")'],
+  [
+    'ruby',
+    { password: "it's" },
+    String.raw`PG.connect('host=10.0.0.1 port=5432 dbname=tsdb user=tsdbadmin sslmode=require password=\'it\\\'s\'')`,
+  ],
+  ['rust', {}, 'sqlx::PgPool::connect("postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require").await?'],
+  [
+    'php',
+    { ca: '/ca.pem' },
+    `new PDO('pgsql:host=10.0.0.1;port=5432;dbname=tsdb;sslmode=verify-full;sslrootcert=/ca.pem', 'tsdbadmin', getenv('PGPASSWORD'))`,
+  ],
+  [
+    'php',
+    { password: '$x' },
+    `new PDO('pgsql:host=10.0.0.1;port=5432;dbname=tsdb;sslmode=require', 'tsdbadmin', '$x')`,
+  ],
+  ['pg_dump', {}, `pg_dump -d 'host=10.0.0.1 port=5432 dbname=tsdb user=tsdbadmin sslmode=require' -Fc -f tsdb.dump`],
 ])('as %s with %j', (format, secrets, line) => {
   expect(connectionLine(it, format, secrets)).toBe(line)
 })

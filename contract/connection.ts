@@ -30,7 +30,20 @@ export function connectionOf(service: Service, choice: ConnectionChoice = {}): C
   return { ...endpoint, database, user: master_user }
 }
 
-export const connection_formats = ['uri', 'psql', 'env', 'jdbc', 'prisma', 'node', 'python', 'go'] as const
+export const connection_formats = [
+  'uri',
+  'psql',
+  'env',
+  'jdbc',
+  'prisma',
+  'node',
+  'python',
+  'go',
+  'ruby',
+  'rust',
+  'php',
+  'pg_dump',
+] as const
 export type ConnectionFormat = (typeof connection_formats)[number]
 
 export function connectionLine(it: Connection, format: ConnectionFormat, secrets: ConnectionSecrets = {}): string {
@@ -82,6 +95,15 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
   },
   python: (it, secrets) => `psycopg.connect(${JSON.stringify(keywordsOf(it, secrets))})`,
   go: (it, secrets) => `pgx.Connect(ctx, ${JSON.stringify(uriOf(it, secrets))})`,
+  ruby: (it, secrets) => `PG.connect(${singleQuoted(keywordsOf(it, secrets))})`,
+  rust: (it, secrets) => `sqlx::PgPool::connect(${JSON.stringify(uriOf(it, secrets))}).await?`,
+  php: (it, secrets) => {
+    const { user = '', ...members } = variablesOf(it, secrets)
+    const source = Object.entries(members).map(([name, value]) => `${name}=${value}`)
+    const password = secrets.password === undefined ? "getenv('PGPASSWORD')" : singleQuoted(secrets.password)
+    return `new PDO(${singleQuoted(`pgsql:${source.join(';')}`)}, ${singleQuoted(user)}, ${password})`
+  },
+  pg_dump: (it, secrets) => `pg_dump -d ${shellQuoted(keywordsOf(it, secrets))} -Fc -f ${master_database}.dump`,
 }
 
 function uriOf(it: Connection, secrets: ConnectionSecrets): string {
@@ -114,6 +136,11 @@ function passwordOf({ password }: ConnectionSecrets): { password?: string } {
 /** An IPv6 address has colons of its own. */
 function hostInUri(host = ''): string {
   return host.includes(':') ? `[${host}]` : host
+}
+
+/** For Ruby and PHP, which read nothing else inside. */
+function singleQuoted(text: string): string {
+  return `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`
 }
 
 function shellQuoted(text: string): string {
