@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { notFound } from '#contract/fault.ts'
 import { page_headers } from '../oauth/page.ts'
-import { waitingPage } from './waiting-page.ts'
+import { missingPage, waitingPage } from './plain-pages.ts'
 
 export type FilesParts = {
   /** Where the build is. */
@@ -47,6 +47,8 @@ const hsts_seconds = 31_536_000
 
 /** Paths that are not the console's, and answer a browser as they answer every other client. */
 const other_paths = /^\/(public|oauth|docs|metrics|healthz|readyz|mcp|console|\.well-known)(\/|$)/
+/** Of these, those that people read. */
+const read_paths = /^\/(oauth|docs)(\/|$)/
 const page_name = 'index.html'
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -77,12 +79,18 @@ export function newFiles(parts: FilesParts): Files {
     page: (request, reply) => {
       const path = request.url.split('?')[0] ?? '/'
       const wants_page = request.method === 'GET' && request.headers.accept?.includes('text/html') === true
-      return wants_page && !other_paths.test(path) ? sendPage(request, reply, find, parts) : undefined
+      if (!wants_page) return undefined
+      if (read_paths.test(path)) return sendMissing(reply)
+      return other_paths.test(path) ? undefined : sendPage(request, reply, find, parts)
     },
   }
 }
 
 type Find = (name: string) => Promise<File | undefined>
+
+async function sendMissing(reply: FastifyReply): Promise<FastifyReply> {
+  return reply.code(404).headers(page_headers).type('text/html; charset=utf-8').send(missingPage())
+}
 
 async function sendPage(request: FastifyRequest, reply: FastifyReply, find: Find, parts: FilesParts) {
   const file = await find(page_name)

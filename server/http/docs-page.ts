@@ -12,7 +12,9 @@ import { docs_style } from './docs-style.ts'
 import { escaped as text } from './html.ts'
 
 export function newDocsPage(version: string): string {
-  const by_tag = Map.groupBy(Object.entries<Endpoint>(api), ([, endpoint]) => endpoint.tag)
+  // What a reader comes for stands first; the rest in the order of the table.
+  const rows = Object.entries<Endpoint>(api).toSorted(([, one], [, other]) => rankOf(one) - rankOf(other))
+  const by_tag = Map.groupBy(rows, ([, endpoint]) => endpoint.tag)
   const links = [...by_tag].map(
     ([tag, rows]) =>
       `<li><strong>${text(tag)}</strong><ul>${rows
@@ -38,9 +40,9 @@ export function newDocsPage(version: string): string {
 <body>
 <a class="skip" href="#content">Skip to the endpoints</a>
 <header><h1>Howdah API</h1><p>Version ${text(version)} · <a href="/docs">Guides and search</a> · <a href="${base_path}/openapi.json">OpenAPI 3.1</a> ·
-<a href="${base_path}/ca.pem">CA certificate</a></p></header>
+<a href="${base_path}/ca.pem">CA certificate</a><span class="narrow"> · <a href="#endpoints">All endpoints</a></span></p></header>
 <div class="columns">
-<nav aria-label="Endpoints"><ul>${links.join('')}</ul></nav>
+<nav aria-label="Endpoints" id="endpoints"><ul>${links.join('')}</ul></nav>
 <main id="content">
 ${introduction}
 ${idsPart()}
@@ -52,6 +54,8 @@ ${faultsPart()}
 </html>
 `
 }
+
+const rankOf = ({ tag }: Endpoint) => (tag === 'Services' ? 0 : 1)
 
 const introduction = `<section aria-label="Basics"><h2>Basics</h2>
 <p>All paths are below <code>${base_path}</code>. Bodies are JSON. Every request carries a personal access token, or the access token of a user who has logged in:

@@ -37,5 +37,20 @@ th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; bo
 thead th { color: var(--muted); font-size: .82rem; }
 summary { cursor: pointer; }
 @media (min-width: 50rem) { tbody :first-child > code { overflow-wrap: normal; } }
-@media (max-width: 50rem) { .columns { display: block; } nav { position: static; max-height: none; } }
+.narrow { display: none; }
+@media (max-width: 50rem) {
+  .columns { display: flex; flex-direction: column; }
+  .narrow { display: inline; }
+  header { padding-top: 1.2rem; }
+  nav { position: static; order: 1; max-height: none; border-top: 1px solid var(--line); }
+  nav a { padding: .3rem 0; }
+  main { padding: 0 1rem 2rem; }
+  article { padding: 1rem; }
+}
+@media (max-width: 34rem) {
+  thead { display: none; }
+  tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  th, td { display: block; padding: 0; border: 0; }
+  td:nth-child(2) { color: var(--muted); font-size: .85rem; }
+}
 `

@@ -111,7 +111,8 @@ export function newHttp(parts: Parts): FastifyInstance {
     const fault = faultOf(error, request.id, log)
     request.fault_code = fault.code
     if (fault.code === 'PAYLOAD_TOO_LARGE') endAfterAnswer(request, reply)
-    return sendFault(reply, fault)
+    const is_page = fault.status === 404 && request.routeOptions.config.endpoint === undefined
+    return (is_page ? parts.page?.(request, reply) : undefined) ?? sendFault(reply, fault)
   })
 
   addHooks(app, admission, parts.hosts)

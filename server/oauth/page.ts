@@ -1,4 +1,5 @@
-// The frame of every page that people see while they log in: plain HTML that works without scripts and loads nothing.
+// The frame of every page that people see while they log in: plain HTML that works without scripts and loads nothing. The one script
+// there is shows a password that was typed.
 // Text from outside goes through `markup`, which escapes it; there is no other way in.
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
@@ -31,6 +32,7 @@ ${style_element}
 <h1>${title}</h1>
 ${body}
 </main>
+${body.html.includes('type="password"') ? script_element : undefined}
 </body>
 </html>
 `
@@ -59,6 +61,10 @@ input { box-sizing: border-box; width: 100%; padding: .6rem; font: inherit; colo
   border: 1px solid var(--line-strong); border-radius: var(--radius-small) }
 button { margin: 1.5rem .75rem 0 0; padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--accent-ink);
   background: var(--accent); border: 1px solid var(--accent); border-radius: var(--radius-small); cursor: pointer }
+.secret { display: block; position: relative }
+.secret input { padding-right: 4.5rem }
+button.show { position: absolute; right: .3rem; top: 50%; margin: 0; padding: .25rem .6rem; transform: translateY(-50%);
+  font-size: .9rem; color: var(--accent); background: transparent; border-color: transparent }
 button.plain { color: var(--accent); background: transparent }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 a { color: var(--accent) }
@@ -67,13 +73,36 @@ a { color: var(--accent) }
 code { font-size: 1.4rem; letter-spacing: .1em }
 `
 
+/** Before a form is sent its passwords are passwords again, so that browsers offer to keep them. */
+const script = `
+for (const input of document.querySelectorAll('input[type=password]')) {
+  const button = document.createElement('button')
+  const show = (shown) => {
+    input.type = shown ? 'text' : 'password'
+    button.textContent = shown ? 'Hide' : 'Show'
+    button.setAttribute('aria-pressed', String(shown))
+  }
+  button.type = 'button'
+  button.className = 'show'
+  button.addEventListener('click', () => show(input.type === 'password'))
+  input.form.addEventListener('submit', () => show(false))
+  const frame = document.createElement('span')
+  frame.className = 'secret'
+  input.replaceWith(frame)
+  frame.append(input, button)
+  show(false)
+}
+`
+
+const script_element: Html = { html: `<script>${script}</script>` }
+
 const style_element: Html = { html: `<style>${style}</style>` }
 
-// The style is inline and allowed by its hash; scripts, frames, images and connections are not allowed at all. A form may
+// The style and the script are inline and allowed by their hashes; frames, images and connections are not allowed at all. A form may
 // lead back to the command line that waits on this machine: browsers apply this list to redirects after a form, too.
 const content_security_policy = [
   `default-src 'none'`,
-  `script-src 'none'`,
+  `script-src 'sha256-${hash('sha256', script, 'base64')}'`,
   `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
   `form-action 'self' http://127.0.0.1:*`,
   `base-uri 'none'`,
