@@ -2,6 +2,7 @@
 // lost one costs little. While there is no stream, what is on screen is asked for again and again.
 // A browser opens six connections to one origin: only the tab that has the lock reads the stream, and tells the others.
 import { useEffect } from 'react'
+import { followed, hiddenFor, pause, visible } from './follow.ts'
 import { isLive, setLive } from './polling.ts'
 import { client, refetch } from './query.ts'
 import { ofServices } from './refetch.ts'
@@ -21,6 +22,7 @@ function follow(project_id: string): () => void {
   const end = new AbortController()
   const channel = new BroadcastChannel('howdah.live')
   const tell = (told: Told) => {
+    if (end.signal.aborted) return
     hear(told)
     channel.postMessage(told)
   }
@@ -49,16 +51,24 @@ function follow(project_id: string): () => void {
   }
 }
 
-/** Until the stream ends: the server ends it before the token does. */
+/** Until the tab has been hidden for long, or leaves. */
 async function read(project_id: string, signal: AbortSignal, tell: (told: Told) => void): Promise<void> {
   await visible(signal)
-  const hidden = hiddenForLong()
+  const hidden = hiddenFor(hidden_max_ms)
   try {
     const { last_cursor = '0' } = await client.listProjectEvents({ project_id, query: { limit: 1 }, signal })
-    const input = { project_id, signal: AbortSignal.any([signal, hidden.signal]), last_event_id: last_cursor }
-    tell({ kind: 'state', is_live: true, project_id })
-    tell({ kind: 'event', project_id })
-    for await (const _event of client.stream('listProjectEvents', input)) tell({ kind: 'event', project_id })
+    const onState = (is_live: boolean) => {
+      tell({ kind: 'state', is_live, project_id })
+      // What happened while there was no stream.
+      tell({ kind: 'event', project_id })
+    }
+    const following = { input: { project_id }, after: last_cursor, onState }
+    for await (const _event of followed('listProjectEvents', {
+      ...following,
+      signal: AbortSignal.any([signal, hidden.signal]),
+    })) {
+      tell({ kind: 'event', project_id })
+    }
   } finally {
     hidden.stop()
   }
@@ -73,47 +83,4 @@ function hear(told: Told): void {
     due = undefined
     void refetch(ofServices)
   }, batch_ms)
-}
-
-const isShown = () => document.visibilityState === 'visible'
-
-function visible(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (!isShown() && !signal.aborted) return
-      document.removeEventListener('visibilitychange', look)
-      resolve()
-    }
-    document.addEventListener('visibilitychange', look)
-    signal.addEventListener('abort', look)
-    look()
-  })
-}
-
-/** Its signal is given when no reader has looked for some minutes. */
-function hiddenForLong(): { signal: AbortSignal; stop: () => void } {
-  const end = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const look = () => {
-    clearTimeout(timer)
-    if (!isShown()) timer = setTimeout(() => end.abort(), hidden_max_ms)
-  }
-  document.addEventListener('visibilitychange', look)
-  return {
-    signal: end.signal,
-    stop: () => {
-      clearTimeout(timer)
-      document.removeEventListener('visibilitychange', look)
-    },
-  }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }

@@ -1,16 +1,7 @@
 // Every address of the console, built in one place. They mirror the paths of the API.
+import { service_pages } from '#contract/console-page.ts'
 
-export const service_tabs = [
-  'overview',
-  'connect',
-  'metrics',
-  'logs',
-  'forks',
-  'replicas',
-  'network',
-  'events',
-  'settings',
-] as const
+export const service_tabs = ['overview', ...service_pages] as const
 export type ServiceTab = (typeof service_tabs)[number]
 
 export const paths = {

@@ -16,6 +16,7 @@ const still: ReadonlySet<ReadName> = new Set<ReadName>([
   'getCaCertificate',
   'getAuthInfo',
   'getServiceLogs',
+  'getReplicaSetLogs',
   'getLogHistogram',
   'getMetricSeries',
   'listMetricSeries',

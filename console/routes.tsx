@@ -76,6 +76,7 @@ const tabs = [
     path: '/connect',
     component: lazyRouteComponent(() => import('./service/connect.tsx'), 'Connect'),
   }),
+  createRoute({ ...ofService, path: '/sql', component: lazyRouteComponent(() => import('./sql/sql.tsx'), 'Sql') }),
   createRoute({
     ...ofService,
     path: '/metrics',

@@ -1,10 +1,10 @@
 // The commands that follow from no endpoint, as rows; what they do is loaded when one of them runs.
+import { service_pages } from '#contract/console-page.ts'
 import { connection_formats } from '#contract/connection.ts'
 import { log_severities } from '#contract/log.ts'
 import { type Options, required } from '../command.ts'
 import {
   common_options,
-  console_pages,
   project_option,
   service_option,
   type UserCommand,
@@ -248,7 +248,7 @@ const other_commands: readonly UserCommand[] = [
     name: 'open',
     summary: 'Open the console in a browser, at a service.',
     details: 'The address is printed too, for machines without a browser.',
-    positionals: [service, { name: console_pages.join('|'), optional: true }],
+    positionals: [service, { name: service_pages.join('|'), optional: true }],
     options: of_service,
     run: async (context) => (await import('./open.ts')).runOpen(context),
   },

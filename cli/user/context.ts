@@ -55,18 +55,6 @@ export const wait_options = {
   timeout: { value: 'duration', description: 'How long to wait, such as 90s or 10m.' },
 } as const satisfies Options
 
-/** Of a service in the console. */
-export const console_pages = [
-  'connect',
-  'metrics',
-  'logs',
-  'forks',
-  'replicas',
-  'network',
-  'events',
-  'settings',
-] as const
-
 export function formatOf({ input }: Pick<Context, 'input'>, session?: Session): OutputFormat {
   const asked = input.isSet('json') ? 'json' : (input.text('output') ?? (process.env['HOWDAH_OUTPUT'] || undefined))
   const wanted = asked ?? session?.preferred('output') ?? 'table'

@@ -1,7 +1,8 @@
 // howdah open: the console in a browser, whose addresses are the paths of the API.
 import { spawn } from 'node:child_process'
+import { service_pages } from '#contract/console-page.ts'
 import { UsageError } from '../command.ts'
-import { console_pages, type Context, projectOf } from './context.ts'
+import { type Context, projectOf } from './context.ts'
 import { serviceOf } from './service-access.ts'
 
 /** Without a service: the services of the project. */
@@ -10,9 +11,9 @@ export async function runOpen(context: Context): Promise<void> {
   const session = await context.session()
   const { origin } = new URL(session.api_url)
   const named = input.text('service') ?? session.preferred('service')
-  const page = input.text(console_pages.join('|'))
-  if (page !== undefined && !console_pages.some((one) => one === page)) {
-    throw new UsageError(`the pages of a service are ${console_pages.join(', ')}`)
+  const page = input.text(service_pages.join('|'))
+  if (page !== undefined && !service_pages.some((one) => one === page)) {
+    throw new UsageError(`the pages of a service are ${service_pages.join(', ')}`)
   }
   const path =
     named === undefined

@@ -1,40 +1,48 @@
-// The family of a service: every service of the project that shares an ancestor with it, as an indented list.
+// The family of a service, drawn: every service of the project that shares an ancestor with it, older ones to the left. Arrow keys
+// move between them. On a narrow screen, and for readers, the same as an indented list.
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { Api } from '#contract/api.ts'
-import type { OutputOf } from '#contract/endpoint.ts'
+import { type KeyboardEvent, useRef } from 'react'
 import type { Service } from '#contract/service.ts'
+import { isUnderWay } from '#contract/service-status.ts'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
+import { Status } from '../part/status.tsx'
 import { exact } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { q } from '../query.ts'
+import { type Family as Kinship, familyOf, type Kin, type Placed } from './family-tree.ts'
 import css from './forks.module.css'
 
-type Node = OutputOf<Api['getLineage']>[number]
-type Row = { node: Node; lead: string }
+const box = { width: 190, height: 46, gap_x: 56, gap_y: 14, edge: 8 }
+const name_chars_max = 22
 
 export function Family({ service }: { service: Service }) {
   const { project_id, service_id } = service
   const { data, error } = useQuery(q('getLineage', { project_id }))
-  const rows = data === undefined ? [] : familyOf(data, service_id)
+  const { data: services = [] } = useQuery(q('listServices', { project_id }))
+  const family = familyOf(data ?? [], service_id)
+  const statusOf = (id: string) => services.find((one) => one.service_id === id)?.status
+  const shared = { project_id, service_id, family, statusOf }
   return (
-    <Card title="Family">
+    <Card title="Family" wide>
       <Problem error={error} />
       {data === undefined && <Skeleton />}
-      <ul className={css['family']}>
-        {rows.map(({ node, lead }) => (
-          <li key={node.service_id} aria-current={node.service_id === service_id || undefined}>
+      {family.placed.length > 0 && <Drawing {...shared} />}
+      <ul className={`${css['family']} ${css['listed']}`}>
+        {family.placed.map(({ kin, lead }) => (
+          <li key={kin.service_id} aria-current={kin.service_id === service_id || undefined}>
             <span className={css['lead']} aria-hidden="true">
               {lead}
             </span>
             <Link
-              to={paths.service(project_id, node.service_id)}
-              className={node.service_id === service_id ? css['here'] : undefined}
+              to={paths.service(project_id, kin.service_id)}
+              className={kin.service_id === service_id ? css['here'] : undefined}
             >
-              {node.name}
+              {kin.name}
             </Link>
-            <span className={`${layout['muted']} ${layout['small']}`}>{originOf(node)}</span>
+            <StatusOf status={statusOf(kin.service_id)} />
+            <span className={`${layout['muted']} ${layout['small']}`}>{originOf(kin)}</span>
           </li>
         ))}
       </ul>
@@ -42,27 +50,118 @@ export function Family({ service }: { service: Service }) {
   )
 }
 
-function originOf({ forked_from }: Node): string {
-  if (forked_from === undefined) return ''
-  const { fork_strategy, moment, exists } = forked_from
-  const when = moment === undefined ? '' : ` @ ${exact(Date.parse(moment), { ms: fork_strategy === 'PITR' })}`
-  return `${fork_strategy}${when}${exists ? '' : ', of a service that is deleted'}`
+const StatusOf = ({ status }: { status: Service['status'] | undefined }) =>
+  status === undefined ? null : <Status status={status} />
+
+type FindStatus = (service_id: string) => Service['status'] | undefined
+type DrawingProps = { project_id: string; service_id: string; family: Kinship; statusOf: FindStatus }
+
+function Drawing({ project_id, service_id, family: { placed, rows, depth }, statusOf }: DrawingProps) {
+  const drawn = useRef<SVGSVGElement>(null)
+  const oldest = placed[0]?.kin.forked_from
+  // A parent that is deleted is drawn before the oldest that is left.
+  const before = oldest === undefined ? 0 : 1
+  const x = ({ depth }: Placed) => box.edge + (depth + before) * (box.width + box.gap_x)
+  const y = ({ row }: Placed) => box.edge + row * (box.height + box.gap_y)
+  const width = (depth + before + 1) * (box.width + box.gap_x) - box.gap_x + 2 * box.edge
+  const height = rows * (box.height + box.gap_y) - box.gap_y + 2 * box.edge
+  const first = placed[0]
+  return (
+    <div className={css['drawn']}>
+      <svg
+        ref={drawn}
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        role="group"
+        aria-label="The family, drawn; arrow keys move"
+        onKeyDown={(event) => moveFocus(event, placed, drawn.current)}
+      >
+        {before === 1 && first !== undefined && (
+          <>
+            <path className={css['edge']} d={edge(box.edge + box.width, y(first), x(first), y(first))} />
+            <g transform={`translate(${box.edge} ${y(first)})`}>
+              <rect className={css['removed']} width={box.width} height={box.height} rx="8" />
+              <text className={css['from']} x="14" y="28">
+                a service that is deleted
+              </text>
+            </g>
+          </>
+        )}
+        {placed.map((one) =>
+          one.parent === undefined ? null : (
+            <path
+              key={one.kin.service_id}
+              className={css['edge']}
+              d={edge(x(one.parent) + box.width, y(one.parent), x(one), y(one))}
+            />
+          ),
+        )}
+        {placed.map((one) => (
+          <Link
+            key={one.kin.service_id}
+            to={paths.service(project_id, one.kin.service_id)}
+            data-id={one.kin.service_id}
+            aria-label={[one.kin.name, statusOf(one.kin.service_id), originOf(one.kin)].filter(Boolean).join(', ')}
+            aria-current={one.kin.service_id === service_id || undefined}
+          >
+            <g transform={`translate(${x(one)} ${y(one)})`}>
+              <rect
+                className={`${css['shape']} ${one.kin.service_id === service_id ? css['mine'] : ''}`}
+                width={box.width}
+                height={box.height}
+                rx="8"
+              />
+              <circle className={css[`mark-${markOf(statusOf(one.kin.service_id))}`]} cx="16" cy="18" r="4.5" />
+              <text x="28" y="22">
+                {shortened(one.kin.name)}
+              </text>
+              <text className={css['from']} x="14" y="38">
+                {originOf(one.kin) || 'made anew'}
+              </text>
+            </g>
+          </Link>
+        ))}
+      </svg>
+    </div>
+  )
 }
 
-function familyOf(nodes: readonly Node[], service_id: string): Row[] {
-  const by_id = new Map(nodes.map((node) => [node.service_id, node]))
-  const parentOf = (node: Node | undefined) => by_id.get(node?.forked_from?.service_id ?? '')
-  let oldest = by_id.get(service_id)
-  while (parentOf(oldest) !== undefined) oldest = parentOf(oldest)
-  const rowsOf = (node: Node, lead: string, deeper: string): Row[] => {
-    const children = nodes.filter((child) => parentOf(child) === node)
-    return [
-      { node, lead },
-      ...children.flatMap((child, index) => {
-        const is_last = index === children.length - 1
-        return rowsOf(child, `${deeper}${is_last ? '└─' : '├─'}`, `${deeper}${is_last ? '  ' : '│ '}`)
-      }),
-    ]
-  }
-  return oldest === undefined ? [] : rowsOf(oldest, '', '')
+function edge(x1: number, y1: number, x2: number, y2: number): string {
+  const [from, to, middle] = [y1 + box.height / 2, y2 + box.height / 2, (x1 + x2) / 2]
+  return `M${x1} ${from}C${middle} ${from} ${middle} ${to} ${x2} ${to}`
+}
+
+/** To the parent, to the first fork, and up and down among all. */
+function moveFocus(event: KeyboardEvent, placed: readonly Placed[], drawn: SVGSVGElement | null): void {
+  const id = document.activeElement?.getAttribute('data-id')
+  const at = placed.find(({ kin }) => kin.service_id === id)
+  if (at === undefined) return
+  const index = placed.indexOf(at)
+  const next = {
+    ArrowLeft: at.parent,
+    ArrowRight: placed.find(({ parent }) => parent === at),
+    ArrowUp: placed[index - 1],
+    ArrowDown: placed[index + 1],
+  }[event.key]
+  if (next === undefined) return
+  event.preventDefault()
+  drawn?.querySelector<SVGElement>(`[data-id="${next.kin.service_id}"]`)?.focus()
+}
+
+function markOf(status: Service['status'] | undefined): 'good' | 'busy' | 'bad' | 'rest' {
+  if (status === 'READY') return 'good'
+  if (status === 'UNSTABLE') return 'bad'
+  return status !== undefined && isUnderWay(status) ? 'busy' : 'rest'
+}
+
+function originOf({ forked_from }: Kin): string {
+  if (forked_from === undefined) return ''
+  const { fork_strategy, moment } = forked_from
+  const words = { NOW: 'as of', LAST_SNAPSHOT: 'snapshot of', PITR: 'back to' }[fork_strategy]
+  return moment === undefined ? fork_strategy : `${words} ${exact(Date.parse(moment), { ms: false })}`
+}
+
+function shortened(name: string): string {
+  return name.length > name_chars_max ? `${name.slice(0, name_chars_max - 1)}…` : name
 }

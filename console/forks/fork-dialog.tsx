@@ -4,13 +4,14 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { FormDialog } from '../part/dialog.tsx'
 import { Segments, TextField } from '../part/field.tsx'
 import { layout } from '../part/layout.tsx'
 import { exact } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { useAct } from '../query.ts'
 import { holdPassword } from '../secret.ts'
+import { type Ending, EndingField, endings } from '../service/ending.tsx'
 import { bodyOfSize, sizeOf, SizePicker } from '../service/size.tsx'
 
 type ForkProps = {
@@ -30,6 +31,7 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
   const [name, setName] = useState(`${service.name}-fork`)
   const [size, setSize] = useState(sizeOf(service))
   const [environment, setEnvironment] = useState<'DEV' | 'PROD'>('DEV')
+  const [end, setEnd] = useState<Ending>('never')
   const [strategy, setStrategy] = useState<ForkStrategy>(given)
   const [idempotency_key] = useState(() => crypto.randomUUID())
   const { mutate, isPending, error } = useAct('forkService')
@@ -40,6 +42,7 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
     name,
     environment_tag: environment,
     ...bodyOfSize(size),
+    ...(end !== 'never' && { expires_at: new Date(Date.now() + endings[end]).toISOString() }),
     ...(target_time !== undefined && { target_time }),
   }
   const onSuccess = (fork: Service) => {
@@ -48,41 +51,41 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
     void navigate({ to: paths.service(project_id, fork.service_id, 'connect') })
   }
   return (
-    <Dialog title={`Fork ${service.name}`} open onClose={onClose}>
-      <DialogForm
-        submit="Fork"
-        pending={isPending}
-        error={error}
-        onSubmit={() => mutate({ project_id, service_id, body, idempotency_key }, { onSuccess })}
-        onCancel={onClose}
-      >
-        {target_time === undefined ? (
-          <Segments
-            label="Of which moment"
-            name="strategy"
-            value={strategy}
-            options={strategies}
-            onChange={setStrategy}
-          />
-        ) : (
-          <p>
-            As it was at <strong>{exact(Date.parse(target_time))}</strong>.
-          </p>
-        )}
-        <TextField label="Name" value={name} onChange={setName} maxLength={128} autoComplete="off" />
-        <SizePicker value={size} onChange={setSize} region_code={service.region_code} />
+    <FormDialog
+      title={`Fork ${service.name}`}
+      onClose={onClose}
+      submit="Fork"
+      pending={isPending}
+      error={error}
+      onSubmit={() => mutate({ project_id, service_id, body, idempotency_key }, { onSuccess })}
+    >
+      {target_time === undefined ? (
         <Segments
-          label="Environment"
-          name="environment"
-          value={environment}
-          options={[
-            { value: 'DEV', label: 'DEV' },
-            { value: 'PROD', label: 'PROD' },
-          ]}
-          onChange={setEnvironment}
+          label="Of which moment"
+          name="strategy"
+          value={strategy}
+          options={strategies}
+          onChange={setStrategy}
         />
-        <p className={layout['muted']}>A fork is a service of its own: nothing in it changes {service.name}.</p>
-      </DialogForm>
-    </Dialog>
+      ) : (
+        <p>
+          As it was at <strong>{exact(Date.parse(target_time))}</strong>.
+        </p>
+      )}
+      <TextField label="Name" value={name} onChange={setName} maxLength={128} autoComplete="off" />
+      <SizePicker value={size} onChange={setSize} region_code={service.region_code} />
+      <Segments
+        label="Environment"
+        name="environment"
+        value={environment}
+        options={[
+          { value: 'DEV', label: 'DEV' },
+          { value: 'PROD', label: 'PROD' },
+        ]}
+        onChange={setEnvironment}
+      />
+      <EndingField value={end} onChange={setEnd} />
+      <p className={layout['muted']}>A fork is a service of its own: nothing in it changes {service.name}.</p>
+    </FormDialog>
   )
 }

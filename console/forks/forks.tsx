@@ -12,10 +12,12 @@ import { q } from '../query.ts'
 import { useService } from '../service/frame.tsx'
 import { Family } from './family.tsx'
 import { ForkDialog } from './fork-dialog.tsx'
+import { LookFirst } from './look-first.tsx'
 import { Snapshots } from './snapshots.tsx'
 import { TimeBand } from './time-band.tsx'
 
-type Asked = { strategy: ForkStrategy; target_time?: string }
+/** `look`: a fork that ends by itself, to look at. */
+type Asked = { look?: true; strategy: ForkStrategy; target_time?: string }
 
 export function Forks() {
   const service = useService()
@@ -24,11 +26,14 @@ export function Forks() {
   return (
     <div className={layout['stack']}>
       <TimeMachine service={service} onFork={setAsked} reason={may('forkService')} />
-      <div className={layout['pair']}>
-        <Snapshots service={service} />
-        <Family service={service} />
-      </div>
-      {asked !== undefined && <ForkDialog service={service} {...asked} onClose={() => setAsked(undefined)} />}
+      <Family service={service} />
+      <Snapshots service={service} />
+      {asked?.look && (
+        <LookFirst service={service} target_time={asked.target_time} onClose={() => setAsked(undefined)} />
+      )}
+      {asked !== undefined && !asked.look && (
+        <ForkDialog service={service} {...asked} onClose={() => setAsked(undefined)} />
+      )}
     </div>
   )
 }
@@ -70,6 +75,7 @@ function TimeMachine({ service, onFork, reason }: MachineProps) {
             until={until}
             reason={reason}
             onFork={(target_time) => onFork({ strategy: 'PITR', target_time })}
+            onLook={(target_time) => onFork({ look: true, strategy: 'PITR', target_time })}
           />
         </>
       )}

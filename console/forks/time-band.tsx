@@ -16,11 +16,12 @@ type BandProps = {
   until: number
   reason: string | undefined
   onFork: (target_time: string) => void
+  onLook: (target_time: string) => void
 }
 
 const minute_ms = 60_000
 
-export function TimeBand({ service, from, until, reason, onFork }: BandProps) {
+export function TimeBand({ service, from, until, reason, onFork, onLook }: BandProps) {
   const [chosen, setChosen] = useState<number>()
   const [typed, setTyped] = useState<string>()
   const at = Math.min(until, Math.max(from, chosen ?? until))
@@ -41,6 +42,7 @@ export function TimeBand({ service, from, until, reason, onFork }: BandProps) {
         <p className={css['legend']}>
           <span>snapshot</span>
           <span className={css['dot']}>event</span>
+          <span className={css['strip']}>warnings and errors</span>
         </p>
       </div>
       <div className={`${layout['row']} ${layout['rowend']}`}>
@@ -64,6 +66,9 @@ export function TimeBand({ service, from, until, reason, onFork }: BandProps) {
         </div>
         <Button onPress={() => choose(at - minute_ms)}>−1 min</Button>
         <Button onPress={() => choose(at + minute_ms)}>+1 min</Button>
+        <Button reason={reason ?? problem} onPress={() => onLook(new Date(at).toISOString())}>
+          Look first
+        </Button>
         <Button
           kind="primary"
           icon="fork"
@@ -108,12 +113,24 @@ function Marks({ service, from, until, at }: PlaceProps) {
   const place = { project_id: service.project_id, service_id: service.service_id }
   const { data: snapshots = [] } = useQuery(q('listSnapshots', place))
   const { data: events = [] } = useQuery(q('listServiceEvents', place))
+  const warnings = useWarnings(place, from, until)
+  const most = Math.max(1, ...warnings.map(({ count }) => count))
   const x = (moment: number) => ((moment - from) / (until - from)) * 1000
   const inside = (time: string | undefined) =>
     time !== undefined && Date.parse(time) >= from && Date.parse(time) <= until
   return (
     <svg viewBox="0 0 1000 58" preserveAspectRatio="none" aria-hidden="true">
       <rect className={css['past']} x="0" y="0" width={x(at)} height="58" />
+      {warnings.map(({ time, count, ms }) => (
+        <rect
+          key={time}
+          className={css['warnings']}
+          x={x(time)}
+          width={Math.max(2, (ms / (until - from)) * 1000)}
+          y={58 - 16 * (count / most)}
+          height={16 * (count / most)}
+        />
+      ))}
       {snapshots
         .filter(({ taken }) => inside(taken))
         .map(({ id, taken = '' }) => (
@@ -135,6 +152,25 @@ function Marks({ service, from, until, at }: PlaceProps) {
       <line className={css['hand']} x1={x(at)} x2={x(at)} y1="0" y2="58" vectorEffect="non-scaling-stroke" />
     </svg>
   )
+}
+
+const buckets = 120
+const bad_severities = ['WARNING', 'ERROR', 'FATAL', 'PANIC']
+
+/** How many of them when. The window moves with the present, and this need not move with it. */
+function useWarnings(place: { project_id: string; service_id: string }, from: number, until: number) {
+  const [since] = useState(() => new Date(from).toISOString())
+  const [to] = useState(() => new Date(until).toISOString())
+  const query = { since, until: to, buckets, severities: bad_severities }
+  const { data } = useQuery({ ...q('getLogHistogram', { ...place, query }), staleTime: Infinity })
+  const ms = (until - from) / buckets
+  return (data?.buckets ?? [])
+    .map(({ time, counts }) => ({
+      ms,
+      time: Date.parse(time),
+      count: Object.values(counts).reduce((sum, one) => sum + one, 0),
+    }))
+    .filter(({ count }) => count > 0)
 }
 
 /** As `exact` writes it, on the reader's clock. */

@@ -1,15 +1,27 @@
-// Entries of a log as rows, of which only those in sight exist. A row opens to the whole text.
+// Entries of a log as rows, of which only those in sight exist. A row opens to the whole text and to who caused it.
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { LogEntry } from '#contract/log.ts'
+import { Button } from '../part/button.tsx'
 import { CopyButton } from '../part/copy.tsx'
+import { layout } from '../part/layout.tsx'
 import { exact } from '../part/time.tsx'
 import css from './logs.module.css'
 
 const row_pixels = 28
 const rows_ahead = 20
 
-export function LogList({ entries, onEnd }: { entries: readonly LogEntry[]; onEnd: () => void }) {
+type ListProps = {
+  entries: readonly LogEntry[]
+  onEnd: () => void
+  /** Whether the newest entry is in sight. */
+  onTop: (at_top: boolean) => void
+  onAround: (timestamp: string) => void
+  /** How often the reader asked for the newest. */
+  asked: number
+}
+
+export function LogList({ entries, onEnd, onTop, onAround, asked }: ListProps) {
   const list = useRef<HTMLDivElement>(null)
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const rows = useVirtualizer({
@@ -17,8 +29,9 @@ export function LogList({ entries, onEnd }: { entries: readonly LogEntry[]; onEn
     getScrollElement: () => list.current,
     estimateSize: () => row_pixels,
     overscan: rows_ahead,
-    getItemKey: (index) => keyOf(entries, index),
+    getItemKey: (index) => entries[index]?.id ?? index,
   })
+  useEffect(() => list.current?.scrollTo({ top: 0 }), [asked])
   const toggle = (key: string) => {
     const next = new Set(opened)
     if (!next.delete(key)) next.add(key)
@@ -32,6 +45,7 @@ export function LogList({ entries, onEnd }: { entries: readonly LogEntry[]; onEn
       aria-label="Log entries, newest first"
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+        onTop(scrollTop < row_pixels)
         if (scrollTop + clientHeight > scrollHeight - 10 * row_pixels) onEnd()
       }}
     >
@@ -46,7 +60,12 @@ export function LogList({ entries, onEnd }: { entries: readonly LogEntry[]; onEn
               className={css['row']}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <Entry entry={entry} open={opened.has(String(key))} onToggle={() => toggle(String(key))} />
+              <Entry
+                entry={entry}
+                open={opened.has(String(key))}
+                onToggle={() => toggle(String(key))}
+                onAround={onAround}
+              />
             </div>
           )
         })}
@@ -55,9 +74,10 @@ export function LogList({ entries, onEnd }: { entries: readonly LogEntry[]; onEn
   )
 }
 
-type EntryProps = { entry: LogEntry; open: boolean; onToggle: () => void }
+type EntryProps = { entry: LogEntry; open: boolean; onToggle: () => void; onAround: (timestamp: string) => void }
 
-function Entry({ entry: { timestamp, severity, message }, open, onToggle }: EntryProps) {
+function Entry({ entry, open, onToggle, onAround }: EntryProps) {
+  const { timestamp, severity, message } = entry
   return (
     <>
       <button type="button" className={css['line']} aria-expanded={open} onClick={onToggle}>
@@ -68,20 +88,26 @@ function Entry({ entry: { timestamp, severity, message }, open, onToggle }: Entr
       {open && (
         <div className={css['whole']}>
           <pre>{message}</pre>
-          <span>
-            <CopyButton text={`${timestamp} ${severity} ${message}`} label="Copy the entry" />
-          </span>
+          <Writer entry={entry} />
+          <div className={layout['row']}>
+            <CopyButton text={`${timestamp} ${severity} ${message}`} label="Copy as text" />
+            <CopyButton text={JSON.stringify(entry, null, 2)} label="Copy as JSON" />
+            <Button small onPress={() => onAround(timestamp)}>
+              All within 2 minutes of it
+            </Button>
+          </div>
         </div>
       )}
     </>
   )
 }
 
-/** The same entry has the same key when newer ones come above it. */
-function keyOf(entries: readonly LogEntry[], index: number): string {
-  const entry = entries[index]
-  if (entry === undefined) return String(index)
-  let same = 0
-  while (entries[index + same + 1]?.timestamp === entry.timestamp) same += 1
-  return `${entry.timestamp} ${same}`
+function Writer({ entry: { user, database, application, process_id, state_code, node } }: { entry: LogEntry }) {
+  const facts = { user, database, application, pid: process_id, SQLSTATE: state_code, node }
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined)
+  return (
+    <p className={`${layout['muted']} ${layout['small']}`}>
+      {known.map(([name, value]) => `${name} ${value}`).join(' · ')}
+    </p>
+  )
 }

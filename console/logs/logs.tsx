@@ -1,6 +1,9 @@
-// The log of a service: words, severities, a range of time and a node in the address; older pages by cursor as it is scrolled.
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { type LogHistogram, log_severities } from '#contract/log.ts'
+// The log of a service: words, severities, a range of time and a node in the address; older pages by cursor as it is scrolled, new
+// entries as they are written.
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { LogEntry, LogHistogram } from '#contract/log.ts'
+import type { Service } from '#contract/service.ts'
 import { Button } from '../part/button.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { Empty, layout, Skeleton } from '../part/layout.tsx'
@@ -9,49 +12,43 @@ import { saveFile } from '../part/save-file.ts'
 import { read } from '../query.ts'
 import { type Search, useView } from '../search.ts'
 import { useService } from '../service/frame.tsx'
+import { readLogs, useEntries } from './entries.ts'
 import { Histogram } from './histogram.tsx'
 import { LogList } from './log-list.tsx'
 import css from './logs.module.css'
+import {
+  countsOf,
+  custom,
+  histogramQueryOf,
+  isCustom,
+  log_ranges,
+  queryOf,
+  severitiesOf,
+  shown_severities,
+} from './query.ts'
 
-const ranges = [
-  { value: '15m', label: 'Last 15 minutes', ms: 900_000 },
-  { value: '1h', label: 'Last hour', ms: 3_600_000 },
-  { value: '6h', label: 'Last 6 hours', ms: 21_600_000 },
-  { value: '24h', label: 'Last day', ms: 86_400_000 },
-  { value: '7d', label: 'Last 7 days', ms: 604_800_000 },
-  { value: 'all', label: 'All that is kept', ms: 0 },
-] as const
-/** Two moments of the address; a choice while they are there. */
-const custom = { value: 'custom', label: 'From and until' } as const
-const shown_severities = log_severities.filter((severity) => severity !== 'DEBUG' && severity !== 'INFO')
-const follow_ms = 2_000
 const count_ms = 10_000
-/** Of a histogram over all that is kept. */
-const longest_ms = 604_800_000
-const entries_max = 5_000
+const kept_lines_max = 100_000
+const around_ms = 120_000
 
 export function Logs() {
-  const { project_id, service_id, ha_replicas } = useService()
+  const service = useService()
+  const { project_id, service_id } = service
   const [view, setView] = useView()
-  const live = view['live'] !== 'off'
-  const pages = useInfiniteQuery({
-    queryKey: ['getServiceLogs', service_id, view],
-    queryFn: ({ pageParam }) =>
-      read.getServiceLogs({
-        project_id,
-        service_id,
-        query: { ...queryOf(view), ...(pageParam !== '' && { cursor: pageParam }) },
-      }),
-    initialPageParam: '',
-    getNextPageParam: (last, all) => (all.length * 500 >= entries_max ? undefined : last.lastCursor),
-    // With older pages on screen a refresh would ask for all of them again.
-    refetchInterval: ({ state }) => (live && (state.data?.pages.length ?? 1) === 1 ? follow_ms : false),
-  })
-  const histogram = useHistogram(view, live)
-  const entries = pages.data?.pages.flatMap((page) => page.entries ?? []) ?? []
+  const live = view['live'] !== 'off' && !isCustom(view)
+  const [asked, setAsked] = useState(0)
+  const { pages, entries, waiting, show, setAtTop } = useEntries({ project_id, service_id }, view, live)
+  // Only services are counted.
+  const counted = useHistogram(view, live)
+  const histogram = view['set'] ? undefined : counted
+  const around = (timestamp: string) => {
+    const at = Date.parse(timestamp)
+    const [from, to] = [new Date(at - around_ms), new Date(at + around_ms)].map((moment) => moment.toISOString())
+    setView({ from, to, range: custom.value, q: '', severity: '' })
+  }
   return (
     <div className={layout['stack']}>
-      <Filters view={view} setView={setView} nodes={ha_replicas.replica_count + 1} counts={countsOf(histogram)} />
+      <Filters view={view} setView={setView} sources={sourcesOf(service)} counts={countsOf(histogram)} />
       {histogram !== undefined && (
         <Histogram
           histogram={histogram}
@@ -60,20 +57,30 @@ export function Logs() {
         />
       )}
       <div className={layout['row']}>
-        <Button small pressed={live} onPress={() => setView({ live: live ? 'off' : '' })}>
-          {live ? 'Live' : 'Not live'}
-        </Button>
         <Button
           small
-          icon="download"
-          onPress={() => saveFile('log.txt', textOf(entries))}
-          reason={entries.length === 0 ? 'there is nothing to keep' : undefined}
+          pressed={live}
+          reason={isCustom(view) ? 'this range has an end' : undefined}
+          onPress={() => setView({ live: live ? 'off' : '' })}
         >
-          Download what is shown
+          {live ? 'Live' : 'Not live'}
         </Button>
+        <Download view={view} is_empty={entries.length === 0} />
         <span className={layout['muted']} role="status">
           {entries.length} entries{pages.hasNextPage ? ', older ones follow' : ''}
         </span>
+        {waiting > 0 && (
+          <Button
+            small
+            kind="primary"
+            onPress={() => {
+              show()
+              setAsked(asked + 1)
+            }}
+          >
+            {waiting} new ↑
+          </Button>
+        )}
       </div>
       <Problem error={pages.error} onRetry={() => void pages.refetch()} />
       {pages.data === undefined && pages.error === null && <Skeleton lines={12} />}
@@ -83,6 +90,9 @@ export function Logs() {
       {entries.length > 0 && (
         <LogList
           entries={entries}
+          onAround={around}
+          onTop={setAtTop}
+          asked={asked}
           onEnd={() => {
             if (pages.hasNextPage && !pages.isFetching) void pages.fetchNextPage()
           }}
@@ -106,11 +116,11 @@ function useHistogram(view: Search, live: boolean): LogHistogram | undefined {
 type FilterProps = {
   view: Search
   setView: (changes: Search) => void
-  nodes: number
+  sources: readonly { value: string; label: string }[]
   counts: Readonly<Partial<Record<string, number>>>
 }
 
-function Filters({ view, setView, nodes, counts }: FilterProps) {
+function Filters({ view, setView, sources, counts }: FilterProps) {
   const severities = severitiesOf(view)
   const toggle = (severity: string) => {
     const next = severities.includes(severity)
@@ -132,7 +142,7 @@ function Filters({ view, setView, nodes, counts }: FilterProps) {
         <SelectField
           label="Range"
           value={view['range'] ?? 'all'}
-          options={isCustom(view) ? [...ranges, custom] : ranges}
+          options={isCustom(view) ? [...log_ranges, custom] : log_ranges}
           onChange={(range) => setView({ range, from: '', to: '' })}
         />
         {isCustom(view) && (
@@ -141,15 +151,15 @@ function Filters({ view, setView, nodes, counts }: FilterProps) {
             <TextField label="Until" value={view['to'] ?? ''} onChange={(to) => setView({ to })} />
           </>
         )}
-        {nodes > 1 && (
+        {sources.length > 1 && (
           <SelectField
-            label="Node"
-            value={view['node'] ?? ''}
-            options={[
-              { value: '', label: 'Primary' },
-              ...Array.from({ length: nodes }, (_, node) => ({ value: String(node), label: `Node ${node}` })),
-            ]}
-            onChange={(node) => setView({ node })}
+            label="Of"
+            value={`${view['set'] ?? ''}/${view['node'] ?? ''}`}
+            options={sources}
+            onChange={(source) => {
+              const [set, node] = source.split('/')
+              setView({ set, node })
+            }}
           />
         )}
       </div>
@@ -170,52 +180,59 @@ function Filters({ view, setView, nodes, counts }: FilterProps) {
   )
 }
 
+/** The nodes whose logs there are, as `<set>/<node>`. */
+function sourcesOf({ ha_replicas, read_replica_sets }: Service) {
+  const nodes = (set: string, count: number, name: string) =>
+    Array.from({ length: count }, (_, node) => ({ value: `${set}/${node}`, label: `${name} ${node}` }))
+  const own = ha_replicas.replica_count === 0 ? [] : nodes('', ha_replicas.replica_count + 1, 'Node')
+  return [
+    { value: '/', label: 'Primary' },
+    ...own,
+    ...read_replica_sets.flatMap(({ id, name, nodes: count }) => nodes(id, count, `${name}, node`)),
+  ]
+}
+
 const inShort = new Intl.NumberFormat('en', { notation: 'compact' })
 
-const severitiesOf = (view: Search) => (view['severity'] ?? '').split(',').filter((severity) => severity !== '')
-
-const isCustom = (view: Search) => view['range'] === custom.value
-
-const rangeOf = (view: Search) => ranges.find(({ value }) => value === view['range'])?.ms ?? 0
-
-function queryOf(view: Search) {
-  const severities = severitiesOf(view)
-  const range = rangeOf(view)
-  return {
-    ...filtersOf(view),
-    ...(severities.length > 0 && { severities }),
-    ...(range > 0 && { since: new Date(Date.now() - range).toISOString() }),
+/** All that fits, page by page. */
+function Download({ view, is_empty }: { view: Search; is_empty: boolean }) {
+  const { project_id, service_id, name } = useService()
+  const [read_entries, setRead] = useState<number>()
+  const [error, setError] = useState<unknown>()
+  const keep = async () => {
+    const entries: LogEntry[] = []
+    let cursor: string | undefined
+    do {
+      setRead(entries.length)
+      const query = { ...queryOf(view), ...(cursor !== undefined && { cursor }) }
+      const page = await readLogs({ project_id, service_id }, view, query)
+      entries.push(...(page.entries ?? []))
+      cursor = page.last_cursor
+    } while (cursor !== undefined && entries.length < kept_lines_max)
+    const cut = cursor === undefined ? '' : `# older entries are left out: a file has at most ${kept_lines_max}\n`
+    saveFile(`${name}-log.txt`, cut + textOf(entries.toReversed()))
   }
+  return (
+    <>
+      <Button
+        small
+        icon="download"
+        pending={read_entries !== undefined}
+        reason={is_empty ? 'there is nothing to keep' : undefined}
+        onPress={() => {
+          setError(undefined)
+          void keep()
+            .catch(setError)
+            .finally(() => setRead(undefined))
+        }}
+      >
+        {read_entries === undefined ? 'Download' : `${read_entries} entries`}
+      </Button>
+      <Problem error={error instanceof Error ? error : null} />
+    </>
+  )
 }
 
-/** Of all severities, so that the toggles can say how many entries each has. */
-function histogramQueryOf(view: Search, created_ms: number) {
-  const now = Date.now()
-  const since = new Date(Math.max(created_ms, now - (rangeOf(view) || longest_ms))).toISOString()
-  return { since, until: new Date(now).toISOString(), ...filtersOf(view) }
-}
-
-function filtersOf(view: Search) {
-  const search = (view['q'] ?? '')
-    .split(/\s+/)
-    .filter((word) => word !== '')
-    .slice(0, 10)
-  return {
-    ...(search.length > 0 && { search }),
-    ...(isCustom(view) && view['from'] && { since: view['from'] }),
-    ...(isCustom(view) && view['to'] && { until: view['to'] }),
-    ...(view['node'] && { node: Number(view['node']) }),
-  }
-}
-
-function countsOf(histogram: LogHistogram | undefined): Partial<Record<string, number>> {
-  const counts: Partial<Record<string, number>> = {}
-  for (const bucket of histogram?.buckets ?? []) {
-    for (const [severity, count] of Object.entries(bucket.counts)) counts[severity] = (counts[severity] ?? 0) + count
-  }
-  return counts
-}
-
-function textOf(entries: readonly { timestamp: string; severity: string; message: string }[]): string {
+function textOf(entries: readonly LogEntry[]): string {
   return entries.map(({ timestamp, severity, message }) => `${timestamp} ${severity} ${message}\n`).join('')
 }

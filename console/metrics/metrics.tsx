@@ -10,21 +10,12 @@ import { Chart, type Line } from '../part/chart.tsx'
 import { Segments } from '../part/field.tsx'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
+import { type Range, ranges } from '../part/range.ts'
 import { exact } from '../part/time.tsx'
 import { q, read } from '../query.ts'
 import { useView } from '../search.ts'
 import { useService } from '../service/frame.tsx'
 import css from './metrics.module.css'
-
-const ranges = [
-  { value: '15m', label: '15 min', ms: 900_000 },
-  { value: '1h', label: '1 h', ms: 3_600_000 },
-  { value: '6h', label: '6 h', ms: 21_600_000 },
-  { value: '24h', label: '1 d', ms: 86_400_000 },
-  { value: '7d', label: '7 d', ms: 604_800_000 },
-  { value: '30d', label: '30 d', ms: 2_592_000_000 },
-] as const
-type Range = (typeof ranges)[number]['value']
 
 /** The quota is a line in the chart of the disk. */
 const shown_elsewhere: ReadonlySet<MetricName> = new Set<MetricName>(['disk_quota_bytes'])

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { addressIn, cidrProblem, overlaps, parseCidr } from '#contract/cidr.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Vpc } from '#contract/vpc.ts'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { FormDialog } from '../part/dialog.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { problemAt } from '../part/problem.tsx'
 import { q, useAct } from '../query.ts'
@@ -29,41 +29,34 @@ export function CreateVpcDialog({
   const region_code = chosen ?? regions.find(({ is_default }) => is_default)?.code ?? ''
   const problem = blockProblem(cidr, vpcs)
   return (
-    <Dialog title="Create a VPC" open onClose={onClose}>
-      <DialogForm
-        submit="Create"
-        pending={isPending}
-        error={error}
-        shown_elsewhere={['/cidr', '/name']}
-        reason={problem ?? (name === '' ? 'it needs a name' : nameProblem(name))}
-        onSubmit={() => mutate({ project_id, body: { name, cidr, region_code } }, { onSuccess: onClose })}
-        onCancel={onClose}
-      >
-        <TextField
-          label="Name"
-          value={name}
-          onChange={setName}
-          problem={problemAt(error, '/name')}
-          autoComplete="off"
+    <FormDialog
+      title="Create a VPC"
+      onClose={onClose}
+      submit="Create"
+      pending={isPending}
+      error={error}
+      shown_elsewhere={['/cidr', '/name']}
+      reason={problem ?? (name === '' ? 'it needs a name' : nameProblem(name))}
+      onSubmit={() => mutate({ project_id, body: { name, cidr, region_code } }, { onSuccess: onClose })}
+    >
+      <TextField label="Name" value={name} onChange={setName} problem={problemAt(error, '/name')} autoComplete="off" />
+      <TextField
+        label="Block of addresses"
+        value={cidr}
+        onChange={setCidr}
+        mono
+        problem={problem ?? problemAt(error, '/cidr')}
+        hint="A private IPv4 network from /16 to /28, in a range that the region gives to VPCs."
+      />
+      {regions.length > 1 && (
+        <SelectField
+          label="Region"
+          value={region_code}
+          options={regions.map(({ code }) => ({ value: code, label: code }))}
+          onChange={setRegion}
         />
-        <TextField
-          label="Block of addresses"
-          value={cidr}
-          onChange={setCidr}
-          mono
-          problem={problem ?? problemAt(error, '/cidr')}
-          hint="A private IPv4 network from /16 to /28, in a range that the region gives to VPCs."
-        />
-        {regions.length > 1 && (
-          <SelectField
-            label="Region"
-            value={region_code}
-            options={regions.map(({ code }) => ({ value: code, label: code }))}
-            onChange={setRegion}
-          />
-        )}
-      </DialogForm>
-    </Dialog>
+      )}
+    </FormDialog>
   )
 }
 

@@ -6,7 +6,7 @@ import type { Vpc } from '#contract/vpc.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
 import { Confirm } from '../part/confirm.tsx'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { FormDialog } from '../part/dialog.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
 import { Problem, problemAt } from '../part/problem.tsx'
@@ -83,45 +83,44 @@ function CreatePeering({ project_id, vpc, onClose }: PeeringsProps & { onClose: 
   const peer_vpc_id = typed === '' && is_known ? (others[0]?.id ?? '') : typed
   const body = { peer_account_id: account, peer_region_code: vpc.region_code, peer_vpc_id }
   return (
-    <Dialog title={`Peer ${vpc.name} with another VPC`} open onClose={onClose}>
-      <DialogForm
-        submit="Peer"
-        pending={isPending}
-        error={error}
-        reason={peer_vpc_id === '' ? 'name the other VPC' : undefined}
-        onSubmit={() => mutate({ project_id, vpc_id: vpc.id, body }, { onSuccess: onClose })}
-        onCancel={onClose}
-      >
-        <TextField
-          label="Project of the other VPC"
-          mono
-          value={account}
-          onChange={setAccount}
-          hint={projects.find(({ id }) => id === account)?.name ?? 'the id of another project'}
-          problem={problemAt(error, '/peer_account_id')}
+    <FormDialog
+      title={`Peer ${vpc.name} with another VPC`}
+      onClose={onClose}
+      submit="Peer"
+      pending={isPending}
+      error={error}
+      reason={peer_vpc_id === '' ? 'name the other VPC' : undefined}
+      onSubmit={() => mutate({ project_id, vpc_id: vpc.id, body }, { onSuccess: onClose })}
+    >
+      <TextField
+        label="Project of the other VPC"
+        mono
+        value={account}
+        onChange={setAccount}
+        hint={projects.find(({ id }) => id === account)?.name ?? 'the id of another project'}
+        problem={problemAt(error, '/peer_account_id')}
+      />
+      {is_known && others.length > 0 ? (
+        <SelectField
+          label="VPC"
+          value={peer_vpc_id}
+          options={others.map(({ id, name, cidr }) => ({ value: id, label: `${name} (${cidr})` }))}
+          onChange={setTyped}
+          problem={problemAt(error, '/peer_vpc_id')}
         />
-        {is_known && others.length > 0 ? (
-          <SelectField
-            label="VPC"
-            value={peer_vpc_id}
-            options={others.map(({ id, name, cidr }) => ({ value: id, label: `${name} (${cidr})` }))}
-            onChange={setTyped}
-            problem={problemAt(error, '/peer_vpc_id')}
-          />
-        ) : (
-          <TextField
-            label="Id of the VPC"
-            mono
-            value={typed}
-            onChange={setTyped}
-            problem={problemAt(error, '/peer_vpc_id')}
-          />
-        )}
-        <p className={layout['muted']}>
-          Where you administer both projects, both sides are made at once. Else the other side must agree.
-        </p>
-      </DialogForm>
-    </Dialog>
+      ) : (
+        <TextField
+          label="Id of the VPC"
+          mono
+          value={typed}
+          onChange={setTyped}
+          problem={problemAt(error, '/peer_vpc_id')}
+        />
+      )}
+      <p className={layout['muted']}>
+        Where you administer both projects, both sides are made at once. Else the other side must agree.
+      </p>
+    </FormDialog>
   )
 }
 

@@ -9,7 +9,7 @@ import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
 import { Confirm } from '../part/confirm.tsx'
 import { CopyText } from '../part/copy.tsx'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { FormDialog } from '../part/dialog.tsx'
 import { TextField } from '../part/field.tsx'
 import { Card, Facts, layout, Page, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
@@ -95,18 +95,17 @@ function RenameVpc({ project_id, vpc, onClose }: VpcProps) {
   const [name, setName] = useState(vpc.name)
   const { mutate, isPending, error } = useAct('renameVpc')
   return (
-    <Dialog title={`Rename ${vpc.name}`} open onClose={onClose}>
-      <DialogForm
-        submit="Rename"
-        pending={isPending}
-        error={error}
-        reason={nameProblem(name)}
-        onSubmit={() => mutate({ project_id, vpc_id: vpc.id, body: { name } }, { onSuccess: onClose })}
-        onCancel={onClose}
-      >
-        <TextField label="Name" value={name} onChange={setName} autoComplete="off" />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title={`Rename ${vpc.name}`}
+      onClose={onClose}
+      submit="Rename"
+      pending={isPending}
+      error={error}
+      reason={nameProblem(name)}
+      onSubmit={() => mutate({ project_id, vpc_id: vpc.id, body: { name } }, { onSuccess: onClose })}
+    >
+      <TextField label="Name" value={name} onChange={setName} autoComplete="off" />
+    </FormDialog>
   )
 }
 

@@ -1,6 +1,6 @@
 // The one dialog before what cannot be taken back: it says what will be, and for a PROD service it wants the name typed.
 import { useState } from 'react'
-import { Consequences, Dialog, DialogForm } from './dialog.tsx'
+import { Consequences, FormDialog } from './dialog.tsx'
 import { TextField } from './field.tsx'
 
 export type Confirmation = {
@@ -25,21 +25,20 @@ export function Confirm({ confirmation, pending, error, onConfirm, onClose }: Co
   const [text, setText] = useState('')
   const reason = typed === undefined || text === typed ? undefined : `type ${typed} first`
   return (
-    <Dialog title={title} open onClose={onClose}>
-      <DialogForm
-        submit={button}
-        kind={danger ? 'danger' : 'primary'}
-        reason={reason}
-        pending={pending}
-        error={error}
-        onSubmit={onConfirm}
-        onCancel={onClose}
-      >
-        <Consequences lines={lines} />
-        {typed !== undefined && (
-          <TextField label={`Type ${typed} to confirm`} value={text} onChange={setText} autoComplete="off" />
-        )}
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title={title}
+      onClose={onClose}
+      submit={button}
+      kind={danger ? 'danger' : 'primary'}
+      reason={reason}
+      pending={pending}
+      error={error}
+      onSubmit={onConfirm}
+    >
+      <Consequences lines={lines} />
+      {typed !== undefined && (
+        <TextField label={`Type ${typed} to confirm`} value={text} onChange={setText} autoComplete="off" />
+      )}
+    </FormDialog>
   )
 }

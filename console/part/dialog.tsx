@@ -38,8 +38,21 @@ type FormProps = {
   onCancel: () => void
 }
 
-/** The form of a dialog, with its two buttons and what went wrong above them. */
-export function DialogForm(props: FormProps) {
+/** A dialog that is a form: open while it is there. */
+export function FormDialog({
+  title,
+  onClose,
+  ...form
+}: { title: string; onClose: () => void } & Omit<FormProps, 'onCancel'>) {
+  return (
+    <Dialog title={title} open onClose={onClose}>
+      <DialogForm {...form} onCancel={onClose} />
+    </Dialog>
+  )
+}
+
+/** With its two buttons and what went wrong above them. */
+function DialogForm(props: FormProps) {
   const { children, submit, kind = 'primary', reason, pending, error, shown_elsewhere = [], onSubmit, onCancel } = props
   return (
     <form

@@ -1,18 +1,16 @@
 // Makes a token and shows its secret once: it is in this dialog alone, and goes with it.
 import { useState } from 'react'
 import type { Role } from '#contract/endpoint.ts'
-import { roleAllows, roles } from '#contract/endpoint.ts'
 import { nameProblem } from '#contract/problem.ts'
-import { useRole } from '../may.ts'
 import { Button } from '../part/button.tsx'
 import { CopyButton } from '../part/copy.tsx'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { Dialog, FormDialog } from '../part/dialog.tsx'
 import { CheckField, SelectField, TextField } from '../part/field.tsx'
 import { layout } from '../part/layout.tsx'
 import { problemAt } from '../part/problem.tsx'
 import { useAct } from '../query.ts'
 import css from './people.module.css'
-import { roleInWords } from './members.tsx'
+import { RoleField } from './role-field.tsx'
 
 const day_ms = 86_400_000
 const ends = [
@@ -32,8 +30,6 @@ export function CreateToken({ project_id, onClose }: { project_id: string; onClo
 type FormProps = { project_id: string; onClose: () => void; onMade: (secret: string) => void }
 
 function TokenForm({ project_id, onClose, onMade }: FormProps) {
-  const own = useRole(project_id)
-  const allowed = roles.filter((role) => own === undefined || roleAllows(own, role))
   const [name, setName] = useState('')
   const [role, setRole] = useState<Role>('developer')
   const [end, setEnd] = useState<End>('90')
@@ -42,33 +38,27 @@ function TokenForm({ project_id, onClose, onMade }: FormProps) {
   const onSuccess = ({ public_key, secret_key }: { public_key: string; secret_key: string }) =>
     onMade(`${public_key}.${secret_key}`)
   return (
-    <Dialog title="Create a token" open onClose={onClose}>
-      <DialogForm
-        submit="Create"
-        pending={isPending}
-        error={error}
-        shown_elsewhere={['/name']}
-        reason={name === '' ? 'say what it is for' : nameProblem(name)}
-        onSubmit={() => mutate({ project_id, body: { name, role, ...expires_at } }, { onSuccess })}
-        onCancel={onClose}
-      >
-        <TextField
-          label="What it is for"
-          value={name}
-          onChange={setName}
-          problem={problemAt(error, '/name')}
-          placeholder="ci"
-          autoComplete="off"
-        />
-        <SelectField
-          label="Role"
-          value={role}
-          options={allowed.map((value) => ({ value, label: roleInWords[value] }))}
-          onChange={setRole}
-        />
-        <SelectField label="It ends" value={end} options={ends} onChange={setEnd} />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title="Create a token"
+      onClose={onClose}
+      submit="Create"
+      pending={isPending}
+      error={error}
+      shown_elsewhere={['/name']}
+      reason={name === '' ? 'say what it is for' : nameProblem(name)}
+      onSubmit={() => mutate({ project_id, body: { name, role, ...expires_at } }, { onSuccess })}
+    >
+      <TextField
+        label="What it is for"
+        value={name}
+        onChange={setName}
+        problem={problemAt(error, '/name')}
+        placeholder="ci"
+        autoComplete="off"
+      />
+      <RoleField project_id={project_id} value={role} onChange={setRole} />
+      <SelectField label="It ends" value={end} options={ends} onChange={setEnd} />
+    </FormDialog>
   )
 }
 

@@ -2,13 +2,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Role, roleAllows, roles } from '#contract/endpoint.ts'
+import type { Role } from '#contract/endpoint.ts'
 import type { Member } from '#contract/member.ts'
-import { useMay, useRole } from '../may.ts'
+import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
 import { Confirm } from '../part/confirm.tsx'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
-import { SelectField, TextField } from '../part/field.tsx'
+import { FormDialog } from '../part/dialog.tsx'
+import { TextField } from '../part/field.tsx'
 import { Page, Skeleton } from '../part/layout.tsx'
 import { Problem, problemAt } from '../part/problem.tsx'
 import { Tag } from '../part/status.tsx'
@@ -17,6 +17,7 @@ import { Time } from '../part/time.tsx'
 import { q, useAct } from '../query.ts'
 import { LoginLinkButton } from './login-link.tsx'
 import css from './people.module.css'
+import { RoleField, useRoles } from './role-field.tsx'
 
 export function Members() {
   const { project_id = '' } = useParams({ strict: false })
@@ -78,12 +79,6 @@ export function Members() {
   )
 }
 
-/** Those that the user may give. */
-function useRoles(project_id: string): readonly Role[] {
-  const own = useRole(project_id)
-  return own === undefined ? roles : roles.filter((role) => roleAllows(own, role))
-}
-
 function RoleSelect({ project_id, member }: { project_id: string; member: Member }) {
   const { mutate, error, isPending, variables } = useAct('setMemberRole')
   const may = useMay(project_id)
@@ -115,43 +110,29 @@ function AddMember({ project_id, onClose }: { project_id: string; onClose: () =>
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('developer')
   const { mutate, isPending, error } = useAct('addMember')
-  const allowed = useRoles(project_id)
   return (
-    <Dialog title="Add a member" open onClose={onClose}>
-      <DialogForm
-        submit="Add"
-        pending={isPending}
-        error={error}
-        shown_elsewhere={['/email']}
-        reason={email.includes('@') ? undefined : 'it needs an e-mail address'}
-        onSubmit={() => mutate({ project_id, body: { email, role } }, { onSuccess: onClose })}
-        onCancel={onClose}
-      >
-        <TextField
-          label="E-mail"
-          type="email"
-          value={email}
-          onChange={setEmail}
-          problem={problemAt(error, '/email')}
-          hint="A known address is that user. An unknown one is invited: the user who logs in with it is a member."
-          autoComplete="off"
-        />
-        <SelectField
-          label="Role"
-          value={role}
-          options={allowed.map((value) => ({ value, label: roleInWords[value] }))}
-          onChange={setRole}
-        />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title="Add a member"
+      onClose={onClose}
+      submit="Add"
+      pending={isPending}
+      error={error}
+      shown_elsewhere={['/email']}
+      reason={email.includes('@') ? undefined : 'it needs an e-mail address'}
+      onSubmit={() => mutate({ project_id, body: { email, role } }, { onSuccess: onClose })}
+    >
+      <TextField
+        label="E-mail"
+        type="email"
+        value={email}
+        onChange={setEmail}
+        problem={problemAt(error, '/email')}
+        hint="A known address is that user. An unknown one is invited: the user who logs in with it is a member."
+        autoComplete="off"
+      />
+      <RoleField project_id={project_id} value={role} onChange={setRole} />
+    </FormDialog>
   )
-}
-
-export const roleInWords: Readonly<Record<Role, string>> = {
-  viewer: 'viewer: sees everything, changes nothing',
-  developer: 'developer: makes and changes services',
-  admin: 'admin: members, tokens, networks too',
-  owner: 'owner: everything, the project’s end too',
 }
 
 function RemoveMember({ project_id, member, onClose }: { project_id: string; member: Member; onClose: () => void }) {

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { nameProblem } from '#contract/problem.ts'
 import { Button } from '../part/button.tsx'
 import { CopyText } from '../part/copy.tsx'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { FormDialog } from '../part/dialog.tsx'
 import { TextField } from '../part/field.tsx'
 import { Empty, Page } from '../part/layout.tsx'
 import { problemAt } from '../part/problem.tsx'
@@ -59,24 +59,17 @@ function CreateProject({ onClose }: { onClose: () => void }) {
     void navigate({ to: paths.services(id) })
   }
   return (
-    <Dialog title="Create a project" open onClose={onClose}>
-      <DialogForm
-        submit="Create"
-        pending={isPending}
-        error={error}
-        shown_elsewhere={['/name']}
-        reason={name === '' ? 'it needs a name' : nameProblem(name)}
-        onSubmit={() => mutate({ body: { name } }, { onSuccess })}
-        onCancel={onClose}
-      >
-        <TextField
-          label="Name"
-          value={name}
-          onChange={setName}
-          problem={problemAt(error, '/name')}
-          autoComplete="off"
-        />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title="Create a project"
+      onClose={onClose}
+      submit="Create"
+      pending={isPending}
+      error={error}
+      shown_elsewhere={['/name']}
+      reason={name === '' ? 'it needs a name' : nameProblem(name)}
+      onSubmit={() => mutate({ body: { name } }, { onSuccess })}
+    >
+      <TextField label="Name" value={name} onChange={setName} problem={problemAt(error, '/name')} autoComplete="off" />
+    </FormDialog>
   )
 }

@@ -31,6 +31,10 @@ const languages: readonly { format: ConnectionFormat; title: string }[] = [
   { format: 'python', title: 'Python' },
   { format: 'go', title: 'Go' },
   { format: 'jdbc', title: 'JDBC' },
+  { format: 'ruby', title: 'Ruby' },
+  { format: 'rust', title: 'Rust' },
+  { format: 'php', title: 'PHP' },
+  { format: 'pg_dump', title: 'pg_dump' },
 ]
 
 export function Connect() {

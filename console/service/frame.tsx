@@ -48,7 +48,7 @@ export function ServiceFrame() {
           label="Parts of the service"
           tabs={service_tabs.map((tab) => ({
             to: paths.service(project_id, service_id, tab),
-            text: tab.charAt(0).toUpperCase() + tab.slice(1),
+            text: tab === 'sql' ? 'SQL' : tab.charAt(0).toUpperCase() + tab.slice(1),
           }))}
         />
       </div>

@@ -2,14 +2,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { master_database, master_user } from '#contract/connection.ts'
 import type { Service } from '#contract/service.ts'
+import { useMay } from '../may.ts'
 import { bytes, count } from '../part/amount.ts'
-import { ButtonLink } from '../part/button.tsx'
+import { Button, ButtonLink } from '../part/button.tsx'
 import { CopyText } from '../part/copy.tsx'
 import { Card, Facts, layout, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { lengthOf, Time, useNow } from '../part/time.tsx'
 import { paths } from '../paths.ts'
-import { q } from '../query.ts'
+import { q, useAct } from '../query.ts'
 import { EventList } from './event-list.tsx'
 import { useService } from './frame.tsx'
 import { Nodes } from './nodes.tsx'
@@ -58,8 +59,10 @@ function Connection({ service }: { service: Service }) {
   )
 }
 
-function Protection({ service: { project_id, service_id } }: { service: Service }) {
+function Protection({ service: { project_id, service_id, protection, status } }: { service: Service }) {
   const at = { project_id, service_id }
+  const drill = useAct('drillService')
+  const may = useMay(project_id, status)
   const restorable = useQuery(q('getRestorable', at))
   const snapshots = useQuery(q('listSnapshots', at))
   const now = useNow()
@@ -69,12 +72,17 @@ function Protection({ service: { project_id, service_id } }: { service: Service 
     <Card
       title="Protection"
       actions={
-        <ButtonLink small to={paths.service(project_id, service_id, 'forks')}>
-          Time machine
-        </ButtonLink>
+        <>
+          <Button small reason={may('drillService')} pending={drill.isPending} onPress={() => drill.mutate(at)}>
+            Try a restore
+          </Button>
+          <ButtonLink small to={paths.service(project_id, service_id, 'forks')}>
+            Time machine
+          </ButtonLink>
+        </>
       }
     >
-      <Problem error={restorable.error ?? snapshots.error} />
+      <Problem error={restorable.error ?? snapshots.error ?? drill.error} />
       {restorable.data === undefined ? (
         <Skeleton lines={3} />
       ) : (
@@ -85,11 +93,18 @@ function Protection({ service: { project_id, service_id } }: { service: Service 
             ['Last snapshot', last?.taken === undefined ? 'none yet' : <Time value={last.taken} />],
             ['Its size', last?.size_mb !== undefined && bytes(last.size_mb * 2 ** 20)],
             ['Kept', count(snapshots.data?.length ?? 0, 'snapshot')],
+            ['Last restore tried', tried(protection)],
           ]}
         />
       )}
     </Card>
   )
+}
+
+function tried(protection: Service['protection']) {
+  const { last_proven_restorable_at: proven, last_drill_error: failed } = protection ?? {}
+  if (failed !== undefined) return `failed: ${failed}`
+  return proven === undefined ? 'not yet' : <Time value={proven} />
 }
 
 function LastEvents({ service: { project_id, service_id } }: { service: Service }) {

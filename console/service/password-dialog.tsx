@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { Button } from '../part/button.tsx'
 import { CopyButton } from '../part/copy.tsx'
-import { Consequences, Dialog, DialogForm } from '../part/dialog.tsx'
+import { Consequences, FormDialog } from '../part/dialog.tsx'
 import { TextField } from '../part/field.tsx'
 import { layout } from '../part/layout.tsx'
 import { problemAt } from '../part/problem.tsx'
@@ -22,38 +22,34 @@ export function PasswordDialog({ service, onClose }: { service: Service; onClose
     toast('The password is set')
   }
   return (
-    <Dialog title={`Set the password of ${service.name}`} open onClose={onClose}>
-      <DialogForm
-        submit="Set the password"
-        pending={isPending}
-        error={error}
-        shown_elsewhere={['/password']}
-        reason={password.length < characters_min ? `at least ${characters_min} characters` : undefined}
-        onSubmit={() => mutate({ project_id, service_id, body: { password } }, { onSuccess })}
-        onCancel={onClose}
-      >
-        <TextField
-          label="New password of tsdbadmin"
-          value={password}
-          onChange={setPassword}
-          mono
-          autoComplete="new-password"
-          problem={problemAt(error, '/password')}
-        />
-        <div className={layout['row']}>
-          <CopyButton text={password} label="Copy the password" />
-          <Button small onPress={() => setPassword(newPassword())}>
-            Make another
-          </Button>
-        </div>
-        <Consequences
-          lines={[
-            'From now on new logins need it; the old one stops working.',
-            'It is shown here only. Copy it first.',
-          ]}
-        />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title={`Set the password of ${service.name}`}
+      onClose={onClose}
+      submit="Set the password"
+      pending={isPending}
+      error={error}
+      shown_elsewhere={['/password']}
+      reason={password.length < characters_min ? `at least ${characters_min} characters` : undefined}
+      onSubmit={() => mutate({ project_id, service_id, body: { password } }, { onSuccess })}
+    >
+      <TextField
+        label="New password of tsdbadmin"
+        value={password}
+        onChange={setPassword}
+        mono
+        autoComplete="new-password"
+        problem={problemAt(error, '/password')}
+      />
+      <div className={layout['row']}>
+        <CopyButton text={password} label="Copy the password" />
+        <Button small onPress={() => setPassword(newPassword())}>
+          Make another
+        </Button>
+      </div>
+      <Consequences
+        lines={['From now on new logins need it; the old one stops working.', 'It is shown here only. Copy it first.']}
+      />
+    </FormDialog>
   )
 }
 

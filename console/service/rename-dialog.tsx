@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { nameProblem } from '#contract/problem.ts'
-import { Dialog, DialogForm } from '../part/dialog.tsx'
+import { FormDialog } from '../part/dialog.tsx'
 import { TextField } from '../part/field.tsx'
 import { useAct } from '../query.ts'
 
@@ -11,17 +11,16 @@ export function RenameDialog({ service, onClose }: { service: Service; onClose: 
   const { mutate, isPending, error } = useAct('renameService')
   const { project_id, service_id } = service
   return (
-    <Dialog title={`Rename ${service.name}`} open onClose={onClose}>
-      <DialogForm
-        submit="Rename"
-        pending={isPending}
-        error={error}
-        reason={nameProblem(name)}
-        onSubmit={() => mutate({ project_id, service_id, body: { name } }, { onSuccess: onClose })}
-        onCancel={onClose}
-      >
-        <TextField label="Name" value={name} onChange={setName} maxLength={128} autoComplete="off" />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title={`Rename ${service.name}`}
+      onClose={onClose}
+      submit="Rename"
+      pending={isPending}
+      error={error}
+      reason={nameProblem(name)}
+      onSubmit={() => mutate({ project_id, service_id, body: { name } }, { onSuccess: onClose })}
+    >
+      <TextField label="Name" value={name} onChange={setName} maxLength={128} autoComplete="off" />
+    </FormDialog>
   )
 }

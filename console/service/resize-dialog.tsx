@@ -1,7 +1,7 @@
 // Gives a service another size.
 import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
-import { Consequences, Dialog, DialogForm } from '../part/dialog.tsx'
+import { Consequences, FormDialog } from '../part/dialog.tsx'
 import { toast } from '../part/toast.tsx'
 import { useAct } from '../query.ts'
 import { bodyOfSize, sizeOf, SizePicker } from './size.tsx'
@@ -15,18 +15,17 @@ export function ResizeDialog({ service, onClose }: { service: Service; onClose: 
     toast(`${service.name} is getting its new size`)
   }
   return (
-    <Dialog title={`Resize ${service.name}`} open onClose={onClose}>
-      <DialogForm
-        submit="Resize"
-        pending={isPending}
-        error={error}
-        reason={size === sizeOf(service) ? 'it has this size already' : undefined}
-        onSubmit={() => mutate({ project_id, service_id, body: bodyOfSize(size) }, { onSuccess })}
-        onCancel={onClose}
-      >
-        <SizePicker value={size} onChange={setSize} region_code={service.region_code} />
-        <Consequences lines={['Open sessions end for a moment; clients reconnect at the same endpoint.']} />
-      </DialogForm>
-    </Dialog>
+    <FormDialog
+      title={`Resize ${service.name}`}
+      onClose={onClose}
+      submit="Resize"
+      pending={isPending}
+      error={error}
+      reason={size === sizeOf(service) ? 'it has this size already' : undefined}
+      onSubmit={() => mutate({ project_id, service_id, body: bodyOfSize(size) }, { onSuccess })}
+    >
+      <SizePicker value={size} onChange={setSize} region_code={service.region_code} />
+      <Consequences lines={['Open sessions end for a moment; clients reconnect at the same endpoint.']} />
+    </FormDialog>
   )
 }

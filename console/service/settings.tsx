@@ -8,6 +8,7 @@ import { Card, layout } from '../part/layout.tsx'
 import type { Act } from '../part/menu.tsx'
 import { Problem } from '../part/problem.tsx'
 import { useAct } from '../query.ts'
+import { EndSetting, SnapshotSetting } from './time-settings.tsx'
 import { useServiceActs } from './acts.tsx'
 import { useService } from './frame.tsx'
 import { sizeInWords } from './size.tsx'
@@ -28,7 +29,9 @@ export function ServiceSettings() {
         act={act('Set the password')}
         button="Set another"
       />
+      <SnapshotSetting service={service} />
       <ProtectionSetting service={service} />
+      <EndSetting service={service} />
       <Setting
         title="Delete this service"
         text="With all its data and its snapshots. Forks of it stay."

@@ -24,11 +24,26 @@ const columns: readonly Column<Branch>[] = [
   { label: 'Acts', end: true, cell: ({ service }) => <Acts service={service} /> },
 ]
 
-export function ServiceTable({ services, tree }: { services: readonly Service[]; tree: boolean }) {
+type TableProps = {
+  services: readonly Service[]
+  tree: boolean
+  chosen: ReadonlySet<string>
+  onChoose: (ids: ReadonlySet<string>) => void
+}
+
+export function ServiceTable({ services, tree, chosen, onChoose }: TableProps) {
   const flat = services.map((service) => ({ service, prefix: '' }))
   const rows = tree ? treeOf(services) : flat
   if (rows.length === 0) return null
-  return <Table label="Services" columns={columns} rows={rows} keyOf={({ service }) => service.service_id} />
+  return (
+    <Table
+      label="Services"
+      columns={columns}
+      rows={rows}
+      keyOf={({ service }) => service.service_id}
+      selection={{ keys: chosen, nameOf: ({ service }) => service.name, onChange: onChoose }}
+    />
+  )
 }
 
 function Name({ branch: { service, prefix } }: { branch: Branch }) {

@@ -1,6 +1,7 @@
 // The services of a project: what runs, whether it is well, and every act on each. Filters are in the address.
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import { environments } from '#contract/schema.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
@@ -11,6 +12,7 @@ import { Empty, Page } from '../part/layout.tsx'
 import { paths } from '../paths.ts'
 import { q } from '../query.ts'
 import { type Search, useView } from '../search.ts'
+import { BulkActs } from './bulk.tsx'
 import { DeletedServices } from './deleted.tsx'
 import { ServiceTable } from './service-table.tsx'
 import css from './services.module.css'
@@ -20,6 +22,7 @@ export function Services() {
   const { data: services } = useSuspenseQuery(q('listServices', { project_id }))
   const [view, setView] = useView()
   const may = useMay(project_id)
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const shown = services.filter((service) => matches(service, view))
   const reason = may('createService')
   const create = <CreateButton project_id={project_id} reason={reason} />
@@ -30,7 +33,11 @@ export function Services() {
       ) : (
         <>
           <Filters view={view} setView={setView} services={services} />
-          <ServiceTable services={shown} tree={view['view'] === 'tree'} />
+          <BulkActs
+            services={shown.filter(({ service_id }) => chosen.has(service_id))}
+            onDone={() => setChosen(new Set())}
+          />
+          <ServiceTable services={shown} tree={view['view'] === 'tree'} chosen={chosen} onChoose={setChosen} />
           {shown.length === 0 && (
             <Empty title="No service fits" text="The filters leave nothing over.">
               <Button onPress={() => setView({ q: '', status: '', env: '' })}>Clear the filters</Button>

@@ -34,6 +34,9 @@ export type User = {
   open: (path: string) => Promise<void>
 }
 
+/** A region in which nothing runs, for what is between the browser and the API. */
+export const without_databases = { regions: [{ region_code: 'local', provider: 'memory' }] } as const
+
 export async function startBrowser(options: TestOptions = {}): Promise<TestBrowser> {
   await ensureBuilt()
   const howdah = await startInstallation({ sample_interval_ms: 500, ...options })

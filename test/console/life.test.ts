@@ -104,9 +104,23 @@ test.skipIf(no_browser)(`the time machine brings a deleted row back${no_browser}
   await howdah.call('POST', `${howdah.services}/${made.service_id}/rename`, { name: 'the-past' })
   await (await later).finished()
   await page.getByRole('heading', { name: 'the-past' }).waitFor()
-  const typed = moment.toISOString().slice(0, -1).replace('T', ' ')
-  await page.keyboard.insertText(typed)
-  expect(await field.inputValue()).toBe(typed)
+  const chosen = moment.toISOString().slice(0, -1).replace('T', ' ')
+  await page.keyboard.insertText(chosen)
+  expect(await field.inputValue()).toBe(chosen)
+  await page.getByRole('button', { name: 'Look first' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Look' }).click()
+  await page.getByRole('heading', { name: `the-past at ${chosen.slice(0, -4)}` }).waitFor()
+  await page.getByRole('status').getByText('READY').waitFor()
+  await page.getByLabel('Statement').fill('select text from notes')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('region', { name: 'Rows' }).getByText('kept').waitFor()
+  const { body: look } = await howdah.call<{ expires_at?: string }>(
+    'GET',
+    `${howdah.services}/${new URL(page.url()).pathname.split('/')[4]}`,
+  )
+  expect(Date.parse(look.expires_at ?? '') - Date.now()).toBeLessThanOrEqual(3_600_000)
+  await open(`${services}/${made.service_id}/forks`)
+  await page.getByLabel(/^Moment, /).fill(chosen)
   await page.getByRole('button', { name: 'Fork here' }).click()
   await page.getByRole('dialog').getByLabel('Name').fill('rescued')
   await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click()
@@ -123,6 +137,40 @@ test.skipIf(no_browser)(`the time machine brings a deleted row back${no_browser}
   expect(rows).toEqual([{ text: 'kept' }])
   await page.getByRole('checkbox', { name: 'I have it' }).check()
   await page.getByRole('button', { name: 'Close for ever' }).click()
+})
+
+test.skipIf(no_browser)(`a log of 100,000 entries is searched, counted and scrolled${no_browser}`, async () => {
+  const { page, open } = user
+  const { howdah } = browser
+  const made = await howdah.createService({ name: 'chatty', cpu_millis: 'shared' })
+  const client = new pg.Client({
+    ...made.endpoint,
+    user: 'tsdbadmin',
+    database: 'tsdb',
+    password: made.initial_password,
+    ssl: { rejectUnauthorized: false },
+  })
+  await client.connect()
+  await client.query(`do $$ begin for n in 1..100000 loop
+    if n % 25000 = 0 then raise warning 'needle %', n; else raise log 'hay %', n; end if; end loop; end $$`)
+  await client.end()
+  await open(`${services}/${made.service_id}/logs`)
+  const list = page.getByRole('region', { name: 'Log entries, newest first' })
+  await page.getByRole('img', { name: /^Entries over time: 1\d{5} entries/ }).waitFor()
+  const rows = list.getByRole('button')
+  await rows.first().waitFor()
+  // Only those in sight exist, however far it is scrolled.
+  const total = page.getByRole('status').filter({ hasText: 'older ones follow' })
+  await total.getByText('500 entries').waitFor()
+  await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+  await total.getByText('1000 entries').waitFor()
+  expect(await rows.count()).toBeLessThan(100)
+  await page.getByLabel('Words, all of which must occur').fill('NEEDLE')
+  await page.getByRole('button', { name: 'WARNING 4' }).waitFor()
+  await page.getByRole('status').filter({ hasText: '4 entries' }).waitFor()
+  expect(await rows.allTextContents()).toEqual(
+    [100_000, 75_000, 50_000, 25_000].map((n) => expect.stringContaining(`needle ${n}`)),
+  )
 })
 
 test.skipIf(no_browser)(

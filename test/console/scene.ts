@@ -76,7 +76,7 @@ async function fillLog({
 export function pagesOf({ project_id, service_id, vpc_id }: Scene): [name: string, path: string][] {
   const project = `/projects/${project_id}`
   const service = `${project}/services/${service_id}`
-  const tabs = ['connect', 'metrics', 'logs', 'forks', 'replicas', 'network', 'events', 'settings']
+  const tabs = ['connect', 'sql', 'metrics', 'logs', 'forks', 'replicas', 'network', 'events', 'settings']
   return [
     ['services', `${project}/services`],
     ['services-tree', `${project}/services?view=tree`],

@@ -1,0 +1,101 @@
+// What of a service follows the clock: its snapshots, and its end.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { parseDuration } from '#contract/duration.ts'
+import type { Service } from '#contract/service.ts'
+import { useMay } from '../may.ts'
+import { Button } from '../part/button.tsx'
+import { TextField } from '../part/field.tsx'
+import { Card, layout } from '../part/layout.tsx'
+import { Problem, problemAt } from '../part/problem.tsx'
+import { exact, lengthOf } from '../part/time.tsx'
+import { toast } from '../part/toast.tsx'
+import { q, useAct } from '../query.ts'
+import { type Ending, EndingField, endings } from './ending.tsx'
+
+export function SnapshotSetting({ service }: { service: Service }) {
+  const { project_id, service_id, snapshot_policy } = service
+  const { data } = useQuery(q('getCapabilities', {}))
+  const [every, setEvery] = useState(snapshot_policy?.every ?? '')
+  const [keep, setKeep] = useState(snapshot_policy?.keep ?? '')
+  const { mutate, isPending, error } = useAct('setSnapshotPolicy')
+  const may = useMay(project_id, service.status)
+  const usual = data?.retention.snapshots
+  const isWrong = (text: string) => text !== '' && parseDuration(text) === undefined
+  const problem = [every, keep].some(isWrong) ? 'a duration is a number with s, m, h, d or w, such as 6h' : undefined
+  const half = (every === '') === (keep === '') ? undefined : 'both, or neither'
+  const body = every === '' ? {} : { every, keep }
+  return (
+    <Card
+      title="Snapshots"
+      actions={
+        <Button
+          reason={may('setSnapshotPolicy') ?? problem ?? half}
+          pending={isPending}
+          onPress={() =>
+            mutate({ project_id, service_id, body }, { onSuccess: () => toast('The schedule of snapshots is changed') })
+          }
+        >
+          Apply
+        </Button>
+      }
+    >
+      <div className={`${layout['row']} ${layout['rowend']}`}>
+        <TextField
+          label="Every"
+          value={every}
+          onChange={setEvery}
+          placeholder="6h"
+          problem={problemAt(error, '/every')}
+        />
+        <TextField
+          label="Kept for"
+          value={keep}
+          onChange={setKeep}
+          placeholder="7d"
+          problem={problemAt(error, '/keep')}
+        />
+      </div>
+      <p className={layout['muted']}>
+        Left empty: as the installation does it
+        {usual === undefined
+          ? ''
+          : `, every ${lengthOf(usual.interval_seconds * 1000)}, the last ${usual.kept} of them`}
+        .
+      </p>
+      <Problem error={error} shown_elsewhere={['/every', '/keep']} />
+    </Card>
+  )
+}
+
+export function EndSetting({ service }: { service: Service }) {
+  const { project_id, service_id, expires_at } = service
+  const [end, setEnd] = useState<Ending>('never')
+  const { mutate, isPending, error } = useAct('setExpiry')
+  const may = useMay(project_id, service.status)
+  const is_same = end === 'never' && expires_at === undefined ? 'it has no end' : undefined
+  const apply = () =>
+    mutate({
+      project_id,
+      service_id,
+      body: { expires_at: end === 'never' ? null : new Date(Date.now() + endings[end]).toISOString() },
+    })
+  return (
+    <Card
+      title="End"
+      actions={
+        <Button reason={may('setExpiry') ?? is_same} pending={isPending} onPress={apply}>
+          Apply
+        </Button>
+      }
+    >
+      <EndingField value={end} onChange={setEnd} />
+      <p className={layout['muted']}>
+        {expires_at === undefined
+          ? 'It stays until it is deleted.'
+          : `It is deleted by itself at ${exact(Date.parse(expires_at), { ms: false })}.`}
+      </p>
+      <Problem error={error} />
+    </Card>
+  )
+}
