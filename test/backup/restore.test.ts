@@ -28,7 +28,7 @@ let lost = ''
 
 async function start(data_dir: string): Promise<ServerProcess> {
   // A third of it is the pause between two rounds.
-  server = await startServerProcess({ data_dir, service_ports, flags: ['--backup-to', target, '--backup-lag', '10'] })
+  server = await startServerProcess({ data_dir, service_ports, flags: ['--backup-to', target, '--backup-lag', '20'] })
   return server
 }
 
@@ -133,7 +133,10 @@ test.skipIf(why)(`a repository that is away is told of, and not made anew${why}`
     return events[0]?.message
   }
   const away = /its backup is \d+ s behind: there is no repository in .*; check that its disk is mounted/
-  await until(async () => away.test((await told()) ?? ''), { what: 'it is told that the repository is away' })
+  await until(async () => away.test((await told()) ?? ''), {
+    what: 'it is told that the repository is away',
+    timeout_ms: 180_000,
+  })
   renameSync(join(nowhere, 'unmounted'), join(nowhere, 'repository'))
   await until(async () => (await told()) === 'its backup is in time again')
 })
@@ -153,6 +156,6 @@ async function untilCopied(call: Call, at: string): Promise<void> {
       const lag_ms = (protection?.backup_lag_seconds ?? Infinity) * 1000 + 500
       return protection?.last_backup_at !== undefined && Date.now() - lag_ms > begun
     },
-    { what: `${at} is copied` },
+    { what: `${at} is copied`, timeout_ms: 300_000 },
   )
 }

@@ -9,25 +9,25 @@ import {
   type Vitest,
 } from 'vitest/node'
 
-/** More than 30 seconds each on a machine with two cores, the longest first. A file that is not named here comes after them. */
+/** More than 20 seconds each on a machine with two cores, the longest first. A file that is not named here comes after them. */
 export const longest = [
+  'test/backup/restore.test.ts',
   'test/console/pages.test.ts',
   'test/security/disk-quota.test.ts',
-  'test/fork/every-effect.test.ts',
-  'test/provider/every-effect.test.ts',
-  'test/ha/failover-killed.test.ts',
-  'test/crash/first-start.test.ts',
-  'test/fork/strategies.test.ts',
   'test/console/life.test.ts',
-  'test/security/sql-escapes.test.ts',
-  'test/crash/two-servers.test.ts',
+  'test/fork/strategies.test.ts',
+  'test/crash/concurrent.test.ts',
+  'test/crash/every-effect.test.ts',
   'test/ha/failover.test.ts',
-  'test/ha/set-ha.test.ts',
+  'test/security/disk-reserve.test.ts',
   'test/security/isolation-starts.test.ts',
-  'test/network/kill.test.ts',
-  'test/replica-set/setback.test.ts',
-  'test/security/role-matrix.test.ts',
   'test/security/isolated-users.test.ts',
+  'test/fork/every-effect.test.ts',
+  'test/crash/two-servers.test.ts',
+  'test/fork/setback.test.ts',
+  'test/crash/disk-full.test.ts',
+  'test/fork/disk-full.test.ts',
+  'test/ha/history.test.ts',
 ] as const
 
 const root = join(import.meta.dirname, '..', '..')
