@@ -70,7 +70,16 @@ async function install() {
   }
   const aside = mkdtempSync(join(root, '.node_modules-'))
   for (const file of ['package.json', 'package-lock.json']) cpSync(join(root, file), join(aside, file))
-  const options = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
+  // The list has the checksum of each package, so a cached one need not be asked for again.
+  const options = [
+    'ci',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--no-progress',
+    '--prefer-offline',
+    '--loglevel=error',
+  ]
   if (!development) options.push('--omit=dev')
   const paths = packagePaths()
   const look = () => {
@@ -81,7 +90,7 @@ async function install() {
     'installing its parts with npm (once; needs its registry or cache)',
     look,
     async () => {
-      const npm = spawn('npm', options, { cwd: aside, stdio: ['ignore', 2, 2] })
+      const npm = spawn('npm', options, { cwd: aside, stdio: ['ignore', 'ignore', 2] })
       const [code] = await once(npm, 'close').catch(() => [1])
       return code
     },
