@@ -31,6 +31,7 @@ export function Button(props: ButtonProps) {
       className={classOf(props, children === undefined)}
       aria-label={label}
       aria-disabled={stopped || undefined}
+      aria-description={reason}
       aria-busy={pending || undefined}
       aria-pressed={pressed}
       onClick={(event) => {

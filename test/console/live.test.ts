@@ -84,10 +84,10 @@ test.skipIf(no_browser)(`a log is followed as it is written, and nothing comes t
 test.skipIf(no_browser)(`in eight tabs of one browser${no_browser}`, async () => {
   const pages = await Promise.all(Array.from({ length: 7 }, () => user.context.newPage()))
   const path = `${proxy.url}/projects/${browser.howdah.project_id}/services`
-  for (const page of pages) await page.goto(path, { waitUntil: 'commit' })
+  await Promise.all(pages.map((page) => page.goto(path, { waitUntil: 'commit' })))
   await Promise.all(pages.map((page) => page.getByRole('link', { name: 'logged' }).waitFor()))
   await changeIsSeen(user.page, ...pages)
-  for (const page of pages) await page.close()
+  await Promise.all(pages.map((page) => page.close()))
 })
 
 test.skipIf(no_browser)(`behind a proxy that holds streams back${no_browser}`, async () => {
