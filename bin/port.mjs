@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-const answer_timeout_ms = 700
+const answer_timeout_ms = 2500
 
 /** A sentence that says what to do; undefined where the port is free, or another part of the start has to judge. */
 export async function portLack(words, env) {
@@ -68,11 +68,13 @@ function textOf(file) {
   }
 }
 
+/** By its refusal of a request without a credential, which costs it nothing. */
 async function isHowdah(origin) {
   try {
     const signal = AbortSignal.timeout(answer_timeout_ms)
-    const answer = await fetch(`${origin}/public/api/v1/openapi.json`, { signal })
-    return (await answer.text()).slice(0, 500).includes('Howdah')
+    const answer = await fetch(`${origin}/public/api/v1/projects`, { signal })
+    const { code } = await answer.json()
+    return answer.headers.has('x-request-id') && (code === 'UNAUTHORIZED' || code === 'RATE_LIMITED')
   } catch {
     return false
   }

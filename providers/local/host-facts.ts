@@ -12,11 +12,11 @@ import { removeTree } from './host/tenant-files.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
 import { newIsolation, sharedUserFinding } from './isolation.ts'
 import { openLimits } from './host/limits.ts'
-import { isHostRoot } from '../host/privilege.ts'
+import { isHostRoot, mayGiveUsers } from '../host/privilege.ts'
 import { openProjects } from './quota/project.ts'
 import { canCloseConnections } from './network/ip.ts'
 import { networkLack } from './vpc/refusal.ts'
-import { findProgram } from '../host/program.ts'
+import { findProgram, system_env } from '../host/program.ts'
 
 export type HostFact = { name: string; supported: boolean; finding: string; remedy?: string }
 
@@ -42,7 +42,6 @@ export async function hostFacts(options: {
     programFact({
       name: 'Chromium',
       program: 'chromium',
-      flag: '--version',
       need: 'only tests of the console need it',
     }),
     postgresFacts(options.postgres_directories),
@@ -114,7 +113,7 @@ async function namespacesFact(): Promise<HostFact> {
   return { name, supported: false, finding: `no service can be in a VPC: ${finding}`, remedy }
 }
 
-type Needed = { name: string; program: string; flag: string; need: string; debian_package?: string; repair?: string }
+type Needed = { name: string; program: string; flag?: string; need: string; debian_package?: string; repair?: string }
 
 /** Debian's psql is a wrapper that may be there without a client that it could run: then that is what to install. */
 const psql_package = { flag: '--version', debian_package: 'postgresql-client', repair: 'apt-get install' } as const
@@ -125,8 +124,11 @@ async function programFact(needed: Needed): Promise<HostFact> {
   if (path === undefined) {
     return { name, supported: false, finding: 'not found', remedy: `apt-get install ${debian_package}; ${need}` }
   }
+  if (flag === undefined) return { name, supported: true, finding: path }
   try {
-    const { stdout } = await promisify(execFile)(path, [flag], { timeout: try_timeout_ms })
+    // A program may be a script that finds others by its PATH; root's finds those of the system.
+    const env = mayGiveUsers() ? system_env : process.env
+    const { stdout } = await promisify(execFile)(path, [flag], { timeout: try_timeout_ms, env })
     return { name, supported: true, finding: `${path}: ${stdout.trim().split('\n')[0]}` }
   } catch (error) {
     const remedy = `${repair} ${debian_package}; ${need}`

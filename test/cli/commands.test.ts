@@ -135,7 +135,10 @@ describe('on an installation', () => {
   test('a second server on the same port is refused in one line', async () => {
     const port = new URL(server.url).port
     const second = await howdah(['start', '--port', port, ...place])
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port} of 127.0.0.1 is in use`) })
+    expect(second).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(`port ${port} is in use: Howdah already runs at .*\\n$`)),
+    })
   })
 
   test('commands work without a server, and leave no store running that they started', async () => {
