@@ -67,7 +67,8 @@ test('an address that sends too much is refused everything but the server’s he
   const headers = { 'x-forwarded-for': '192.0.2.5' }
   const ask = (path: string) => fetch(installation.server.url + path, { headers })
   const refused = await until(async () => {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => ask('/public/api/v1/openapi.json')))
+    // Small ones: a busy machine must answer more of them than the limit lets through.
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ask('/public/api/v1/ca.pem')))
     return answers.find(({ status }) => status === 429)
   })
   expect(await refused.json()).toMatchObject({ code: 'RATE_LIMITED' })
