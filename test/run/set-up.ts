@@ -33,6 +33,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 /** Whether children of this process, which is the runner, still run tests. */
 function hasWorkers(): boolean {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-  return children.some((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('vitest/dist/workers'))
+  const children = readIfThere(`/proc/self/task/${process.pid}/children`).split(' ')
+  return children.some((pid) => readIfThere(`/proc/${pid}/cmdline`).includes('vitest/dist/workers'))
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }
