@@ -26,12 +26,13 @@ const rules: [ServiceStatus, (it: StatusInput) => boolean][] = [
   ['DELETING', (it) => it.deleted],
   ['QUEUED', (it) => !it.deleted && never(it) && !it.out_of_patience && it.state === 'unknown'],
   ['PAUSED', (it) => settledOff(it) && it.state === 'stopped'],
-  ['PAUSING', (it) => !it.deleted && !never(it) && it.power === 'off' && !(settledOff(it) && it.state === 'stopped')],
-  ['RESUMING', (it) => wantedOn(it) && it.settled_generation < it.power_generation],
+  ['PAUSING', (it) => there(it) && it.power === 'off' && !(settledOff(it) && it.state === 'stopped')],
+  ['RESUMING', (it) => wantedOn(it) && there(it) && it.settled_generation < it.power_generation],
   ['READY', (it) => wantedOn(it) && whole(it) && it.state === 'serving'],
 ]
 
 const never = (it: StatusInput) => it.settled_generation === 0
+const there = (it: StatusInput) => !it.deleted && !never(it) && it.state !== 'absent'
 const wantedOn = (it: StatusInput) => !it.deleted && !never(it) && it.power === 'on'
 const settledOff = (it: StatusInput) =>
   !it.deleted && !never(it) && it.power === 'off' && it.settled_generation >= it.power_generation
@@ -52,6 +53,12 @@ describe('the status of a service', () => {
   test('is UNSTABLE when everything was made true and it does not serve', () => {
     for (const it of product()) {
       if (wantedOn(it) && whole(it) && it.state !== 'serving') expect(statusOf(it)).toBe('UNSTABLE')
+    }
+  })
+
+  test('is UNSTABLE when nothing is left of what was made', () => {
+    for (const it of product()) {
+      if (!it.deleted && !never(it) && it.state === 'absent') expect(statusOf(it)).toBe('UNSTABLE')
     }
   })
 

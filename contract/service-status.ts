@@ -40,6 +40,8 @@ export function statusOf(it: StatusInput): ServiceStatus {
     if (it.out_of_patience) return 'UNSTABLE'
     return it.state === 'unknown' ? 'QUEUED' : 'CONFIGURING'
   }
+  // Nothing is left of it where it was.
+  if (it.state === 'absent') return 'UNSTABLE'
   if (it.power === 'off') {
     return it.settled_generation >= it.power_generation && it.state === 'stopped' ? 'PAUSED' : 'PAUSING'
   }

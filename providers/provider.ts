@@ -37,6 +37,8 @@ export type WantedService = {
   pooler?: Endpoint
   /** The VPC in which it is reached; absent: none. */
   vpc_id?: string
+  /** It was settled before: where nothing of it is left, its data are lost, and no empty database may take their place. */
+  made?: boolean
   /** Where the data come from the first time; absent: an empty database. Ignored once the service has its own data. */
   source?: ServiceSource
   /** Snapshots that must exist, and snapshots that must be removed. A snapshot that is not listed here is removed too. */

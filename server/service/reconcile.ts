@@ -55,7 +55,7 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       const wanted = wantedOf(row, snapshots)
       const needed = wanted.deleted ? await needOf(db, row) : undefined
       // For callers that watch. What fails here fails again when the pass is written down.
-      const first = row.state === 'unknown' && !wanted.deleted
+      const first = row.state === 'unknown' && !wanted.made && !wanted.deleted
       const noted = first ? saveFirstPass(db, service_id).catch(() => undefined) : undefined
       const { service } = getProvider(providers, region_code)
       const observed = await service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)

@@ -156,6 +156,7 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
     extensions: row.extensions,
     password_verifier: row.password_verifier,
     ...wantedAddressesOf(row, row.vpc_id),
+    made: row.settled_generation > 0,
     // A new service serves first; its snapshots are for the next pass.
     snapshots:
       row.settled_generation === 0

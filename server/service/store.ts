@@ -267,7 +267,8 @@ export async function saveRestorable(tx: Sql, before: ServiceRow, seen: Restorab
 /** The first pass over a new service has begun: it is no longer merely queued. */
 export async function saveFirstPass(db: Sql, service_id: string): Promise<void> {
   await db.query(sql`
-    update services set state = 'absent', observed_at = now() where service_id = ${service_id} and state = 'unknown'`)
+    update services set state = 'absent', observed_at = now() 
+    where service_id = ${service_id} and state = 'unknown' and settled_generation = 0`)
 }
 
 export async function removeService(tx: Sql, service_id: string): Promise<void> {

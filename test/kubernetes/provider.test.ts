@@ -161,15 +161,26 @@ test('a watch that is cut, or whose place is not known any more, goes on with wh
   expect((await settle(provider, { ...wanted, generation: 2 })).state).toBe('serving')
 })
 
-test('a namespace that is removed by hand is made again', async () => {
-  const { api, open } = await newWorld()
-  const provider = await open()
-  const wanted = await newWanted(provider)
-  await settle(provider, wanted)
-  api.store.remove(`/api/v1/namespaces/${namespaceOf(wanted)}`)
-  await until(async () => (await provider.service.list()).length === 0, { what: 'it is gone' })
-  expect((await settle(provider, wanted)).state).toBe('serving')
-})
+test.each(['namespace', 'Cluster'])(
+  'a %s that is deleted past the API is told as a loss, and never made again',
+  async (what) => {
+    const { api, open } = await newWorld()
+    const provider = await open()
+    const wanted = await newWanted(provider)
+    await settle(provider, wanted)
+    const namespace = namespaceOf(wanted)
+    const cluster = `/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/s-${wanted.service_id}`
+    api.store.remove(what === 'Cluster' ? cluster : `/api/v1/namespaces/${namespace}`)
+    const made = { ...wanted, made: true }
+    await until(async () => (await provider.service.list()).length === 0, { what: 'it is gone' })
+    const sentence =
+      'its Cluster was deleted in region test itself, past this API, and its data with it; delete the service'
+    expect(await provider.service.apply(made)).toMatchObject({ state: 'absent', settled: false, waiting_for: sentence })
+    expect(api.store.find(cluster)).toBeUndefined()
+    expect((await settle(provider, { ...made, deleted: true })).state).toBe('absent')
+    await until(() => leftOf(api.store.paths()).length === 0, { what: 'nothing is left' })
+  },
+)
 
 test('a node port that another service has is told in the words of the cluster', async () => {
   const { open } = await newWorld()

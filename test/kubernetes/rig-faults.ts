@@ -173,3 +173,21 @@ test('an operator that dies in the middle of a change is waited for', async () =
   for (const { metadata } of items) killPod(metadata.uid ?? '')
   expect(await settle(provider, changed)).toMatchObject({ state: 'serving' })
 })
+
+test.each(['Cluster', 'Namespace'] as const)('a %s that is deleted by hand is told as a loss', async (kind) => {
+  const { rig, provider, wanted } = await openWith({})
+  const namespace = rig.namespaceOf(wanted)
+  const made = { ...wanted, made: true }
+  await rig.client.remove(
+    kind === 'Cluster' ? { kind, namespace, name: `s-${wanted.service_id}` } : { kind, name: namespace },
+  )
+  const lost = {
+    state: 'absent',
+    settled: false,
+    waiting_for: expect.stringMatching(/^its Cluster was deleted in region rig/),
+  }
+  await until(async () => (await provider.service.apply(made)).state === 'absent', { what: 'the loss is told' })
+  await pause(5_000)
+  expect(await provider.service.apply(made)).toMatchObject(lost)
+  expect((await settle(provider, { ...made, deleted: true })).state).toBe('absent')
+})

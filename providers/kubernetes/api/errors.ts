@@ -32,7 +32,7 @@ export function sentenceOf(error: unknown, region: string): string | undefined {
   if (error.status === 401)
     return `the API server of region ${region} does not accept the account of its kubeconfig; renew it`
   if (error.status === 403 && error.message.includes('because it is being terminated'))
-    return 'its namespace is being removed; it is made again when that has ended'
+    return 'its namespace is being removed'
   if (error.status === 403) return `Howdah's account lacks a right in region ${region}: ${error.message}`
   if (error.status === 409) return 'an object was changed at the same moment; it is tried again'
   if (error.status === 422 || error.status === 400) return `region ${region} refused an object: ${error.message}`

@@ -30,6 +30,7 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
     const parent = namesFor(cell, { ...wanted, service_id })
     return { names: parent, look: lookAt(cell.cache, parent, service_id) }
   }
+  if (wanted.made && (await isLost(cell, names, lookNow()))) return lost(cell)
   const first = lookNow()
   const major = first.cluster ? majorOf(first.cluster) : cell.image()?.major
   if (major === undefined) return { ...unknown(noImage(cell)), snapshots: [] }
@@ -41,6 +42,20 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
   const replication = wanted.ha && (await readReplication(cell, look))
   const pooler = await poolerLackOf(cell, wanted, look, probed)
   return observedOf({ wanted, look, probed, replication, pooler })
+}
+
+/** Deleted in the cluster itself, or about to be. Where another server has just made it, the watch may not have told yet. */
+async function isLost(cell: Cell, { namespace, cluster: name }: ServiceNames, look: Look): Promise<boolean> {
+  const cluster = look.cluster ?? (await cell.client.find({ kind: 'Cluster', namespace, name }))
+  if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return true
+  cell.cache.saw(cluster)
+  return false
+}
+
+/** No other Cluster is made in its place: clients would find an empty database, and take it for theirs. */
+function lost({ region }: Cell): ObservedService {
+  const what = `its Cluster was deleted in region ${region} itself, past this API, and its data with it`
+  return observed('absent', { waiting_for: `${what}; delete the service`, in_progress: false })
 }
 
 const namesFor = ({ installation_id }: Cell, { project_id, service_id }: WantedService): ServiceNames =>
