@@ -5,6 +5,9 @@ import type { Cache } from './api/cache.ts'
 import type { Client } from './api/client.ts'
 import type { Manifest, Ref, Thing } from './api/kinds.ts'
 import { digest_annotation } from './names.ts'
+import type { StoreSettings } from './store/settings.ts'
+import type { Store } from './store/store.ts'
+import type { Archives } from './snapshot/archives.ts'
 import { createHash } from 'node:crypto'
 
 /** From the regions file. */
@@ -22,6 +25,8 @@ export type CellSettings = {
   extensions: readonly string[]
   /** An image with PgBouncer; absent: no poolers. */
   pooler_image?: string
+  /** Where snapshots and WAL go; absent: there are none. */
+  store?: StoreSettings
 }
 
 export type Cell = {
@@ -33,6 +38,9 @@ export type Cell = {
   authority: Authority
   /** The newest major version of the catalog, and its image; undefined: not read yet, or there is none. */
   image(): { major: number; image: string } | undefined
+  /** Absent: the region keeps no snapshots. */
+  store?: Store
+  archives: Archives
   effect: (name: string) => Promise<void>
   log: (fact: object, message: string) => void
 }

@@ -4,8 +4,9 @@ import type { Client } from './api/client.ts'
 import { isStatus, sentenceOf } from './api/errors.ts'
 import { type KindName, kinds } from './api/kinds.ts'
 import type { CellSettings } from './cell.ts'
+import { type Store, StoreTrouble } from './store/store.ts'
 
-type Spec = { region: string; settings: CellSettings; client: Client }
+type Spec = { region: string; settings: CellSettings; client: Client; store?: Store | undefined }
 
 const all = ['get', 'list', 'watch', 'create', 'patch', 'delete'] as const
 
@@ -17,6 +18,7 @@ const rights: readonly { kind: KindName; verbs: readonly string[]; subresource?:
   { kind: 'PersistentVolumeClaim', verbs: ['get', 'list', 'watch', 'delete'] },
   { kind: 'Pod', verbs: ['get', 'list', 'watch'] },
   { kind: 'Pod', verbs: ['get'], subresource: 'proxy' },
+  { kind: 'Pod', verbs: ['get'], subresource: 'log' },
   { kind: 'Node', verbs: ['get', 'list'] },
   { kind: 'Node', verbs: ['get'], subresource: 'proxy' },
   { kind: 'Deployment', verbs: all },
@@ -26,6 +28,12 @@ const rights: readonly { kind: KindName; verbs: readonly string[]; subresource?:
   { kind: 'StorageClass', verbs: ['get', 'list'] },
 ]
 
+/** Where the region keeps snapshots. */
+const store_rights: typeof rights = [
+  { kind: 'Backup', verbs: all },
+  { kind: 'ObjectStore', verbs: all },
+]
+
 export async function examine(spec: Spec): Promise<string[]> {
   const { client, region } = spec
   try {
@@ -33,7 +41,7 @@ export async function examine(spec: Spec): Promise<string[]> {
   } catch (error) {
     return [sentenceOf(error, region) ?? `region ${region} cannot be reached: ${String(error)}`]
   }
-  const parts = [operatorLacks, rightLacks, catalogLacks, storageLacks]
+  const parts = [operatorLacks, rightLacks, catalogLacks, storageLacks, storeLacks]
   const lacks: string[] = []
   for (const part of parts) lacks.push(...(await part(spec).catch((error: unknown) => [unreadable(error, region)])))
   return lacks
@@ -51,9 +59,9 @@ async function operatorLacks({ client, region }: Spec): Promise<string[]> {
   }
 }
 
-async function rightLacks({ client, region }: Spec): Promise<string[]> {
+async function rightLacks({ client, region, store }: Spec): Promise<string[]> {
   const lacks: string[] = []
-  for (const { kind, verbs, subresource = '' } of rights) {
+  for (const { kind, verbs, subresource = '' } of store ? [...rights, ...store_rights] : rights) {
     const name = kinds[kind].plural + (subresource && `/${subresource}`)
     for (const verb of verbs) if (!(await client.may(verb, kind, subresource))) lacks.push(`${verb} ${name}`)
   }
@@ -82,4 +90,18 @@ async function storageLacks({ client, region, settings }: Spec): Promise<string[
   }
   if ((await client.find({ kind: 'StorageClass', name: settings.storage_class })) !== undefined) return []
   return [`region ${region} has no storage class ${settings.storage_class}; name another one with storage_class`]
+}
+
+async function storeLacks({ client, region, store }: Spec): Promise<string[]> {
+  if (store === undefined) return []
+  try {
+    await client.list({ kind: 'ObjectStore' })
+    await store.list('', 1)
+    return []
+  } catch (error) {
+    if (isStatus(error, 404))
+      return [`region ${region} has no barman-cloud plugin of CloudNativePG; install it (tried: 0.14)`]
+    if (error instanceof StoreTrouble) return [`region ${region} takes no snapshots: ${error.message}`]
+    throw error
+  }
 }

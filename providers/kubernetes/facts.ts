@@ -63,11 +63,15 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
         : { offered: true },
     replica_sets: { offered: true },
     vpcs: not_offered('VPCs are not offered'),
-    snapshots: not_offered('snapshots, and forks of one or of a time, are not offered'),
-    logs: not_offered('logs are not offered'),
+    snapshots: settings.store === undefined ? no_store : { offered: true },
+    logs: { offered: true },
     limits: { offered: true },
     queries: not_offered('SQL statements through the API are not offered'),
   })
+  const no_store: Offered = {
+    offered: false,
+    reason: `region ${region} keeps no snapshots: no object store is configured; name one with store`,
+  }
   const paused = `a paused service cannot be forked in region ${region}, which copies from a running one; start it first`
   const refused = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })
   const sizeRefusal = (size: Size) => refusalOfSize(size, largest, region)
@@ -75,7 +79,7 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     now,
     image: (): Image | undefined => images[0],
     serviceRefusal: ({ size, extensions, pooler, vpc, copy_of }: ServiceParts): Refusal | undefined =>
-      (copy_of === 'off' ? { path: '/fork_strategy', message: paused } : undefined) ??
+      (copy_of === 'off' && settings.store === undefined ? { path: '/fork_strategy', message: paused } : undefined) ??
       (pooler && refused(now().pooler, '')) ??
       (vpc && refused(now().vpcs, '')) ??
       (size && sizeRefusal(size)) ??

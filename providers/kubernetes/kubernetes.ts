@@ -23,7 +23,10 @@ import { openFacts } from './facts.ts'
 import { hibernation_annotation, installation_label, ownerOf, service_label, set_label } from './names.ts'
 import { isWhole } from './cluster/pass.ts'
 import { instancesOf, isPrimary, isReady } from './cluster/look.ts'
+import { newLogs } from './log/logs.ts'
 import { newMeter } from './metric/meter.ts'
+import { newArchives } from './snapshot/archives.ts'
+import { openStore } from './store/store.ts'
 import { applyReplicaSet } from './replica-set/replica-set.ts'
 import { applyService } from './service/service.ts'
 
@@ -46,7 +49,8 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
     throw error
   })
   const label_selector = `${installation_label}=${installation_id}`
-  const cache = openCache({ client, label_selector, log })
+  const store = settings.store && openStore(client, settings.store)
+  const cache = openCache({ client, label_selector, has_store: store !== undefined, log })
   const facts = openFacts({ identity, region, settings, client, authority })
   const cell: Cell = {
     region,
@@ -56,6 +60,8 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
     cache,
     authority,
     image: facts.image,
+    ...(store && { store }),
+    archives: newArchives(),
     effect: async (name) => options.effect?.(name),
     log,
   }
@@ -83,10 +89,10 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
       const [service, set] = [services.find(id), sets.find(id)]
       return service ? await applyService(cell, service) : set && (await applyReplicaSet(cell, set))
     },
-    logs: { page: async () => ({ entries: [], placed: () => [] }), tail: async () => ({ entries: [] }) },
+    logs: newLogs(cell),
     metrics: newMeter(cell),
     watch: (onNews) => watchOwners(cell, onNews),
-    doctor: () => examine({ region, settings, client }),
+    doctor: () => examine({ region, settings, client, store }),
     close: async () => {
       await Promise.all([cache.close(), facts.close()])
       client.close()
@@ -153,7 +159,7 @@ async function listed(cell: Cell, label: typeof service_label | typeof set_label
 
 function watchOwners({ cache }: Cell, onNews: (kind: Kind, id: string) => void): void {
   cache.onChange(({ metadata }, kind) => {
-    const owner = ['Pod', 'Cluster', 'Deployment'].includes(kind) ? ownerOf(metadata) : undefined
+    const owner = ['Pod', 'Cluster', 'Deployment', 'Backup'].includes(kind) ? ownerOf(metadata) : undefined
     if (owner) onNews(owner.kind, owner.id)
   })
 }

@@ -9,6 +9,12 @@ export const installation_label = 'howdah/installation-id'
 
 /** Of what it was made: equal exactly when the object is as it was wanted. */
 export const digest_annotation = 'howdah/digest'
+/** On the Secret with the verifier of a fork: up to which record it recovers, where no commit comes after its moment. */
+export const recovery_annotation = 'howdah/recovers-to'
+/** On a Backup that is complete: what it has, as it says itself in the store. */
+export const taken_annotation = 'howdah/taken-at'
+export const bytes_annotation = 'howdah/size-bytes'
+export const snapshot_label = 'howdah/snapshot-id'
 /** Of a Secret with a certificate: when that ends. */
 export const expiry_annotation = 'howdah/expires'
 /** On a Cluster: how many planned changes of its primary were made, and which one is under way, with the Pod that is to be the primary. */
@@ -21,6 +27,8 @@ export const isMember = (annotation: string) => annotation.startsWith('howdah/ha
 
 /** Enough to tell installations apart that share a cluster; project ids are unique anyway. */
 const installation_chars = 4
+
+export const backupOf = (snapshot_id: string) => `b-${snapshot_id}`
 
 export type ServiceNames = ReturnType<typeof namesOf>
 
@@ -35,6 +43,8 @@ export function namesOf({ installation_id, project_id, service_id }: Owner) {
     tls: `${cluster}-tls`,
     public: `${cluster}-public`,
     pooler: `${cluster}-pool`,
+    /** Of all services of the namespace. */
+    store: 'store',
     labels: {
       [installation_label]: installation_id,
       [project_label]: project_id,

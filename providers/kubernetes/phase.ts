@@ -24,6 +24,7 @@ const setbacks: Readonly<Record<string, string>> = {
     'the operator cannot reach its backup plugin',
 }
 
+export const plugin_name = 'barman-cloud.cloudnative-pg.io'
 const unrecoverable = 'Cluster is unrecoverable and needs manual intervention'
 export const healthy = 'Cluster in healthy state'
 

@@ -1,6 +1,7 @@
 // The members of a region's entry in the regions file that regard Kubernetes. Pure; refused with words that name the region.
 import { dirname, resolve } from 'node:path'
 import type { CellSettings } from './cell.ts'
+import { parseStore } from './store/settings.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -14,6 +15,7 @@ const known = [
   'catalog',
   'extensions',
   'pooler_image',
+  'store',
 ] as const
 
 const storage_gbs_default = 20
@@ -39,6 +41,7 @@ export function parseSettings(region: string, members: Members, near: string): C
     text('storage_class'),
     text('pooler_image'),
   ]
+  const store = parseStore(members['store'], refuse)
   return {
     ...(kubeconfig !== undefined && { kubeconfig: resolve(dirname(near), kubeconfig) }),
     ...(context !== undefined && { context }),
@@ -52,6 +55,7 @@ export function parseSettings(region: string, members: Members, near: string): C
     catalog: text('catalog') ?? refuse('needs a catalog, the name of a ClusterImageCatalog'),
     extensions: namesOf(members['extensions']) ?? refuse('has extensions that must be a list of names'),
     ...(pooler_image !== undefined && { pooler_image }),
+    ...(store !== undefined && { store }),
   }
 }
 

@@ -40,7 +40,12 @@ export function timeAt(bytes: Buffer, start: number): number | undefined {
  */
 export function parseEntry(line: string, time_ms: number, hidden = '', cut = false): ParsedEntry | undefined {
   const logged = cut ? parseHead(line) : parseLine(line)
-  if (logged === undefined || isOurs(logged)) return undefined
+  return logged && loggedEntry(logged, time_ms, hidden)
+}
+
+/** Undefined: it is about a session of the control plane. */
+export function loggedEntry(logged: LoggedLine, time_ms: number, hidden: string): ParsedEntry | undefined {
+  if (isOurs(logged)) return undefined
   const { date, time, severity } = logged
   const text = withoutPath(textOf(logged), hidden)
   return { time_ms, timestamp: `${date}T${time}Z`, severity, text, writer: writerOf(logged) }

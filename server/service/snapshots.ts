@@ -52,7 +52,10 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
         body.every === undefined
           ? 'snapshots are taken as the installation says'
           : `a snapshot is taken every ${body.every} and kept for ${body.keep}`
-      await changeService(context, params, () => ({ ...policy, event: said, needs_pass: true }))
+      await changeService(context, params, (row) => {
+        requireOffered(offeredTo(row))
+        return { ...policy, event: said, needs_pass: true }
+      })
       return { message: said }
     },
     drillService: ({ params }) =>

@@ -14,12 +14,14 @@ export async function startFakeApi() {
   const store = newStore()
   const watches = new Set<ServerResponse>()
   const asked: string[] = []
+  /** What a Pod has logged, by its path. */
+  const logs = new Map<string, readonly string[]>()
   let paused: Promise<void> = Promise.resolve()
   const server = createServer((request, response) => {
     void paused.then(async () => {
       try {
         asked.push(`${request.method} ${request.url?.split('?')[0]}`)
-        await answer(store, watches, request, response)
+        await answer({ store, watches, logs }, request, response)
       } catch (error) {
         const code = error instanceof Refused ? error.code : 500
         const message = error instanceof Error ? error.message : String(error)
@@ -54,6 +56,25 @@ export async function startFakeApi() {
       paused = promise
       return resolve
     },
+    logs,
+    /** As the operator would see it: the job of a recovery has failed, with these lines. */
+    failJob(namespace: string, cluster: string, lines: readonly string[]): void {
+      const path = `/api/v1/namespaces/${namespace}/pods/${cluster}-1-full-recovery`
+      logs.set(path, lines)
+      const labels = {
+        ...store.find(`/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/${cluster}`)?.metadata.labels,
+        'cnpg.io/cluster': cluster,
+        'cnpg.io/jobRole': 'full-recovery',
+      }
+      const metadata = { name: `${cluster}-1-full-recovery`, namespace, labels, annotations: {} }
+      store.apply(path, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { ...metadata, uid: '', resourceVersion: '', generation: 0 },
+        spec: { containers: [] },
+      })
+      store.merge(path, { status: { phase: 'Failed' } })
+    },
     cutWatches: () => watches.forEach((one) => one.destroy()),
     stop: async (): Promise<void> => {
       server.closeAllConnections()
@@ -63,7 +84,9 @@ export async function startFakeApi() {
   }
 }
 
-async function answer(store: Store, watches: Set<ServerResponse>, request: IncomingMessage, response: ServerResponse) {
+type World = { store: Store; watches: Set<ServerResponse>; logs: ReadonlyMap<string, readonly string[]> }
+
+async function answer({ store, watches, logs }: World, request: IncomingMessage, response: ServerResponse) {
   const url = new URL(request.url ?? '', 'http://fake')
   const body = await text(request)
   const say = (object: unknown) =>
@@ -87,6 +110,7 @@ async function answer(store: Store, watches: Set<ServerResponse>, request: Incom
   const selector = url.searchParams.get('labelSelector') ?? ''
   if (url.searchParams.has('watch')) return stream(store, watches, path, selector, url, response)
   if (url.pathname.endsWith('/proxy/pg/status')) return say(statusOf(store, path))
+  if (path.endsWith('/log')) return response.end((logs.get(path.slice(0, -4)) ?? []).join('\n'))
   if (path.includes('/proxy/')) return response.end(metricsOf(store))
   const found = store.find(path)
   if (found) return say(found)

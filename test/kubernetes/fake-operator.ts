@@ -2,6 +2,8 @@
 // and a listener at the node port while a primary runs. One step at a time and never at once, so passes meet every state between.
 import type { Server } from 'node:net'
 import type { FakeApi } from './fake-api.ts'
+import type { FakeBucket } from './fake-bucket.ts'
+import { takeBackups } from './fake-plugin.ts'
 import { listenAt } from './fake-postgres.ts'
 import type { Held, Tree } from './fake-store.ts'
 
@@ -10,7 +12,7 @@ const pathOf = (namespace: string, plural: string, name: string) => `/api/v1/nam
 const clusterPath = ({ metadata: { namespace = '', name } }: Held) =>
   `/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/${name}`
 
-export function startFakeOperator({ store }: FakeApi) {
+export function startFakeOperator({ store }: FakeApi, bucket: FakeBucket) {
   const listeners = new Map<number, Promise<Server>>()
   let due: NodeJS.Timeout | undefined
   let closed = false
@@ -23,7 +25,13 @@ export function startFakeOperator({ store }: FakeApi) {
 
   function pass(): void {
     due = undefined
-    const moved = [...store.list(clusters).map(step), removeOrphans(), removeNamespaces(), listen()]
+    const moved = [
+      ...store.list(clusters).map(step),
+      removeOrphans(),
+      removeNamespaces(),
+      takeBackups(store, bucket),
+      listen(),
+    ]
     if (moved.some(Boolean)) soon()
   }
 
@@ -38,7 +46,10 @@ export function startFakeOperator({ store }: FakeApi) {
       store.merge(clusterPath(cluster), { status: next })
       return true
     }
-    const conditions = [{ type: 'cnpg.io/hibernation', status: asleep && pods.length === 0 ? 'True' : 'False' }]
+    const conditions = [
+      { type: 'cnpg.io/hibernation', status: asleep && pods.length === 0 ? 'True' : 'False' },
+      { type: 'ContinuousArchiving', status: 'True' },
+    ]
     const last = pods.findLast(({ metadata }) => metadata.name !== cluster.status?.['currentPrimary']) ?? pods[0]
     if (asleep) {
       if (!last) return status({ conditions })
@@ -109,7 +120,11 @@ export function startFakeOperator({ store }: FakeApi) {
   }
 
   const podsOf = (cluster: string) =>
-    store.list('/api/v1/pods').filter(({ metadata }) => metadata.labels['cnpg.io/cluster'] === cluster)
+    store
+      .list('/api/v1/pods')
+      .filter(
+        ({ metadata: { labels } }) => labels['cnpg.io/cluster'] === cluster && labels['cnpg.io/podRole'] === 'instance',
+      )
 
   /** What a Cluster owned goes after it. */
   function removeOrphans(): boolean {

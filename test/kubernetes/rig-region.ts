@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Client, openClient } from '#providers/kubernetes/api/client.ts'
+import { parseSettings } from '#providers/kubernetes/settings.ts'
 import { openKubernetesProvider } from '#providers/kubernetes/kubernetes.ts'
 import { newAuthority, parseAuthority } from '#providers/postgres/certificate.ts'
 import type { Provider, WantedService } from '#providers/provider.ts'
@@ -13,24 +14,27 @@ import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 
 /** As rig/up makes it; another cluster is described by the same variables. */
-export const rig_settings = {
+const members = {
   kubeconfig: process.env['KUBECONFIG'] ?? '/var/lib/howdah-rig/kubeconfig',
   host: process.env['RIG_HOST'] ?? '127.0.0.1',
-  node_ports: { first: 31_000, last: 31_199 },
+  node_ports: '31000-31199',
   storage_class: process.env['RIG_STORAGE_CLASS'] ?? 'rig-local',
   storage_gbs: 1,
   catalog: process.env['RIG_CATALOG'] ?? 'rig',
   extensions: ['timescaledb', 'vector'],
   pooler_image: process.env['RIG_POOLER_IMAGE'] ?? 'localhost/pgbouncer:1',
+  store: {
+    path: process.env['RIG_STORE_PATH'] ?? 's3://howdah/rig',
+    endpoint: process.env['RIG_STORE_ENDPOINT'] ?? 'http://10.77.0.1:9000',
+    server_endpoint: process.env['RIG_STORE_SERVER_ENDPOINT'] ?? 'http://127.0.0.1:19000',
+    secret: process.env['RIG_STORE_SECRET'] ?? 'kube-system/store-keys',
+  },
 }
 
+export const rig_settings = parseSettings('rig', members, '/')
+
 /** The same for a server, as its file of regions has it. */
-export const rig_row: RegionRow = {
-  region_code: 'local',
-  provider: 'kubernetes',
-  members: { ...rig_settings, node_ports: `${rig_settings.node_ports.first}-${rig_settings.node_ports.last}` },
-  near: '/',
-}
+export const rig_row: RegionRow = { region_code: 'local', provider: 'kubernetes', members, near: '/' }
 
 /** A server leaves its services running; a test does not. */
 export function withRigRemoved(installation: TestInstallation): TestInstallation {

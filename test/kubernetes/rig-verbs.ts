@@ -4,7 +4,8 @@ import type { Provider, WantedReplicaSet, WantedService } from '#providers/provi
 import { newEndpoint } from '#test/addresses.ts'
 import { verifierOf } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { loginAt, newRigId, openRig } from './rig-region.ts'
+import { openStore } from '#providers/kubernetes/store/store.ts'
+import { loginAt, newRigId, openRig, rig_settings } from './rig-region.ts'
 
 const patience_ms = 600_000
 const taken = new Set<number>()
@@ -45,6 +46,19 @@ const newWanted = async (provider: Provider, parts: Partial<WantedService> = {})
     snapshots: [],
     ...parts,
   }
+}
+
+async function timed(what: string, work: () => Promise<unknown>): Promise<void> {
+  const begun = performance.now()
+  await work()
+  process.stdout.write(`${what}: ${((performance.now() - begun) / 1000).toFixed(1)} s\n`)
+}
+
+async function takenFrom(provider: Provider, wanted: WantedService, what: string): Promise<void> {
+  wanted.snapshots = [...wanted.snapshots, { snapshot_id: newRigId(), deleted: false }]
+  const isTaken = async () =>
+    (await provider.service.apply(wanted)).snapshots.every(({ state }) => state === 'complete')
+  await timed(what, () => until(isTaken, { what, timeout_ms: patience_ms, interval_ms: 500 }))
 }
 
 test(
@@ -120,10 +134,46 @@ test(
     await settle((one) => provider.service.apply(one), fork, 'fork of now')
     expect(await ask('select n from kept', fork.reach)).toEqual([{ n: 7 }])
 
+    await takenFrom(provider, wanted, 'snapshot')
+    const early = await newWanted(provider, {
+      project_id: wanted.project_id,
+      source: { service_id: wanted.service_id, moment: { snapshot_id: wanted.snapshots[0]?.snapshot_id ?? '' } },
+    })
+    await settle((one) => provider.service.apply(one), early, 'fork of a snapshot')
+    expect(await ask('select n from kept', early.reach)).toEqual([{ n: 7 }])
+    await settle((one) => provider.service.apply(one), { ...early, deleted: true }, 'fork of a snapshot deleted')
+
+    await ask('insert into kept values (8)')
+    const [{ at }] = (await ask(
+      `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`,
+    )) as [{ at: string }]
+    await ask('insert into kept values (9)')
+    const isArchived = async () => {
+      const { restorable } = await provider.service.apply(wanted)
+      return typeof restorable === 'object' && restorable.until !== 'now' && restorable.until.toISOString() > at
+    }
+    await timed('the moment is in the archive', () =>
+      until(isArchived, { what: 'archived', timeout_ms: patience_ms, interval_ms: 1000 }),
+    )
+    const past = await newWanted(provider, {
+      project_id: wanted.project_id,
+      source: { service_id: wanted.service_id, moment: { at } },
+    })
+    await settle((one) => provider.service.apply(one), past, 'fork of a time')
+    expect(await ask('select n from kept order by n', past.reach)).toEqual([{ n: 7 }, { n: 8 }])
+    await settle((one) => provider.service.apply(one), { ...past, deleted: true }, 'fork of a time deleted')
+
     expect((await change('stop', { power: 'off' })).state).toBe('stopped')
+    const of_paused = await newWanted(provider, {
+      project_id: wanted.project_id,
+      source: { service_id: wanted.service_id, moment: 'now' },
+    })
+    await settle((one) => provider.service.apply(one), of_paused, 'fork of now, of a paused service')
+    expect(await ask('select n from kept order by n', of_paused.reach)).toEqual([{ n: 7 }, { n: 8 }, { n: 9 }])
+    await settle((one) => provider.service.apply(one), { ...of_paused, deleted: true }, 'fork of a paused one deleted')
     expect((await change('start', { power: 'on' })).state).toBe('serving')
-    expect(await ask('select n from kept')).toEqual([{ n: 7 }])
-    expect(await ask('select n from kept', pooler)).toEqual([{ n: 7 }])
+    expect(await ask('select min(n) as n from kept')).toEqual([{ n: 7 }])
+    expect(await ask('select min(n) as n from kept', pooler)).toEqual([{ n: 7 }])
 
     expect((await change('delete', { deleted: true })).state).toBe('absent')
     const fork_off = { ...fork, generation: 2, power: 'off' as const }
@@ -136,6 +186,8 @@ test(
     expect(await ask('select n from kept', fork.reach)).toEqual([{ n: 7 }])
     await settle((one) => provider.service.apply(one), { ...fork, deleted: true }, 'fork deleted')
     const namespace = rig.namespaceOf(wanted)
+    const { store } = rig_settings
+    expect(store && (await openStore(rig.client, store).list(`${store.prefix}/${namespace}/`))).toEqual([])
     await until(async () => (await rig.client.find({ kind: 'Namespace', name: namespace })) === undefined, {
       what: 'the namespace is gone',
     })

@@ -5,10 +5,12 @@ import { newAuthority, parseAuthority } from '#providers/postgres/certificate.ts
 import type { Provider, WantedService } from '#providers/provider.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { type FakeApi, startFakeApi } from './fake-api.ts'
+import { type FakeBucket, startFakeBucket } from './fake-bucket.ts'
 import { startFakeOperator } from './fake-operator.ts'
 
 export type KubernetesWorld = {
   api: FakeApi
+  bucket: FakeBucket
   operator: ReturnType<typeof startFakeOperator>
   /** Any number of providers over the same cluster. */
   open: (changes?: Partial<KubernetesOptions>) => Promise<Provider>
@@ -34,11 +36,14 @@ export function useKubernetes(): { newWorld: () => Promise<KubernetesWorld> } {
       const api = await startFakeApi()
       opened.push(api.stop)
       for (const [path, kind] of cluster_objects) api.store.apply(path, kind)
-      const operator = startFakeOperator(api)
+      const bucket = await startFakeBucket()
+      opened.push(bucket.stop)
+      const operator = startFakeOperator(api, bucket)
       opened.push(operator.stop)
       const ports = newServicePorts()
       return {
         api,
+        bucket,
         operator,
         open: async (changes) => {
           const provider = await openKubernetesProvider({
@@ -53,6 +58,7 @@ export function useKubernetes(): { newWorld: () => Promise<KubernetesWorld> } {
               storage_gbs: 1,
               catalog: 'rig',
               extensions: [],
+              store: bucket.settings,
             },
             log: () => undefined,
             ...changes,
@@ -69,6 +75,15 @@ export function useKubernetes(): { newWorld: () => Promise<KubernetesWorld> } {
 const named = (name: string) => ({ name, uid: '', resourceVersion: '', generation: 0, labels: {}, annotations: {} })
 const cluster_objects = [
   ['/api/v1/namespaces/kube-system', { apiVersion: 'v1', kind: 'Namespace', metadata: named('kube-system') }],
+  [
+    '/api/v1/namespaces/kube-system/secrets/store-keys',
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...named('store-keys'), namespace: 'kube-system' },
+      data: { ACCESS_KEY_ID: btoa('fake-id'), ACCESS_SECRET_KEY: btoa('fake-secret') },
+    },
+  ],
   [
     '/apis/postgresql.cnpg.io/v1/clusterimagecatalogs/rig',
     {

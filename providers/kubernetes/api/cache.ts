@@ -9,7 +9,7 @@ import { type Ref, type Thing, type Watched, type WatchedKind, whole_kinds } fro
 
 export type Cache = ReturnType<typeof openCache>
 
-const kinds_watched = [
+const usual_kinds = [
   'Namespace',
   'Secret',
   'Service',
@@ -18,6 +18,8 @@ const kinds_watched = [
   'Deployment',
   'Cluster',
 ] as const satisfies readonly WatchedKind[]
+/** The second of them is there where the plugin is installed. */
+const store_kinds = ['Backup', 'ObjectStore'] as const satisfies readonly WatchedKind[]
 
 /** A new list now and then, in case an event was lost. */
 const relist_ms = 30 * 60_000
@@ -26,13 +28,16 @@ const retry_ms = 1_000
 type Spec = {
   client: Pick<Client, 'list' | 'watch'>
   label_selector: string
+  /** Whether the region keeps snapshots. */
+  has_store: boolean
   log: (fact: object, message: string) => void
 }
 
 export function openCache(spec: Spec) {
   const closing = new AbortController()
   const listed = new Set<WatchedKind>()
-  const held = newHeld()
+  const kinds_watched: readonly WatchedKind[] = spec.has_store ? [...usual_kinds, ...store_kinds] : usual_kinds
+  const held = newHeld(kinds_watched)
   const following = kinds_watched.map((kind) => follow(spec, kind, held, listed, closing.signal))
   return {
     /** False: not everything was read yet. */
@@ -59,7 +64,7 @@ export function openCache(spec: Spec) {
 
 type Held = ReturnType<typeof newHeld>
 
-function newHeld() {
+function newHeld(kinds_watched: readonly WatchedKind[]) {
   const things = new Map<WatchedKind, Map<string, Thing>>(kinds_watched.map((kind) => [kind, new Map()]))
   /** Removed lately, by uid: an answer to an earlier question must not bring them back. */
   const removed = new Set<string>()

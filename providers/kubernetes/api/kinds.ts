@@ -9,6 +9,12 @@ export const kinds = {
   Node: { api: '/api/v1', plural: 'nodes', api_version: 'v1', global: true },
   Deployment: { api: '/apis/apps/v1', plural: 'deployments', api_version: 'apps/v1' },
   Cluster: { api: '/apis/postgresql.cnpg.io/v1', plural: 'clusters', api_version: 'postgresql.cnpg.io/v1' },
+  Backup: { api: '/apis/postgresql.cnpg.io/v1', plural: 'backups', api_version: 'postgresql.cnpg.io/v1' },
+  ObjectStore: {
+    api: '/apis/barmancloud.cnpg.io/v1',
+    plural: 'objectstores',
+    api_version: 'barmancloud.cnpg.io/v1',
+  },
   ClusterImageCatalog: {
     api: '/apis/postgresql.cnpg.io/v1',
     plural: 'clusterimagecatalogs',
@@ -65,7 +71,12 @@ type Container = {
   resources?: Resources
 }
 export type Resources = { requests?: Readonly<Record<string, string>>; limits?: Readonly<Record<string, string>> }
-type ContainerStatus = { name: string; ready?: boolean; state?: { waiting?: { reason?: string; message?: string } } }
+type ContainerStatus = {
+  name: string
+  ready?: boolean
+  restartCount?: number
+  state?: { waiting?: { reason?: string; message?: string } }
+}
 export type Condition = { type: string; status: string; reason?: string; message?: string }
 
 export type Cluster = Thing & {
@@ -84,6 +95,10 @@ export type Cluster = Thing & {
   }
 }
 
+export type Backup = Thing & {
+  status?: { phase?: string; error?: string; backupId?: string; beginWal?: string; reconciliationTerminatedAt?: string }
+}
+
 export type Deployment = Thing & {
   spec?: { replicas?: number }
   status?: { observedGeneration?: number; readyReplicas?: number; updatedReplicas?: number; replicas?: number }
@@ -98,12 +113,14 @@ export type Watched = {
   Pod: Pod
   Deployment: Deployment
   Cluster: Cluster
+  Backup: Backup
+  ObjectStore: Thing
 }
 
 export type WatchedKind = keyof Watched
 
 /** Of the others only the metadata are read. */
-export const whole_kinds: readonly WatchedKind[] = ['Pod', 'Deployment', 'Cluster']
+export const whole_kinds: readonly WatchedKind[] = ['Pod', 'Deployment', 'Cluster', 'Backup']
 
 export function pathOf({
   kind,

@@ -14,9 +14,11 @@ type Spec = {
   labels: Readonly<Record<string, string>>
   selector: Readonly<Record<string, string>>
   at: Endpoint
+  /** At which its Pods listen; by default PostgreSQL's. */
+  target_port?: number
 }
 
-export function nodePortOf({ namespace, name, labels, selector, at }: Spec): Manifest {
+export function nodePortOf({ namespace, name, labels, selector, at, target_port = postgres_port }: Spec): Manifest {
   return signed({
     apiVersion: 'v1',
     kind: 'Service',
@@ -24,7 +26,7 @@ export function nodePortOf({ namespace, name, labels, selector, at }: Spec): Man
     spec: {
       type: 'NodePort',
       selector,
-      ports: [{ name: 'postgres', port: postgres_port, targetPort: postgres_port, nodePort: at.port, protocol: 'TCP' }],
+      ports: [{ name: 'postgres', port: postgres_port, targetPort: target_port, nodePort: at.port, protocol: 'TCP' }],
     },
   })
 }

@@ -1,5 +1,5 @@
 // Everything of one service, or of one replica set, that the cache has, read at one moment.
-import type { Cluster, Deployment, Pod, Thing } from '../api/kinds.ts'
+import type { Backup, Cluster, Deployment, Pod, Thing } from '../api/kinds.ts'
 import type { Cell } from '../cell.ts'
 import { service_label, type ServiceNames, set_label, type SetNames } from '../names.ts'
 
@@ -16,6 +16,9 @@ export type Owned = {
 /** A service, without what its replica sets own. */
 export type Look = Owned & {
   namespace: Thing | undefined
+  backups: readonly Backup[]
+  object_store: Thing | undefined
+  store_secret: Thing | undefined
   sets: readonly { cluster: Cluster; pods: readonly Pod[] }[]
 }
 
@@ -29,6 +32,9 @@ export function lookAt(cache: Has, names: ServiceNames, service_id: string): Loo
   return {
     ...ownedOf(cache, names, (thing) => is_of(thing) && !is_set(thing)),
     namespace: cache.find('Namespace', { name: names.namespace }),
+    backups: cache.list('Backup').filter(is_of),
+    object_store: cache.find('ObjectStore', { namespace: names.namespace, name: names.store }),
+    store_secret: cache.find('Secret', { namespace: names.namespace, name: names.store }),
     sets: sets.map((cluster) => ({ cluster, pods: podsOf(cache, cluster.metadata.name) })),
   }
 }

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Pass } from '../../provider.ts'
 import { sentenceOf } from '../api/errors.ts'
 import type { Cell } from '../cell.ts'
+import { StoreTrouble } from '../store/store.ts'
 
 /** For the first lists after a start. */
 const whole_ms_max = 4_000
@@ -21,7 +22,7 @@ export async function passOver<T>(
     return await apply()
   } catch (error) {
     pass?.signal.throwIfAborted()
-    const sentence = sentenceOf(error, cell.region)
+    const sentence = error instanceof StoreTrouble ? error.message : sentenceOf(error, cell.region)
     if (sentence === undefined) throw error
     return unknownOf(sentence)
   }

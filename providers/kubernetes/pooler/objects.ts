@@ -5,6 +5,7 @@ import { connectionsOf } from '../../postgres/size.ts'
 import type { Endpoint, Size } from '../../provider.ts'
 import type { Manifest } from '../api/kinds.ts'
 import { digestOf, signed } from '../cell.ts'
+import { nodePortOf } from '../cluster/access.ts'
 import { type Named, reloaded, secretOf } from '../cluster/secrets.ts'
 
 /** Of a service, or of a replica set. */
@@ -67,7 +68,7 @@ export function settingsOf(spec: Omit<PoolerSpec, 'replicas' | 'image'>, passwor
 /** A change of settings or certificate starts a new Pod, and the old one ends when the new one is ready. */
 export function deploymentOf(spec: PoolerSpec, contents: readonly (string | undefined)[]): Manifest {
   const { namespace, name, labels, image, tls, replicas } = spec
-  const app = { 'howdah/pooler': name }
+  const app = podsOf(name)
   const mount = (volume: string) => ({ name: volume, mountPath: `/${volume}`, readOnly: true })
   return signed({
     apiVersion: 'apps/v1',
@@ -110,15 +111,7 @@ export function deploymentOf(spec: PoolerSpec, contents: readonly (string | unde
   })
 }
 
-export function poolerServiceOf({ namespace, name, labels, at }: PoolerSpec): Manifest {
-  return signed({
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name, namespace, labels },
-    spec: {
-      type: 'NodePort',
-      selector: { 'howdah/pooler': name },
-      ports: [{ name: 'pooler', port: 5432, targetPort: port, nodePort: at.port, protocol: 'TCP' }],
-    },
-  })
-}
+export const poolerServiceOf = ({ namespace, name, labels, at }: PoolerSpec): Manifest =>
+  nodePortOf({ namespace, name, labels, at, selector: podsOf(name), target_port: port })
+
+const podsOf = (name: string) => ({ 'howdah/pooler': name })

@@ -6,6 +6,7 @@ import type { Cluster, Manifest } from '../api/kinds.ts'
 import { type CellSettings, signed } from '../cell.ts'
 import { client_rules } from '../cluster/access.ts'
 import { hibernation_annotation, type ServiceNames } from '../names.ts'
+import { archivingPlugin } from '../store/objects.ts'
 import { parametersOf, preloadsFor, resourcesOf } from '../sizes.ts'
 
 export type ClusterSpec = {
@@ -28,6 +29,9 @@ export type Bootstrap = { bootstrap: object; externalClusters?: readonly object[
 /** An idle pooler or client must not hold up a stop for minutes. */
 const smart_shutdown_seconds = 10
 const stop_seconds = 60
+
+/** What was committed reaches the store within about this time. */
+const archiving = { archive_timeout: '60s' }
 
 export function clusterOf(spec: ClusterSpec): Manifest {
   const { names, settings, major, wanted, instances, sync, hibernated, switchover } = spec
@@ -55,7 +59,7 @@ export function clusterOf(spec: ClusterSpec): Manifest {
       },
       resources: resourcesOf(wanted.size),
       postgresql: {
-        parameters: parametersOf(wanted.size, wanted.extensions),
+        parameters: { ...parametersOf(wanted.size, wanted.extensions), ...(settings.store && archiving) },
         ...(preloads.length > 0 && { shared_preload_libraries: preloads }),
         pg_hba: client_rules,
         ...(sync > 0 && {
@@ -68,6 +72,7 @@ export function clusterOf(spec: ClusterSpec): Manifest {
       primaryUpdateMethod: instances > 1 ? 'switchover' : 'restart',
       enableSuperuserAccess: false,
       certificates: { serverTLSSecret: names.tls, serverCASecret: names.tls },
+      ...(settings.store && { plugins: [archivingPlugin(names)] }),
       ...(settings.pooler_image && { managed: { roles: [poolerRole(names)] } }),
     },
   }

@@ -42,6 +42,9 @@ const nothing: Look = {
   secrets: [],
   services: [],
   deployment: undefined,
+  backups: [],
+  object_store: undefined,
+  store_secret: undefined,
   sets: [],
 }
 const now = new Date('2026-03-01T12:00:00Z')
@@ -55,6 +58,7 @@ const plan = (look: Look, parts: Partial<WantedService> = {}) =>
     major: 18,
     bootstrap: look.cluster ? bootstrapOf(look.cluster) : newDatabase(names, wanted.extensions),
     tls: [],
+    store: [],
     pooler: { before: [], after: [] },
     now,
   })

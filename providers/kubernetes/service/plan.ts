@@ -25,6 +25,8 @@ export type PlanSpec = {
   bootstrap: Bootstrap
   /** Changes of the certificate, which need chance and are made elsewhere. */
   tls: readonly Change[]
+  /** What the namespace lacks to reach the object store. */
+  store: readonly Change[]
   pooler: { before: readonly Change[]; after: readonly Change[] }
   /** Read where nodes are to go; undefined: no primary was asked. */
   replication?: Replication | undefined
@@ -37,6 +39,7 @@ export function planOf(spec: PlanSpec): Change[] {
     ...namespaceChanges(spec),
     ...changeUnlessThere('admin secret', look.secrets, adminSecretOf(names, wanted)),
     ...tls,
+    ...spec.store,
     ...changeUnlessThere('public service', look.services, publicServiceOf(spec)),
     ...pooler.before,
     ...clusterChanges(spec),

@@ -2,23 +2,17 @@
 import type { WantedService } from '../../provider.ts'
 import type { Cell } from '../cell.ts'
 import { inProgress, type Lack } from '../cluster/lack.ts'
-import { instancesOf, isPrimary, isReady, type Look } from '../cluster/look.ts'
+import type { Look } from '../cluster/look.ts'
+import { readStatus } from '../cluster/status.ts'
 import { wantedCounts } from './counts.ts'
 
 /** Of the nodes that can take over: how many stream, and for how many of these a commit may wait. */
 export type Replication = { streaming: number; synchronous: number }
 
 /** Undefined: its primary could not be asked. */
-export async function readReplication(
-  { client }: Pick<Cell, 'client'>,
-  { cluster, pods }: Look,
-): Promise<Replication | undefined> {
-  const primary = instancesOf(pods).find((pod) => isReady(pod) && isPrimary(pod))
-  if (primary === undefined || cluster === undefined) return undefined
-  const { namespace, name } = primary.metadata
-  const path = `/api/v1/namespaces/${namespace}/pods/https:${name}:8000/proxy/pg/status`
-  const text = await client.text(path).catch(() => undefined)
-  return text === undefined ? undefined : replicationOf(text, cluster.metadata.name)
+export async function readReplication(cell: Pick<Cell, 'client'>, look: Look): Promise<Replication | undefined> {
+  const text = look.cluster && (await readStatus(cell, look))
+  return text === undefined ? undefined : replicationOf(text, look.cluster?.metadata.name ?? '')
 }
 
 /** Pure. Standbys of replica sets have another name. */

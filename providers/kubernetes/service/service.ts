@@ -1,10 +1,11 @@
 // One pass over a service: read what exists, change what differs, read again, and log in as a client would. Nothing is remembered.
 import { probe, type Probe } from '../../postgres/probe.ts'
 import type { ObservedService, Pass, WantedService } from '../../provider.ts'
+import type { Thing } from '../api/kinds.ts'
 import { type Cell, type Change, make } from '../cell.ts'
 import { namesOf, type ServiceNames } from '../names.ts'
 import { noImage, passOver, unknown } from '../cluster/pass.ts'
-import type { Lack } from '../cluster/lack.ts'
+import { inProgress, type Lack } from '../cluster/lack.ts'
 import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
 import { type Bootstrap, bootstrapOf } from './cluster.ts'
 import { losesNodes } from './counts.ts'
@@ -13,7 +14,12 @@ import { instancesOf, isPrimary, isReady, type Look, lookAt } from '../cluster/l
 import { observed, observedOf } from './observed.ts'
 import { planOf } from './plan.ts'
 import { readReplication } from './replication.ts'
+import { failedRecovery } from './recovery.ts'
 import { beginningOf } from './source.ts'
+import { applySnapshots } from '../snapshot/snapshots.ts'
+import { removeAllCopies } from '../snapshot/removal.ts'
+import { storeChanges } from '../store/objects.ts'
+import { StoreTrouble } from '../store/store.ts'
 import { removalOf } from '../cluster/remove.ts'
 import { departureOf } from './departure.ts'
 import { tlsChanges } from '../cluster/secrets.ts'
@@ -34,15 +40,43 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
   const first = lookNow()
   const major = first.cluster ? majorOf(first.cluster) : cell.image()?.major
   if (major === undefined) return { ...unknown(noImage(cell)), snapshots: [] }
-  const beginning = first.cluster ? { bootstrap: bootstrapOf(first.cluster) } : beginningOf(wanted, names, parentOf)
+  if (isLeaving(first)) return observed('not_serving', inProgress('what it had before is being removed'))
+  const failed = wanted.made ? undefined : await failedRecovery(cell, names, first)
+  if (failed !== undefined) {
+    await make(cell, failed.changes, pass)
+    return observed('not_serving', failed.lack)
+  }
+  const has_store = cell.store !== undefined
+  const beginning = first.cluster
+    ? { bootstrap: bootstrapOf(first.cluster) }
+    : beginningOf({ wanted, names, look: first, parentOf, has_store })
   if ('lack' in beginning) return observed('absent', beginning.lack)
   await make(cell, await changesOf(cell, wanted, names, { look: first, major, ...beginning }), pass)
   const look = lookNow()
   const probed = await probeOf(cell, wanted, look)
   const replication = wanted.ha && (await readReplication(cell, look))
   const pooler = await poolerLackOf(cell, wanted, look, probed)
-  return observedOf({ wanted, look, probed, replication, pooler })
+  const seen = observedOf({ wanted, look, probed, replication, pooler })
+  return await withSnapshots(cell, wanted, names, { seen, lookNow, pass })
 }
+
+/** Its nodes are stopped or serve: a service on its way has other things to do. */
+async function withSnapshots(
+  cell: Cell,
+  wanted: WantedService,
+  names: ServiceNames,
+  { seen, lookNow, pass }: { seen: ObservedService; lookNow: () => Look; pass: Pass | undefined },
+): Promise<ObservedService> {
+  const { store } = cell
+  if (store === undefined || !seen.settled) return seen
+  const is_serving = seen.state === 'serving'
+  const part = await applySnapshots({ ...cell, store }, wanted, names, { lookNow, is_serving, pass })
+  return { ...seen, ...part, events: [...seen.events, ...part.events] }
+}
+
+/** A Cluster that is made again waits for the end of the one before, which has its name. */
+const isLeaving = ({ cluster, pods, claims }: Look) =>
+  cluster === undefined ? pods.length + claims.length > 0 : cluster.metadata.deletionTimestamp !== undefined
 
 /** Deleted in the cluster itself, or about to be. Where another server has just made it, the watch may not have told yet. */
 async function isLost(cell: Cell, { namespace, cluster: name }: ServiceNames, look: Look): Promise<boolean> {
@@ -53,9 +87,11 @@ async function isLost(cell: Cell, { namespace, cluster: name }: ServiceNames, lo
 }
 
 /** No other Cluster is made in its place: clients would find an empty database, and take it for theirs. */
-function lost({ region }: Cell): ObservedService {
+function lost({ region, store }: Cell): ObservedService {
   const what = `its Cluster was deleted in region ${region} itself, past this API, and its data with it`
-  return observed('absent', { waiting_for: `${what}; delete the service`, in_progress: false })
+  const help =
+    store === undefined ? 'delete the service' : 'fork its last snapshot (LAST_SNAPSHOT), then delete the service'
+  return observed('absent', { waiting_for: `${what}; ${help}`, in_progress: false })
 }
 
 const namesFor = ({ installation_id }: Cell, { project_id, service_id }: WantedService): ServiceNames =>
@@ -76,10 +112,20 @@ async function changesOf(
     settings: cell.settings,
     major,
     bootstrap,
+    store: await storeChangesOf(cell, names, look),
     tls: await tlsChanges(cell, { namespace, name, labels, cluster }, look.secrets, now),
     pooler: await poolerOf(cell, wanted, names, look),
     replication: losesNodes(wanted, look.cluster) ? await readReplication(cell, look) : undefined,
     now,
+  })
+}
+
+/** Where they are there already, a store in trouble keeps nothing from being done. */
+async function storeChangesOf({ store }: Cell, names: ServiceNames, look: Look): Promise<Change[]> {
+  if (store === undefined) return []
+  return await storeChanges(store, names, look).catch((error: unknown) => {
+    if (error instanceof StoreTrouble && look.object_store && look.store_secret) return []
+    throw error
   })
 }
 
@@ -124,11 +170,23 @@ async function remove(cell: Cell, wanted: WantedService, pass?: Pass): Promise<O
   const removal = removalOf(look, names.namespace)
   await make(cell, removal?.changes ?? [], pass)
   if (removal !== undefined) return leaving(removal.waiting_for)
+  if (!(await removeAllCopies(cell, names))) return leaving('its snapshots are being removed')
+  await make(
+    cell,
+    look.backups.map((one) => backupRemoval(names, one)),
+    pass,
+  )
+  cell.archives.forget(wanted.service_id)
   // It leaves, and if it was the last one the namespace goes.
   for (const _step of ['leave', 'remove']) await make(cell, departureOf(lookNow(), names, wanted.service_id), pass)
   const snapshots = wanted.snapshots.map(({ snapshot_id }) => ({ snapshot_id, state: 'absent' as const }))
   return { state: 'absent', settled: true, snapshots, events: [] }
 }
+
+const backupRemoval = ({ namespace }: ServiceNames, { metadata: { name } }: Thing): Change => ({
+  effect: 'snapshot: remove',
+  remove: { kind: 'Backup', namespace, name },
+})
 
 const leaving = (waiting_for: string): ObservedService => ({
   state: 'not_serving',

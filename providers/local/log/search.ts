@@ -6,6 +6,7 @@ import { isAscii } from 'node:buffer'
 import type { LogQuery } from '../../log.ts'
 import { type ParsedEntry, text_labels } from '../../postgres/log-entry.ts'
 import { masked } from '../../postgres/log-mask.ts'
+import { foldCase, newMatch } from '../../postgres/log-match.ts'
 
 export type Search = {
   /** Whether these bytes have the term, or every letter of it: three times as fast as the pattern. */
@@ -25,21 +26,12 @@ export function newSearch({ search, severities }: Pick<LogQuery, 'search' | 'sev
   return {
     mayBeIn: (bytes) => (form === undefined ? hasSeverity(bytes) : hasLetters(bytes)),
     pattern: form === undefined ? severityPattern(members) : new RegExp(form, 'gi'),
-    accepts: ({ severity, text }) => {
-      if (severities.length > 0 && !severities.includes(severity)) return false
-      const folded = terms.length > 0 ? foldCase(text) : ''
-      return terms.every((term) => folded.includes(term))
-    },
+    accepts: newMatch({ search, severities }),
   }
 }
 
 function severityPattern(members: readonly string[]): RegExp | undefined {
   return members.length > 0 ? new RegExp(members.map(escaped).join('|'), 'g') : undefined
-}
-
-/** Two texts that differ in case only become equal, in every script; the two small sigmas too. */
-function foldCase(text: string): string {
-  return text.toLowerCase().replaceAll('ς', 'σ')
 }
 
 /** Of texts that the log must hold, each in any case. */

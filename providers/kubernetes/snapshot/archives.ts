@@ -1,0 +1,56 @@
+// Up to which moment everything that was committed in a service has reached the store. A position of the WAL that was the newest at some
+// moment proves that moment once the archive has it. What is held here only makes the answer younger: without it the last one stands.
+import type { Cell } from '../cell.ts'
+import type { Look } from '../cluster/look.ts'
+import { readStatus } from '../cluster/status.ts'
+
+/** As the instance manager of a primary tells it. */
+type Status = { currentLsn?: string; lastArchivedWAL?: string }
+
+type Known = { proven?: Date; pending?: { at: Date; position: bigint } }
+
+export type Archives = ReturnType<typeof newArchives>
+
+export function newArchives() {
+  const known = new Map<string, Known>()
+  return {
+    /** Undefined: no moment is proven since this server started. */
+    provenOf: (service_id: string) => known.get(service_id)?.proven,
+    forget: (service_id: string) => void known.delete(service_id),
+    note: (service_id: string, status: Status, at: Date): void => {
+      known.set(service_id, nextOf(known.get(service_id) ?? {}, status, at))
+    },
+  }
+}
+
+/** Pure. */
+export function nextOf({ proven, pending }: Known, { currentLsn, lastArchivedWAL }: Status, at: Date): Known {
+  const [newest, archived] = [positionOf(currentLsn), endOf(lastArchivedWAL)]
+  if (newest === undefined || archived === undefined) return { ...(proven && { proven }), ...(pending && { pending }) }
+  if (newest <= archived) return { proven: at }
+  const reached = pending !== undefined && pending.position <= archived ? pending.at : proven
+  const next = pending !== undefined && pending.position > archived ? pending : { at, position: newest }
+  return { ...(reached && { proven: reached }), pending: next }
+}
+
+/** Of `0/511D928`. */
+function positionOf(lsn = ''): bigint | undefined {
+  const [, high, low] = /^([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(lsn) ?? []
+  return high === undefined || low === undefined ? undefined : (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`)
+}
+
+const segment_bytes = 2n ** 24n
+
+/** Where a whole file of WAL ends; the operator makes them of 16 MB. */
+function endOf(file = ''): bigint | undefined {
+  const [, high, low] = /^[0-9A-F]{8}([0-9A-F]{8})([0-9A-F]{8})$/i.exec(file) ?? []
+  if (high === undefined || low === undefined) return undefined
+  return (BigInt(`0x${high}`) << 32n) + (BigInt(`0x${low}`) + 1n) * segment_bytes
+}
+
+export async function noteArchive(cell: Cell, service_id: string, look: Look): Promise<void> {
+  const at = new Date()
+  const text = await readStatus(cell, look)
+  // What the instance manager of the operator says; missing members are none.
+  if (text !== undefined) cell.archives.note(service_id, JSON.parse(text) as Status, at)
+}

@@ -1,0 +1,17 @@
+// Whether an entry of a log is one that a caller asks for. Pure. Decided on the text without its passwords.
+import type { LogQuery } from '../log.ts'
+import type { ParsedEntry } from './log-entry.ts'
+
+export function newMatch({ search, severities }: Pick<LogQuery, 'search' | 'severities'>) {
+  const terms = search.map(foldCase).filter((term) => term !== '')
+  return ({ severity, text }: ParsedEntry): boolean => {
+    if (severities.length > 0 && !severities.includes(severity)) return false
+    const folded = terms.length > 0 ? foldCase(text) : ''
+    return terms.every((term) => folded.includes(term))
+  }
+}
+
+/** Two texts that differ in case only become equal, in every script; the two small sigmas too. */
+export function foldCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ')
+}

@@ -1,0 +1,47 @@
+// A server with a Kubernetes region and no object store, over a fake API server: what it does not offer is refused with one sentence, and
+// a Cluster that is deleted past the API is told.
+import { expect, test } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
+import { newServicePorts } from '#test/ports.ts'
+import { until } from '#test/until.ts'
+import { useKubernetes } from './world.ts'
+
+const { newWorld } = useKubernetes()
+
+test('without an object store snapshots are refused, and a loss is told', async () => {
+  const { api } = await newWorld()
+  const { first, last } = newServicePorts()
+  const members = { kubeconfig: api.kubeconfig, host: '127.0.0.1', node_ports: `${first}-${last}`, catalog: 'rig' }
+  const region = { region_code: 'fake', provider: 'kubernetes', members, near: '/' } as const
+  const howdah = await startInstallation({ config: { regions: [region] } })
+  try {
+    const { service_id } = await howdah.createService({ cpu_millis: 'shared' })
+    const at = `${howdah.services}/${service_id}`
+    const sentence = 'region fake keeps no snapshots: no object store is configured; name one with store'
+    for (const [path, body] of [
+      ['snapshots', {}],
+      ['setSnapshotPolicy', { every: '6h', keep: '12h' }],
+      ['forkService', { fork_strategy: 'LAST_SNAPSHOT' }],
+      ['forkService', { fork_strategy: 'PITR', target_time: new Date().toISOString() }],
+    ] as const) {
+      const { status, body: refused } = await howdah.call('POST', `${at}/${path}`, body)
+      expect({ path, status, refused: JSON.stringify(refused) }).toMatchObject({ path, status: 400 })
+      expect(JSON.stringify(refused)).toContain(sentence)
+    }
+    expect((await howdah.call('GET', `${at}/restorable`)).body).toEqual({ waiting_for: sentence })
+    const [cluster = ''] = api.store.paths().filter((path) => path.includes('/clusters/'))
+    api.store.remove(cluster)
+    const view = async () => (await howdah.call('GET', at)).body as { status: string; status_reason?: string }
+    const lost = await until(async () => {
+      const seen = await view()
+      return seen.status === 'UNSTABLE' && seen.status_reason?.startsWith('its Cluster was deleted') && seen
+    })
+    const { body: events } = await howdah.call<{ message: string }[]>('GET', `${at}/events`)
+    expect(JSON.stringify(events)).toContain(lost.status_reason)
+    expect(api.store.find(cluster)).toBeUndefined()
+    expect((await howdah.call('DELETE', at)).status).toBeLessThan(300)
+    await until(async () => (await howdah.call('GET', at)).status === 404)
+  } finally {
+    await howdah.stop()
+  }
+})

@@ -1,0 +1,140 @@
+// Snapshots of the Kubernetes provider over a fake API server and a fake object store: taken, removed with the WAL that only they
+// needed, forked, and gone with their service.
+import { expect, test } from 'vitest'
+import type { Moment, Provider, WantedService } from '#providers/provider.ts'
+import { newEndpoint } from '#test/addresses.ts'
+import { verifierOf } from '#test/provider/service-fixture.ts'
+import { until } from '#test/until.ts'
+import { namespaceOf, useKubernetes } from './world.ts'
+
+const { newWorld } = useKubernetes()
+const taken = new Set<number>()
+let count = 0
+
+async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
+  const home = await newEndpoint(provider, taken)
+  return {
+    service_id: `n${String((count += 1)).padStart(9, '0')}`,
+    project_id: 'project000',
+    generation: 1,
+    deleted: false,
+    power: 'on',
+    size: 'shared',
+    extensions: [],
+    password_verifier: verifierOf('a password'),
+    home,
+    reach: home,
+    snapshots: [],
+    ...parts,
+  }
+}
+
+const applyUntil = (provider: Provider, wanted: WantedService, what: string, isSo: (seen: Seen) => boolean) =>
+  until(
+    async () => {
+      const observed = await provider.service.apply(wanted)
+      return isSo(observed) && observed
+    },
+    { what, timeout_ms: 20_000 },
+  )
+type Seen = Awaited<ReturnType<Provider['service']['apply']>>
+
+const settle = (provider: Provider, wanted: WantedService) =>
+  applyUntil(provider, wanted, 'it settles', ({ settled }) => settled)
+
+async function withSnapshots(provider: Provider, ids: readonly string[]) {
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  for (const snapshot_id of ids) {
+    wanted.snapshots = [...wanted.snapshots, { snapshot_id, deleted: false }]
+    await applyUntil(provider, wanted, 'it is taken', ({ snapshots }) =>
+      snapshots.every(({ state }) => state === 'complete'),
+    )
+  }
+  return wanted
+}
+
+test('a snapshot that is not wanted any more leaves the store, with the WAL that only it needed', async () => {
+  const { bucket, open } = await newWorld()
+  const provider = await open()
+  const wanted = await withSnapshots(provider, ['snap000001', 'snap000002'])
+  const [first, second] = [...bucket.objects.keys()].filter((key) => key.includes('/wals/')).toSorted()
+  const { snapshots, restorable } = await provider.service.apply(wanted)
+  expect(snapshots).toMatchObject([{ size_bytes: 1234 }, { size_bytes: 1234 }])
+  expect(restorable).toMatchObject({ from: snapshots[0] && 'taken_at' in snapshots[0] && snapshots[0].taken_at })
+  const fewer = {
+    ...wanted,
+    snapshots: [
+      { snapshot_id: 'snap000001', deleted: true },
+      { snapshot_id: 'snap000002', deleted: false },
+    ],
+  }
+  await applyUntil(provider, fewer, 'one is gone', (seen) => seen.snapshots[0]?.state === 'absent')
+  expect(bucket.objects.has(first ?? '')).toBe(false)
+  expect(bucket.objects.has(second ?? '')).toBe(true)
+  expect([...bucket.objects.keys()].filter((key) => key.endsWith('backup.info'))).toHaveLength(1)
+  await applyUntil(provider, { ...fewer, deleted: true }, 'it is removed', ({ settled }) => settled)
+  expect([...bucket.objects.keys()]).toEqual([])
+})
+
+test('a store that does not answer delays snapshots and removals, and nothing else', async () => {
+  const { bucket, open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  const mend = bucket.break()
+  wanted.snapshots = [{ snapshot_id: 'snap000003', deleted: false }]
+  for (let pass = 0; pass < 5; pass += 1) {
+    const observed = await provider.service.apply(wanted)
+    expect(observed).toMatchObject({ state: 'serving', settled: true, snapshots: [{ state: 'taking' }] })
+  }
+  const removed = { ...wanted, deleted: true }
+  const words = 'the object store of the region answered 503 (SlowDown)'
+  await applyUntil(provider, removed, 'the removal waits', ({ waiting_for }) => waiting_for === words)
+  mend()
+  expect((await settle(provider, removed)).state).toBe('absent')
+  expect([...bucket.objects.keys()]).toEqual([])
+})
+
+test('a service whose Cluster was deleted past the API is forked from the store', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const parent = await withSnapshots(provider, ['snap000004'])
+  const namespace = namespaceOf(parent)
+  api.store.remove(`/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/s-${parent.service_id}`)
+  const lost = await applyUntil(provider, { ...parent, made: true }, 'it is lost', ({ state }) => state === 'absent')
+  expect(lost.waiting_for).toMatch(/; fork its last snapshot \(LAST_SNAPSHOT\), then delete the service$/)
+  const fork = await newWanted(provider, {
+    source: { service_id: parent.service_id, moment: { snapshot_id: 'snap000004' } },
+  })
+  expect((await settle(provider, fork)).state).toBe('serving')
+})
+
+test('the end of an archive before the moment is told by the failed job, and the recovery goes up to there', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const parent = await withSnapshots(provider, ['snap000005'])
+  const at = new Date(Date.now() + 60_000).toISOString()
+  const moment: Moment = { at }
+  const fork = await newWanted(provider, { source: { service_id: parent.service_id, moment } })
+  const namespace = namespaceOf(parent)
+  const recovery = () => {
+    const cluster = api.store.find(`/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/s-${fork.service_id}`)
+    const { bootstrap } = (cluster?.spec ?? {}) as { bootstrap?: { recovery?: { recoveryTarget?: object } } }
+    return bootstrap?.recovery?.recoveryTarget
+  }
+  await provider.service.apply(fork)
+  expect(recovery()).toMatchObject({ targetTime: at })
+  api.failJob(namespace, `s-${fork.service_id}`, [
+    'redo done at 0/50000D8 system usage',
+    'recovery ended before configured recovery target was reached',
+  ])
+  await applyUntil(
+    provider,
+    fork,
+    'it is made again',
+    () => recovery() !== undefined && 'targetLSN' in (recovery() ?? {}),
+  )
+  expect(recovery()).toMatchObject({ targetLSN: '0/50000D8' })
+  expect((await settle(provider, fork)).state).toBe('serving')
+})
