@@ -192,5 +192,5 @@ test(
       what: 'the namespace is gone',
     })
   },
-  2 * patience_ms,
+  4 * patience_ms,
 )

@@ -17,7 +17,6 @@ type Node = { number: number; pod: Pod }
 /** The node writes a line after PostgreSQL has taken its time. */
 const disorder_ms = 2_000
 const tail_entries_max = 1_000
-const beginning: LinePlace = { time: '', nth: 0 }
 
 export const newLogs = (cell: Cell): Logs => ({
   page: (id, query) => readPage(cell, id, query),
@@ -31,26 +30,35 @@ async function readPage(cell: Cell, id: string, query: LogQuery): Promise<LogPag
   const asked = query.node ?? before?.node ?? nodes[0]?.number
   if (query.cursor !== undefined && (before === undefined || before.node !== asked)) return { refused: 'cursor' }
   const node = nodes.find(({ number }) => number === asked)
-  if (node === undefined) return query.cursor === undefined ? { entries: [] } : { refused: 'cursor' }
+  if (node === undefined) return query.cursor === undefined ? pageOf(id, 0, []) : { refused: 'cursor' }
   const matches = newMatch(query)
   const { since_ms = -Infinity, until_ms = Infinity, skip, limit } = query
   const found: Found[] = []
   for await (const { entry, ...place } of linesOf(cell, node.pod, query.since_ms)) {
-    if (before !== undefined && !isAfter(before, place)) break
+    if (before !== undefined && isAfter(place, before)) break
     if (entry === undefined || entry.time_ms <= since_ms || entry.time_ms >= until_ms || !matches(entry)) continue
     found.push({ entry, place })
     // One more tells that there are older ones.
     if (found.length > skip + limit + 1) found.shift()
   }
-  const newest = found.slice(0, found.length - skip)
+  const newest = found.slice(0, Math.max(0, found.length - skip))
   const page = newest.slice(-limit)
-  const entries = page.toReversed().toSorted((one, other) => other.entry.time_ms - one.entry.time_ms)
-  const older = newest.length > page.length && page[0] !== undefined
-  const cursor = older ? { cursor: newCursor(id, { node: node.number, ...(page[0]?.place ?? beginning) }) } : {}
-  return { entries: entries.map(({ entry }) => entryOf(entry)), ...cursor }
+  return pageOf(id, node.number, page, newest.length > page.length)
 }
 
 type Found = { entry: ParsedEntry; place: LinePlace }
+
+/** The next page ends right before the oldest entry of this one. */
+function pageOf(id: string, node: number, page: readonly Found[], has_older = false): LogPage {
+  const sorted = page.toReversed().toSorted((one, other) => other.entry.time_ms - one.entry.time_ms)
+  const oldest = has_older ? page[0]?.place : undefined
+  return {
+    entries: sorted.map(({ entry }) => entryOf(entry)),
+    placed: () =>
+      sorted.map(({ entry, place }) => ({ entry: entryOf(entry), node, at: newCursor(id, { node, ...place }) })),
+    ...(oldest && { cursor: newCursor(id, { node, time: oldest.time, nth: oldest.nth - 1 }) }),
+  }
+}
 
 async function readTail(cell: Cell, id: string, query: LogTailQuery): Promise<LogTail | LogRefusal> {
   const nodes = nodesOf(cell, id)
@@ -83,7 +91,7 @@ async function tailOf(
     if (after !== undefined && !isAfter(place, after)) continue
     at = place
     if (entry === undefined || entry.time_ms <= since_ms || !matches(entry)) continue
-    entries.push({ entry: entryOf(entry), at: newCursor(id, { node: number, ...place }) })
+    entries.push({ entry: entryOf(entry), node: number, at: newCursor(id, { node: number, ...place }) })
     if (entries.length >= tail_entries_max) break
   }
   return { entries, at: at === undefined ? undefined : newCursor(id, { node: number, ...at }) }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { LinePlace } from './line.ts'
 
+/** That line and all before it are older, those after it newer. */
 export type LogPlace = LinePlace & { node: number }
 
 const version = 1
