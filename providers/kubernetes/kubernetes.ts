@@ -27,8 +27,8 @@ import { newLogs } from './log/logs.ts'
 import { newMeter } from './metric/meter.ts'
 import { newArchives } from './snapshot/archives.ts'
 import { openStore } from './store/store.ts'
-import { applyReplicaSet } from './replica-set/replica-set.ts'
-import { applyService } from './service/service.ts'
+import { applyReplicaSet, observeReplicaSet } from './replica-set/replica-set.ts'
+import { applyService, observeService } from './service/service.ts'
 
 export type KubernetesOptions = {
   region: string
@@ -87,7 +87,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
     addresses: (use) => addressesFor(settings, use),
     heal: async (id) => {
       const [service, set] = [services.find(id), sets.find(id)]
-      return service ? await applyService(cell, service) : set && (await applyReplicaSet(cell, set))
+      return service ? await observeService(cell, service) : set && (await observeReplicaSet(cell, set))
     },
     logs: newLogs(cell),
     metrics: newMeter(cell),

@@ -208,3 +208,14 @@ test('the namespace of a project stays while it has another service', async () =
   expect(api.store.find(`/api/v1/namespaces/${namespaceOf(one)}`)).toBeDefined()
   expect((await settle(provider, other)).state).toBe('serving')
 })
+
+test('a server that knows an older generation changes nothing while the metadata store is unreachable', async () => {
+  const { open } = await newWorld()
+  const [one, other] = [await open(), await open()]
+  const wanted = await newWanted(one)
+  await settle(one, wanted)
+  const stopped = { ...wanted, generation: 2, power: 'off' as const }
+  await settle(other, stopped)
+  await until(async () => (await one.heal(wanted.service_id))?.state === 'stopped', { what: 'the other one sees it' })
+  expect(await other.service.apply(stopped)).toMatchObject({ state: 'stopped', settled: true })
+})

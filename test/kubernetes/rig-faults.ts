@@ -9,14 +9,14 @@ import type { Provider, WantedService } from '#providers/provider.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { verifierOf } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { loginAt, newRigId, openRig } from './rig-region.ts'
+import { loginAt, newRigId, openRig, type Rig } from './rig-region.ts'
 
 const rounds = Number(process.env['RIG_ROUNDS'] ?? 3)
 const silent_ms = Number(process.env['RIG_SILENT_SECONDS'] ?? 60) * 1000
 const password = 'first password'
 
-async function openWith(parts: Partial<WantedService>) {
-  const rig = await openRig()
+async function openWith(parts: Partial<WantedService>, effect?: (name: string) => void) {
+  const rig = await openRig(effect && { effect })
   onTestFinished(rig.close)
   const provider = await rig.open()
   await until(() => provider.facts().postgres_versions.length > 0, { what: 'the facts are read' })
@@ -116,8 +116,6 @@ function newWriter(login: () => Promise<pg.Client>) {
 
 const tooLong = () => pause(10_000).then(() => Promise.reject(new Error('no answer')))
 
-type Rig = Awaited<ReturnType<typeof openRig>>
-
 async function primaryOf(rig: Rig, wanted: WantedService): Promise<{ namespace: string; primary: string }> {
   const namespace = rig.namespaceOf(wanted)
   const cluster = await rig.client.find({ kind: 'Cluster', namespace, name: `s-${wanted.service_id}` })
@@ -190,4 +188,63 @@ test.each(['Cluster', 'Namespace'] as const)('a %s that is deleted by hand is to
   await pause(5_000)
   expect(await provider.service.apply(made)).toMatchObject(lost)
   expect((await settle(provider, { ...made, deleted: true })).state).toBe('absent')
+})
+
+test('a server that dies at an effect leaves nothing that the next one does not finish', async () => {
+  const seed = Number(process.env['TEST_SEED'] ?? 1)
+  const met: string[] = []
+  let armed = 0
+  const effect = (name: string) => {
+    met.push(name)
+    if (armed > 0 && --armed === 0) throw new Error(`died at ${name}`)
+  }
+  const { rig, wanted } = await openWith({}, effect)
+  /** Every provider dies at one effect, each at a later one, until one of them comes to the end. */
+  const finish = async (one: WantedService, what: string) => {
+    for (let death = 0; ; death += 1) {
+      armed = death < deaths_max ? 1 + ((seed + death) % 3) : 0
+      const next = await rig.open()
+      await until(() => next.facts().postgres_versions.length > 0, { what: 'the facts are read' })
+      const died = await until(
+        async () => {
+          const observed = await next.service.apply(one).catch((error: unknown) => {
+            if (String(error).includes('died at')) return 'died' as const
+            throw error
+          })
+          return observed === 'died' ? observed : observed.settled && 'settled'
+        },
+        { what: 'it settles or dies', interval_ms: 300 },
+      )
+      await next.close()
+      process.stdout.write(`${what}: ${died === 'died' ? `died at ${met.at(-1)}` : died}\n`)
+      if (died === 'settled') return
+    }
+  }
+  const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
+  await finish({ ...wanted, generation: 2, ha }, 'setHA')
+  const again = await rig.open()
+  const home = await newEndpoint(again, new Set([wanted.home.port]))
+  const source = { service_id: wanted.service_id, moment: 'now' } as const
+  const fork = { ...wanted, service_id: newRigId(), home, reach: home, source }
+  await finish(fork, 'fork')
+  await finish({ ...fork, deleted: true }, 'delete of the fork')
+  await finish({ ...wanted, generation: 3, deleted: true }, 'delete')
+  const namespace = rig.namespaceOf(wanted)
+  const isGone = async () => (await rig.client.find({ kind: 'Namespace', name: namespace })) === undefined
+  await until(isGone, { what: 'the namespace is gone' })
+})
+
+const deaths_max = 4
+
+test('two servers on one cell, and an API server that is killed, come to the same end', async () => {
+  const { rig, provider, wanted } = await openWith({})
+  const other = await rig.open()
+  const changed = { ...wanted, generation: 2, password_verifier: verifierOf('second password') }
+  await Promise.all([settle(provider, changed), settle(other, changed)])
+  const [pid = ''] = execFileSync('pgrep', ['-f', 'kube-[0-9.]* apiserver']).toString().trim().split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+  const back = { ...wanted, generation: 3, size: { cpu_millis: 500, memory_gbs: 2 } }
+  await Promise.all([settle(provider, back), settle(other, back)])
+  const login = await loginAt({ at: wanted.reach, password, ca_pem: rig.ca_pem })
+  await login.end()
 })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Client, openClient } from '#providers/kubernetes/api/client.ts'
+import type { CellSettings } from '#providers/kubernetes/cell.ts'
 import { parseSettings } from '#providers/kubernetes/settings.ts'
 import { openKubernetesProvider } from '#providers/kubernetes/kubernetes.ts'
 import { newAuthority, parseAuthority } from '#providers/postgres/certificate.ts'
@@ -50,7 +51,9 @@ export function withRigRemoved(installation: TestInstallation): TestInstallation
 
 export const newRigId = () => `p${randomBytes(5).toString('hex').slice(0, 9)}`
 
-export async function openRig(parts: { effect?: (name: string) => void } = {}) {
+export type Rig = Awaited<ReturnType<typeof openRig>>
+
+export async function openRig(parts: { effect?: (name: string) => void; settings?: CellSettings } = {}) {
   const installation_id = newRigId()
   const authority = await parseAuthority(await newAuthority())
   if (authority === undefined) throw new Error('a new authority is whole')
@@ -80,6 +83,8 @@ export async function openRig(parts: { effect?: (name: string) => void } = {}) {
     /** Removes all that was made. */
     close,
     client,
+    authority,
+    installation_id,
     ca_pem: authority.certificate_pem,
     namespaceOf: ({ project_id }: WantedService) => `howdah-${installation_id.slice(0, 4)}-${project_id}`,
   }

@@ -130,6 +130,8 @@ async function follow(
     } catch (error) {
       if (!signal.aborted) log({ err: error, kind }, 'a watch ended; it begins anew')
       if (isStatus(error, 410)) place = undefined
+      // The kind is not installed: there are none.
+      if (isStatus(error, 404)) listed.add(kind)
       await pause(retry_ms, undefined, { signal }).catch(() => undefined)
     }
   }

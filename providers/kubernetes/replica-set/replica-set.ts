@@ -23,6 +23,12 @@ export function applyReplicaSet(cell: Cell, wanted: WantedReplicaSet, pass?: Pas
   return passOver(cell, () => (is_deleted ? remove(cell, wanted, pass) : apply(cell, wanted, pass)), unknown, pass)
 }
 
+/** Changes nothing: see `observeService`. */
+export function observeReplicaSet(cell: Cell, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> {
+  const { names, look } = partsOf(cell, wanted)
+  return passOver(cell, () => observe(cell, wanted, names, look()), unknown, undefined)
+}
+
 function partsOf(cell: Cell, { replica_set_id, service }: WantedReplicaSet) {
   const { installation_id } = cell
   const names = namesOf({ installation_id, project_id: service.project_id, service_id: service.service_id })

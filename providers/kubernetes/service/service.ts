@@ -29,6 +29,12 @@ export function applyService(cell: Cell, wanted: WantedService, pass?: Pass): Pr
   return passOver(cell, begin, (waiting_for) => ({ ...unknown(waiting_for), snapshots: [] }), pass)
 }
 
+/** Changes nothing. The operator heals, and another server may know a newer generation. */
+export function observeService(cell: Cell, wanted: WantedService): Promise<ObservedService> {
+  const begin = () => observe(cell, wanted, lookAt(cell.cache, namesFor(cell, wanted), wanted.service_id))
+  return passOver(cell, begin, (waiting_for) => ({ ...unknown(waiting_for), snapshots: [] }), undefined)
+}
+
 async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<ObservedService> {
   const names = namesFor(cell, wanted)
   const lookNow = () => lookAt(cell.cache, names, wanted.service_id)
@@ -52,12 +58,15 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
     : beginningOf({ wanted, names, look: first, parentOf, has_store })
   if ('lack' in beginning) return observed('absent', beginning.lack)
   await make(cell, await changesOf(cell, wanted, names, { look: first, major, ...beginning }), pass)
-  const look = lookNow()
+  const seen = await observe(cell, wanted, lookNow())
+  return await withSnapshots(cell, wanted, names, { seen, lookNow, pass })
+}
+
+async function observe(cell: Cell, wanted: WantedService, look: Look): Promise<ObservedService> {
   const probed = await probeOf(cell, wanted, look)
   const replication = wanted.ha && (await readReplication(cell, look))
   const pooler = await poolerLackOf(cell, wanted, look, probed)
-  const seen = observedOf({ wanted, look, probed, replication, pooler })
-  return await withSnapshots(cell, wanted, names, { seen, lookNow, pass })
+  return observedOf({ wanted, look, probed, replication, pooler })
 }
 
 /** Its nodes are stopped or serve: a service on its way has other things to do. */

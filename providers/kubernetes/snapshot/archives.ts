@@ -7,7 +7,7 @@ import { readStatus } from '../cluster/status.ts'
 /** As the instance manager of a primary tells it. */
 type Status = { currentLsn?: string; lastArchivedWAL?: string }
 
-type Known = { proven?: Date; pending?: { at: Date; position: bigint } }
+type Known = { proven?: Date; pending?: { at: Date; position: bigint }; lsn?: string }
 
 export type Archives = ReturnType<typeof newArchives>
 
@@ -17,8 +17,12 @@ export function newArchives() {
     /** Undefined: no moment is proven since this server started. */
     provenOf: (service_id: string) => known.get(service_id)?.proven,
     forget: (service_id: string) => void known.delete(service_id),
-    note: (service_id: string, status: Status, at: Date): void => {
-      known.set(service_id, nextOf(known.get(service_id) ?? {}, status, at))
+    /** True: WAL was written since the last time. */
+    note: (service_id: string, status: Status, at: Date): boolean => {
+      const before = known.get(service_id) ?? {}
+      const { currentLsn: lsn } = status
+      known.set(service_id, { ...nextOf(before, status, at), ...(lsn && { lsn }) })
+      return before.lsn !== lsn
     },
   }
 }
@@ -48,9 +52,10 @@ function endOf(file = ''): bigint | undefined {
   return (BigInt(`0x${high}`) << 32n) + (BigInt(`0x${low}`) + 1n) * segment_bytes
 }
 
-export async function noteArchive(cell: Cell, service_id: string, look: Look): Promise<void> {
+/** True: WAL was written since the last time. */
+export async function noteArchive(cell: Cell, service_id: string, look: Look): Promise<boolean> {
   const at = new Date()
   const text = await readStatus(cell, look)
   // What the instance manager of the operator says; missing members are none.
-  if (text !== undefined) cell.archives.note(service_id, JSON.parse(text) as Status, at)
+  return text !== undefined && cell.archives.note(service_id, JSON.parse(text) as Status, at)
 }

@@ -19,7 +19,7 @@ export async function removeCopy(
   const prefix = prefixOf(store.settings, names)
   await effect('store: remove copy')
   if (status?.backupId !== undefined && !(await store.removeSome(`${prefix}base/${status.backupId}/`))) return []
-  const others = backups.flatMap((one) => (one === backup ? [] : (takenOf(one)?.begin_wal ?? [])))
+  const others = backups.flatMap((one) => (one.metadata.name === metadata.name ? [] : (takenOf(one)?.begin_wal ?? [])))
   const oldest = others.toSorted((one, other) => (one.slice(8) < other.slice(8) ? -1 : 1))[0]
   await effect('store: remove WAL')
   const is_last = oldest === undefined

@@ -49,10 +49,11 @@ export async function applySnapshots(
     cell.log({ service_id, err: error }, 'the snapshots of a service wait for the object store')
   }
   const { backups } = lookNow()
-  if (is_serving && backups.some((one) => takenOf(one) !== undefined)) await noteArchive(cell, service_id, lookNow())
+  const is_archived = is_serving && backups.some((one) => takenOf(one) !== undefined)
+  const writes = is_archived && (await noteArchive(cell, service_id, lookNow()))
   const observed = snapshotsOf(snapshots, backups, cell.archives.provenOf(service_id))
   const waits = trouble !== undefined || backups.some((one) => one.status?.phase === 'failed')
-  const look_again_seconds = waits ? retry_seconds : is_serving && backups.length > 0 ? archive_seconds : undefined
+  const look_again_seconds = waits ? retry_seconds : writes ? archive_seconds : undefined
   return { ...observed, events, ...(look_again_seconds !== undefined && { look_again_seconds }) }
 }
 
