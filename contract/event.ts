@@ -35,6 +35,7 @@ export const service_event_kinds = [
   'expiring',
   'expired',
   'kept',
+  'rewound',
 ] as const
 export type ServiceEventKind = (typeof service_event_kinds)[number]
 

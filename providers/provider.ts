@@ -41,6 +41,10 @@ export type WantedService = {
   made?: boolean
   /** Where the data come from the first time; absent: an empty database. Ignored once the service has its own data. */
   source?: ServiceSource
+  /** SQL that is run, with the rights of the master role, in what is copied from its source, before any client reaches it. */
+  mask?: string
+  /** Its data give way to those of a moment, once for each id; absent: that was never requested. */
+  exchange?: WantedExchange
   /** Snapshots that must exist, and snapshots that must be removed. A snapshot that is not listed here is removed too. */
   snapshots: readonly WantedSnapshot[]
 }
@@ -91,6 +95,18 @@ export type ObservedVpc = {
   look_again_seconds?: number
   /** The peerings over which traffic can flow now, with the name by which the host knows each. */
   peers: readonly { peering_id: string; provisioned_id: string }[]
+}
+
+export type WantedExchange = {
+  /** Unlike those of all requests before. */
+  exchange_id: string
+  /** Of itself, or of the parent of a fork. */
+  source: ServiceSource
+  /**
+   * The snapshot as which the state before is kept; moments before the exchange can be restored as they were. Absent: with the data
+   * go all snapshots, and every moment before.
+   */
+  kept_as?: string
 }
 
 /** One moment of one service. */
@@ -234,6 +250,8 @@ export type RegionFacts = {
   vpcs: Offered
   /** And with them forks of a snapshot or of a time; a fork of now needs none. */
   snapshots: Offered
+  /** Exchanges of the data of a service, and masked forks. */
+  rewinds: Offered
   logs: Offered
   /** Of processor and memory, kept by the system. */
   limits: Offered

@@ -66,6 +66,7 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     snapshots: settings.store === undefined ? no_store : { offered: true },
     logs: { offered: true },
     limits: { offered: true },
+    rewinds: not_offered('rewinds, resets and masked forks are not offered'),
     queries: not_offered('SQL statements through the API are not offered'),
   })
   const no_store: Offered = {

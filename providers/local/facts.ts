@@ -106,6 +106,7 @@ function factsOf(
     snapshots: { offered: true },
     logs: { offered: true },
     limits: offeredUnless(limits.enforced ? undefined : limits.description),
+    rewinds: { offered: true },
     queries: { offered: true },
   }
 }

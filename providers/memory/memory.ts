@@ -7,6 +7,7 @@ import {
   type Endpoint,
   type Kind,
   type Moment,
+  type ObservedEvent,
   type ObservedService,
   type ObservedSnapshot,
   type Provider,
@@ -34,7 +35,7 @@ export type MemoryProvider = Provider & {
 }
 
 type Logged = { log: LogEntry[] }
-type Service = Thing & Logged & { wanted: WantedService; snapshots: Map<string, Taken> }
+type Service = Thing & Logged & { wanted: WantedService; snapshots: Map<string, Taken>; exchange_id?: string }
 type ReplicaSet = Thing & Logged & { wanted: WantedReplicaSet }
 type Taken = { taken_at: Date; size_bytes: number }
 
@@ -52,6 +53,7 @@ const facts: Omit<RegionFacts, 'identity'> = {
   snapshots: { offered: true },
   logs: { offered: true },
   limits: { offered: false, reason: 'nothing runs here that could be limited' },
+  rewinds: { offered: true },
   queries: { offered: false, reason: no_database },
 }
 const snapshot_bytes = 40_000_000
@@ -115,8 +117,10 @@ function serviceSubject(services: Things<Service>): Provider['service'] {
         return { ...waiting('absent', `its parent ${source.service_id} does not have that moment yet`), snapshots: [] }
       const thing = services.ensure(service_id, wanted, { snapshots: new Map(), log: [] })
       const observed = services.observe(thing, wanted.power)
-      if (observed.settled) note(thing, `${observed.state} at generation ${wanted.generation}`)
-      return { ...observed, postgres_version, ...(observed.settled ? copiesOf(thing) : { snapshots: [] }) }
+      if (!observed.settled) return { ...observed, postgres_version, snapshots: [] }
+      note(thing, `${observed.state} at generation ${wanted.generation}`)
+      const events = exchange(thing, services)
+      return { ...observed, postgres_version, events, ...copiesOf(thing) }
     },
   }
 }
@@ -167,6 +171,18 @@ function hasMoment(parent: Service | undefined, moment: Moment): boolean {
   if (parent === undefined || moment === 'now') return parent !== undefined
   if ('snapshot_id' in moment) return parent.snapshots.has(moment.snapshot_id)
   return [...parent.snapshots.values()].some(({ taken_at }) => taken_at <= new Date(moment.at))
+}
+
+/** Once for each id. */
+function exchange(thing: Service, services: Things<Service>): ObservedEvent[] {
+  const { exchange: wanted } = thing.wanted
+  if (wanted === undefined || wanted.exchange_id === thing.exchange_id) return []
+  thing.exchange_id = wanted.exchange_id
+  const { service_id, moment } = wanted.source
+  if (!hasMoment(services.find(service_id), moment))
+    return [{ kind: 'setback', message: 'its data stays as it is: no snapshot leads to that moment any more' }]
+  if (wanted.kept_as === undefined) thing.snapshots.clear()
+  return [{ kind: 'rewound', message: `its data is that of the moment` }]
 }
 
 /** Takes those that are wanted, and removes all others. */

@@ -7,6 +7,8 @@ export type Jobs = {
   begin(name: string, work: (signal: AbortSignal) => Promise<void>): void
   /** Begins the work unless it is under way, and waits a little for its end. Its failure is thrown, to one caller. */
   ensure(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<'done' | 'under way'>
+  /** Whether the work is under way, or has failed and no caller knows yet. */
+  isKnown(name: string): boolean
   /** Waits a little for the end of work that is under way. How it ended is for callers of `ensure`. */
   wait(name: string): Promise<void>
   /** Called with the service's id when work ends that `ensure` reported as under way: a pass has something to do. */
@@ -74,6 +76,7 @@ export function newJobs(): Jobs {
       if ('error' in outcome) throw outcome.error
       return 'done'
     },
+    isKnown: (name) => jobs.has(name),
     async wait(name) {
       const job = jobs.get(name)
       if (job) await withinWait(job.ended)

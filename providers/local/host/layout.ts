@@ -20,16 +20,22 @@ export type Role = 'primary' | 'relayed' | 'standby'
 
 /** `as_root`: whether we may, and therefore do, run each service under a user of its own. */
 export function nodeOf(directory: string, service_id: string, port: number, as_root: boolean) {
-  const home = join(directory, 'services', service_id)
-  const sockets = join(directory, 'run', service_id)
   const owner: Owner | undefined = as_root
     ? { uid: first_service_uid + port, gid: first_service_uid + port }
     : undefined
-  return {
+  return nodeIn(join(directory, 'services', service_id), join(directory, 'run', service_id), {
     service_id,
     owner,
     /** Where PostgreSQL listens; its unix socket is named after it too. */
     port,
+  })
+}
+
+type Named = { service_id: string; owner: Owner | undefined; port: number }
+
+function nodeIn(home: string, sockets: string, named: Named) {
+  return {
+    ...named,
     /** Which of the service's nodes; 0 is the node with which it was created. */
     number: 0,
     role: 'primary' as Role, // one of three, not this literal
@@ -50,6 +56,10 @@ export function nodeOf(directory: string, service_id: string, port: number, as_r
     restore: join(home, 'restore'),
     /** How far the replay to a moment has come, or why it can never get there. */
     replay: join(home, 'replay.json'),
+    /** Which exchange of its data is under way or was the last, and the timelines that the service has left so. */
+    exchange: join(home, 'exchange.json'),
+    /** The data of before an exchange, until the snapshot of them is taken. Ours alone. */
+    before: join(home, 'before'),
     /** The WAL that a lost primary wrote last, for the node that takes over. */
     tail: join(home, 'tail'),
     /** Names the process that is copying in this home. */
@@ -107,6 +117,12 @@ export function nodeAt(node: Node, number: number, role: Role): Node {
     reloaded: join(home, 'reloaded'),
     sockets: role === 'primary' ? node.service_sockets : `${node.service_sockets}.${number}`,
   }
+}
+
+/** Where data for the service is made ready by a server of its own, which no client reaches, before it takes the place of the node's. */
+export function preparedOf({ home, service_sockets, certificate, number, service_id, owner, port }: Node): Node {
+  const own = nodeIn(join(home, 'prepared'), `${service_sockets}.prepared`, { service_id, owner, port })
+  return { ...own, certificate, number }
 }
 
 /** Addresses of the loopback network, 127.0.0.0/8, from here on: far from those that people use by hand. */

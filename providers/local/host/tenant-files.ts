@@ -135,7 +135,7 @@ export function listStats(folder: string, below = ''): [name: string, stats: Sta
 export async function replaceFile(
   folder: string,
   path: string,
-  text: string,
+  text: string | Buffer,
   { owner, durable = false }: { owner: Owner | undefined; durable?: boolean },
 ): Promise<void> {
   await withFolder(folder, dirname(path), async (parent) => {
@@ -143,7 +143,7 @@ export async function replaceFile(
     await removeTree(aside)
     const file = await open(aside, as_new_file, 0o600)
     try {
-      if (text !== '') await file.writeFile(text)
+      if (text.length > 0) await file.writeFile(text)
       if (owner) await file.chown(owner.uid, owner.gid)
       if (durable) await file.sync()
     } finally {

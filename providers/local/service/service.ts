@@ -2,17 +2,16 @@
 // it. Every step reads first, so a pass repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
-import { ensureDataDirectory, ensureDataRemoved, ensureHome, majorOf } from '../postgres/data-directory.ts'
+import { ensureDataDirectory, ensureDataRemoved, ensureHome } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
 import { ensureForked } from '../snapshot/fork.ts'
 import { findLock } from '../host/lock.ts'
-import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade } from '../ha/nodes.ts'
-import { listNodes } from '../postgres/nodes.ts'
-import { isReplaceable } from '../postgres/nodes.ts'
+import { isReplaceable, listNodes } from '../postgres/nodes.ts'
 import { ensurePoolerRemoved, ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findLeader } from '../postgres/primary.ts'
@@ -28,7 +27,7 @@ import { progress, setback, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
 import { withPooler } from './pooling.ts'
-import { ensureLimits, ensureRunning, type Start } from './server.ts'
+import { ensureLimits, ensureRunning, findInstallation, type Start } from './server.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
@@ -44,7 +43,9 @@ import { ensureRelay, ensureRelayRemoved, ensureRelayOpen } from '../ha/relay.ts
 import { ensureStandbyFiles } from '../ha/standby.ts'
 import { standbySpecOf } from '../ha/standby-spec.ts'
 import { nodeName } from '../ha/synchronous.ts'
+import { withExchange } from './exchange.ts'
 import { ensureLogin, isKnown } from './login.ts'
+import { ensureMasked, ensurePreparedRemoved } from './prepared.ts'
 
 const look_again_when_hopeless_seconds = 60
 
@@ -67,6 +68,10 @@ export async function applyService(host: ServiceHost, wanted: WantedService): Pr
 async function observe(host: ServiceHost, own: Node, wanted: WantedService): Promise<ObservedService> {
   const base = listeningAt(own, wanted.reach.port)
   if (wanted.deleted) return { ...(await ensureServiceRemoved(host, base)), snapshots: [] }
+  return await withExchange(host, base, wanted, () => observeInForce(host, base, wanted))
+}
+
+async function observeInForce(host: ServiceHost, base: Node, wanted: WantedService): Promise<ObservedService> {
   const { node, events, waiting_for } = await leaderFor(host, base, wanted)
   // A lost primary has been reported already as not serving.
   if (events.length > 0) host.deaths_told.add(wanted.service_id)
@@ -121,7 +126,10 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
       written.push({ ...(await ensureFiles(host, node, wanted, likely)), installation: likely })
     }
     const parent = await findLastWantedService(host.directory, wanted.source.service_id)
-    const waiting = await ensureForked(host, node, wanted.source, { parent, meanwhile })
+    const waiting =
+      wanted.mask === undefined
+        ? await ensureForked(host, node, wanted.source, { parent, meanwhile })
+        : await ensureMasked(host, node, wanted, wanted.source)
     if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }
   const installation = await findInstallation(host, node, wanted)
@@ -158,6 +166,7 @@ async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Obse
   if (making.includes(true) || (await findLock(base))) {
     return progress('unknown', 'another server is copying its data')
   }
+  await ensurePreparedRemoved(host, base)
   await ensurePoolerRemoved(host, base)
   await ensureRelayRemoved(host, base)
   await ensureNodesKilled(host, base, 'user')
@@ -276,16 +285,6 @@ async function startWith(
 ): Promise<Start> {
   const known = written.find((start) => start.installation === installation)
   return known ?? { ...(await ensureFiles(host, node, wanted, installation)), installation }
-}
-
-/** Data is run by the major version that made it; among those, by an installation that has the extensions. A sentence: there is none. */
-async function findInstallation(host: ServiceHost, node: Node, { extensions }: WantedService) {
-  const major = await majorOf(node)
-  const fitting = host.installations.filter((installation) => major === undefined || installation.major === major)
-  if (major !== undefined && fitting.length === 0) {
-    return `its data needs PostgreSQL ${major}, which this host no longer has; install it, or name its directory`
-  }
-  return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
 }
 
 /** What is known without changing anything, when an earlier step did not succeed. */

@@ -132,8 +132,8 @@ async function copyMoment(host: Machine, node: Node, parent: Node, making: Makin
  * history leads somewhere else. Undefined when the snapshot is of that history, or the history is not there.
  */
 async function timeOfDiverged(parent: Node, snapshot_id: string): Promise<string | undefined> {
-  const way = await findWay(parent).catch(() => undefined)
   const snapshot = await findSnapshot(parent, snapshot_id)
+  const way = await findWay(parent, snapshot?.taken_at).catch(() => undefined)
   return way && snapshot && !way.leadsOn(snapshot) ? snapshot.taken_at.toISOString() : undefined
 }
 
@@ -144,12 +144,12 @@ async function copyTime(
   parent: Node,
   { time, signal }: { time: string; signal: AbortSignal },
 ): Promise<void> {
-  const { path, leadsOn } = await findWay(parent)
+  const { path, leadsOn, ended } = await findWay(parent, new Date(time))
   const snapshot = await findStart(parent, new Date(time), leadsOn)
   if (snapshot === undefined) throw new SourceDamaged('no snapshot of its parent leads to that moment any more')
   await copySnapshot(host, node, parent, snapshot.snapshot_id, signal)
   const last_wal_file = await lastWalFileFor(parent, path, time)
-  const gathered = await gatherWal(host.effect, node, parent, { snapshot, path, last_wal_file, signal })
+  const gathered = await gatherWal(host.effect, node, parent, { snapshot, path, last_wal_file, ended, signal })
   await savePlan(host.effect, node, { ...gathered, target_time: time })
   await replaceFile(node.data_aside, 'recovery.signal', '', node)
   await replaceFile(node.data_aside, 'postgresql.auto.conf', replaySettings(node, path, time), node)

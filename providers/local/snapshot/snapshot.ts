@@ -19,8 +19,10 @@ import { requireDiskSpace } from '../host/disk-space.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
-import { fileIsOnPath, findPath, isOnPath, type Path } from '../wal/timeline.ts'
-import { archiveAt, pgWalOf, walPositionOf, segmentNumberOf, timelineOf } from '../wal/wal.ts'
+import { ensureBeforeRemoved, findBefore, isExchanged } from './before.ts'
+import { readExchange, type Left } from '../wal/left.ts'
+import { fileIsOnPath, findPath, findPathTo, isOnPath, type Path } from '../wal/timeline.ts'
+import { archiveAt, pgWalOf, segmentNameOf, walPositionOf, segmentNumberOf, timelineOf } from '../wal/wal.ts'
 
 /** `pruned_up_to`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
 type SnapshotHost = Machine & { pruned_up_to: Map<string, string> }
@@ -45,13 +47,14 @@ export async function ensureSnapshots(
 ): Promise<ObservedSnapshots> {
   await ensureFolder(host.effect, 'snapshots', node.snapshots, 0o700)
   const lasting = wanted.snapshots.filter((snapshot) => !snapshot.deleted)
-  const way = await findWay(node).catch((error: unknown) => {
+  const periods = await findPeriods(node).catch((error: unknown) => {
     if (error instanceof Planted) throw error
   })
-  await removeOthers(host, node, neededFor(lasting, await listComplete(node), way?.leadsOn))
+  await removeOthers(host, node, neededFor(lasting, await listComplete(node), periods))
   const isLost = newLost(node, wanted)
-  const outcome = await takeMissing(host, node, lasting, isLost)
+  const outcome = (await isExchanged(node, wanted)) ? await takeMissing(host, node, lasting, isLost) : {}
   const complete = await listComplete(node)
+  await ensureBeforeRemoved(host.effect, node, lasting, complete)
   const fresh = complete.some(({ taken_at }) => Date.now() - taken_at.getTime() < fresh_seconds * 1000)
   if (!(await isLost())) await prune(host, node, complete)
   const snapshots = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
@@ -59,27 +62,40 @@ export async function ensureSnapshots(
     if (!found) return { snapshot_id, state: deleted ? 'absent' : 'taking' }
     return { snapshot_id, state: 'complete', taken_at: found.taken_at, size_bytes: found.size_bytes }
   })
-  const restorable = way && restorableOf(complete, way.leadsOn)
+  const restorable = periods && restorableOf(complete, periods)
   const pace = fresh && { look_again_seconds: fresh_seconds + 1 }
   return { ...pace, ...outcome, snapshots, ...(restorable && { restorable }) }
 }
 
-/** WAL that is not in the archive yet is in the WAL folder: every moment up to now, or to the end of a stopped service. */
-function restorableOf(complete: readonly Snapshot[], leadsOn: LeadsOn): Restorable | 'none' {
-  const oldest = complete.find(leadsOn)
-  return oldest ? { from: oldest.taken_at, until: 'now' } : 'none'
+/**
+ * WAL that is not in the archive yet is in the WAL folder: every moment up to now, or to the end of a stopped service. From the newest
+ * period backwards, as far as there is a snapshot from which the whole of a period is reached.
+ */
+function restorableOf(complete: readonly Snapshot[], periods: readonly Period[]): Restorable | 'none' {
+  let from: Date | undefined
+  for (const [at, { leadsOn, until }] of [...periods.entries()].toReversed()) {
+    const oldest = complete.find((one) => leadsOn(one) && (until === undefined || one.taken_at <= until))
+    if (oldest === undefined) break
+    const begin = periods[at - 1]?.until
+    from = begin && begin > oldest.taken_at ? begin : oldest.taken_at
+    if (from === oldest.taken_at) break
+  }
+  return from ? { from, until: 'now' } : 'none'
 }
 
 /** Those that are wanted, and those by which the diverged ones among them are reached. Where that is not known, all. */
 function neededFor(
   lasting: readonly WantedSnapshot[],
   complete: readonly Snapshot[],
-  leadsOn: LeadsOn | undefined,
+  periods: readonly Period[] | undefined,
 ): Set<string> {
-  if (leadsOn === undefined) return new Set(complete.map(({ snapshot_id }) => snapshot_id))
+  if (periods === undefined) return new Set(complete.map(({ snapshot_id }) => snapshot_id))
   const kept = new Set(lasting.map(({ snapshot_id }) => snapshot_id))
-  const diverged = complete.filter((one) => kept.has(one.snapshot_id) && !leadsOn(one))
-  const starts = diverged.flatMap(({ taken_at }) => startOf(complete, taken_at, leadsOn) ?? [])
+  const starts = complete.flatMap((one) => {
+    const leadsOn = periods.find(({ until }) => until === undefined || one.taken_at <= until)?.leadsOn
+    if (!kept.has(one.snapshot_id) || leadsOn === undefined || leadsOn(one)) return []
+    return startOf(complete, one.taken_at, leadsOn) ?? []
+  })
   return new Set([...kept, ...starts.map(({ snapshot_id }) => snapshot_id)])
 }
 
@@ -91,19 +107,37 @@ function newLost(node: Node, wanted: WantedService): () => Promise<boolean> {
 /** Whether the service's WAL goes through the end of the snapshot, and from there to every later moment. */
 type LeadsOn = (snapshot: ClusterCopy) => boolean
 
-/** The path of the service's WAL, for which its data must be readable. */
-export async function findWay(node: Node): Promise<{ path: Path; leadsOn: LeadsOn }> {
-  const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
+/** Until which moment the service was on a path of its WAL; without it: it still is. */
+type Period = { until?: Date; leadsOn: LeadsOn }
+
+async function findPeriods(node: Node): Promise<Period[]> {
+  const { left = [] } = (await readExchange(node)) ?? {}
+  const ends = left.map(({ until }) => new Date(until))
+  const ways = await Promise.all([...ends, undefined].map((until) => findWay(node, until)))
+  return ways.map(({ leadsOn }, at) => ({ leadsOn, ...(ends[at] && { until: ends[at] }) }))
+}
+
+/**
+ * The path of the service's WAL, for which its data must be readable: where it is now, or where it was at a moment. `ended`: an
+ * exchange of its data has ended it.
+ */
+export async function findWay(node: Node, at?: Date): Promise<{ path: Path; leadsOn: LeadsOn; ended: boolean }> {
+  const folders = [pgWalOf(node.data), archiveAt(node.archive)]
+  const left = at && leftAt((await readExchange(node))?.left ?? [], at)
+  const path = left ? findPathTo(left.timeline, folders) : await findPath(node.data, folders)
   const { segment_bytes } = await readControl(node.data)
   const leadsOn = ({ start_wal_file, end_position }: ClusterCopy) => {
     const end = end_position ?? segmentNumberOf(start_wal_file, segment_bytes) * segment_bytes
     return isOnPath(path, timelineOf(start_wal_file), end)
   }
-  return { path, leadsOn }
+  return { path, leadsOn, ended: left !== undefined }
 }
+
+const leftAt = (left: readonly Left[], at: Date) => left.find(({ until }) => at <= new Date(until))
 
 /** Begins what the rest of the pass need not wait for: a fork may be waiting. The server must be ready. */
 export async function beginSnapshot(host: SnapshotHost, node: Node, wanted: WantedService): Promise<void> {
+  if (!(await isExchanged(node, wanted))) return
   for (const { snapshot_id, deleted } of wanted.snapshots) {
     if (deleted || (await findSnapshot(node, snapshot_id))) continue
     await ensureFolder(host.effect, 'snapshots', node.snapshots, 0o700)
@@ -213,21 +247,23 @@ async function take(
   isLost: () => Promise<boolean>,
 ): Promise<void> {
   const { effect } = host
-  const { postmaster } = await findPostmaster(node)
-  if (postmaster ? !postmaster.ready : await isLost()) return
+  const before = await findBefore(node, id)
+  const { postmaster } = before ? { postmaster: undefined } : await findPostmaster(node)
+  if (postmaster ? !postmaster.ready : before === undefined && (await isLost())) return
   requireDiskSpace(node.home)
-  await withLock(effect, node, postmaster ? 'copying while it runs' : 'copying while it stands still', async () => {
+  const kind = postmaster || before ? 'copying while it runs' : 'copying while it stands still'
+  await withLock(effect, node, kind, async () => {
     const aside = join(node.snapshots, `${id}.new`)
     try {
       await ensureRemoved(effect, 'unfinished snapshot', aside)
       await effect('snapshot: make folder')
       await mkdir(aside, { mode: 0o700 })
       // Of a server that crashed, single processes may still be writing.
-      if (!postmaster && (await ensureStopped(effect, node)) !== undefined) return
+      if (!postmaster && !before && (await ensureStopped(effect, node)) !== undefined) return
       const to = join(aside, 'data')
       const facts = postmaster
         ? await copyRunning(effect, node, to, signal, { passable: true })
-        : await copyStopped(effect, node, to, signal)
+        : { ...(await copyStopped(effect, before?.node ?? node, to, signal)), ...(before && { taken_at: before.at }) }
       await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
       await effect('snapshot: make durable')
       await syncTree(aside)
@@ -243,7 +279,11 @@ async function take(
 }
 
 async function prune({ effect, pruned_up_to }: SnapshotHost, node: Node, complete: readonly ClusterCopy[]) {
-  const starts = complete.map((facts) => facts.start_wal_file)
+  const control = await readControl(node.data).catch(() => undefined)
+  if (complete.length === 0 || control === undefined) return
+  // After an exchange the service may be at an earlier position than its newest snapshot.
+  const own = segmentNameOf(control.timeline, control.redo, control.segment_bytes)
+  const starts = [own, ...complete.map((facts) => facts.start_wal_file)]
   const oldest = starts.toSorted((a, b) => (walPositionOf(a) < walPositionOf(b) ? -1 : 1))[0]
   if (oldest === undefined || pruned_up_to.get(node.service_id) === oldest) return
   // What is wrong with an archive is reported by archiveTrouble.

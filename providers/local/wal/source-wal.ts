@@ -20,6 +20,8 @@ type Wanted = {
   snapshot: { taken_at: Date; start_wal_file: string }
   path: Path
   last_wal_file: string | undefined
+  /** The parent has left the path: its WAL there ends where it ends. */
+  ended: boolean
   signal: AbortSignal
 }
 
@@ -27,14 +29,14 @@ export async function gatherWal(
   effect: Effect,
   node: Node,
   parent: Node,
-  { snapshot, path, last_wal_file, signal }: Wanted,
+  { snapshot, path, last_wal_file, ended, signal }: Wanted,
 ): Promise<Gathered> {
   const { owner } = node
   await ensureRemoved(effect, 'gathered WAL', node.restore)
   await ensureFolder(effect, 'gathered WAL', node.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
-  const source_ran = last_wal_file !== undefined || (await passTarget(effect, parent))
+  const source_ran = last_wal_file !== undefined || (!ended && (await passTarget(effect, parent)))
   const timelines = [path, await findPath(parent.data, [])].map((one) => one.at(-1)?.timeline)
-  if (timelines[0] !== timelines[1]) throw new Error('the parent has begun a new timeline; the next pass follows it')
+  if (!ended && timelines[0] !== timelines[1]) throw new Error('the parent has begun a new timeline; the next pass follows it')
   await effect('gathered WAL: copy')
   await copyAll(node, parent, { first: snapshot.start_wal_file, last: last_wal_file, path, signal })
   const segments = await listSegments({ folder: node.restore, below: '' })

@@ -1,0 +1,35 @@
+// Exchanges of a service's data (service/exchange.ts), as one small file in its home says: which one is under way or was the last, and
+// which timelines the service has left by them, each with the moment until which it was there.
+// A moment is found where the service was at that moment, whatever became of its data later. So every moment means one state only.
+import { open, rename, rm } from 'node:fs/promises'
+import type { Effect } from '../host/effect.ts'
+import { readIfThere } from '../../host/read.ts'
+import type { Node } from '../host/layout.ts'
+import { syncOne } from '../host/tree.ts'
+
+export type Left = { timeline: number; until: string }
+
+/** `moving`: it is decided, and what is left of it is done by the next pass, whatever is wanted then. */
+export type Exchange = { exchange_id: string; state: 'moving' | 'done'; kept_as?: string; left: readonly Left[] }
+
+export async function readExchange({ exchange }: Node): Promise<Exchange | undefined> {
+  const text = await readIfThere(exchange)
+  return text === undefined ? undefined : (JSON.parse(text) as Exchange) // written below, in one piece
+}
+
+/** It is on the disk afterwards. */
+export async function saveExchange(effect: Effect, { exchange: path, home }: Node, next: Exchange): Promise<void> {
+  const aside = `${path}.new`
+  await effect(`exchange: write aside as ${next.state}`)
+  await rm(aside, { force: true })
+  const file = await open(aside, 'wx', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(next))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await effect(`exchange: rename into place as ${next.state}`)
+  await rename(aside, path)
+  await syncOne(home)
+}
