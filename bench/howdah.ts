@@ -17,7 +17,9 @@ export type Bench = {
   data_dir: string
   createService(name: string, more?: object): Promise<Service>
   forkService(service_id: string, input: object): Promise<Service>
-  post(service_id: string, verb: 'start' | 'stop'): Promise<void>
+  post(service_id: string, verb: 'start' | 'stop' | 'rewind' | 'undoRewind', body?: object): Promise<void>
+  /** Brings a deleted service back. */
+  restore(service_id: string): Promise<void>
   remove(service_id: string): Promise<void>
   /** Polls every 10 ms, as an eager client would; or lets the server answer when there is something to say. */
   waitFor(service_id: string, status: Service['status'] | 'removed', how?: 'polling' | 'waiting'): Promise<void>
@@ -30,6 +32,7 @@ export async function withHowdah<T>(
   data_dir: string,
   work: (bench: Bench) => Promise<T>,
   env: NodeJS.ProcessEnv = {},
+  undelete = '0',
 ): Promise<T> {
   // Where the first start leaves a login.
   const config_home = `${data_dir}-config`
@@ -40,8 +43,8 @@ export async function withHowdah<T>(
   }
   return await withCleanup(undo, async () => {
     // A bench sends more than any client should; what the limits cost is measured by bench/auth.ts.
-    // And what it deletes is to be gone.
-    const words = ['--data-dir', data_dir, '--rate-limit', '0', '--undelete', '0']
+    // And what it deletes is to be gone, unless it is to come back.
+    const words = ['--data-dir', data_dir, '--rate-limit', '0', '--undelete', undelete]
     const server = await startHowdah(words, { XDG_CONFIG_HOME: config_home, ...env })
     const made = await howdah(['admin', 'token', 'create', '--name', 'bench', '--data-dir', data_dir], env)
     return await work(await newBench(server.pid, server.url, made.stdout.trim(), data_dir))
@@ -62,7 +65,9 @@ async function newBench(pid: number, url: string, token: string, data_dir: strin
     createService: (name, more = {}) => madeBy(call<Service>(token, 'POST', services, { name, ...more })),
     forkService: (service_id, input) =>
       madeBy(call<Service>(token, 'POST', `${services}/${service_id}/forkService`, input)),
-    post: async (service_id, verb) => void (await call(token, 'POST', `${services}/${service_id}/${verb}`)),
+    post: async (service_id, verb, body) => void (await call(token, 'POST', `${services}/${service_id}/${verb}`, body)),
+    restore: async (service_id) =>
+      void (await call(token, 'POST', `${url}/projects/${project_id}/deletedServices/${service_id}/restore`)),
     remove: async (service_id) => void (await call(token, 'DELETE', `${services}/${service_id}`)),
     waitFor: async (service_id, status, how = 'polling') => {
       const headers = how === 'waiting' ? { prefer: `wait=${wait_seconds_max}` } : {}

@@ -14,6 +14,7 @@ import { pooler_endpoints } from './pooler.ts'
 import { project_endpoints } from './project.ts'
 import { query_endpoints } from './query.ts'
 import { replica_set_endpoints } from './replica-set.ts'
+import { rewind_endpoints } from './rewind.ts'
 import { service_endpoints } from './service.ts'
 import { snapshot_endpoints } from './snapshot.ts'
 import { token_endpoints } from './token.ts'
@@ -36,6 +37,7 @@ export const api = {
   ...pooler_endpoints,
   ...replica_set_endpoints,
   ...snapshot_endpoints,
+  ...rewind_endpoints,
   ...query_endpoints,
   ...vpc_endpoints,
   ...peering_endpoints,

@@ -47,6 +47,7 @@ export const Region = Type.Object(
         replica_sets: Offered,
         vpcs: Offered,
         snapshots: Offered,
+        rewinds: Offered,
         logs: Offered,
         limits: Offered,
         queries: Offered,

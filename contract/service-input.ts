@@ -55,6 +55,13 @@ export const ForkServiceInput = input(
     target_time: Type.Optional(momentInput('For PITR: the moment to recover to.')),
     name: Type.Optional(Name),
     ...size_tag_and_expiry,
+    mask: Type.Optional(
+      text(
+        'SQL that is run in the fork, with the rights of tsdbadmin, before any client reaches it: what it hides is never seen there. If it fails, the fork is UNSTABLE and stays closed. A reset runs it again.',
+        "update customers set email = 'customer' || id || '@example.com'",
+        { minLength: 1, maxLength: 65_536 },
+      ),
+    ),
     region_code: Type.Optional(
       text('A fork is made in the region of its parent; another one is refused.', 'local', { maxLength: 64 }),
     ),

@@ -70,6 +70,7 @@ export const accepted_statuses = {
   pooler: ['READY'],
   replica_set: ['READY'],
   snapshot: ['READY', 'PAUSED', 'UNSTABLE'],
+  rewind: ['READY', 'UNSTABLE'],
   query: ['READY', 'UNSTABLE'],
   describe: service_statuses.filter((status) => status !== 'DELETING'),
 } as const satisfies Record<string, readonly Acceptable[]>

@@ -7,7 +7,7 @@ import { choice, flag, GivenName, input, integer, Message, moment, text } from '
 import { accepted_statuses } from './service-status.ts'
 import { Type } from './type.ts'
 
-export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'now'] as const
+export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'now', 'rewind'] as const
 export type SnapshotKind = (typeof snapshot_kinds)[number]
 
 export const snapshot_statuses = ['taking', 'complete', 'deleting'] as const
@@ -16,7 +16,11 @@ export type SnapshotStatus = (typeof snapshot_statuses)[number]
 export const Snapshot = Type.Object(
   {
     id: SnapshotId,
-    kind: choice(snapshot_kinds, '`now`: what forks NOW leave, until a newer one is complete.', 'scheduled'),
+    kind: choice(
+      snapshot_kinds,
+      '`now`: what forks NOW and rewinds leave, until a newer one is complete. `rewind`: the state before the last rewind.',
+      'scheduled',
+    ),
     status: choice(snapshot_statuses, 'Forks can be made of a `complete` one.', 'complete'),
     requested: moment('When it was requested.'),
     taken: Type.Optional(moment('The moment that it shows; absent until it is complete.')),

@@ -147,6 +147,8 @@ export type ObservedService = {
   snapshots: readonly ObservedSnapshot[]
   /** Absent: this pass did not read it. */
   restorable?: Restorable | 'none'
+  /** The id of an exchange that can never be made: its data stays as it is. */
+  exchange_refused?: string
   /** Its archive takes too much of its disk quota: with a new snapshot the WAL before it can go. */
   archive_presses?: boolean
   /** When the next pass is due; absent: the caller's own pace. */

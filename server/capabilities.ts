@@ -59,7 +59,7 @@ function regionOf(
 ): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
   const facts = region.facts()
   const { provider, volume_type, copy_on_write, postgres_versions } = facts
-  const { pooler, replica_sets, vpcs, snapshots, logs, limits } = facts
+  const { pooler, replica_sets, vpcs, snapshots, rewinds, logs, limits } = facts
   return {
     provider,
     volume_type,
@@ -68,7 +68,7 @@ function regionOf(
     sizes: sizes.map((size) => ({ ...size, ...offeredUnless(service.refusal({ size })) })),
     shared: offeredUnless(service.refusal({ size: 'shared' })),
     addons: addons.map((name) => ({ name, ...offeredUnless(service.refusal({ extensions: extensionsOf([name]) })) })),
-    features: { pooler, replica_sets, vpcs, snapshots, logs, limits, queries: queriesOffered(facts, sql_api) },
+    features: { pooler, replica_sets, vpcs, snapshots, rewinds, logs, limits, queries: queriesOffered(facts, sql_api) },
   }
 }
 

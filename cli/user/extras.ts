@@ -119,6 +119,9 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   resizeService: { columns: service_columns },
   setHA: { columns: service_columns },
   switchover: { columns: service_columns },
+  rewindService: { columns: service_columns },
+  undoRewind: { columns: service_columns },
+  resetService: { columns: service_columns },
   forkService: {
     ...keepsPassword,
     columns: service_columns,

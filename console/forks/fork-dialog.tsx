@@ -33,6 +33,7 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
   const [environment, setEnvironment] = useState<'DEV' | 'PROD'>('DEV')
   const [end, setEnd] = useState<Ending>('never')
   const [strategy, setStrategy] = useState<ForkStrategy>(given)
+  const [mask, setMask] = useState('')
   const [idempotency_key] = useState(() => crypto.randomUUID())
   const { mutate, isPending, error } = useAct('forkService')
   const navigate = useNavigate()
@@ -44,6 +45,7 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
     ...bodyOfSize(size),
     ...(end !== 'never' && { expires_at: new Date(Date.now() + endings[end]).toISOString() }),
     ...(target_time !== undefined && { target_time }),
+    ...(mask.trim() !== '' && { mask }),
   }
   const onSuccess = (fork: Service) => {
     if (fork.initial_password !== undefined) holdPassword(fork.service_id, fork.initial_password)
@@ -74,18 +76,33 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
       )}
       <TextField label="Name" value={name} onChange={setName} maxLength={128} autoComplete="off" />
       <SizePicker value={size} onChange={setSize} region_code={service.region_code} />
-      <Segments
-        label="Environment"
-        name="environment"
-        value={environment}
-        options={[
-          { value: 'DEV', label: 'DEV' },
-          { value: 'PROD', label: 'PROD' },
-        ]}
-        onChange={setEnvironment}
-      />
+      <EnvironmentField value={environment} onChange={setEnvironment} />
       <EndingField value={end} onChange={setEnd} />
+      <MaskField value={mask} onChange={setMask} />
       <p className={layout['muted']}>A fork is a service of its own: nothing in it changes {service.name}.</p>
     </FormDialog>
+  )
+}
+
+type FieldProps<Value> = { value: Value; onChange: (value: Value) => void }
+
+function EnvironmentField(props: FieldProps<'DEV' | 'PROD'>) {
+  const options = [
+    { value: 'DEV', label: 'DEV' },
+    { value: 'PROD', label: 'PROD' },
+  ] as const
+  return <Segments label="Environment" name="environment" options={options} {...props} />
+}
+
+function MaskField(props: FieldProps<string>) {
+  return (
+    <TextField
+      label="Mask (SQL), if any"
+      hint="Run in the fork as tsdbadmin before any login. If it fails, the fork stays closed."
+      mono
+      maxLength={65_536}
+      autoComplete="off"
+      {...props}
+    />
   )
 }

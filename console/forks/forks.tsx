@@ -3,13 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
-import { useMay } from '../may.ts'
+import { type May, useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
 import { Note, Problem } from '../part/problem.tsx'
 import { lengthOf, useNow } from '../part/time.tsx'
 import { q } from '../query.ts'
 import { useService } from '../service/frame.tsx'
+import { Back, type Way } from './back.tsx'
 import { Family } from './family.tsx'
 import { ForkDialog } from './fork-dialog.tsx'
 import { LookFirst } from './look-first.tsx'
@@ -22,10 +23,11 @@ type Asked = { look?: true; strategy: ForkStrategy; target_time?: string }
 export function Forks() {
   const service = useService()
   const [asked, setAsked] = useState<Asked>()
+  const [way, setWay] = useState<Way>()
   const may = useMay(service.project_id, service.status)
   return (
     <div className={layout['stack']}>
-      <TimeMachine service={service} onFork={setAsked} reason={may('forkService')} />
+      <TimeMachine service={service} onFork={setAsked} onBack={setWay} may={may} />
       <Family service={service} />
       <Snapshots service={service} />
       {asked?.look && (
@@ -34,14 +36,18 @@ export function Forks() {
       {asked !== undefined && !asked.look && (
         <ForkDialog service={service} {...asked} onClose={() => setAsked(undefined)} />
       )}
+      {way !== undefined && <Back service={service} way={way} onClose={() => setWay(undefined)} />}
     </div>
   )
 }
 
-type MachineProps = { service: Service; onFork: (asked: Asked) => void; reason: string | undefined }
+type MachineProps = { service: Service; onFork: (asked: Asked) => void; onBack: (way: Way) => void; may: May }
 
-function TimeMachine({ service, onFork, reason }: MachineProps) {
+function TimeMachine({ service, onFork, onBack, may }: MachineProps) {
   const { project_id, service_id } = service
+  const reason = may('forkService')
+  const snapshots = useQuery(q('listSnapshots', { project_id, service_id }))
+  const was_rewound = snapshots.data?.some(({ kind, status }) => kind === 'rewind' && status === 'complete')
   const restorable = useQuery(q('getRestorable', { project_id, service_id }))
   const now = useNow()
   const { restorable_from, restorable_until, waiting_for } = restorable.data ?? {}
@@ -58,6 +64,16 @@ function TimeMachine({ service, onFork, reason }: MachineProps) {
           <Button reason={reason} onPress={() => onFork({ strategy: 'LAST_SNAPSHOT' })}>
             Fork the last snapshot
           </Button>
+          {was_rewound && (
+            <Button reason={may('undoRewind')} onPress={() => onBack({ to: 'before' })}>
+              Undo the rewind…
+            </Button>
+          )}
+          {service.forked_from !== undefined && (
+            <Button reason={may('resetService')} onPress={() => onBack({ to: 'parent' })}>
+              Reset to its parent…
+            </Button>
+          )}
         </>
       }
     >
@@ -67,15 +83,18 @@ function TimeMachine({ service, onFork, reason }: MachineProps) {
       {from !== undefined && until > from && (
         <>
           <p className={layout['muted']}>
-            Any moment of the last {lengthOf(until - from)} can come back, to the millisecond, as a service of its own.
+            Any moment of the last {lengthOf(until - from)} can come back, to the millisecond: as a service of its own,
+            or in its place.
           </p>
           <TimeBand
             service={service}
             from={from}
             until={until}
             reason={reason}
+            rewind_reason={may('rewindService')}
             onFork={(target_time) => onFork({ strategy: 'PITR', target_time })}
             onLook={(target_time) => onFork({ look: true, strategy: 'PITR', target_time })}
+            onRewind={(target_time) => onBack({ to: 'moment', target_time })}
           />
         </>
       )}

@@ -15,13 +15,16 @@ type BandProps = {
   from: number
   until: number
   reason: string | undefined
+  /** Why it cannot be rewound. */
+  rewind_reason: string | undefined
   onFork: (target_time: string) => void
   onLook: (target_time: string) => void
+  onRewind: (target_time: string) => void
 }
 
 const minute_ms = 60_000
 
-export function TimeBand({ service, from, until, reason, onFork, onLook }: BandProps) {
+export function TimeBand({ service, from, until, reason, rewind_reason, onFork, onLook, onRewind }: BandProps) {
   const [chosen, setChosen] = useState<number>()
   const [typed, setTyped] = useState<string>()
   const at = Math.min(until, Math.max(from, chosen ?? until))
@@ -76,6 +79,9 @@ export function TimeBand({ service, from, until, reason, onFork, onLook }: BandP
           onPress={() => onFork(new Date(at).toISOString())}
         >
           Fork here
+        </Button>
+        <Button reason={rewind_reason ?? problem} onPress={() => onRewind(new Date(at).toISOString())}>
+          Rewind here…
         </Button>
       </div>
     </div>

@@ -7,7 +7,6 @@ import {
   type Endpoint,
   type Kind,
   type Moment,
-  type ObservedEvent,
   type ObservedService,
   type ObservedSnapshot,
   type Provider,
@@ -119,8 +118,7 @@ function serviceSubject(services: Things<Service>): Provider['service'] {
       const observed = services.observe(thing, wanted.power)
       if (!observed.settled) return { ...observed, postgres_version, snapshots: [] }
       note(thing, `${observed.state} at generation ${wanted.generation}`)
-      const events = exchange(thing, services)
-      return { ...observed, postgres_version, events, ...copiesOf(thing) }
+      return { ...observed, postgres_version, ...exchange(thing, services), ...copiesOf(thing) }
     },
   }
 }
@@ -174,15 +172,17 @@ function hasMoment(parent: Service | undefined, moment: Moment): boolean {
 }
 
 /** Once for each id. */
-function exchange(thing: Service, services: Things<Service>): ObservedEvent[] {
+function exchange(thing: Service, services: Things<Service>): Pick<ObservedService, 'events' | 'exchange_refused'> {
   const { exchange: wanted } = thing.wanted
-  if (wanted === undefined || wanted.exchange_id === thing.exchange_id) return []
-  thing.exchange_id = wanted.exchange_id
+  if (wanted === undefined || wanted.exchange_id === thing.exchange_id) return { events: [] }
   const { service_id, moment } = wanted.source
-  if (!hasMoment(services.find(service_id), moment))
-    return [{ kind: 'setback', message: 'its data stays as it is: no snapshot leads to that moment any more' }]
+  if (!hasMoment(services.find(service_id), moment)) {
+    const message = 'its data stays as it is: no snapshot leads to that moment any more'
+    return { exchange_refused: wanted.exchange_id, events: [{ kind: 'setback', message }] }
+  }
+  thing.exchange_id = wanted.exchange_id
   if (wanted.kept_as === undefined) thing.snapshots.clear()
-  return [{ kind: 'rewound', message: `its data is that of the moment` }]
+  return { events: [{ kind: 'rewound', message: 'its data is that of the moment' }] }
 }
 
 /** Takes those that are wanted, and removes all others. */

@@ -14,7 +14,7 @@ import { type At, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { parseExpiry } from './expiry-rules.ts'
 import { type Chosen, makeService } from './make.ts'
-import { parseMoment } from './moment.ts'
+import { parseMoment, requireRestorable } from './moment.ts'
 import { parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
 import type { ServiceRow, Source } from './store.ts'
 
@@ -33,8 +33,9 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     const message = `a fork is made in the region of its parent, ${parent.region_code}; leave it out`
     problems.push({ path: '/region_code', message })
   }
-  const { snapshots } = provider.facts()
+  const { snapshots, rewinds } = provider.facts()
   if (input.fork_strategy !== 'NOW') requireOffered(snapshots, '/fork_strategy')
+  if (input.mask !== undefined) requireOffered(rewinds, '/mask')
   const copy = input.fork_strategy === 'NOW' ? { copy_of: parent.power } : {}
   problems.push(...problemsOf(provider.service.refusal({ size, extensions: parent.extensions, ...copy })))
   if (problems.length > 0) throw invalidRequest(problems)
@@ -46,6 +47,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     ...sizeColumnsOf(size),
     extensions: parent.extensions,
     expires_at: parseExpiry(input.expires_at, new Date(), []),
+    mask: input.mask ?? null,
   }
   return makeService(context, {
     provider,
@@ -141,13 +143,4 @@ async function sourceOf(
     throw invalidRequest([{ path: '/fork_strategy', message: 'the service has no snapshot to fork from; use NOW' }])
   const { snapshot_id, taken_at } = snapshot
   return { ...source, source_snapshot_id: snapshot_id, source_time: taken_at?.toISOString() ?? null }
-}
-
-function requireRestorable(window: { from: Date; until: Date } | undefined, target: Date): void {
-  if (window === undefined)
-    throw invalidRequest([aboutTarget('the service has no complete snapshot yet; try again shortly')])
-  const { from, until } = window
-  if (target >= from && target <= until) return
-  const reach = `${from.toISOString()} to ${until.toISOString()}`
-  throw invalidRequest([aboutTarget(`is outside the moments that can be restored, ${reach}`)])
 }

@@ -1,5 +1,6 @@
 // Moments as people write them (RFC 3339, any time zone, any number of decimals), brought to the one form that is kept: UTC
 // with microseconds. That is what PostgreSQL notes commits in, and a thousand times finer than a Date.
+import { invalidRequest } from '#contract/problem.ts'
 
 const written = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|z|[+-]\d\d:\d\d)$/
 
@@ -9,4 +10,14 @@ export function parseMoment(text: string): string | undefined {
   const second = new Date(`${date}T${time}${zone.toUpperCase()}`)
   if (Number.isNaN(second.getTime())) return undefined
   return second.toISOString().replace('000Z', `${decimals.slice(0, 6).padEnd(6, '0')}Z`)
+}
+
+/** Refuses a moment that cannot be restored. */
+export function requireRestorable(window: { from: Date; until: Date } | undefined, target: Date): void {
+  const aboutTarget = (message: string) => invalidRequest([{ path: '/target_time', message }])
+  if (window === undefined) throw aboutTarget('the service has no complete snapshot yet; try again shortly')
+  const { from, until } = window
+  if (target >= from && target <= until) return
+  const reach = `${from.toISOString()} to ${until.toISOString()}`
+  throw aboutTarget(`is outside the moments that can be restored, ${reach}`)
 }

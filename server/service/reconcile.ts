@@ -13,19 +13,11 @@ import { releaseAddresses } from '../address.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import { setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
+import { listForksBeingMade, saveExchangeRefused, saveSourceFailed } from './copies.ts'
 import { insertEvent } from '../event.ts'
 import { saveEnded } from './endings.ts'
 import { isToBeRemoved, wantedOf } from './rules.ts'
-import {
-  findService,
-  listForksBeingMade,
-  removeService,
-  saveFirstPass,
-  saveObserved,
-  saveRestorable,
-  saveSourceFailed,
-  type ServiceRow,
-} from './store.ts'
+import { findService, removeService, saveFirstPass, saveObserved, saveRestorable, type ServiceRow } from './store.ts'
 
 /** After the first pass in which it serves, its first snapshot is next; callers that wait for the service learn of it before. */
 const after_first_seconds = 0.1
@@ -110,6 +102,9 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   // Its sets leave by themselves, and give back their own.
   if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id)
   if (observed.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
+  if (observed.exchange_refused === row.exchange?.exchange_id && row.exchange) {
+    await saveExchangeRefused(tx, row.service_id)
+  }
   if (observed.settled && row.settled_generation === 0 && row.source_service_id !== null) {
     // The fork stands on its own now: its parent may take the snapshot that it leaves, or go.
     await nudge(tx, 'service', row.source_service_id, after_first_seconds)

@@ -6,6 +6,7 @@ import type { deletion_endpoints } from '#contract/deletion.ts'
 import type { event_endpoints } from '#contract/event.ts'
 import type { ha_endpoints } from '#contract/ha.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
+import type { rewind_endpoints } from '#contract/rewind.ts'
 import type { Service, service_endpoints } from '#contract/service.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -23,6 +24,7 @@ import { haHandlers } from './ha.ts'
 import { pageOfServices } from './page.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
+import { rewindHandlers } from './rewind.ts'
 import { parseSizeInput, passwordChange, powerChange, resizeChange } from './rules.ts'
 import { findService, findServiceOfProject } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
@@ -33,6 +35,7 @@ type ServiceEndpointName =
   | keyof typeof ha_endpoints
   | keyof typeof pooler_endpoints
   | keyof typeof deletion_endpoints
+  | keyof typeof rewind_endpoints
   | 'attachToVpc'
   | 'detachFromVpc'
 
@@ -67,6 +70,7 @@ export function serviceHandlers(context: ServiceContext): Pick<Handlers, Service
     ...deletionHandlers(context, viewOf),
     ...haHandlers(context, viewOf),
     ...poolerHandlers(context),
+    ...rewindHandlers(context, viewOf),
     ...attachmentHandlers(context),
     updatePassword: passwordHandler(context),
   }

@@ -7,12 +7,12 @@ import type { Service } from '#contract/service.ts'
 import type { Addon } from '#contract/service-input.ts'
 import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
-import type { Moment, WantedService } from '#providers/provider.ts'
+import type { Moment, ServiceSource, WantedExchange, WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from './replica-set-view.ts'
 import { writtenPolicyOf } from '../snapshot/policy.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
 import { endpointOf, wantedAddressesOf } from '../address.ts'
-import type { ServiceRow, WantedChange } from './store.ts'
+import type { ExchangeRow, ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
 
@@ -63,7 +63,7 @@ export function rowStatus(row: ServiceRow, now: Date): ServiceStatus {
     shape_generation: row.shape_generation,
     settled_generation: row.settled_generation,
     state: row.state,
-    out_of_patience: age_seconds > creation_patience_seconds,
+    out_of_patience: row.source_failed || age_seconds > creation_patience_seconds,
   })
 }
 
@@ -103,6 +103,11 @@ export function passwordChange(row: ServiceRow, password_verifier: string): Want
 export function vpcChange(row: ServiceRow, vpc_id: number | null): WantedChange {
   const generation = row.generation + 1
   return { vpc_id, generation, shape_generation: generation }
+}
+
+export function exchangeChange(row: ServiceRow, exchange: Omit<ExchangeRow, 'generation'>): WantedChange {
+  const generation = row.generation + 1
+  return { exchange: { ...exchange, generation }, generation, shape_generation: generation }
 }
 
 /** keep_seconds: how long it can be restored. A service that never served has nothing to restore. */
@@ -168,7 +173,14 @@ export function wantedOf(row: ServiceRow, snapshots: readonly SnapshotRow[]): Wa
   const { replica_count, sync_replica_count, switchovers } = row
   if (replica_count > 0) wanted.ha = { replica_count, sync_replica_count, switchovers }
   if (row.source_service_id !== null) wanted.source = { service_id: row.source_service_id, moment: momentOf(row) }
+  if (row.mask !== null) wanted.mask = row.mask
+  if (row.exchange !== null) wanted.exchange = wantedExchangeOf(row.exchange)
   return wanted
+}
+
+function wantedExchangeOf({ exchange_id, service_id, at, kept_as }: ExchangeRow): WantedExchange {
+  const source: ServiceSource = { service_id, moment: at === undefined ? 'now' : { at } }
+  return { exchange_id, source, ...(kept_as !== undefined && { kept_as }) }
 }
 
 function momentOf({ source_strategy, source_snapshot_id, source_time }: ServiceRow): Moment {

@@ -7,6 +7,9 @@ import type { ForkStrategy } from '#contract/snapshot.ts'
 import type { Restorable } from '#providers/provider.ts'
 import type { ServiceState } from '#contract/service-status.ts'
 
+/** at: a moment of the service in UTC, to the microsecond; absent: its present. kept_as: a snapshot of the state before. */
+export type ExchangeRow = { exchange_id: string; generation: number; service_id: string; at?: string; kept_as?: string }
+
 export type ServiceRow = {
   service_id: string
   project_id: string
@@ -61,6 +64,10 @@ export type ServiceRow = {
   /** In UTC, to the microsecond. */
   source_time: string | null
   source_failed: boolean
+  /** SQL that is run in what is copied from its source. */
+  mask: string | null
+  /** By which its data gave way, or gives way, to those of a moment. */
+  exchange: ExchangeRow | null
   replica_count: number
   sync_replica_count: number
   switchovers: number
@@ -87,7 +94,7 @@ const columns = fragment`service_id, project_id, name, created, region_code, ser
   restorable_from, restorable_until,
   (select max(taken_at) from snapshots where snapshots.service_id = services.service_id) as last_snapshot_at,
   proven_restorable_at, drill_error,
-  source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed,
+  source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed, mask, exchange,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
   replica_count, sync_replica_count, switchovers, pooler, replica_set_count,
   vpc_id, (${select_addresses} where owner_id = services.service_id) as addresses`
@@ -115,7 +122,7 @@ export type NewService = Pick<
   | 'extensions'
   | 'password_verifier'
 > &
-  Partial<Source & Pick<ServiceRow, 'replica_count' | 'sync_replica_count' | 'expires_at'>>
+  Partial<Source & Pick<ServiceRow, 'replica_count' | 'sync_replica_count' | 'expires_at' | 'mask'>>
 
 const wanted_columns = [
   'name',
@@ -140,6 +147,10 @@ const wanted_columns = [
   'switchovers',
   'pooler',
   'vpc_id',
+  'exchange',
+  'source_strategy',
+  'source_snapshot_id',
+  'source_time',
 ] as const
 const wanted = fragment`${wanted_columns.join(', ')}`
 
@@ -152,11 +163,11 @@ export async function insertService(tx: Sql, row: NewService): Promise<ServiceRo
       insert into services (service_id, project_id, name, region_code, service_type, environment,
         cpu_millis, memory_gbs, extensions, password_verifier,
         source_service_id, source_project_id, source_strategy, source_snapshot_id, source_time,
-        replica_count, sync_replica_count, expires_at)
+        replica_count, sync_replica_count, expires_at, mask)
       values (${row.service_id}, ${row.project_id}, ${row.name}, ${row.region_code}, ${row.service_type},
         ${row.environment}, ${row.cpu_millis}, ${row.memory_gbs}, ${row.extensions}, ${row.password_verifier},
         ${row.source_service_id}, ${row.source_project_id}, ${row.source_strategy}, ${row.source_snapshot_id},
-        ${row.source_time}, ${row.replica_count ?? 0}, ${row.sync_replica_count ?? 0}, ${row.expires_at})
+        ${row.source_time}, ${row.replica_count ?? 0}, ${row.sync_replica_count ?? 0}, ${row.expires_at}, ${row.mask ?? null})
       returning ${columns}`,
     'insert service',
   )
@@ -283,16 +294,4 @@ export async function listServiceIds(db: Sql): Promise<string[]> {
 
 export async function saveDrillRequested(tx: Sql, service_id: string): Promise<void> {
   await tx.query(sql`update services set drill_requested_at = now() where service_id = ${service_id}`)
-}
-
-/** Forks of this service that have no data of their own yet. */
-export async function listForksBeingMade(db: Sql, service_id: string): Promise<string[]> {
-  const rows = await db.query(sql<{ service_id: string }>`
-    select service_id from services
-    where source_service_id = ${service_id} and settled_generation = 0 and deleted_at is null and not source_failed`)
-  return rows.map((row) => row.service_id)
-}
-
-export async function saveSourceFailed(tx: Sql, service_id: string): Promise<void> {
-  await tx.query(sql`update services set source_failed = true where service_id = ${service_id}`)
 }

@@ -37,14 +37,17 @@ export function snapshotIsDue(
 
 /**
  * Which snapshots have served their time: scheduled ones beyond the number kept, and those that forks NOW have left, when a newer
- * one is there, so however many such forks are made there is one of these. Never one in use, never the newest complete one: the
+ * one is there, so however many such forks are made there is one of these; and the states before all rewinds but the last. Never one in use, never the newest complete one: the
  * window of recovery stays whole.
  */
 export function expiredSnapshots(rows: readonly SnapshotRow[], policy: SnapshotPolicy): string[] {
   const complete = byAge(lasting(rows)).filter((row) => row.taken_at !== null)
   const beyond = complete.filter(isRegular).slice(policy.kept)
   const of_now = lasting(rows).filter((row) => row.kind === 'now' && isReplaced(row, rows))
-  return [...beyond, ...of_now].filter((row) => row !== complete[0] && !row.in_use).map((row) => row.snapshot_id)
+  const rewinds = complete.filter((row) => row.kind === 'rewind').slice(1)
+  return [...beyond, ...of_now, ...rewinds]
+    .filter((row) => row !== complete[0] && !row.in_use)
+    .map((row) => row.snapshot_id)
 }
 
 type Window = { from: Date; until: Date }

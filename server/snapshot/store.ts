@@ -14,7 +14,7 @@ export type StoredSnapshot = {
 }
 
 export type SnapshotRow = StoredSnapshot & {
-  /** A fork that is being made may stand on it. */
+  /** A fork that is being made, or a rewind, may stand on it. */
   in_use: boolean
   /**
    * A fork NOW leaves it, and is being made: the snapshot is taken after it, so that it has all that the fork has, and the copy that a
@@ -40,7 +40,9 @@ export async function listSnapshots(db: Sql, service_id: string): Promise<Snapsh
       select source_strategy as strategy, source_snapshot_id, source_time, created from services
       where source_service_id = ${service_id} and settled_generation = 0 and deleted_at is null and not source_failed)
     select ${columns},
-      exists (select from fork where source_snapshot_id = snapshot_id or strategy = 'PITR' and source_time >= taken_at) as in_use,
+      exists (select from fork where source_snapshot_id = snapshot_id or strategy = 'PITR' and source_time >= taken_at)
+        or exists (select from services where service_id = ${service_id} and (exchange->>'generation')::int > settled_generation
+          and (exchange->>'at')::timestamptz >= taken_at) as in_use,
       kind = 'now' and exists (select from fork where strategy = 'NOW' and created <= requested_at) as awaits_fork
     from snapshots where service_id = ${service_id} order by requested_at desc, snapshot_id`)
 }

@@ -92,7 +92,10 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['runQuery', 'service sql market --query values(1) --row-limit 1'],
   ['drillService', 'service drill market'],
   ['getRestorable', 'service restorable market'],
+  ['rewindService', 'service rewind market --target-time {now} --yes'],
+  ['undoRewind', 'service undo-rewind market --yes'],
   ['forkService', 'service fork market --now --name copy', 'copy'],
+  ['resetService', 'service reset copy --yes'],
   ['getLineage', 'project lineage'],
   ['createReplicaSet', 'replica-set create market readers --nodes 1 --cpu 500', 'set'],
   ['listReplicaSets', 'replica-set list market'],
@@ -127,6 +130,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['logout', 'auth logout'],
 ]
 const kept = new Map<string, string>()
+const given: Record<string, () => string> = { home: () => home, now: () => new Date().toISOString() }
 
 test('every endpoint is run', () => {
   expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(api).toSorted())
@@ -138,7 +142,7 @@ test.each(rows)('%s: howdah %s', async (name, line, keeps) => {
   if (name === 'purgeDeletedService') expect((await howdahHere(['service', 'delete', 'copy', '-y'])).code).toBe(0)
   const words = line
     .split(' ')
-    .map((word) => word.replaceAll(/\{(\w+)\}/g, (_, of: string) => (of === 'home' ? home : (kept.get(of) ?? ''))))
+    .map((word) => word.replaceAll(/\{(\w+)\}/g, (_, of: string) => given[of]?.() ?? kept.get(of) ?? ''))
   const endpoint: Endpoint = api[name]
   const ran = await howdahHere([...words, '-o', keeps === undefined ? 'json' : 'name'])
   if (name === 'runQuery' && !offersQueries()) {

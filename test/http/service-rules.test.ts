@@ -45,6 +45,8 @@ describe('the status decides what is possible', () => {
     ['updatePassword', { password: 'long enough' }, ['READY']],
     ['setHA', { replica_count: 1 }, ['READY', 'CONFIGURING with a setback']],
     ['switchover', undefined, ['READY']],
+    ['undoRewind', undefined, ['READY', 'UNSTABLE']],
+    ['reset', undefined, ['READY', 'UNSTABLE']],
     ['enablePooler', undefined, ['READY']],
     ['disablePooler', undefined, ['READY']],
     ['replicaSets', { name: 'a set', nodes: 1, ...small }, ['READY']],

@@ -89,9 +89,7 @@ test('a moment whose WAL is missing is refused, and the service stays as it is',
     told.push(...observed.events.map(({ kind, message }) => `${kind}: ${message}`))
     return observed.settled
   })
-  expect(told).toEqual([
-    'setback: its data stays as it is: no snapshot of its parent leads to that moment any more',
-  ])
+  expect(told).toEqual(['setback: its data stays as it is: no snapshot of its parent leads to that moment any more'])
   expect(await ask(provider, wanted, 'select n from t')).toBe('1')
 })
 

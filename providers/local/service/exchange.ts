@@ -36,6 +36,8 @@ type ObservedExchange = {
   waiting_for?: string
   look_again_seconds?: number
   stopped?: true
+  /** The id of one that can never be made. */
+  refused?: string
 }
 
 const look_again_soon_seconds = 0.3
@@ -47,11 +49,11 @@ export async function withExchange(
   wanted: WantedService,
   rest: () => Promise<ObservedService>,
 ): Promise<ObservedService> {
-  const { events, stopped, ...exchange } = await ensureExchanged(host, base, wanted)
+  const { events, stopped, refused, ...exchange } = await ensureExchanged(host, base, wanted)
   const pending = { ...exchange, settled: false, in_progress: true }
   if (stopped) return { ...pending, state: 'not_serving', events, snapshots: [] }
   const observed = await rest()
-  const all = { ...observed, events: [...events, ...observed.events] }
+  const all = { ...observed, ...(refused && { exchange_refused: refused }), events: [...events, ...observed.events] }
   return exchange.waiting_for === undefined || !observed.settled ? all : { ...all, ...pending }
 }
 
@@ -62,7 +64,7 @@ async function ensureExchanged(host: ServiceHost, base: Node, wanted: WantedServ
   if (exchange === undefined || last?.exchange_id === exchange.exchange_id) {
     // A fork that is masked has no data of its own yet.
     if (await statIfThere((await findLeader(base)).data)) await ensurePreparedRemoved(host, base)
-    return { events: [] }
+    return { events: [], ...(last?.state === 'refused' && { refused: last.exchange_id }) }
   }
   if (wanted.power === 'off') return { events: [] }
   if (await statIfThere(base.before)) return waitingFor('the state before the last rewind is still being kept')
@@ -70,11 +72,12 @@ async function ensureExchanged(host: ServiceHost, base: Node, wanted: WantedServ
   const of_other = exchange.source.service_id !== wanted.service_id
   const preparation = { id: exchange.exchange_id, source: exchange.source, mask: of_other ? wanted.mask : undefined }
   const { waiting_for, failed, look_again_seconds } = (await ensurePrepared(host, node, wanted, preparation)) ?? {}
-  if (waiting_for === undefined) return await stopAndMove(host, node, wanted, exchange)
+  if (waiting_for === undefined) return await stopAndMove(host, node, exchange)
   if (!failed) return { ...waitingFor(waiting_for), ...(look_again_seconds && { look_again_seconds }) }
-  await saveExchange(host.effect, node, { left: [], ...last, exchange_id: exchange.exchange_id, state: 'done' })
+  await saveExchange(host.effect, node, { left: [], ...last, exchange_id: exchange.exchange_id, state: 'refused' })
   await ensurePreparedRemoved(host, node)
-  return { events: [{ kind: 'setback', message: `its data stays as it is: ${waiting_for}` }] }
+  const message = `its data stays as it is: ${waiting_for}`
+  return { events: [{ kind: 'setback', message }], refused: exchange.exchange_id }
 }
 
 const waitingFor = (waiting_for: string): ObservedExchange => ({
@@ -83,7 +86,7 @@ const waitingFor = (waiting_for: string): ObservedExchange => ({
   events: [],
 })
 
-async function stopAndMove(host: ServiceHost, node: Node, wanted: WantedService, exchange: WantedExchange) {
+async function stopAndMove(host: ServiceHost, node: Node, exchange: WantedExchange): Promise<ObservedExchange> {
   const { effect } = host
   const { postmaster } = await findPostmaster(node)
   const is_stopping = postmaster !== undefined && (await statIfThere(node.stopping)) !== undefined
@@ -99,7 +102,7 @@ async function stopAndMove(host: ServiceHost, node: Node, wanted: WantedService,
   await host.jobs.end(node.service_id)
   if (postmaster && !is_stopping) await pausePooler(host, node)
   const stopping = await ensureNodesStopped(host, node, 'service')
-  if (stopping !== undefined) return { ...waitingFor(stopping), stopped: true as const }
+  if (stopping !== undefined) return { ...waitingFor(stopping), stopped: true }
   if (!(await readControl(node.data)).clean) return waitingFor('its server did not stop cleanly and is started again')
   const { kept_as, exchange_id } = exchange
   const left = kept_as === undefined ? [] : await leftBy(node, path)
@@ -120,10 +123,7 @@ async function leftBy(node: Node, path: Path): Promise<Left[]> {
   const { left = [] } = (await readExchange(node)) ?? {}
   const oldest = (await listComplete(node))[0]?.taken_at ?? new Date()
   const timeline = path.at(-1)?.timeline ?? 1
-  return [
-    ...left.filter(({ until }) => new Date(until) >= oldest),
-    { timeline, until: new Date().toISOString() },
-  ]
+  return [...left.filter(({ until }) => new Date(until) >= oldest), { timeline, until: new Date().toISOString() }]
 }
 
 /** What is left of a decided exchange, from wherever it was killed. */

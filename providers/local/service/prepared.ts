@@ -118,9 +118,10 @@ async function ensureRun(
   if (hopeless !== undefined) return { waiting_for: hopeless, failed: true, look_again_seconds: 60 }
   const installation = await installationAt(host, node, wanted)
   if (installation === undefined) return progress('its data needs a PostgreSQL that this host does not have')
-  const { size, extensions } = wanted
   const floor = await floorOf(node.data)
-  const hashes = await ensureServerFiles(host, installation, { size, extensions, node, floor })
+  // The memory is that of the service, which runs at the same time.
+  const spec = { size: 'shared', extensions: wanted.extensions, node, floor } as const
+  const hashes = await ensureServerFiles(host, installation, spec)
   const { postmaster, died } = await findPostmaster(node)
   const running = postmaster
     ? ((await readyPostmaster(node)) ?? still_starting)

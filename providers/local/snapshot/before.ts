@@ -11,7 +11,9 @@ type Kept = { snapshot_id: string }
 
 /** No snapshot is taken of data that is about to be exchanged. */
 export async function isExchanged(node: Node, { exchange }: WantedService): Promise<boolean> {
-  return exchange === undefined || (await readExchange(node))?.exchange_id === exchange.exchange_id
+  if (exchange === undefined) return true
+  const { exchange_id, state } = (await readExchange(node)) ?? {}
+  return exchange_id === exchange.exchange_id && state === 'done'
 }
 
 /** The data of before an exchange stay until their snapshot is taken. */

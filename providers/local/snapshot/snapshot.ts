@@ -49,6 +49,7 @@ export async function ensureSnapshots(
   const lasting = wanted.snapshots.filter((snapshot) => !snapshot.deleted)
   const periods = await findPeriods(node).catch((error: unknown) => {
     if (error instanceof Planted) throw error
+    return undefined
   })
   await removeOthers(host, node, neededFor(lasting, await listComplete(node), periods))
   const isLost = newLost(node, wanted)

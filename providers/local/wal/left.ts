@@ -10,7 +10,12 @@ import { syncOne } from '../host/tree.ts'
 export type Left = { timeline: number; until: string }
 
 /** `moving`: it is decided, and what is left of it is done by the next pass, whatever is wanted then. */
-export type Exchange = { exchange_id: string; state: 'moving' | 'done'; kept_as?: string; left: readonly Left[] }
+export type Exchange = {
+  exchange_id: string
+  state: 'moving' | 'done' | 'refused'
+  kept_as?: string
+  left: readonly Left[]
+}
 
 export async function readExchange({ exchange }: Node): Promise<Exchange | undefined> {
   const text = await readIfThere(exchange)

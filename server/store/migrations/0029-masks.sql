@@ -1,0 +1,2 @@
+-- SQL that is run in what a fork copies from its parent, before any client reaches it.
+alter table services add column mask text;

@@ -1,0 +1,106 @@
+// Rewinds, resets and masks by the API: what is refused, what is kept, and what is told.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStoreOf } from '#test/database.ts'
+import type { TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+import { startInRegion } from './region.ts'
+
+type Seen = { id: string; kind: string; status: string; taken?: string }
+
+let howdah: TestInstallation
+
+beforeAll(async () => {
+  howdah = await startInRegion()
+})
+
+afterAll(async () => {
+  await howdah?.stop()
+})
+
+const placeOf = (service_id: string) => `${howdah.services}/${service_id}`
+const completeOf = async (at: string) =>
+  (await howdah.call<Seen[]>('GET', `${at}/snapshots`)).body.filter(({ status }) => status === 'complete')
+const eventsOf = async (at: string) =>
+  (await howdah.call<{ kind: string; message: string }[]>('GET', `${at}/events`)).body.map(
+    ({ kind, message }) => `${kind}: ${message}`,
+  )
+
+test('a service goes back to a moment and back again, and the state before is kept', async () => {
+  const { service_id } = await howdah.createService()
+  const at = placeOf(service_id)
+  const conflict = { status: 409, body: { message: expect.stringContaining('there is no rewind to undo') } }
+  expect(await howdah.call('POST', `${at}/undoRewind`)).toMatchObject(conflict)
+  const [first] = await until(async () => {
+    const found = await completeOf(at)
+    return found.length > 0 && found
+  })
+  const refused = await howdah.call('POST', `${at}/rewind`, { target_time: '2020-01-01T00:00:00Z' })
+  expect(refused.body.details).toContain('/target_time: is outside the moments that can be restored')
+  const none = await howdah.call('POST', `${at}/rewind`, { target_time: '2026-02-30T00:00:00Z' })
+  expect(none).toMatchObject({ status: 400 })
+
+  const target_time = first?.taken ?? ''
+  const rewind = await howdah.call('POST', `${at}/rewind`, { target_time })
+  expect(rewind).toMatchObject({ status: 202, body: { status: 'CONFIGURING' } })
+  await howdah.untilStatus(service_id, 'READY')
+  const kinds = async () => (await completeOf(at)).map(({ kind }) => kind).toSorted()
+  await until(async () => (await kinds()).join() === 'initial,now,rewind')
+  expect(await eventsOf(at)).toContain('rewound: its data is that of the moment')
+
+  const before = (await completeOf(at)).find(({ kind }) => kind === 'rewind')
+  expect(await howdah.call('POST', `${at}/undoRewind`)).toMatchObject({ status: 202 })
+  await howdah.untilStatus(service_id, 'READY')
+  expect(await eventsOf(at)).toContain(`requested: undoing of the rewind requested, back to ${before?.taken}`)
+  // The state before an earlier rewind goes when a later one is kept.
+  await until(async () => {
+    const rewinds = (await completeOf(at)).filter(({ kind }) => kind === 'rewind')
+    return rewinds.length === 1 && rewinds[0]?.id !== before?.id
+  })
+})
+
+test('a rewind that cannot be made leaves the service as it is, and nothing to undo', async () => {
+  const { service_id } = await howdah.createService()
+  const at = placeOf(service_id)
+  await until(async () => (await completeOf(at)).length > 0)
+  // The store says more than the region has.
+  const db = openStoreOf(howdah)
+  const accepted = async () => {
+    const early = [service_id, '2020-01-01T00:00:00Z']
+    await db.query('update snapshots set taken_at = $2 where service_id = $1', early)
+    await db.query('update services set restorable_from = $2 where service_id = $1', early)
+    return (await howdah.call('POST', `${at}/rewind`, { target_time: '2021-01-01T00:00:00Z' })).status === 202
+  }
+  await until(accepted)
+  await db.close()
+  await howdah.untilStatus(service_id, 'READY')
+  expect(await eventsOf(at)).toContain('setback: its data stays as it is: no snapshot leads to that moment any more')
+  await until(async () => (await howdah.call('POST', `${at}/undoRewind`)).status === 409)
+})
+
+test('a fork is reset to its parent, which must be there; a service that is no fork is not', async () => {
+  const parent = await howdah.createService()
+  const refused = await howdah.call('POST', `${placeOf(parent.service_id)}/reset`)
+  expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining('the service is no fork') } })
+  const fork = { fork_strategy: 'NOW', mask: 'delete from secrets' }
+  const { service_id } = (await howdah.call('POST', `${placeOf(parent.service_id)}/forkService`, fork)).body
+  const at = placeOf(service_id ?? '')
+  await howdah.untilStatus(service_id ?? '', 'READY')
+  const [own] = await until(async () => {
+    const found = await completeOf(at)
+    return found.length > 0 && found
+  })
+  expect(await howdah.call('POST', `${at}/reset`)).toMatchObject({ status: 202, body: { status: 'CONFIGURING' } })
+  await howdah.untilStatus(service_id ?? '', 'READY')
+  await until(async () => (await completeOf(at)).some(({ id }) => id !== own?.id))
+  await until(async () => (await completeOf(at)).every(({ id }) => id !== own?.id))
+
+  const set = { name: 'readers', nodes: 1, cpu_millis: '500', memory_gbs: '2' }
+  const { id } = (await howdah.call<{ id: string }>('POST', `${at}/replicaSets`, set)).body
+  expect(await howdah.call('POST', `${at}/reset`)).toMatchObject({
+    status: 409,
+    body: { message: 'a fork with read replica sets cannot be reset; delete these first' },
+  })
+  await howdah.call('DELETE', `${at}/replicaSets/${id}`)
+  await howdah.call('DELETE', placeOf(parent.service_id))
+  await until(async () => (await howdah.call('POST', `${at}/reset`)).body.message?.includes('is gone;'))
+})
