@@ -51,10 +51,11 @@ export const Region = Type.Object(
         logs: Offered,
         limits: Offered,
         queries: Offered,
+        read_only_sessions: Offered,
       },
       {
         description:
-          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, logs of databases, limits that the system keeps, and SQL statements through the API.',
+          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, logs of databases, limits that the system keeps, SQL statements through the API, and database sessions that ask to read only: offered where each is held to it or refused.',
       },
     ),
   },

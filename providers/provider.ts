@@ -259,6 +259,8 @@ export type RegionFacts = {
   limits: Offered
   /** Statements through the API. */
   queries: Offered
+  /** Whether a session that asks to read only is held to it, or refused. */
+  read_only_sessions: Offered
 }
 
 export type { Backup, RestoredService, StagedSnapshot, StagedWal, UnstagedWal } from './backup.ts'

@@ -12,7 +12,7 @@ import { queriesOffered } from './query/routes.ts'
 import type { Regions } from './regions.ts'
 import { sets_per_service_max } from './replica-set/rules.ts'
 import { extensionsOf, services_per_project_max } from './service/rules.ts'
-import { version } from './version.ts'
+import { version } from '#contract/version.ts'
 import { vpcs_per_project_max } from './vpc/rules.ts'
 
 type Settings = Pick<Config, 'oidc_issuer' | 'snapshots' | 'undelete' | 'log_retention' | 'sql_api'>
@@ -59,7 +59,7 @@ function regionOf(
 ): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
   const facts = region.facts()
   const { provider, volume_type, copy_on_write, postgres_versions } = facts
-  const { pooler, replica_sets, vpcs, snapshots, rewinds, logs, limits } = facts
+  const { pooler, replica_sets, vpcs, snapshots, rewinds, logs, limits, read_only_sessions } = facts
   return {
     provider,
     volume_type,
@@ -68,7 +68,17 @@ function regionOf(
     sizes: sizes.map((size) => ({ ...size, ...offeredUnless(service.refusal({ size })) })),
     shared: offeredUnless(service.refusal({ size: 'shared' })),
     addons: addons.map((name) => ({ name, ...offeredUnless(service.refusal({ extensions: extensionsOf([name]) })) })),
-    features: { pooler, replica_sets, vpcs, snapshots, rewinds, logs, limits, queries: queriesOffered(facts, sql_api) },
+    features: {
+      pooler,
+      replica_sets,
+      vpcs,
+      snapshots,
+      rewinds,
+      logs,
+      limits,
+      queries: queriesOffered(facts, sql_api),
+      read_only_sessions,
+    },
   }
 }
 

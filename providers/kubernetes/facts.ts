@@ -68,6 +68,7 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     limits: { offered: true },
     rewinds: not_offered('rewinds, resets and masked forks are not offered'),
     queries: not_offered('SQL statements through the API are not offered'),
+    read_only_sessions: not_offered('a session that asks to read only is neither held to it nor refused'),
   })
   const no_store: Offered = {
     offered: false,

@@ -11,6 +11,7 @@ import { poolerRefusal } from './pooler/pooler.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from './postgres/installation.ts'
 import { balancerRefusal } from './replica-set/balancer.ts'
 import { type HostUse, readHostUse, vpcRefusal, type VpcRanges } from './vpc/ranges.ts'
+import { first_major_with_logins } from '../postgres/read-only-session.ts'
 import type { Authority } from '../postgres/certificate.ts'
 
 export type Facts = {
@@ -108,7 +109,14 @@ function factsOf(
     limits: offeredUnless(limits.enforced ? undefined : limits.description),
     rewinds: { offered: true },
     queries: { offered: true },
+    read_only_sessions: offeredUnless(readOnlySessionsLack(installations)),
   }
+}
+
+function readOnlySessionsLack(installations: readonly PostgresInstallation[]): string | undefined {
+  const older = installations.filter(({ major }) => major < first_major_with_logins).map(({ version }) => version)
+  if (older.length === 0) return undefined
+  return `PostgreSQL ${older.join(' and ')} has no triggers at the login: a session there that asks to read only is neither held to it nor refused; PostgreSQL ${first_major_with_logins} and newer do it`
 }
 
 const offeredUnless = (reason: string | undefined): Offered =>

@@ -54,6 +54,7 @@ const facts: Omit<RegionFacts, 'identity'> = {
   limits: { offered: false, reason: 'nothing runs here that could be limited' },
   rewinds: { offered: true },
   queries: { offered: false, reason: no_database },
+  read_only_sessions: { offered: false, reason: no_database },
 }
 const snapshot_bytes = 40_000_000
 const idle_metrics = { cpu_usage_millicores: 1, memory_usage_bytes: 50_000_000, disk_usage_bytes: snapshot_bytes }

@@ -33,6 +33,7 @@ const statements = [
   `create user mapping for bob server s options (user 'bob', password '${secret}')`,
   `alter role bob password 'it''s \\' || '${secret}'`,
   `select set_password('bob', '${secret}')`,
+  `select timescale_functions.create_bare_readonly_role('bob', '${secret}')`,
   `create subscription s connection 'host=h password=${secret}' publication p`,
   `select dblink_connect('postgres://bob:${secret}@h/db')`,
   `ALTER USER bob IDENTIFIED BY '${secret}'`,

@@ -34,9 +34,9 @@ export function withoutPasswords(texts: LoggedTexts): LoggedTexts {
 
 const syntax_error = '42601'
 /** Cheap and wide: only matching texts are examined closely. */
-const suspicious = /pass|\b(?:role|user|group)\b|:\/\/|identified|parameters?:? \$/i
+const suspicious = /pass|_readonly_role\b|\b(?:role|user|group)\b|:\/\/|identified|parameters?:? \$/i
 /** A statement that sets, or may have been meant to set, a password. */
-const sensitive = /passw|\b(?:create|alter)\s+(?:role|user|group)\b|\bidentified\s+by\b/i
+const sensitive = /passw|_readonly_role\b|\b(?:create|alter)\s+(?:role|user|group)\b|\bidentified\s+by\b/i
 /** After this a misspelt word may announce a password, which need not be a literal. */
 const role_named = /\b(?:create|alter)\s+(?:role|user|group)\s+\S+/i
 const literal_start = /'|\$(?:[a-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/i

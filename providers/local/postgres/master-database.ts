@@ -5,6 +5,7 @@ import type pg from 'pg'
 import type { ObservedEvent } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { TenantSetback } from './tenant-setback.ts'
+import { role_setting } from '../../postgres/read-only-session.ts'
 import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
 /** PostgreSQL's value after an interrupted DROP DATABASE. */
@@ -34,6 +35,7 @@ type Database = {
   may_connect: boolean
   pooler_may_connect: boolean | null
   preloads: boolean
+  reads_only: boolean
 }
 
 async function readDatabase(client: pg.Client): Promise<Database> {
@@ -41,23 +43,44 @@ async function readDatabase(client: pg.Client): Promise<Database> {
     `select d.datconnlimit as limit, d.datallowconn as open,
        pg_catalog.has_database_privilege(r.oid, d.oid, 'connect') as may_connect,
        pg_catalog.has_database_privilege(p.oid, d.oid, 'connect') as pooler_may_connect,
-       exists (select from pg_catalog.pg_db_role_setting s, pg_catalog.unnest(s.setconfig) setting
-               where s.setdatabase in (0, d.oid) and s.setrole in (0, r.oid)
-                 and pg_catalog.starts_with(setting, 'local_preload_libraries=')) as preloads
+       ${isSetSql('local_preload_libraries')} as preloads, ${isSetSql(role_setting)} as reads_only
      from pg_catalog.pg_authid r
        left join pg_catalog.pg_database d on d.datname = $2
        left join pg_catalog.pg_authid p on p.rolname = $3
      where r.rolname = $1`,
     [master_role, master_database, pooler_role],
   )
-  return rows[0] ?? { limit: null, open: false, may_connect: false, pooler_may_connect: null, preloads: false }
+  return (
+    rows[0] ?? {
+      limit: null,
+      open: false,
+      may_connect: false,
+      pooler_may_connect: null,
+      preloads: false,
+      reads_only: false,
+    }
+  )
 }
+
+const isSetSql = (name: string) =>
+  `exists (select from pg_catalog.pg_db_role_setting s, pg_catalog.unnest(s.setconfig) setting
+           where s.setdatabase in (0, d.oid) and s.setrole in (0, r.oid)
+             and pg_catalog.starts_with(pg_catalog.lower(setting), '${name}='))`
+
+/** For the database, for the role, and for both. */
+const resetSql = (name: string) =>
+  [
+    `database ${master_database}`,
+    `role ${master_role}`,
+    `role ${master_role} in database ${master_database}`,
+    `role all in database ${master_database}`,
+  ].map((of) => `alter ${of} reset ${name}`)
 
 /** `locked_out`: the tenant could not log in. */
 type Undoing = { what: string; sql: readonly string[]; locked_out: boolean }
 
 /** Pure. */
-function undoingOf({ limit, open, may_connect, pooler_may_connect, preloads }: Database): Undoing[] {
+function undoingOf({ limit, open, may_connect, pooler_may_connect, preloads, reads_only }: Database): Undoing[] {
   const database = `the database ${master_database}`
   const all: (Undoing & { needed: boolean })[] = [
     {
@@ -88,12 +111,14 @@ function undoingOf({ limit, open, may_connect, pooler_may_connect, preloads }: D
       // A login fails when one of the libraries is missing; a session can still load libraries by itself.
       needed: preloads,
       what: `local_preload_libraries was set for ${database} or the role ${master_role}`,
-      sql: [
-        `database ${master_database}`,
-        `role ${master_role}`,
-        `role ${master_role} in database ${master_database}`,
-        `role all in database ${master_database}`,
-      ].map((of) => `alter ${of} reset local_preload_libraries`),
+      sql: resetSql('local_preload_libraries'),
+      locked_out: true,
+    },
+    {
+      // Such a login is refused, because the master role can write.
+      needed: reads_only,
+      what: `${role_setting} was set for ${database} or the role ${master_role}`,
+      sql: resetSql(role_setting),
       locked_out: true,
     },
   ]

@@ -9,6 +9,7 @@ import type { Effect } from '../host/effect.ts'
 import { type Node } from '../host/layout.ts'
 import { ensureExtensions, makeExtensions } from './extensions.ts'
 import { ensureMasterDatabase } from './master-database.ts'
+import { ensureReadOnlyLogins, findUnwatched } from './read-only-session.ts'
 import { sweepQueryRoles } from './query-role.ts'
 import { ensureReplicationReserved, ensureReservedRole, pooler_mark, reserved_roles } from './reserved-roles.ts'
 import { withCatalogChanges } from './tenant-locks.ts'
@@ -17,7 +18,7 @@ import { master_role, pooler_role } from '../../postgres/names.ts'
 
 export type RoleSpec = { password_verifier: string; extensions: readonly string[] }
 
-/** `lacks`: which extensions the tenant's database does not have, for people. `postgres_version`: such as `18.4`. */
+/** `lacks`: what the tenant's databases do not have, for people. `postgres_version`: such as `18.4`. */
 export type ObservedRole = { events: ObservedEvent[]; lacks?: string; postgres_version?: string }
 
 /** Rights of earlier templates: the one reads all verifiers, the other locks all catalogs. */
@@ -27,7 +28,7 @@ const withdrawn_rights = ['pg_read_all_data', 'pg_maintain']
 export async function ensureMasterRole(effect: Effect, node: Node, spec: RoleSpec): Promise<ObservedRole> {
   const events: ObservedEvent[] = []
   // One connection is a third of the cost of a create: all of it goes over one, but for extensions.
-  const { handed_over, major, postgres_version } = await withCatalogChanges(node, events, async (client) => {
+  const { handed_over, major, postgres_version, unwatched } = await withCatalogChanges(node, events, async (client) => {
     const role = await readRole(client)
     if (!role.handed_over) await makeExtensions(effect, node, spec.extensions, role.major)
     else if (!role.up_to_date) await ensureUpToDate(effect, client, events)
@@ -35,11 +36,14 @@ export async function ensureMasterRole(effect: Effect, node: Node, spec: RoleSpe
     if (role.handed_over) {
       await ensureMasterDatabase(effect, client, events)
       await sweepQueryRoles(effect, client)
+      return { ...role, unwatched: await findUnwatched(client, role.major) }
     }
-    return role
+    return { ...role, unwatched: [] }
   })
-  const lacks = handed_over ? await ensureExtensions(effect, node, spec.extensions, major) : undefined
-  return { events, postgres_version, ...(lacks !== undefined && { lacks }) }
+  const unheld = await ensureReadOnlyLogins(effect, node, unwatched, major)
+  const without = handed_over ? await ensureExtensions(effect, node, spec.extensions, major) : undefined
+  const lacks = [unheld, without].filter((lack) => lack !== undefined).join('; ')
+  return { events, postgres_version, ...(lacks !== '' && { lacks }) }
 }
 
 type Role = {

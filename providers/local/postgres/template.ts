@@ -14,11 +14,12 @@ import { lookup_sql } from '../../postgres/pooler-lookup.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { unprivileged } from '../../host/user-map.ts'
 import { foldersOf } from '../host/layout.ts'
+import { readOnlySessionSql, roleSettingSql } from '../../postgres/read-only-session.ts'
 import { reserved_roles, roleSql } from './reserved-roles.ts'
 import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
 
 /** Raised when the contents of the template change, so that new services get them. */
-const template_format = 4
+const template_format = 5
 /**
  * Half of PostgreSQL's own. Every snapshot and every fork leaves files early and begins new ones: of a small database those
  * are most of what a fork takes. Still smaller ones are more to archive, each with flushes of its own.
@@ -89,17 +90,22 @@ export async function removeUnfinished(effect: Effect, folder: string): Promise<
 }
 
 async function build(effect: Effect, aside: string, installation: PostgresInstallation, as_root: boolean) {
+  const { major } = installation
   const run = (program: string, args: readonly string[], input = '') =>
     runToEnd(join(installation.bin, program), args, input, as_root)
   await ensureFolder(effect, 'template', aside, 0o700, as_root ? unprivileged : undefined)
   await effect('template: initdb')
-  await run('initdb', ['-D', aside, ...initdbOptions(installation.major)])
+  await run('initdb', ['-D', aside, ...initdbOptions(major)])
   const single = ['--single', '-D', aside, '-c', 'exit_on_error=on', '-c', 'fsync=off', '-c', 'min_wal_size=32MB']
-  // Copied into every database that is made after it.
-  await effect('template: lookup')
-  await run('postgres', [...single, 'template1'], `${lookup_sql}\n`)
   await effect('template: roles')
-  await run('postgres', [...single, 'postgres'], clusterSql(installation.major))
+  await run('postgres', [...single, 'postgres'], rolesSql(major))
+  // Copied into every database that is made after it.
+  await effect('template: functions')
+  await run('postgres', [...single, 'template1'], linesOf([lookup_sql, ...readOnlySessionSql(major)]))
+  // A tenant may make a database from this one too.
+  await run('postgres', [...single, 'template0'], linesOf(readOnlySessionSql(major)))
+  await effect('template: databases')
+  await run('postgres', [...single, 'postgres'], databasesSql)
   await effect('template: master database')
   await run('postgres', [...single, master_database], databaseSql)
   // From here on only we can enter it; copies are handed to their own users.
@@ -130,20 +136,25 @@ function initdbOptions(major: number): string[] {
 /** Which of PostgreSQL's own roles the master role has. None that reads verifiers or locks catalogs. */
 const rights = ['pg_monitor', 'pg_signal_backend', 'pg_checkpoint']
 
-// One statement a line: single-user PostgreSQL reads them so.
-function clusterSql(major: number): string {
-  return [
+/** One statement a line: single-user PostgreSQL reads them so. */
+const linesOf = (statements: readonly string[]) => statements.map((statement) => `${statement}\n`).join('')
+
+function rolesSql(major: number): string {
+  return linesOf([
     ...reserved_roles.flatMap((role) => roleSql(role, major)),
     // Its first login is allowed when everything that it is to find has been made: see master-role.ts.
     `create role ${master_role} nologin createrole createdb`,
     `grant ${rights.join(', ')} to ${master_role} with admin option`,
-    `create database ${master_database} owner ${master_role}`,
-    `grant connect on database ${master_database} to ${pooler_role}`,
-    // The control plane's sessions are in postgres, and every new database is a copy of template1.
-    'revoke all on database postgres, template1 from public',
-    '',
-  ].join('\n')
+    ...roleSettingSql(major),
+  ])
 }
+
+const databasesSql = linesOf([
+  `create database ${master_database} owner ${master_role}`,
+  `grant connect on database ${master_database} to ${pooler_role}`,
+  // The control plane's sessions are in postgres, and every new database is a copy of one of the others.
+  'revoke all on database postgres, template0, template1 from public',
+])
 
 /** A server that starts late in a WAL file makes the next one first, and the create would wait for it. */
 const databaseSql = `alter schema public owner to ${master_role}\nvacuum (freeze, analyze)\nselect pg_switch_wal()\n`
