@@ -13,7 +13,7 @@ import {
 import { api } from '#contract/api.ts'
 import type { Service } from '#contract/service.ts'
 import { isAtRest, type Seen } from '#contract/wait.ts'
-import { CommandError, exit_codes } from '../command.ts'
+import { CommandError, UsageError, exit_codes } from '../command.ts'
 import { ensureCa } from './ca.ts'
 import { confirm } from './terminal.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
@@ -37,6 +37,11 @@ export async function runPsql(context: Context): Promise<number> {
   const { service } = await serviceOf(context, session)
   const connection = await chosenConnection(context, session, service)
   const direct = connectionOf(service) ?? connection
+  if (input.isSet('read-only') && input.isSet('pooled')) {
+    throw new UsageError(
+      `--read-only: the connection pooler takes no options of a session; without --pooled psql goes to ${direct.host}:${direct.port}`,
+    )
+  }
   const password = await findPassword(direct)
   if (password === undefined)
     terminal.say(`The password of ${service.name} is not in ${pgpassFile()}; psql asks for it.`)

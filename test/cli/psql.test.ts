@@ -92,6 +92,8 @@ test.skipIf(why_not_pooled)(`psql goes through the pooler and to a replica set${
   const pooled = await psql(['--pooled'], '-c', String.raw`\echo :PORT`)
   expect(pooled.stdout).toBe(`${connection_pooler?.endpoint.port}\n`)
   expect((await psql(['--pooled=transaction'], '-c', 'select 5')).stdout).toBe('5\n')
+  const read_only = await psql(['--pooled', '--read-only'], '-c', 'select 5')
+  expect(read_only).toMatchObject({ code: 2, stderr: expect.stringContaining('without --pooled psql goes to') })
   expect((await psql(['--replica', 'readers'], '-c', 'select pg_is_in_recovery()')).stdout).toBe('t\n')
 })
 

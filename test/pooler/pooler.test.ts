@@ -93,6 +93,11 @@ poolerTest('who must not get in does not', async () => {
   await expect(knock({ tls: false })).rejects.toThrow(/SSL required/)
   await expect(knock({ database: 'postgres' })).rejects.toThrow(/no such database/)
   await expect(knock({ user: 'nobody' })).rejects.toThrow(/no such user/)
+  // A session that asked to read only would share its connection with others that did not.
+  const asks = '-c tsdb_admin.read_only_connection=true'
+  for (const database of ['tsdb', 'tsdb_transaction']) {
+    await expect(knock({ database, options: asks })).rejects.toThrow(/unsupported startup parameter/)
+  }
 
   const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
   await withSuperuser(node, {}, (client) =>
