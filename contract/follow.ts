@@ -14,8 +14,8 @@ import { followedId, followedSnapshotId, isAsWanted, isAtRest } from './wait.ts'
 export type FollowedPlace = { project_id: string; service_id: string; snapshot_id?: string }
 
 const timeout_ms_default = 30 * 60_000
-/** How long one answer may wait: short, because a replica set's does not end with the wait. */
-const request_seconds = 2
+/** How long one answer may wait. */
+const request_seconds_max = 30
 const poll_ms = 300
 const resume_pause_ms = 1000
 
@@ -57,7 +57,9 @@ export async function settle(
 ): Promise<Service | Snapshot | undefined> {
   const deadline = performance.now() + timeout_ms
   for (;;) {
-    const seen = await readFollowed(client, place, { wait_seconds: request_seconds, ...(signal && { signal }) })
+    const left_seconds = Math.max(0, Math.ceil((deadline - performance.now()) / 1000))
+    const wait_seconds = Math.min(request_seconds_max, left_seconds)
+    const seen = await readFollowed(client, place, { wait_seconds, ...(signal && { signal }) })
     if (isAtRest(endpoint, seen)) {
       if (isAsWanted(endpoint, seen)) return seen
       throw new Fault('WRONG_STATE', `${place.service_id} is ${seen?.status ?? 'removed'}; its events say why`)

@@ -50,6 +50,7 @@ async function saveRemoved(tx: Sql, { row }: Subject): Promise<void> {
   await releaseAddresses(tx, row.replica_set_id)
   await removeReplicaSet(tx, row)
   await insertEvent(tx, row.service_id, 'removed', `replica set ${row.name}: nothing of it is left`)
+  await announceSettled(tx, row.replica_set_id)
 }
 
 async function savePass(tx: Sql, { row, service }: Subject, observed: ObservedReplicaSet): Promise<void> {

@@ -49,6 +49,18 @@ test('each step of a life is awaited by one request', async () => {
   expect((await see(service_id, 'wait=50')).status).toBe(404)
 })
 
+test('a replica set, which is read as a service, is awaited too, also its removal', async () => {
+  const service_id = await requestService()
+  await see(service_id, 'wait=50')
+  const set = { name: 'readers', nodes: 1, cpu_millis: 500, memory_gbs: 2 }
+  const { status, body } = await howdah.call<{ id: string }>('POST', `${at(service_id)}/replicaSets`, set)
+  expect(status).toBe(202)
+  expect(await see(body.id, 'wait=50')).toMatchObject({ status: 200, body: { service_id: body.id, status: 'READY' } })
+  await howdah.call('DELETE', `${at(service_id)}/replicaSets/${body.id}`)
+  expect((await see(body.id, 'wait=50')).status).toBe(404)
+  await howdah.call('DELETE', at(service_id))
+})
+
 test('when its time is over the answer is what is seen then, and no time is longer than the longest', async () => {
   const goOn = holdUp()
   const service_id = await requestService()
