@@ -10,6 +10,10 @@ import { Type } from './type.ts'
 export const audit_entries_max = 500
 export const audit_entries_default = 100
 
+/** By the first word of their user agents, after `howdah-`. */
+export const audit_clients = ['cli', 'mcp'] as const
+export type AuditClient = (typeof audit_clients)[number]
+
 export const AuditEntry = Type.Object(
   {
     id: text('The id of the entry.', '1042'),
@@ -17,6 +21,9 @@ export const AuditEntry = Type.Object(
     user_id: UserId,
     email: text('Of the user, as it was then.', 'ada@example.com'),
     public_key: Type.Optional(PublicKey),
+    client: Type.Optional(
+      choice(audit_clients, 'The program that sent the request, as it says itself: the command, or an agent.', 'mcp'),
+    ),
     address: text('Where the request came from.', '203.0.113.9'),
     endpoint: text('The name of the endpoint, such as createService.', 'createService'),
     method: choice(['GET', 'POST', 'DELETE'], 'The HTTP method.', 'POST'),

@@ -1,4 +1,5 @@
 // What a user's command is given: its input, the terminal, and the session once it asks for one.
+import type { AuditClient } from '#contract/audit.ts'
 import { type Command, type Input, type Options, UsageError } from '../command.ts'
 import { hasIdForm, idNamed } from './ids.ts'
 import { output_formats, type OutputFormat } from './output.ts'
@@ -9,7 +10,8 @@ export type Context = {
   input: Input
   terminal: Terminal
   around: Surroundings
-  session: () => Promise<Session>
+  /** `as`: who the server is told that it is; the command, if left out. */
+  session: (as?: AuditClient) => Promise<Session>
 }
 
 export type UserCommand = Command<Context>

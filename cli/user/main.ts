@@ -54,7 +54,7 @@ function newContext(input: Input, around: Surroundings): Context {
     input,
     around,
     terminal: around.openTerminal(input),
-    session: () => (session ??= openSession(input, around)),
+    session: (as) => (session ??= openSession(input, around, as)),
   }
 }
 

@@ -4,6 +4,7 @@
 //    in the log. Where the store cannot take it, the entry goes to the server's log instead; the answer stands.
 // 2. Ids and outcomes only. A text in place of an id is not repeated: it may be a secret pasted by mistake.
 // 3. Requests without a valid credential (401) or beyond their rate (429) leave a line in the server's log only: else they could fill the store.
+import { type AuditClient, audit_clients } from '#contract/audit.ts'
 import { isRole } from '#contract/endpoint.ts'
 import type { Db } from '../store/db.ts'
 import type { Caller, Outcome, RecordOutcome } from '../http/handler.ts'
@@ -33,6 +34,7 @@ export function newEntry(outcome: Outcome, caller: Caller): NewAudit {
     user_id: Number(caller.user.id),
     email: caller.user.email,
     public_key: caller.type === 'apiKey' ? caller.public_key : null,
+    client: clientOf(outcome.user_agent),
     address: outcome.address,
     endpoint: outcome.name,
     method: endpoint.method,
@@ -45,6 +47,11 @@ export function newEntry(outcome: Outcome, caller: Caller): NewAudit {
     code: outcome.code ?? null,
     request_id: outcome.request_id,
   }
+}
+
+/** Only names of ours: any other text is not repeated. */
+function clientOf(user_agent = ''): AuditClient | null {
+  return audit_clients.find((client) => user_agent.startsWith(`howdah-${client}/`)) ?? null
 }
 
 /** Whose log it belongs to: the project of the path if the caller is a member, the one just made, or the token's own. */

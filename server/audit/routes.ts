@@ -32,6 +32,7 @@ function entryView(row: AuditRow): AuditEntry {
     user_id: String(row.user_id),
     email: row.email,
     ...(row.public_key !== null && { public_key: row.public_key }),
+    ...(row.client !== null && { client: row.client }),
     address: row.address,
     endpoint: row.endpoint,
     method: row.method,

@@ -1,4 +1,5 @@
 // The audit log in the metadata store: it only grows. A trigger refuses every other change.
+import type { AuditClient } from '#contract/audit.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import type { FaultCode } from '#contract/fault.ts'
 import type { Sql } from '../store/db.ts'
@@ -11,6 +12,7 @@ export type AuditRow = {
   user_id: number
   email: string
   public_key: string | null
+  client: AuditClient | null
   address: string
   endpoint: string
   method: Endpoint['method']
@@ -26,9 +28,9 @@ export type NewAudit = Omit<AuditRow, 'id' | 'time'>
 export async function insertAudit(db: Sql, entry: NewAudit): Promise<void> {
   await db.query(
     sql`
-      insert into audit (project_id, user_id, email, public_key, address, endpoint, method, path, resource_id, status,
-        code, request_id)
-      values (${entry.project_id}, ${entry.user_id}, ${entry.email}, ${entry.public_key}, ${entry.address},
+      insert into audit (project_id, user_id, email, public_key, client, address, endpoint, method, path, resource_id,
+        status, code, request_id)
+      values (${entry.project_id}, ${entry.user_id}, ${entry.email}, ${entry.public_key}, ${entry.client}, ${entry.address},
         ${entry.endpoint}, ${entry.method}, ${entry.path}, ${entry.resource_id}, ${entry.status}, ${entry.code}, ${entry.request_id})`,
     'insert audit',
   )
@@ -49,8 +51,8 @@ export async function insertLogin(db: Sql, login: NewLogin): Promise<void> {
     where id = ${user_id} or lower(email) = lower(${email})`)
 }
 
-const columns = fragment`id, time, project_id, user_id, email, public_key, address, endpoint, method, path, resource_id,
-  status, code, request_id`
+const columns = fragment`id, time, project_id, user_id, email, public_key, client, address, endpoint, method, path,
+  resource_id, status, code, request_id`
 
 /** Newest first, with the logins of the members; before: the id of an entry, exclusive. */
 export async function listAudit(

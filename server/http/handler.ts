@@ -110,6 +110,7 @@ export type Outcome = {
   status: number
   code: FaultCode | undefined
   address: string
+  user_agent: string | undefined
   request_id: string
 }
 

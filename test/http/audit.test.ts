@@ -42,6 +42,15 @@ async function entries(): Promise<AuditEntry[]> {
   return body.entries
 }
 
+test('which program of ours sent it is told, and no text of another', async () => {
+  const at = await inNewProject()
+  for (const agent of ['howdah-mcp/1.0', 'howdah-cli/1.0', 'howdah-mcp', 'secret/1.0']) {
+    await call('POST', `${at}/rename`, { name: 'renamed' }, { 'user-agent': agent })
+  }
+  const clients = (await entries()).map(({ client }) => client)
+  expect(clients).toEqual([undefined, undefined, 'cli', 'mcp'])
+})
+
 test('a change is told with who, what, when, from where and how it ended', async () => {
   const at = await inNewProject()
   const renamed = await call('POST', `${at}/rename`, { name: 'renamed' }, { 'x-request-id': 'the-request' })
