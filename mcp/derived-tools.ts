@@ -7,7 +7,7 @@ import { objectOf, pathParametersOf } from '#contract/openapi.ts'
 import type { Service } from '#contract/service.ts'
 import { toolOf } from '#contract/tool.ts'
 import { followedId, isAtRest } from '#contract/wait.ts'
-import { type Args, placeOf, projectOf, textOf, type Tool, type ToolAnswer, type World } from './tool.ts'
+import { type Args, placeOf, projectOf, textOf, type Tool, type ToolAnswer, Unconfirmed, type World } from './tool.ts'
 
 const wait_seconds_default = 30
 const wait_seconds_max = 50
@@ -53,10 +53,7 @@ async function requireConfirmed({ client }: World, ids: Record<string, string>, 
   const { project_id = '', service_id = '' } = ids
   const { name, metadata } = await client.getService({ project_id, service_id })
   if (metadata.environment !== 'PROD' || args['confirm'] === name) return
-  throw new Fault(
-    'INVALID_REQUEST',
-    'the service is tagged PROD: ask its user, then repeat with confirm set to its name',
-  )
+  throw new Unconfirmed()
 }
 
 async function settledAnswer(

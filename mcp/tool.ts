@@ -28,6 +28,15 @@ export type ToolAnswer = { data?: unknown; words?: string; note?: string }
 
 export type Tool = ToolFacts & { run: (world: World, args: Args) => Promise<ToolAnswer> }
 
+/** Of what is tagged PROD the user says the name before it is removed: to the agent's program where that can ask, else by the agent in `confirm`. */
+export class Unconfirmed extends Fault {
+  override readonly name = 'Unconfirmed'
+
+  constructor() {
+    super('INVALID_REQUEST', 'the service is tagged PROD: ask its user, then repeat with confirm set to its name')
+  }
+}
+
 export type At = { project_id: string; service_id: string }
 
 export function textOf(args: Args, name: string): string {

@@ -97,22 +97,20 @@ async function answer(
   const { readDocs } = await import('#mcp/docs.ts')
   const query = new URL(request.url, origin()).searchParams
   const project_id = caller.type === 'apiKey' ? caller.project.id : (query.get('project') ?? undefined)
-  const response = await tickets.withTicket(caller, async (authorization) => {
+  const { status, headers, text } = await tickets.withTicket(caller, async (authorization) => {
     const client = newClient({
       base_url: origin() + base_path,
-      headers: { authorization, 'user-agent': 'mcp' },
+      headers: { authorization, 'user-agent': `howdah-mcp/${version}` },
       fetch: inProcess(app, addressOf(request)),
     })
     const keepPassword = async (service: { project_id: string; service_id: string }) =>
       `Its password was made and is not shown here. Its user sets one at ${origin()}/projects/${service.project_id}/services/${service.service_id}`
     const world = { client, project_id, writes, prod_writes: false, keepPassword, docs: readDocs }
-    return await answerOverHttp(asRequest(request, origin(), body), { world, version })
+    const response = await answerOverHttp(asRequest(request, origin(), body), { world, version })
+    // The work of a call may go on after the head of its answer.
+    return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() }
   })
-  const headers = Object.fromEntries(response.headers)
-  await reply
-    .code(response.status)
-    .headers(headers)
-    .send(await response.text())
+  await reply.code(status).headers(headers).send(text)
 }
 
 function asRequest({ method, url, headers }: FastifyRequest, origin: string, body: string): Request {

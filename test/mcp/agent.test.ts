@@ -116,6 +116,36 @@ describe('with a personal access token', () => {
     await call(client, 'set_environment', { service_id: 'shop', environment: 'DEV' })
   })
 
+  test('a program of the newer protocol can ask its user, and does so before a PROD service is removed', async () => {
+    const answers = [
+      { action: 'decline' as const },
+      { action: 'accept' as const, content: { name: 'another' } },
+      { action: 'accept' as const, content: { name: 'doomed' } },
+    ]
+    const messages: string[] = []
+    const client = await agentAt(origin, howdah.token, '?write=true', (message) => {
+      messages.push(message)
+      return answers.shift() ?? { action: 'cancel' }
+    })
+    expect((await namesOf(client)).toSorted()).toEqual([...reading_tools, ...writing_tools].toSorted())
+    await call(client, 'create_service', {
+      name: 'doomed',
+      environment_tag: 'PROD',
+      cpu_millis: 'shared',
+      wait_seconds: 0,
+    })
+    for (const refused of ['declined', 'another name']) {
+      const answer = await call(client, 'delete_service', { service_id: 'doomed', wait_seconds: 0 })
+      expect([refused, answer.isError, answer.text]).toEqual([refused, true, expect.stringContaining('tagged PROD')])
+    }
+    const removed = await call(client, 'delete_service', { service_id: 'doomed', wait_seconds: 0 })
+    expect([removed.isError, removed.text]).toEqual([undefined, expect.any(String)])
+    type Audit = { entries: { client?: string; endpoint: string }[] }
+    const { body } = await howdah.call<Audit>('GET', `/projects/${howdah.project_id}/audit?limit=1`)
+    expect(body.entries).toMatchObject([{ client: 'mcp', endpoint: 'deleteService' }])
+    expect(messages).toEqual(Array(3).fill(expect.stringContaining('doomed is tagged PROD')))
+  })
+
   test('no password is shown: of a new service its user sets one in the console', async () => {
     const client = await overHttp(howdah.token, '?write=true')
     const made = await call(client, 'create_service', { name: 'new', cpu_millis: 'shared', wait_seconds: 1 })

@@ -5,8 +5,18 @@ import { expect, onTestFinished } from 'vitest'
 import { newBrowser } from '#test/oauth/browser.ts'
 import { codeFrom, type People, postToken } from '#test/oauth/people.ts'
 
-export async function agentAt(origin: string, token: string, query: string): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' })
+type Answered = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string> }
+
+/** Its program is of the older protocol, as most are, unless its user can be asked: `ask` is what that one answers. */
+export async function agentAt(
+  origin: string,
+  token: string,
+  query: string,
+  ask?: (message: string) => Answered,
+): Promise<Client> {
+  const newer = { capabilities: { elicitation: {} }, versionNegotiation: { mode: { pin: '2026-07-28' } } }
+  const client = new Client({ name: 'test', version: '1' }, ask ? newer : {})
+  if (ask) client.setRequestHandler('elicitation/create', async ({ params }) => ask(params.message))
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp${query}`), { requestInit }))
   onTestFinished(() => client.close())
