@@ -14,7 +14,17 @@ const service = (changes: Partial<Service>): Service => ({
   resources: [{ id: 'x', spec: { cpu_millis: 500, memory_gbs: 2, volume_type: 'local' } }],
   ...changes,
 })
-const shop = service({ name: 'shop', service_id: 'aaaaaaaaaa' })
+const kept = {
+  id: 'bbbbbbbbbb',
+  name: 'kept',
+  nodes: 2,
+  cpu_millis: 500,
+  memory_gbs: 2,
+  metadata: { environment: 'DEV' as const },
+  status: 'active' as const,
+  endpoint: { host: '127.0.0.1', port: 20_001 },
+}
+const shop = service({ name: 'shop', service_id: 'aaaaaaaaaa', read_replica_sets: [kept] })
 const { connection_pooler: _, ...unpooled } = shop
 const linesOf = (wanted: unknown, there: readonly Service[], is_pruned = false) =>
   planOf(parseWanted(wanted), there, [], is_pruned).map(({ line }) => line)
@@ -34,6 +44,29 @@ test.each([
     ],
   ],
   [
+    'replica sets come after their service, a new one too',
+    {
+      services: [
+        { name: 'new', pooler: true, replica_sets: [{ name: 'readers', nodes: 2, cpu_millis: 500, pooler: true }] },
+        {
+          name: 'shop',
+          replica_sets: [
+            { name: 'kept', cpu_millis: 1000 },
+            { name: 'more', cpu_millis: 500 },
+          ],
+        },
+      ],
+    },
+    [
+      '+ service new',
+      '~ service new: connection pooler on',
+      '+ replica set readers of new',
+      '~ replica set readers of new: connection pooler on',
+      '~ replica set kept of shop: 500 → 1000 milli-cores, which restarts its nodes',
+      '+ replica set more of shop',
+    ],
+  ],
+  [
     'VPCs come first',
     { services: [{ name: 'new' }], vpcs: [{ name: 'home', cidr: '10.64.0.0/24' }] },
     ['+ VPC home 10.64.0.0/24', '+ service new'],
@@ -45,6 +78,10 @@ test.each([
 test('what the file does not name is deleted with --prune only', () => {
   expect(linesOf({ services: [] }, [shop])).toEqual([])
   expect(linesOf({ services: [] }, [shop], true)).toEqual(['- service shop (aaaaaaaaaa, DEV) with all its data'])
+  const without = { services: [{ name: 'shop', replica_sets: [] }] }
+  expect(linesOf(without, [shop])).toEqual([])
+  expect(linesOf(without, [shop], true)).toEqual(['- replica set kept of shop'])
+  expect(linesOf({ services: [{ name: 'shop' }] }, [shop], true)).toEqual([])
 })
 
 test.each([
@@ -52,6 +89,9 @@ test.each([
   [{ services: [{}] }, 'services[0]: name is missing'],
   [{ services: [{ name: 'x' }, { name: 'x' }] }, '"x" is there twice'],
   [[], 'the file must be an object'],
+  [{ services: [{ name: 'shop', replica_sets: [{ name: 'kept', node: 1 }] }] }, 'did you mean nodes?'],
+  [{ services: [{ name: 'shop', replica_sets: [{ name: 'kept', nodes: 1 }] }] }, 'it has 2 nodes'],
+  [{ services: [{ name: 'shop', replica_sets: [{ name: 'more' }] }] }, 'cpu_millis is missing'],
   [{ services: [{ name: 'shop', cpu_millis: 3 }] }, 'no such size'],
   [{ services: [{ name: 'shop', cpu_millis: 'shared' }] }, 'no such size'],
 ])('%j is refused: %s', (wanted, message) => {

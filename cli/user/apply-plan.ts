@@ -5,6 +5,7 @@ import { nearestOf } from '#contract/nearest.ts'
 import type { Service } from '#contract/service.ts'
 import { parseSize } from '#contract/size.ts'
 import { UsageError } from '../command.ts'
+import { set_members, setSteps, type WantedSet } from './apply-sets.ts'
 
 export type WantedService = {
   name: string
@@ -17,6 +18,7 @@ export type WantedService = {
   sync_replica_count?: number
   pooler?: boolean
   expires_at?: string
+  replica_sets?: readonly WantedSet[]
 }
 export type WantedVpc = { name: string; cidr: string; region_code?: string }
 export type Wanted = { services: readonly WantedService[]; vpcs: readonly WantedVpc[] }
@@ -28,10 +30,10 @@ export type Step = {
   /** It interrupts connections, or deletes. */
   is_risky: boolean
   endpoint: EndpointName
-  service_id?: string
+  /** By name: an earlier step may have made it. */
+  service?: string
+  replica_set?: string
   body?: object
-  /** Once the new service is ready. */
-  then_pooler?: boolean
 }
 
 const service_members = [
@@ -45,6 +47,7 @@ const service_members = [
   'sync_replica_count',
   'pooler',
   'expires_at',
+  'replica_sets',
 ] as const
 const vpc_members = ['name', 'cidr', 'region_code'] as const
 
@@ -52,7 +55,10 @@ export function parseWanted(value: unknown): Wanted {
   const { services = [], vpcs = [] } = checked(value, ['services', 'vpcs'], 'the file')
   // Each value is the server's to check; here only what could be understood wrongly is refused.
   return {
-    services: listOf(services, service_members, 'services'),
+    services: listOf(services, service_members, 'services').map((service: WantedService) => ({
+      ...service,
+      ...(service.replica_sets && { replica_sets: listOf(service.replica_sets, set_members, 'replica_sets') }),
+    })),
     vpcs: listOf(vpcs, vpc_members, 'vpcs') as WantedVpc[],
   }
 }
@@ -96,26 +102,39 @@ export function planOf(
       line: `+ VPC ${vpc.name} ${vpc.cidr}`,
       is_risky: false,
     })),
-    ...wanted.services.flatMap((one) => stepsFor(one, services)),
+    ...wanted.services.flatMap((one) => stepsFor(one, services, is_pruned)),
     ...(is_pruned ? unwanted.map(deletionOf) : []),
   ]
 }
 
-function stepsFor(wanted: WantedService, services: readonly Service[]): Step[] {
-  const { name } = wanted
+function stepsFor(wanted: WantedService, services: readonly Service[], is_pruned: boolean): Step[] {
+  const { name, replica_sets, ...described } = wanted
   const named = services.filter((one) => one.name === name && one.status !== 'DELETING')
   const [service, another] = named
   if (another !== undefined) {
     const ids = named.map(({ service_id }) => service_id).join(', ')
     throw new UsageError(`${named.length} services are called ${JSON.stringify(name)}: ${ids}; names are keys here`)
   }
-  if (service !== undefined) return changesOf(wanted, service)
-  const { pooler: then_pooler = false, ...body } = wanted
-  return [{ endpoint: 'createService', body, then_pooler, line: `+ service ${name}`, is_risky: false }]
+  const { pooler = false, ...body } = described
+  const creation: Step[] = [
+    { endpoint: 'createService', service: name, body: { name, ...body }, line: `+ service ${name}`, is_risky: false },
+    ...(pooler ? [poolerStep(name, true)] : []),
+  ]
+  return [
+    ...(service === undefined ? creation : changesOf(wanted, service)),
+    ...(replica_sets ? setSteps(name, replica_sets, service?.read_replica_sets ?? [], is_pruned) : []),
+  ]
 }
 
+const poolerStep = (service: string, on: boolean): Step => ({
+  endpoint: on ? 'enablePooler' : 'disablePooler',
+  service,
+  line: `~ service ${service}: connection pooler ${on ? 'on' : 'off'}`,
+  is_risky: !on,
+})
+
 function changesOf(wanted: WantedService, service: Service): Step[] {
-  const { name, service_id, ha_replicas, metadata, connection_pooler } = service
+  const { name, ha_replicas, metadata, connection_pooler } = service
   const steps: Step[] = []
   const size = parseSize(wanted, 'shared', true)
   const { cpu_millis = 0 } = service.resources[0]?.spec ?? {}
@@ -125,26 +144,23 @@ function changesOf(wanted: WantedService, service: Service): Step[] {
   }
   if (size !== 'shared' && size.cpu_millis !== cpu_millis) {
     const line = `~ service ${name}: ${cpu_millis} → ${size.cpu_millis} milli-cores, which restarts it`
-    steps.push({ endpoint: 'resizeService', service_id, body: size, line, is_risky: true })
+    steps.push({ endpoint: 'resizeService', service: name, body: size, line, is_risky: true })
   }
   const { environment_tag: environment = metadata.environment, pooler = connection_pooler !== undefined } = wanted
   if (environment !== metadata.environment) {
     const line = `~ service ${name}: ${metadata.environment} → ${environment}`
-    steps.push({ endpoint: 'setEnvironment', service_id, body: { environment }, line, is_risky: false })
+    steps.push({ endpoint: 'setEnvironment', service: name, body: { environment }, line, is_risky: false })
   }
   const { replica_count = ha_replicas.replica_count, sync_replica_count = ha_replicas.sync_replica_count } = wanted
   if (replica_count !== ha_replicas.replica_count || sync_replica_count !== ha_replicas.sync_replica_count) {
     const line = `~ service ${name}: ${replica_count} replicas, ${sync_replica_count} of them synchronous`
-    steps.push({ endpoint: 'setHA', service_id, body: { replica_count, sync_replica_count }, line, is_risky: false })
+    steps.push({ endpoint: 'setHA', service: name, body: { replica_count, sync_replica_count }, line, is_risky: false })
   }
-  if (pooler !== (connection_pooler !== undefined)) {
-    const line = `~ service ${name}: connection pooler ${pooler ? 'on' : 'off'}`
-    steps.push({ endpoint: pooler ? 'enablePooler' : 'disablePooler', service_id, line, is_risky: !pooler })
-  }
+  if (pooler !== (connection_pooler !== undefined)) steps.push(poolerStep(name, pooler))
   return steps
 }
 
 function deletionOf({ name, service_id, metadata }: Service): Step {
   const line = `- service ${name} (${service_id}, ${metadata.environment}) with all its data`
-  return { endpoint: 'deleteService', service_id, line, is_risky: true }
+  return { endpoint: 'deleteService', service: name, line, is_risky: true }
 }

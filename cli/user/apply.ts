@@ -37,24 +37,46 @@ export async function runApply(context: Context): Promise<number> {
   const risky = plan.filter(({ is_risky }) => is_risky).length
   const question = `${plan.length} changes${risky === 0 ? '' : `, ${risky} of which interrupt or delete`}. Do it?`
   await confirm(terminal, input, question)
+  const known = new Map(services.flatMap((service) => idsOf(service)))
   for (const step of plan) {
-    const exit_code = await carryOut(context, session, project_id, step)
+    const exit_code = await carryOut(context, session, project_id, step, known)
     if (exit_code !== exit_codes.done) return exit_code
   }
   return exit_codes.done
 }
 
-async function carryOut(context: Context, session: Session, project_id: string, step: Step): Promise<number> {
-  const { service_id, body } = step
+/** Ids by name. */
+type Known = Map<string, string>
+const setKey = ({ service, replica_set }: Pick<Step, 'service' | 'replica_set'>) => `${service}/${replica_set}`
+
+/** Those that are being deleted have names that are free again. */
+function idsOf({ name, service_id, status, read_replica_sets }: Service): [string, string][] {
+  if (status === 'DELETING') return []
+  const sets = read_replica_sets.filter((set) => set.status !== 'deleting')
+  return [
+    [name, service_id],
+    ...sets.map((set): [string, string] => [setKey({ service: name, replica_set: set.name }), set.id]),
+  ]
+}
+
+async function carryOut(
+  context: Context,
+  session: Session,
+  project_id: string,
+  step: Step,
+  known: Known,
+): Promise<number> {
+  const { service, body } = step
   const endpoint: Endpoint = api[step.endpoint]
-  const ids = { project_id, ...(service_id !== undefined && { service_id }) }
+  const service_id = known.get(service ?? '')
+  const replica_set_id = known.get(setKey(step))
+  const ids = { project_id, ...(service_id && { service_id }), ...(replica_set_id && { replica_set_id }) }
   const key = endpoint.idempotent === true ? { idempotency_key: newKey() } : {}
   const answer = await anyCall(session.client, step.endpoint)({ ...ids, ...(body && { body }), ...key })
   if (step.endpoint === 'createService') await keepPassword(context, session, answer as Service)
   const place = followedPlace(endpoint, ids, answer)
   const waited = place && (await waitUntilAtRest(context, session, place, endpoint, timeout_ms))
-  if (step.then_pooler === true && place !== undefined) {
-    await session.client.enablePooler({ project_id, service_id: place.service_id })
-  }
+  if (place && step.endpoint === 'createService') known.set(service ?? '', place.service_id)
+  if (place && step.endpoint === 'createReplicaSet') known.set(setKey(step), place.service_id)
   return waited?.exit_code ?? exit_codes.done
 }

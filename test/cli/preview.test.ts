@@ -215,13 +215,15 @@ test('a file is planned, asked about, and made so; a second time there is nothin
     code: 0,
     stderr: expect.stringContaining('as the file says'),
   })
-  write([{ name: 'applied', cpu_millis: 1000, environment_tag: 'PROD', replica_count: 1 }])
+  const replica_sets = [{ name: 'readers', cpu_millis: 500 }]
+  write([{ name: 'applied', cpu_millis: 1000, environment_tag: 'PROD', replica_count: 1, replica_sets }])
   expect(await howdahHere(['apply', '-f', file, '--yes'])).toMatchObject({ code: 0 })
   expect((await forks('applied'))[0]).toMatchObject({
     status: 'READY',
     metadata: { environment: 'PROD' },
     ha_replicas: { replica_count: 1 },
     resources: [{ spec: { cpu_millis: 1000 } }],
+    read_replica_sets: [{ name: 'readers', nodes: 1, cpu_millis: 500, status: 'active' }],
   })
   expect((await howdahHere(['apply', '-f', file])).stderr).toContain('as the file says')
 })
