@@ -1,7 +1,7 @@
 // The howdah command: finds the command, runs it, and turns what goes wrong into one line and an exit code. There are two worlds, and a
 // command never guesses between them: a user's commands know the API, an operator's know the data directory. Each world is loaded when it
 // is chosen, so that a user's command starts as fast as its request. A stack is never shown.
-import { version } from '#server/version.ts'
+import { version } from '#contract/version.ts'
 import { CommandError, exit_codes, findCommand, type Input, type Row, UsageError } from './command.ts'
 
 const operator_words = ['start', 'status', 'stop', 'doctor', 'admin']

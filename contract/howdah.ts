@@ -11,6 +11,7 @@ import { followedPlace, latestOf, resumed, settle } from './follow.ts'
 import type { Howdah, Manner, Temporary, TemporaryGiven } from './howdah-type.ts'
 import { newKey, retrying } from './retry.ts'
 import { Service } from './service.ts'
+import { version, withVersionWatch } from './version.ts'
 import { camelOf, collectionsBelow, homes } from './verbs.ts'
 
 export { Fault } from './fault.ts'
@@ -29,7 +30,11 @@ export type HowdahOptions = {
   /** Repeat reads, and requests that make a service: these with a key, so that there is one service only. */
   retries?: boolean
   fetch?: typeof globalThis.fetch
+  /** Gets a sentence, once, when the server is older than this client; by default a line on the console. */
+  warn?: (sentence: string) => void
 }
+
+const { warn: warnOnConsole } = globalThis.console
 
 /** Of a temporary database whose program is killed before it can delete it. */
 const temporary_time = '2h'
@@ -51,7 +56,10 @@ export function newHowdah(options: HowdahOptions = {}): Howdah {
   const server = options.server ?? fromEnvironment('SERVER')
   if (server === undefined) throw new TypeError('say which server: newHowdah({ server }), or HOWDAH_SERVER')
   const has_retries = options.retries === true
-  const send = options.fetch ?? globalThis.fetch
+  const { fetch: given_fetch = globalThis.fetch, warn = warnOnConsole } = options
+  const send = withVersionWatch(given_fetch, version, (theirs) =>
+    warn(`@howdah/client ${version}: the server is older (${theirs}) and may not know every function`),
+  )
   const client = newClient({
     base_url: new URL(server).origin + base_path,
     token: options.token ?? fromEnvironment('TOKEN'),

@@ -2,8 +2,10 @@
 // or the profile, in this order. Requests that can be repeated safely are: the client itself repeats none.
 import { dirname, join } from 'node:path'
 import { base_path } from '#contract/api.ts'
+import type { AuditClient } from '#contract/audit.ts'
 import { type Client, newClient } from '#contract/client.ts'
 import { retrying } from '#contract/retry.ts'
+import { withVersionWatch } from '#contract/version.ts'
 import { type CommandError, type Input, UsageError } from '../command.ts'
 import { findJson } from './files.ts'
 import {
@@ -37,10 +39,17 @@ export type Surroundings = {
 
 const folder_file = '.howdah.json'
 
-export async function openSession(input: Input, around: Surroundings): Promise<Session> {
+/** `as`: who the server is told that it is. */
+export async function openSession(input: Input, around: Surroundings, as: AuditClient = 'cli'): Promise<Session> {
   const folder = await findFolderContext()
-  const headers = { 'user-agent': `howdah-cli/${around.version}` }
-  const patient_fetch = retrying(fetch, { onRetry: tellOnce(around.openTerminal(input)) })
+  const headers = { 'user-agent': `howdah-${as}/${around.version}` }
+  const terminal = around.openTerminal(input)
+  const watched_fetch = withVersionWatch(fetch, around.version, (theirs) =>
+    terminal.say(
+      `The server is of version ${theirs}, older than this command (${around.version}): it may not know every command.`,
+    ),
+  )
+  const patient_fetch = retrying(watched_fetch, { onRetry: tellOnce(terminal) })
   const fromEnvironment = (name: PreferenceName) => process.env[`HOWDAH_${name.toUpperCase()}`] || undefined
   const [token, server] = [process.env['HOWDAH_TOKEN'], process.env['HOWDAH_SERVER']]
   if (token && !input.isSet('profile')) {

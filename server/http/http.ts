@@ -19,6 +19,7 @@ import { effectOf } from '#contract/command.ts'
 import { type Endpoint, stream_type } from '#contract/endpoint.ts'
 import { Fault, type FaultCode, notFound } from '#contract/fault.ts'
 import { plainSchema } from '#contract/openapi.ts'
+import { version, version_header } from '#contract/version.ts'
 import { addressOf, type Admission, newAdmission, paramsOf } from './admission.ts'
 import { serveDocumentation } from './documentation.ts'
 import type { Callers, Checks, Handler, Handlers, RecordOutcome, Tail, Tails } from './handler.ts'
@@ -142,6 +143,7 @@ function endSilentConnections(app: FastifyInstance): void {
 function addHooks(app: FastifyInstance, admission: Admission, hosts: ReadonlySet<string>): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    reply.header(version_header, version)
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')
     if (declaresTooMuch(request)) endAfterAnswer(request, reply)
@@ -248,6 +250,7 @@ function newAuditHook(name: EndpointName, endpoint: Endpoint, recordOutcome: Rec
       status: reply.statusCode,
       code: request.fault_code,
       address: addressOf(request),
+      user_agent: request.headers['user-agent'],
       request_id: request.id,
     })
   }

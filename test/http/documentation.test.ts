@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fault_status } from '#contract/fault.ts'
 import { newOpenApi } from '#contract/openapi.ts'
-import { version } from '#server/version.ts'
+import { version } from '#contract/version.ts'
 import { newCall } from '../call.ts'
 import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
