@@ -56,7 +56,12 @@ function optionText(name: string, { value, value_optional, short }: Option): str
 }
 
 function byNoun(commands: readonly Row[]): Map<string, Row[]> {
-  return Map.groupBy(commands, ({ name }) => name.split(' ').slice(0, -1).join(' ') || name)
+  const grouped = new Map<string, Row[]>()
+  for (const row of commands) {
+    const noun = row.name.split(' ').slice(0, -1).join(' ') || row.name
+    grouped.set(noun, [...(grouped.get(noun) ?? []), row])
+  }
+  return grouped
 }
 
 function nounLines(commands: readonly Row[], width: number): string[] {

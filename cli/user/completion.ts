@@ -140,10 +140,12 @@ async function cached(key: readonly string[], list: () => Promise<string[]>): Pr
 
 /** A shell that waits is worse than no names. */
 async function within(names: Promise<string[]>): Promise<string[]> {
-  const { promise, resolve } = Promise.withResolvers<string[]>()
-  const timer = setTimeout(resolve, patience_ms, [])
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<string[]>((resolve) => {
+    timer = setTimeout(resolve, patience_ms, [])
+  })
   try {
-    return await Promise.race([names.catch(() => []), promise])
+    return await Promise.race([names.catch(() => []), late])
   } finally {
     clearTimeout(timer)
   }
