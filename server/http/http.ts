@@ -4,13 +4,7 @@
 // A request that passes reaches its handler with its types. Every answer has X-Request-Id; a request leaves one log line without
 // any content, and a request to change something leaves an entry in the audit log.
 import compileSerializer, { type Schema } from 'fast-json-stringify'
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifySchema,
-  type onSendAsyncHookHandler,
-} from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifySchema } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -20,7 +14,8 @@ import { type Endpoint, stream_type } from '#contract/endpoint.ts'
 import { Fault, type FaultCode, notFound } from '#contract/fault.ts'
 import { plainSchema } from '#contract/openapi.ts'
 import { version, version_header } from '#contract/version.ts'
-import { addressOf, type Admission, newAdmission, paramsOf } from './admission.ts'
+import { type Admission, newAdmission } from './admission.ts'
+import { newAuditHook } from './audit-hook.ts'
 import { serveDocumentation } from './documentation.ts'
 import type { Callers, Checks, Handler, Handlers, RecordOutcome, Tail, Tails } from './handler.ts'
 import { declaresTooMuch, endAfterAnswer, readBodies } from './body.ts'
@@ -235,25 +230,6 @@ function responseOf(name: EndpointName, { output, output_type, success }: Endpoi
   return output === undefined || output_type !== undefined || long_answers.has(name)
     ? {}
     : { response: { [success]: plainSchema(output) } }
-}
-
-/** Runs when the answer is known and before it is sent. */
-function newAuditHook(name: EndpointName, endpoint: Endpoint, recordOutcome: RecordOutcome): onSendAsyncHookHandler {
-  return async (request, reply) => {
-    await recordOutcome({
-      name,
-      endpoint,
-      caller: request.caller,
-      role: request.role,
-      params: paramsOf(request),
-      output: request.output,
-      status: reply.statusCode,
-      code: request.fault_code,
-      address: addressOf(request),
-      user_agent: request.headers['user-agent'],
-      request_id: request.id,
-    })
-  }
 }
 
 function answerUnknownPaths(app: FastifyInstance, admission: Admission, page: Parts['page']): void {

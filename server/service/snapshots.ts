@@ -4,7 +4,7 @@ import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
-import { getProvider, requireOffered } from '../regions.ts'
+import { getProvider, type Regions, requireOffered } from '../regions.ts'
 import { type At, changeService, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { listServices, saveDrillRequested, type ServiceRow } from './store.ts'
@@ -20,28 +20,14 @@ const manual_snapshots_max = 20
 
 export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof typeof snapshot_endpoints> {
   const { db, providers } = context
-  const offeredTo = ({ region_code }: ServiceRow) => getProvider(providers, region_code).facts().snapshots
+  const offeredTo = (row: ServiceRow) => snapshotsOf(providers, row)
   return {
     listSnapshots: async ({ params }) => {
       const { service_id } = await getService(db, params)
       return (await listSnapshots(db, service_id)).map(snapshotView)
     },
 
-    takeSnapshot: ({ params }) =>
-      db.transaction(async (tx) => {
-        const service = await lockService(tx, params)
-        const { service_id } = service
-        requireOffered(offeredTo(service))
-        const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
-        if (kept.length >= manual_snapshots_max) {
-          const limit = `a service has at most ${manual_snapshots_max} manual snapshots; delete one first`
-          throw new Fault('QUOTA_EXCEEDED', limit)
-        }
-        const row = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'manual' })
-        await saveChange(tx, service, { event: `snapshot ${row.snapshot_id} requested`, needs_pass: true })
-        return snapshotView(row)
-      }),
-
+    takeSnapshot: ({ params }) => takeSnapshot(context, params),
     deleteSnapshot: ({ params }) => deleteSnapshot(context, params, params.snapshot_id),
 
     setSnapshotPolicy: async ({ params, body }) => {
@@ -58,6 +44,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
       })
       return { message: said }
     },
+
     drillService: ({ params }) =>
       db.transaction(async (tx) => {
         const service = await lockService(tx, params)
@@ -85,6 +72,25 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
       return rows.map((row) => lineageNode(row, ids))
     },
   }
+}
+
+const snapshotsOf = (providers: Regions, { region_code }: ServiceRow) =>
+  getProvider(providers, region_code).facts().snapshots
+
+async function takeSnapshot({ db, providers }: ServiceContext, at: At) {
+  return await db.transaction(async (tx) => {
+    const service = await lockService(tx, at)
+    const { service_id } = service
+    requireOffered(snapshotsOf(providers, service))
+    const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
+    if (kept.length >= manual_snapshots_max) {
+      const limit = `a service has at most ${manual_snapshots_max} manual snapshots; delete one first`
+      throw new Fault('QUOTA_EXCEEDED', limit)
+    }
+    const row = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'manual' })
+    await saveChange(tx, service, { event: `snapshot ${row.snapshot_id} requested`, needs_pass: true })
+    return snapshotView(row)
+  })
 }
 
 async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: string): Promise<void> {
