@@ -1,7 +1,7 @@
-// Packs the user's commands as the package @howdah/cli into dist: for machines that have no server. One file, no dependencies, and the README,
-// whose sections agents read. Prints the path of the tarball.
+// Packs the user's commands as the package @howdah/cli into dist: for machines that have no server. One file, no dependencies, and the pages
+// of docs/, which agents read. Prints the path of the tarball.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleTo, root } from './bundle.mjs'
 
@@ -24,7 +24,8 @@ try {
   await bundleTo(join(aside, 'bin', 'howdah.mjs'))
   chmodSync(join(aside, 'bin', 'howdah.mjs'), 0o755)
   writeFileSync(join(aside, 'package.json'), `${JSON.stringify(description, undefined, 2)}\n`)
-  writeFileSync(join(aside, 'README.md'), readFileSync(join(root, 'README.md')))
+  writeFileSync(join(aside, 'README.md'), readFileSync(join(root, 'docs', 'cli.md')))
+  cpSync(join(root, 'docs'), join(aside, 'docs'), { recursive: true, filter: (path) => !/\/pictures(\/|$)/.test(path) })
   const words = ['pack', '--json', '--ignore-scripts', '--loglevel=error']
   const packed = execFileSync('npm', words, { cwd: aside, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   const [{ filename }] = JSON.parse(packed)

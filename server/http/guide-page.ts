@@ -9,7 +9,14 @@ export type Guides = ReadonlyMap<string, Guide>
 /** In the order in which a reader needs them; a page that no group names stands last. */
 const groups: Readonly<Record<string, readonly string[]>> = {
   Begin: ['quickstart', 'connect', 'console', 'cli', 'mcp', 'troubleshooting'],
-  Services: ['services-and-sizes', 'forks-and-recovery', 'high-availability', 'replica-sets', 'previews'],
+  Services: [
+    'services-and-sizes',
+    'forks-and-recovery',
+    'high-availability',
+    'replica-sets',
+    'read-only-sessions',
+    'previews',
+  ],
   'Run it': [
     'operations',
     'settings',

@@ -138,6 +138,9 @@ describe('with a personal access token', () => {
       const answer = await call(client, 'delete_service', { service_id: 'doomed', wait_seconds: 0 })
       expect([refused, answer.isError, answer.text]).toEqual([refused, true, expect.stringContaining('tagged PROD')])
     }
+    const { body: named } = await howdah.call<{ service_id: string }[]>('GET', `${howdah.services}?name=doomed`)
+    const unprotected = { protected: false }
+    await howdah.call('POST', `${howdah.services}/${named[0]?.service_id}/setProtection`, unprotected)
     const removed = await call(client, 'delete_service', { service_id: 'doomed', wait_seconds: 0 })
     expect([removed.isError, removed.text]).toEqual([undefined, expect.any(String)])
     type Audit = { entries: { client?: string; endpoint: string }[] }
