@@ -34,7 +34,8 @@ export type HowdahOptions = {
   warn?: (sentence: string) => void
 }
 
-const { warn: warnOnConsole } = globalThis.console
+const { console: lines } = globalThis
+const warnOnConsole = (sentence: string) => lines.warn(sentence)
 
 /** Of a temporary database whose program is killed before it can delete it. */
 const temporary_time = '2h'

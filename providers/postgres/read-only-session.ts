@@ -37,11 +37,19 @@ const isOn = (value: string) =>
 
 const asks = [connection_setting, role_setting].map((name) => isOn(`current_setting('${name}', true)`))
 
+const own_settings =
+  'from pg_db_role_setting s where s.setrole = (select r.oid from pg_authid r where r.rolname = session_user)'
+
+/** Of nearly all sessions, and quickly: each login pays for it. */
+const asks_nothing = [
+  ...[connection_setting, role_setting].map((name) => `current_setting('${name}', true) is null`),
+  `not exists (select ${own_settings})`,
+].join(' and ')
+
 /** As it is stored: what a session says of it at its start would be in its place otherwise. */
 const role_asks = [
-  'exists (select from pg_db_role_setting s join pg_roles r on r.oid = s.setrole, unnest(s.setconfig) c',
-  'where r.rolname = session_user and s.setdatabase in (0, (select d.oid from pg_database d where d.datname = current_database()))',
-  `and starts_with(lower(c), '${role_setting}=') and ${isOn(`split_part(c, '=', 2)`)})`,
+  `exists (select ${own_settings} and s.setdatabase in (0, (select d.oid from pg_database d where d.datname = current_database()))`,
+  `and exists (select from unnest(s.setconfig) c where starts_with(lower(c), '${role_setting}=') and ${isOn(`split_part(c, '=', 2)`)}))`,
 ].join(' ')
 
 const reading_roles = ['read_all_data', 'monitor', 'read_all_settings', 'read_all_stats', 'stat_scan_tables']
@@ -77,7 +85,8 @@ const refusal =
 const loginSql = [
   [
     `create or replace function ${login_function} returns event_trigger language plpgsql security definer ${path} as $body$`,
-    `declare it text; begin if not (${[...asks, role_asks].join(' or ')}) or pg_is_in_recovery() then return; end if;`,
+    `declare it text; begin if ${asks_nothing} then return; end if;`,
+    `if not (${[...asks, role_asks].join(' or ')}) or pg_is_in_recovery() then return; end if;`,
     `it := (${way_sql}); if it is not null then`,
     `raise insufficient_privilege using message = format('${refusal}', session_user, it); end if;`,
     `perform set_config('default_transaction_read_only', 'on', false); end $body$`,

@@ -137,10 +137,8 @@ function endSilentConnections(app: FastifyInstance): void {
 
 function addHooks(app: FastifyInstance, admission: Admission, hosts: ReadonlySet<string>): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
-    reply.header(version_header, version)
-    reply.header('x-content-type-options', 'nosniff')
-    reply.header('cache-control', 'no-store')
+    reply.header('x-request-id', request.id).header(version_header, version)
+    reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
     if (declaresTooMuch(request)) endAfterAnswer(request, reply)
     const host_problem = hostProblem(request.raw, hosts)
     if (host_problem !== undefined) return done(new Fault('INVALID_REQUEST', host_problem))
