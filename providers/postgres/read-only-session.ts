@@ -38,7 +38,7 @@ const isOn = (value: string) =>
 const asks = [connection_setting, role_setting].map((name) => isOn(`current_setting('${name}', true)`))
 
 const own_settings =
-  'from pg_db_role_setting s where s.setrole = (select r.oid from pg_authid r where r.rolname = session_user)'
+  'from pg_catalog.pg_db_role_setting s where s.setrole = (select r.oid from pg_catalog.pg_authid r where r.rolname = session_user)'
 
 /** Of nearly all sessions, and quickly: each login pays for it. */
 const asks_nothing = [
@@ -48,7 +48,7 @@ const asks_nothing = [
 
 /** As it is stored: what a session says of it at its start would be in its place otherwise. */
 const role_asks = [
-  `exists (select ${own_settings} and s.setdatabase in (0, (select d.oid from pg_database d where d.datname = current_database()))`,
+  `exists (select ${own_settings} and s.setdatabase in (0, (select d.oid from pg_catalog.pg_database d where d.datname = current_database()))`,
   `and exists (select from unnest(s.setconfig) c where starts_with(lower(c), '${role_setting}=') and ${isOn(`split_part(c, '=', 2)`)}))`,
 ].join(' ')
 
@@ -57,25 +57,25 @@ const reading_roles = ['read_all_data', 'monitor', 'read_all_settings', 'read_al
   .join(', ')
 const granted = (acl: string) =>
   `aclexplode(${acl}) a where (a.grantee = 0 or a.grantee in (select oid from mine)) and a.privilege_type`
-const to = `case a.grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(a.grantee)) end`
+const to = `case a.grantee when 0 then 'PUBLIC' else quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) end`
 
 /** The rights by which a session of this role could write, in words. `member` is by every way: inherited, or by `set role`. */
 const ways = [
   `select format('the role %I may make roles or databases, or is a superuser', rolname) from mine where rolsuper or rolcreaterole or rolcreatedb or rolreplication`,
   `select format('it is a member of %I', rolname) from mine where rolname ~ '^pg_' and rolname not in (${reading_roles})`,
-  `select format('the role %I owns something', rolname) from mine where exists (select from pg_shdepend s where s.refclassid = 'pg_authid'::regclass and s.refobjid = mine.oid and s.deptype = 'o')`,
-  `select format('%s on %s is granted to %s', a.privilege_type, c.oid::regclass, ${to}) from pg_class c, ${granted('c.relacl')} <> 'SELECT' and c.relnamespace not in (select n.oid from pg_namespace n where n.nspname in ('pg_catalog', 'information_schema'))`,
-  `select format('%s on a column of %s is granted to %s', a.privilege_type, t.attrelid::regclass, ${to}) from pg_attribute t, ${granted('t.attacl')} <> 'SELECT'`,
-  `select format('CREATE on the schema %I is granted to %s', n.nspname, ${to}) from pg_namespace n, ${granted('n.nspacl')} = 'CREATE'`,
-  `select format('CREATE on the database %I is granted to %s', d.datname, ${to}) from pg_database d, ${granted('d.datacl')} = 'CREATE'`,
-  `select format('UPDATE on the large object %s is granted to %s', l.oid, ${to}) from pg_largeobject_metadata l, ${granted('l.lomacl')} = 'UPDATE'`,
-  `select format('%s on the parameter %s is granted to %s', a.privilege_type, p.parname, ${to}) from pg_parameter_acl p, ${granted('p.paracl')} <> ''`,
+  `select format('the role %I owns something', rolname) from mine where exists (select from pg_catalog.pg_shdepend s where s.refclassid = 'pg_authid'::regclass and s.refobjid = mine.oid and s.deptype = 'o')`,
+  `select format('%s on %s is granted to %s', a.privilege_type, c.oid::regclass, ${to}) from pg_catalog.pg_class c, ${granted('c.relacl')} <> 'SELECT' and c.relnamespace not in (select n.oid from pg_catalog.pg_namespace n where n.nspname in ('pg_catalog', 'information_schema'))`,
+  `select format('%s on a column of %s is granted to %s', a.privilege_type, t.attrelid::regclass, ${to}) from pg_catalog.pg_attribute t, ${granted('t.attacl')} <> 'SELECT'`,
+  `select format('CREATE on the schema %I is granted to %s', n.nspname, ${to}) from pg_catalog.pg_namespace n, ${granted('n.nspacl')} = 'CREATE'`,
+  `select format('CREATE on the database %I is granted to %s', d.datname, ${to}) from pg_catalog.pg_database d, ${granted('d.datacl')} = 'CREATE'`,
+  `select format('UPDATE on the large object %s is granted to %s', l.oid, ${to}) from pg_catalog.pg_largeobject_metadata l, ${granted('l.lomacl')} = 'UPDATE'`,
+  `select format('%s on the parameter %s is granted to %s', a.privilege_type, p.parname, ${to}) from pg_catalog.pg_parameter_acl p, ${granted('p.paracl')} <> ''`,
   // It runs with the rights of its owner, whom an aggregate calls it for, too.
-  `select format('the function %s is security definer and can be called by it', p.oid::regprocedure) from pg_proc p join pg_roles o on o.oid = p.proowner where p.prosecdef and not o.rolsuper and (exists (select from ${granted(`coalesce(p.proacl, acldefault('f', p.proowner))`)} = 'EXECUTE') or exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid))`,
+  `select format('the function %s is security definer and can be called by it', p.oid::regprocedure) from pg_catalog.pg_proc p join pg_catalog.pg_roles o on o.oid = p.proowner where p.prosecdef and not o.rolsuper and (exists (select from ${granted(`coalesce(p.proacl, acldefault('f', p.proowner))`)} = 'EXECUTE') or exists (select from pg_catalog.pg_depend d where d.classid = 'pg_proc'::regclass and d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid))`,
 ]
 
 const way_sql = [
-  `with mine as materialized (select * from pg_roles r where pg_has_role(session_user, r.oid, 'member'))`,
+  `with mine as materialized (select * from pg_catalog.pg_roles r where pg_catalog.pg_has_role(session_user, r.oid, 'member'))`,
   `select found.way from (${ways.map((way) => `(${way} limit 1)`).join(' union all ')}) found (way) limit 1`,
 ].join(' ')
 
@@ -86,7 +86,7 @@ const loginSql = [
   [
     `create or replace function ${login_function} returns event_trigger language plpgsql security definer ${path} as $body$`,
     `declare it text; begin if ${asks_nothing} then return; end if;`,
-    `if not (${[...asks, role_asks].join(' or ')}) or pg_is_in_recovery() then return; end if;`,
+    `if not (${[...asks, role_asks].join(' or ')}) or pg_catalog.pg_is_in_recovery() then return; end if;`,
     `it := (${way_sql}); if it is not null then`,
     `raise insufficient_privilege using message = format('${refusal}', session_user, it); end if;`,
     `perform set_config('default_transaction_read_only', 'on', false); end $body$`,
@@ -112,10 +112,10 @@ const raiseIfReserved = [
     'name',
   ),
 ]
-const role = 'from pg_roles r where r.rolname = name'
+const role = 'from pg_catalog.pg_roles r where r.rolname = name'
 const raiseIfAbsent = raise(`not exists (select ${role})`, 'undefined_object', 'there is no role %I', 'name')
 const memberOf = (member: string, group: string, more = '') =>
-  `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles r on r.oid = m.member where r.rolname = ${member} and g.rolname = ${group}${more})`
+  `exists (select from pg_catalog.pg_auth_members m join pg_catalog.pg_roles g on g.oid = m.roleid join pg_catalog.pg_roles r on r.oid = m.member where r.rolname = ${member} and g.rolname = ${group}${more})`
 const run = (sql: string, ...values: string[]) => `execute format('${sql}', ${values.join(', ')});`
 /** As if the master role had made it: it can alter and drop it. */
 const giveBack = run(`grant %I to ${master_role} with admin true, inherit true, set true`, 'name')
@@ -155,7 +155,7 @@ const helpers: Record<string, (major: number) => string[]> = {
       'name',
     ),
     raise(
-      `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles r on r.oid = m.member where g.rolname = name and r.rolname <> '${master_role}')`,
+      `exists (select from pg_catalog.pg_auth_members m join pg_catalog.pg_roles g on g.oid = m.roleid join pg_catalog.pg_roles r on r.oid = m.member where g.rolname = name and r.rolname <> '${master_role}')`,
       'object_in_use',
       'the role %I has members; revoke it from them first',
       'name',

@@ -12,7 +12,7 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
 
 const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
-test('sessions at a service are opened in three files, and superusers are in a tenant’s database for three reasons only', () => {
+test('sessions at a service are opened in three files, and superusers are in a tenant’s database for four reasons only', () => {
   expect(filesWith(/new pg\.(Client|Pool)\b/).toSorted()).toEqual([
     'local/ha/position.ts',
     'local/postgres/superuser.ts',
@@ -24,6 +24,7 @@ test('sessions at a service are opened in three files, and superusers are in a t
     'local/backup/drill.ts',
     'local/pooler/role.ts',
     'local/postgres/extensions.ts',
+    'local/postgres/read-only-session.ts',
     'local/postgres/superuser.ts',
   ])
 })
