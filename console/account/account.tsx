@@ -38,7 +38,7 @@ export function Account() {
       <Looks />
       <Card title="The API">
         <p className={layout['muted']}>
-          Whatever this console does, a program can do with a token. <a href="/docs">The documentation</a> has every
+          Whatever this console does, a program can do with a token. <a href="/docs/reference">The reference</a> has every
           endpoint.
         </p>
         <CodeBlock

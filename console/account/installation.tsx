@@ -30,7 +30,7 @@ export function Installation() {
               ],
               [
                 'API',
-                <a key="docs" href="/docs">
+                <a key="docs" href="/docs/reference">
                   Documentation
                 </a>,
               ],

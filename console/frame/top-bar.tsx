@@ -15,7 +15,7 @@ export function TopBar({ onFind, onMenu }: { onFind: () => void; onMenu: () => v
   const [theme, setTheme] = useTheme()
   const navigate = useNavigate()
   const account = { label: 'Account', run: () => void navigate({ to: paths.account() }) }
-  const docs = { label: 'API documentation', run: () => location.assign('/docs') }
+  const docs = { label: 'Documentation', run: () => location.assign('/docs') }
   return (
     <header className={css['top']}>
       <span className={css['burger']}>

@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { exit_codes, findCommand } from '#cli/command.ts'
 import { operator_commands } from '#cli/operator.ts'
 import { unaliased, user_commands } from '#cli/user/main.ts'
+import { connection_formats } from '#contract/connection.ts'
 import { fault_status } from '#contract/fault.ts'
 import { sizes } from '#contract/size.ts'
 import { refused_extensions, tenant_extensions } from '#providers/postgres/tenant-extensions.ts'
@@ -70,6 +71,11 @@ test('every setting that a page names exists', () => {
 test('the errors are those of the contract', () => {
   const rows = tableBelow(pageAt('docs/api.md'), 'Errors').map(([code = '', status]) => [code, Number(status)] as const)
   expect(Object.fromEntries(rows)).toEqual(fault_status)
+})
+
+test('the forms of a connection string are those of the contract', () => {
+  const rows = tableBelow(pageAt('docs/connect.md'), 'Drivers and ORMs')
+  expect(rows.map(([format]) => format)).toEqual(connection_formats)
 })
 
 test('the sizes are those of the contract', () => {
