@@ -106,7 +106,6 @@ function firstSentence({ sections }: Guide): string {
 }
 
 const guide_style = `
-@media (max-width: 50rem) { .columns { display: flex; flex-direction: column-reverse; } }
 header { display: flex; flex-wrap: wrap; gap: .6rem 1.5rem; align-items: center; padding-bottom: 1.2rem; }
 header p { margin: 0; }
 header .name { font-size: 1.2rem; font-weight: 600; }
