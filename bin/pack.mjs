@@ -10,7 +10,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
 /** What only developers need. */
 const left_out =
-  /^(test|bench|\.ci|action)\/|\.test\.tsx?$|^bin\/(dev|pack.*)$|^(vitest\.config\.ts|\.oxfmtrc\.json|\.oxlintrc\.json|\.dockerignore|\.gitignore)$/
+  /^(test|bench|\.ci|action)\/|\.test\.tsx?$|^bin\/(dev|pack.*)$|^(vitest\.config\.ts|\.oxfmtrc\.json|\.oxlintrc\.json|Dockerfile.*|\.gitignore)$/
 
 const files = run('git', ['ls-files', '-z'], root)
   .split('\0')
