@@ -144,6 +144,7 @@ async function byHand({ client, ca_pem, authority, installation_id }: Rig, provi
       wanted: one,
       instances: 1,
       sync: 0,
+      quorum: false,
       hibernated: false,
       switchover: {},
       bootstrap,

@@ -1,4 +1,4 @@
-// Whether an entry of a log is one that a caller asks for. Pure. Decided on the text without its passwords.
+// Whether a caller asks for an entry of a log. Pure. Decided on the text without its passwords.
 import type { LogQuery } from '../log.ts'
 import type { ParsedEntry } from './log-entry.ts'
 

@@ -125,7 +125,7 @@ async function* linesOf({ client }: Cell, pod: Pod, since_ms: number | undefined
   }
 }
 
-/** None where the container has not begun, or what was before its start is not kept any more. */
+/** None where the container has not begun, or the log before its start is not kept any more. */
 async function* textsOf(client: Cell['client'], call: Call): AsyncGenerator<string> {
   const reading = new AbortController()
   try {

@@ -14,9 +14,11 @@ export type ClusterSpec = {
   settings: CellSettings
   major: number
   wanted: WantedService
-  /** How many nodes now, of which so many are waited for at each commit: on the way to what is wanted, see `ha.ts`. */
+  /** How many nodes now, of which so many are waited for at each commit: on the way to what is wanted, see `counts.ts`. */
   instances: number
   sync: number
+  /** Whether a failover needs a quorum of those that are waited for. */
+  quorum: boolean
   hibernated: boolean
   /** What its annotations say of planned changes of its primary. */
   switchover: Readonly<Record<string, string>>
@@ -34,7 +36,7 @@ const stop_seconds = 60
 const archiving = { archive_timeout: '60s' }
 
 export function clusterOf(spec: ClusterSpec): Manifest {
-  const { names, settings, major, wanted, instances, sync, hibernated, switchover } = spec
+  const { names, settings, major, wanted, instances, sync, quorum, hibernated, switchover } = spec
   const { namespace, cluster, labels } = names
   const preloads = preloadsFor(wanted.extensions)
   const manifest = {
@@ -63,7 +65,7 @@ export function clusterOf(spec: ClusterSpec): Manifest {
         ...(preloads.length > 0 && { shared_preload_libraries: preloads }),
         pg_hba: client_rules,
         ...(sync > 0 && {
-          synchronous: { method: 'any', number: sync, dataDurability: 'required', failoverQuorum: true },
+          synchronous: { method: 'any', number: sync, dataDurability: 'required', failoverQuorum: quorum },
         }),
       },
       smartShutdownTimeout: smart_shutdown_seconds,

@@ -74,6 +74,7 @@ function nodesLack(wanted: WantedService, cluster: Cluster, pods: readonly Pod[]
     return inProgress(goal.instances === 1 ? 'its node is starting' : 'its nodes are starting')
   if (!nodes.every((pod) => hasResources(pod, wanted.size)))
     return inProgress('its nodes are started with their new size')
-  if (live.sync !== goal.sync) return inProgress('commits do not wait for the wanted number of replicas yet')
+  if (live.sync !== goal.sync || live.quorum !== goal.quorum)
+    return inProgress('commits do not wait for the wanted number of replicas yet')
   return undefined
 }

@@ -1,6 +1,6 @@
 // A recovery to a moment after which its parent has committed nothing. PostgreSQL takes the end of the archive for a failure then, and the
 // operator tries for ever. But all that was committed before the moment is in the archive, or it would not have been offered: so the
-// service is made again, up to the last record that there was. Which one that is stands in the log of the job that failed.
+// service is made again, up to the last record that there was. The log of the job that failed names it.
 import type { Cluster, Pod } from '../api/kinds.ts'
 import type { Cell, Change } from '../cell.ts'
 import type { Lack } from '../cluster/lack.ts'

@@ -39,7 +39,7 @@ test.each([
     next: { instances: 2, sync: 1 },
   },
 ])('replicas: $what', ({ goal, live, next }) => {
-  expect(nextCounts(goal, live)).toEqual(next)
+  expect(nextCounts(goal, live)).toEqual({ ...next, quorum: false })
 })
 
 const switching = (annotations: Record<string, string>, current: string, target = current): Cluster => ({
@@ -50,8 +50,18 @@ const switching = (annotations: Record<string, string>, current: string, target 
 const once = { ha: { replica_count: 1, sync_replica_count: 0, switchovers: 1 } }
 
 test('nodes stay while a commit may still wait for them', () => {
-  expect(nextCounts(ha(0, 0), clusterWith(3, 0), 2)).toEqual({ instances: 3, sync: 0 })
-  expect(nextCounts(ha(1, 1), clusterWith(3, 1), 2)).toEqual({ instances: 2, sync: 1 })
+  expect(nextCounts(ha(0, 0), clusterWith(3, 0), 2)).toMatchObject({ instances: 3, sync: 0 })
+  expect(nextCounts(ha(1, 1), clusterWith(3, 1), 2)).toMatchObject({ instances: 2, sync: 1 })
+})
+
+test('a failover needs a quorum when commits wait, not before, and as long as they do', () => {
+  expect(nextCounts(ha(1, 1), clusterWith(2, 0), 0)).toMatchObject({ sync: 1, quorum: false })
+  expect(nextCounts(ha(1, 1), clusterWith(2, 1), 0)).toMatchObject({ sync: 1, quorum: false })
+  expect(nextCounts(ha(1, 1), clusterWith(2, 1), 1)).toMatchObject({ sync: 1, quorum: true })
+  const live = clusterWith(2, 1)
+  live.spec = { ...live.spec, postgresql: { synchronous: { number: 1, failoverQuorum: true } } }
+  expect(nextCounts(ha(1, 1), live, 0)).toMatchObject({ sync: 1, quorum: true })
+  expect(nextCounts(ha(0, 0), live, 1)).toMatchObject({ sync: 0, quorum: false })
 })
 
 test('a switchover is made once, whatever happens between', () => {

@@ -8,7 +8,7 @@ import { noImage, passOver, unknown } from '../cluster/pass.ts'
 import { inProgress, type Lack } from '../cluster/lack.ts'
 import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
 import { type Bootstrap, bootstrapOf } from './cluster.ts'
-import { losesNodes } from './counts.ts'
+import { asksPrimary } from './counts.ts'
 import { majorOf } from '../cluster/version.ts'
 import { instancesOf, isPrimary, isReady, type Look, lookAt } from '../cluster/look.ts'
 import { observed, observedOf } from './observed.ts'
@@ -124,7 +124,7 @@ async function changesOf(
     store: await storeChangesOf(cell, names, look),
     tls: await tlsChanges(cell, { namespace, name, labels, cluster }, look.secrets, now),
     pooler: await poolerOf(cell, wanted, names, look),
-    replication: losesNodes(wanted, look.cluster) ? await readReplication(cell, look) : undefined,
+    replication: asksPrimary(wanted, look.cluster) ? await readReplication(cell, look) : undefined,
     now,
   })
 }
