@@ -32,7 +32,7 @@ export type Bootstrap = { bootstrap: object; externalClusters?: readonly object[
 const smart_shutdown_seconds = 10
 const stop_seconds = 60
 
-/** What was committed reaches the store within about this time. */
+/** A commit reaches the store within about this time. */
 const archiving = { archive_timeout: '60s' }
 
 export function clusterOf(spec: ClusterSpec): Manifest {
