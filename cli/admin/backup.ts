@@ -47,6 +47,8 @@ export const backupStatus: OperatorCommand = {
     printRows(rows, ['service_id', 'lag_seconds', 'last_backup_at', 'problem'], isSet('json'))
     if (isSet('json')) return
     if (state === undefined) return console.log('Nothing is in it yet; a server that runs with --backup-to fills it.')
+    if (state.data_problem !== undefined) console.log(`Snapshots are not copied: ${state.data_problem}`)
+    if (state.damage !== undefined) console.log(`The repository is damaged: ${state.damage}`)
     console.log(
       `As of ${secondsSince(state.saved_at)} s ago${state.problem === undefined ? '.' : `: ${state.problem}`}`,
     )

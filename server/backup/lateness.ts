@@ -1,21 +1,26 @@
-// Tells when the backup of a service becomes late, and when it is in time again: once each.
+// Tells when the backup of a service becomes late, when it is late for another reason, and when it is in time again: once each.
 import type { BackupState } from './place.ts'
 
 /** `message`: a sentence for the events of the service. */
 export type OnLate = (service_id: string, message: string) => Promise<void>
 
+const slow = 'the last run took too long'
+
 export function newLateness(lag_seconds: number, onLate: OnLate) {
-  const late = new Set<string>()
+  /** The reason that was told. */
+  const late = new Map<string, string>()
   return async (state: BackupState | undefined, now_ms: number): Promise<void> => {
     for (const [service_id, { wal_until, problem }] of Object.entries(state?.services ?? {})) {
       const age_seconds = wal_until === undefined ? 0 : (now_ms - Date.parse(wal_until)) / 1000
       const is_late = age_seconds > lag_seconds
-      if (is_late === late.has(service_id)) continue
-      const why = problem ?? state?.problem ?? 'the last run took too long'
+      const told = late.get(service_id)
+      const why = problem ?? state?.problem ?? slow
+      const is_told = told === why || (told !== undefined && why === slow)
+      if (is_late ? is_told : told === undefined) continue
       const message = is_late
         ? `its backup is ${Math.round(age_seconds)} s behind: ${why}; nothing local is lost, and it catches up`
         : 'its backup is in time again'
-      if (is_late) late.add(service_id)
+      if (is_late) late.set(service_id, why)
       else late.delete(service_id)
       await onLate(service_id, message)
     }

@@ -67,7 +67,15 @@ export type Protection = {
 
 export type BackupState = {
   /** Why nothing reaches the repository now; absent: all is well. */
-  problem?: string
+  problem?: string | undefined
+  /** Why snapshots do not reach it, or it could not be tidied; absent: all is well. */
+  data_problem?: string | undefined
+  /** What a check of the repository found; absent: nothing. */
+  damage?: string | undefined
+  /** When the repository was last tidied, repacked and checked. Kept here, because a server may be started more often than that. */
+  tidied_at?: string
+  repacked_at?: string
+  checked_at?: string
   /** When a server last had something to say here. */
   saved_at: string
   services: Record<string, Protection>

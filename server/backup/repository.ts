@@ -59,6 +59,8 @@ export async function openRepository(place: Place): Promise<Repository> {
   if (repository_id !== own.repository_id) {
     throw new RepositoryRefused(`at ${target.text} is another repository than before; nothing is written to it`)
   }
+  // What a killed process of ours has locked stays locked for all others until then.
+  await restic(['unlock'], { timeout_seconds: short_seconds })
   const runs = await listRuns(restic)
   const owner = runs.findLast(({ tags }) => tags.includes('owner'))
   if (owner !== undefined && !owner.tags.includes(`incarnation-${own.incarnation}`)) {

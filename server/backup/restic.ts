@@ -71,14 +71,17 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     if (restic === undefined) throw new ResticError(missing_sentence)
     // A person waits for a restore. A backup gives way, but a busy machine must not keep it from ending in time.
     const gently = as_root ? [] : ['nice', '-n', '10']
-    const command = ['timeout', '-k', `${kill_after_seconds}`, `${timeout_seconds}`, ...gently, restic]
-    const [program = '', ...words] = [...(as_root ? [] : lessRights()), ...command, ...limits, ...args]
+    // Interrupted, restic removes its lock; terminated, it does not.
+    const command = ['timeout', '-s', 'INT', '-k', `${kill_after_seconds}`, `${timeout_seconds}`, ...gently, restic]
+    // What root puts into the cache, the other user cannot change.
+    const unshared = as_root ? ['--no-cache'] : []
+    const [program = '', ...words] = [...(as_root ? [] : lessRights()), ...command, ...unshared, ...limits, ...args]
     const child = spawn(program, words, {
       cwd,
       env: { ...env, RESTIC_PASSWORD_FILE: key_file },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
-    const stop = () => child.kill()
+    const stop = () => child.kill('SIGINT')
     signal?.addEventListener('abort', stop, { once: true })
     child.once('close', () => signal?.removeEventListener('abort', stop))
     if (signal?.aborted) stop()
@@ -123,9 +126,10 @@ function lessRights(): string[] {
 function sentenceOf(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '')
   const fatal = lines.find((line) => line.startsWith('Fatal: ')) ?? lines.at(-1) ?? ''
-  // Of a damaged repository: which pack it is.
-  const pack = lines.find((line) => /\bpack [0-9a-f]{8}/i.test(line) && line !== fatal)
-  return [fatal.replace(/^Fatal: /, ''), ...(pack === undefined ? [] : [pack])].join(': ').slice(0, words_max)
+  // Of a damaged repository: which pack it is, or which file it was of.
+  const named = /\bpack (id\b.* )?[0-9a-f]{8}|^ignoring error for /i
+  const detail = lines.find((line) => named.test(line) && line !== fatal)
+  return [fatal.replace(/^Fatal: /, ''), ...(detail === undefined ? [] : [detail])].join(': ').slice(0, words_max)
 }
 
 /** One run that restic keeps. */

@@ -19,7 +19,11 @@ import { holdRunner } from './runner-lock.ts'
 import { takenOf } from './runs.ts'
 import { type Lacking, newWalStore } from './wal-store.ts'
 
-export type Backups = { close(): Promise<void> }
+export type Backups = {
+  /** The next copy of WAL begins at once. */
+  copyNow(): void
+  close(): Promise<void>
+}
 
 type Parts = {
   place: Place
@@ -37,18 +41,22 @@ const data_every_ms = 10_000
 export function startBackups(parts: Parts): Backups {
   const end = new AbortController()
   const work = newWork(parts)
+  let hurry = new AbortController()
   const loop = async (every_ms: () => number, turn: () => Promise<void>) => {
     while (!end.signal.aborted) {
       const began = performance.now()
       await work.guarded(turn)
       const rest = Math.max(0, every_ms() - (performance.now() - began))
-      await pause(rest, undefined, { signal: end.signal, ref: false }).catch(() => undefined)
+      const signal = turn === work.walRound ? AbortSignal.any([end.signal, hurry.signal]) : end.signal
+      await pause(rest, undefined, { signal, ref: false }).catch(() => undefined)
+      if (turn === work.walRound) hurry = new AbortController()
     }
   }
   const round_ms = Math.min(round_ms_max, (parts.lag_seconds * 1000) / 3)
   const lanes = [loop(() => (work.failing() ? retry_ms : round_ms), work.walRound)]
   lanes.push(loop(() => data_every_ms, work.dataRound))
   return {
+    copyNow: () => hurry.abort(),
     close: async () => {
       end.abort()
       await Promise.all(lanes)
@@ -62,10 +70,11 @@ function newTurns() {
   let tidying: Promise<unknown> = Promise.resolve()
   let running: Promise<unknown> = Promise.resolve()
   return {
-    untilTidy: () => tidying,
-    run: <Result>(run: Promise<Result>): Promise<Result> => {
+    run: async <Result>(work: () => Promise<Result>): Promise<Result> => {
+      await tidying
+      const run = work()
       running = run
-      return run
+      return await run
     },
     exclusively: async (work: () => Promise<void>) => {
       const own = running.catch(() => undefined).then(work)
@@ -75,21 +84,24 @@ function newTurns() {
   }
 }
 
+export type StateFile = { read(): Promise<BackupState>; save(change: Partial<BackupState>): Promise<void> }
+
 /** The file that every server and command of the installation reads. */
-function newStateFile(files: ReturnType<typeof backupFilesOf>) {
+function newStateFile(files: ReturnType<typeof backupFilesOf>): StateFile & { last(): BackupState | undefined } {
   let state: BackupState | undefined
+  let saving: Promise<unknown> = Promise.resolve()
   const read = async () => state ?? (await findState(files)) ?? { saved_at: '', services: {} }
   return {
     read,
     last: () => state,
-    save: async (change: Partial<BackupState>) => {
-      state = { ...(await read()), ...change, saved_at: new Date().toISOString() }
-      await saveState(files, state)
-    },
-    /** Without the problem of an earlier round. */
-    saveDone: async (services: BackupState['services']) => {
-      state = { saved_at: new Date().toISOString(), services }
-      await saveState(files, state)
+    /** One at a time: both lanes write. */
+    save: (change: Partial<BackupState>) => {
+      const own = saving.then(async () => {
+        state = { ...(await read()), ...change, saved_at: new Date().toISOString() }
+        await saveState(files, state)
+      })
+      saving = own.catch(() => undefined)
+      return own
     },
   }
 }
@@ -104,25 +116,37 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
   const wal = newWalStore(place, archived)
   const keys = backups.flatMap((backup) => backup.keys)
   const storeMeta = newMetaStore(place, db, files.meta, keys)
-  const storeData = newDataLane({ place, backups, archived, lag_seconds, exclusively: turns.exclusively })
+  const storeData = newDataLane({ place, backups, archived, lag_seconds, state, log, exclusively: turns.exclusively })
   const tellLate = newLateness(lag_seconds, onLate)
   let repository: Repository | undefined
   let problem: string | undefined
 
   const walRound = async () => {
-    await turns.untilTidy()
     const found = (await Promise.all(backups.map((backup) => backup.stageWal()))).flat()
     const services = servicesFound(found, (await state.read()).services)
     await state.save({ services })
     // A disk that is unmounted is noticed at once, also when there is nothing to copy.
     if (repository !== undefined) refuseMissingFolder(place.target)
     repository ??= await openRepository(place)
-    const lacking = await turns.run(wal.store(repository, found.filter(isStaged)))
-    await storeMeta(repository)
-    await state.saveDone(withBackups(servicesStored(found, services, lacking), repository))
+    const opened = repository
+    const lacking = await turns.run(async () => {
+      const stored = await wal.store(opened, found.filter(isStaged))
+      await storeMeta(opened)
+      return stored
+    })
+    await state.save({ services: withBackups(servicesStored(found, services, lacking), opened), problem: undefined })
   }
   const dataRound = async () => {
-    if (repository !== undefined) await storeData(repository)
+    if (repository === undefined) return
+    try {
+      await storeData(repository)
+    } catch (error) {
+      // WAL goes on as it did: what keeps a snapshot from being copied need not keep WAL from it.
+      if (place.signal?.aborted) return
+      const data_problem = error instanceof Error ? error.message : String(error)
+      if ((await state.read()).data_problem !== data_problem) log.warn({ reason: data_problem }, 'a backup failed')
+      await state.save({ data_problem })
+    }
   }
   const noteFailure = async (reason: unknown) => {
     // What the end of the server cut short is no failure.
@@ -169,7 +193,8 @@ function servicesStored(found: readonly Found[], before: Services, lacking: Lack
   const entries = found.map((each) => {
     const { wal_until, last_backup_at } = before[each.service_id] ?? {}
     const lacks = isStaged(each) ? lacking(each) : undefined
-    const problem = !isStaged(each) ? each.failed : lacks && `${lacks} did not reach the repository`
+    const unstored = lacks && `${lacks} did not reach the repository`
+    const problem = isStaged(each) ? (unstored ?? each.behind) : each.failed
     const until = isStaged(each) && problem === undefined ? each.at.toISOString() : wal_until
     const stored = {
       ...(until !== undefined && { wal_until: until }),

@@ -22,7 +22,7 @@ import { findPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { listComplete } from '../snapshot/snapshot.ts'
 import { findPath, onPath } from '../wal/timeline.ts'
-import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, segmentNumberOf } from '../wal/wal.ts'
+import { archiveAt, isHistory, listSegments, pathIn, pgWalOf } from '../wal/wal.ts'
 
 /** When the WAL of each service was last written, as of the last stage. Only saves a connection. */
 type Seen = Map<string, { written_ms: number; data: string }>
@@ -68,13 +68,27 @@ export async function listStagedSnapshots(host: Machine): Promise<StagedSnapshot
   return found
 }
 
-async function listHomes({ directory }: Machine): Promise<string[]> {
+export async function listHomes({ directory }: Machine): Promise<string[]> {
   return (await readdir(foldersOf(directory).services)).filter((name) => !name.includes('.'))
 }
 
 /** One at a time in a process: a backup and a drill may both want it. */
 export async function stageService(host: Machine, node: Node, staged: Staged): Promise<StagedWal> {
-  const own = staged.turn.then(() => stageOne(host, node, staged.seen))
+  return await inTurn(staged, () => stageOne(host, node, staged.seen))
+}
+
+/** Its archived WAL alone. Returns the folder with the links. */
+export async function mirrorService({ effect }: Machine, node: Node, staged: Staged): Promise<string> {
+  return await inTurn(staged, async () => {
+    const archive = join(node.backup, 'archive')
+    for (const folder of [node.backup, archive]) await ensureFolder(effect, 'staged WAL', folder, 0o700)
+    await mirror(node, archive)
+    return archive
+  })
+}
+
+async function inTurn<T>(staged: Staged, work: () => Promise<T>): Promise<T> {
+  const own = staged.turn.then(work)
   staged.turn = own.catch(() => undefined)
   return await own
 }
@@ -87,11 +101,13 @@ async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<
   const written_ms = lastWrittenOf(node.data)
   const before = staged.get(node.service_id)
   // In this order: a file that has left the WAL folder before it is listed is archived before the archive is listed.
-  if (before?.data !== node.data || before.written_ms !== written_ms) await stageUnarchived(node, partial)
+  const changed = before?.data !== node.data || before.written_ms !== written_ms
+  const behind = changed ? await stageUnarchived(node, partial) : undefined
   await mirror(node, archive)
   const names = readdirSync(archive)
   for (const name of readdirSync(partial)) if (names.includes(name)) await rm(join(partial, name), { force: true })
-  if (written_ms < at.getTime() - settled_ms) staged.set(node.service_id, { written_ms, data: node.data })
+  if (behind === undefined && written_ms < at.getTime() - settled_ms)
+    staged.set(node.service_id, { written_ms, data: node.data })
   else staged.delete(node.service_id)
   const sizes = (folder: string, below: string) =>
     readdirSync(folder)
@@ -105,6 +121,7 @@ async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<
     folder: node.backup,
     files: [...sizes(archive, 'archive'), ...sizes(partial, 'partial')],
     ...(first !== undefined && last !== undefined && { archived: { first, last } }),
+    ...(behind !== undefined && { behind }),
   }
 }
 
@@ -143,33 +160,34 @@ async function mirror({ archive }: Node, to: string): Promise<void> {
   }
 }
 
-/** The WAL that the archive does not have yet; the last file up to the position that is flushed. */
-async function stageUnarchived(node: Node, to: string): Promise<void> {
-  const end = await flushedEnd(node)
+/** The WAL that the archive does not have yet; the last file up to the position that is flushed. A sentence: there is more than fits. */
+async function stageUnarchived(node: Node, to: string): Promise<string | undefined> {
+  const flushed = await flushedPosition(node)
   const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
   // A file of a timeline that was left may be archived under the same number.
   const archived = onPath(await listSegments(archiveAt(node.archive)), path).at(-1)?.number ?? -1
-  const recent = onPath(await listSegments(pgWalOf(node.data)), path)
-    .filter(({ number, bytes }) => number > archived && (!end || number <= segmentNumberOf(end.file, bytes)))
-    .slice(0, unarchived_max)
+  // How much of a file is flushed; nothing, where it lies beyond.
+  const written = ({ number, bytes }: { number: number; bytes: number }) =>
+    Math.min(bytes, Math.max(0, flushed - number * bytes))
+  const waiting = onPath(await listSegments(pgWalOf(node.data)), path).filter(
+    (one) => one.number > archived && written(one) > 0,
+  )
+  const recent = waiting.slice(0, unarchived_max)
   const names = new Set(recent.map(({ name }) => name))
   for (const name of readdirSync(to)) if (!names.has(name)) await rm(join(to, name), { force: true })
-  for (const { name, bytes } of recent) {
-    const size = name === end?.file ? end.bytes : bytes
-    // Nothing is written yet; restic has no use for an empty file.
-    if (size > 0) await copyBeginning(node, name, join(to, name), size)
-  }
+  for (const one of recent) await copyBeginning(node, one.name, join(to, one.name), written(one))
+  if (waiting.length === recent.length) return undefined
+  return `its archive is ${waiting.length} WAL files behind, of which ${recent.length} are copied`
 }
 
-/** Undefined when no server runs: then its WAL ends where its files end. */
-async function flushedEnd(node: Node): Promise<{ file: string; bytes: number } | undefined> {
-  if (!(await findPostmaster(node)).postmaster) return undefined
+/** Without an end when no server runs: then its WAL ends where its files end. */
+async function flushedPosition(node: Node): Promise<number> {
+  if (!(await findPostmaster(node)).postmaster) return Infinity
   return await withSuperuser(await inForce(node), {}, async (client) => {
-    const { rows } = await client.query<{ file: string; bytes: number }>(
-      `select file_name as file, file_offset as bytes
-       from pg_catalog.pg_walfile_name_offset(pg_catalog.pg_current_wal_flush_lsn())`,
+    const { rows } = await client.query<{ position: string }>(
+      `select (pg_catalog.pg_current_wal_flush_lsn() - '0/0'::pg_catalog.pg_lsn)::text as position`,
     )
-    return rows[0]
+    return Number(rows[0]?.position)
   })
 }
 

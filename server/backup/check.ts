@@ -1,0 +1,21 @@
+// Reads the packs of a repository and compares them with their checksums: without that, restic itself does not see a flipped bit.
+import { type Restic, ResticError } from './restic.ts'
+
+const timeout_seconds = 24 * 3600
+/** A thirtieth of the packs each night: every one once a month. */
+const parts = 30
+
+/** A sentence: what is damaged, with the pack. What keeps the repository from being read is thrown. */
+export async function checkRepository(
+  restic: Restic,
+  { now, all }: { now: Date; all: boolean },
+): Promise<string | undefined> {
+  const subset = `--read-data-subset=${(now.getUTCDate() % parts) + 1}/${parts}`
+  try {
+    await restic(['check', '--no-lock', all ? '--read-data' : subset], { timeout_seconds })
+    return undefined
+  } catch (error) {
+    if (error instanceof ResticError && /contains? errors|\bpack [0-9a-f]{8}/.test(error.message)) return error.message
+    throw error
+  }
+}
