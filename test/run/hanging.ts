@@ -1,7 +1,7 @@
 // A test that hangs with as much as a test can have: a server in its process and one beside it, services, networks, a mount, a killed
 // postmaster. Only test/run/run.test.ts runs it, to end the run in the middle; it says by a file how far it has come.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'vitest'
@@ -30,7 +30,9 @@ test('hangs', async () => {
   const killed_pid = await postmasterPid(world, service)
   process.kill(killed_pid, 'SIGKILL')
   const { installation_id } = world
-  writeFileSync(process.env['TEST_STARTED'] ?? '', JSON.stringify({ folder: tmpdir(), installation_id, killed_pid }))
+  const killed_uid = statSync(join(world.directory, 'services', service.service_id, 'data')).uid
+  const started = { folder: tmpdir(), installation_id, killed_pid, killed_uid }
+  writeFileSync(process.env['TEST_STARTED'] ?? '', JSON.stringify(started))
   await new Promise(() => undefined)
 })
 

@@ -1,6 +1,6 @@
 // A run of tests that ends in the middle, by whatever signal, leaves nothing on the host; and the end of a run says which tests were skipped.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -26,10 +26,11 @@ test('a run that is ended by whatever signal leaves nothing behind', { timeout: 
 
 async function endRunBy(signal: NodeJS.Signals, seed: string): Promise<void> {
   const { runner, started } = startRun(seed)
-  const { folder, installation_id, killed_pid } = await started
+  const { folder, installation_id, killed_pid, killed_uid } = await started
   expect(listProcesses(folder, { by_environment: true }).length).toBeGreaterThan(5)
   const memory = listSharedMemory(folder, killed_pid)
-  expect(memory).not.toEqual([])
+  const memory_files = listMemoryFiles(folder, killed_uid)
+  expect([memory.length, memory_files.length]).not.toContain(0)
   runner.kill(signal)
   // The sweeper itself is the last to go.
   const isSwept = () => !existsSync(folder) && listProcesses(folder, { by_environment: true }).length === 0
@@ -39,6 +40,7 @@ async function endRunBy(signal: NodeJS.Signals, seed: string): Promise<void> {
   expect(listBarriers(installation_id)).toEqual([])
   expect(possibleParents(installation_id).filter((path) => existsSync(path))).toEqual([])
   expect(listSegments().filter((id) => memory.includes(id))).toEqual([])
+  expect(memory_files.filter((path) => existsSync(path))).toEqual([])
 }
 
 test('the files that a run begins with are there', () => {
@@ -62,7 +64,7 @@ test('the end of a run names the tests that were skipped, by their reasons', () 
   expect(skippedLines([])).toEqual([])
 })
 
-type Started = { folder: string; installation_id: string; killed_pid: number }
+type Started = { folder: string; installation_id: string; killed_pid: number; killed_uid: number }
 
 /** A run of test/run/hanging.ts alone. */
 function startRun(seed: string): { runner: ChildProcess; started: Promise<Started> } {
@@ -92,6 +94,25 @@ function listSharedMemory(folder: string, killed_pid: number): string[] {
   const running = listProcesses(folder, { by_environment: true }).map(({ pid }) => pid)
   const pids = [...running, killed_pid].map(String)
   return rowsOfMemory().flatMap(([, id = '', , , creator = '']) => (pids.includes(creator) ? [id] : []))
+}
+
+/** Files of PostgreSQL that processes of the run have in memory, and those of a user whose server was killed. */
+function listMemoryFiles(folder: string, killed_uid: number): string[] {
+  const maps = listProcesses(folder, { by_environment: true }).map(({ pid }) => readIfThere(`/proc/${pid}/maps`))
+  const mapped = maps.join('').match(/\/dev\/shm\/PostgreSQL\.\d+/g) ?? []
+  const all = readdirSync('/dev/shm').filter((name) => name.startsWith('PostgreSQL.'))
+  const paths = all.map((name) => join('/dev/shm', name))
+  const is_own = killed_uid !== process.getuid?.()
+  const left = paths.filter((path) => is_own && statSync(path, { throwIfNoEntry: false })?.uid === killed_uid)
+  return [...new Set([...mapped, ...left])]
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 const listSegments = () => rowsOfMemory().map(([, id = '']) => id)
