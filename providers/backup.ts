@@ -10,6 +10,8 @@ export type StagedWal = {
   files: readonly { path: string; bytes: number }[]
   /** The archived files that it has, which have no gap; absent: none yet. */
   archived?: { first: string; last: string }
+  /** Why WAL up to that moment is not in the files, and follows later; absent: it is. */
+  behind?: string
 }
 
 /** A service whose WAL could not be made ready, and why. */
@@ -19,16 +21,26 @@ export type UnstagedWal = { service_id: string; failed: string }
 export type StagedSnapshot = { service_id: string; snapshot_id: string; taken_at: Date; folder: string }
 
 /** What a copy elsewhere gave back of a service: the folder of a snapshot, and folders with the WAL that follows. */
-export type RestoredService = {
+export type FetchedService = {
+  snapshot_id: string
+  snapshot_folder: string
+  /** Archived files, and those that were not finished. */
+  wal_folders: { archive: string; partial: string }
+}
+
+/** Files are moved out of the folders. */
+export type RestoredService = FetchedService & {
   service_id: string
   /** Of its home address. */
   port: number
-  snapshot_id: string
-  snapshot_folder: string
-  /** Archived files, and those that were not finished. Files are moved out of them. */
-  wal_folders: { archive: string; partial: string }
   /** In UTC, to the microsecond; absent: to the end of the WAL. */
   at?: string | undefined
+}
+
+/** fetch: brings all commits before a moment, and maybe later ones, back from a copy elsewhere; undefined: there is no such copy yet. */
+export type DrillOptions = {
+  signal: AbortSignal
+  fetch?: ((since: Date) => Promise<FetchedService | undefined>) | undefined
 }
 
 /** A region whose data is copied elsewhere by the server. */
@@ -38,11 +50,18 @@ export type Backup = {
   /** Only WAL that has changed since the last call costs anything. */
   stageWal(): Promise<readonly (StagedWal | UnstagedWal)[]>
   listSnapshots(): Promise<readonly StagedSnapshot[]>
+  /** Of all WAL and snapshots at rest that have none yet. To be called again and again. */
+  noteChecksums(signal: AbortSignal): Promise<void>
   /**
-   * Restores its newest snapshot and the WAL after it into a node that no client reaches, reads it, and removes it. A sentence: why it could
-   * not be restored, with the file that is damaged or missing.
+   * Restores a snapshot and the WAL after it into a node that no client reaches, reads it, compares it with the service, and removes it. A
+   * sentence: why it could not be restored, with the file that is damaged or missing.
    */
-  drill(service_id: string, signal: AbortSignal): Promise<string | undefined>
+  drill(service_id: string, options: DrillOptions): Promise<string | undefined>
+  /** Lays ready what a service that is not wanted yet is made of. `fetch` fills the folder that it is given. */
+  layReady(
+    service_id: string,
+    fetch: (folder: string) => Promise<FetchedService & { at?: string | undefined }>,
+  ): Promise<void>
   /**
    * Puts the service in place, unless it has data, so that its next pass lets it recover. A sentence: the WAL has a gap, and it recovers
    * up to there.

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import type { RestoreSpec } from '#server/backup/restore.ts'
 import { type BackupTarget, parseBackupTarget } from '#server/backup-target.ts'
 import type { Config } from '#server/config.ts'
-import { restoringOf } from '#server/installation.ts'
+import { enterUserNamespace } from '#providers/local/host/user-namespace.ts'
+import { findIsolation, openInstallation, restoringOf } from '#server/installation.ts'
 import { CommandError, UsageError } from '../command.ts'
 import type { OperatorCommand, OperatorInput } from '../operator-command.ts'
+import { withStore } from '../store.ts'
 import { printRows } from '../table.ts'
 
 export const restore: OperatorCommand = {
@@ -18,6 +20,10 @@ export const restore: OperatorCommand = {
     at: { value: 'time', description: 'A moment, such as 2026-03-01T12:00:00Z; left out: the newest that there is.' },
     service: { value: 'service_id', repeatable: true, description: 'This service only; repeat it for several.' },
     'key-file': { value: 'file', description: 'A file with the recovery key; left out: HOWDAH_RECOVERY_KEY has it.' },
+    'into-running': {
+      description:
+        'With one --service: as a new service of the installation in the data directory, beside those that it has.',
+    },
     list: { description: 'Say what is in the repository, and restore nothing.' },
     json: { description: 'With --list: print JSON.' },
     verify: { description: 'Read everything in the repository and compare it with its checksums; restore nothing.' },
@@ -32,6 +38,7 @@ export const restore: OperatorCommand = {
     const recovery_key = await recoveryKeyOf(input)
     if (isSet('list')) return await printList(input, from, recovery_key)
     if (isSet('verify')) return await verify(input, from, recovery_key)
+    if (isSet('into-running')) return await restoreOne(input, from)
     await restoreWhole(config, from, { recovery_key, at: parseTime(text('at')), services: texts('service') })
   },
 }
@@ -51,7 +58,35 @@ type Chosen = Pick<RestoreSpec, 'recovery_key' | 'at' | 'services'>
 async function restoreWhole(config: Config, from: BackupTarget, chosen: Chosen): Promise<void> {
   const { restoreInstallation } = await import('#server/backup/restore.ts')
   const { newLog } = await import('#server/log.ts')
-  await restoreInstallation({ config, from, ...chosen, log: newLog('silent'), tell: (line) => console.log(line) })
+  const enter = async () => {
+    const isolation = await findIsolation(config.data_dir)
+    if (isolation !== undefined) await enterUserNamespace(config.data_dir, isolation)
+  }
+  await restoreInstallation({
+    config,
+    from,
+    ...chosen,
+    log: newLog('silent'),
+    tell: (line) => console.log(line),
+    enter,
+  })
+}
+
+/** With the key of the data directory. */
+async function restoreOne({ config, text, texts }: OperatorInput, from: BackupTarget): Promise<void> {
+  const [service_id, ...others] = texts('service')
+  if (service_id === undefined || others.length > 0) throw new UsageError('--into-running needs exactly one --service')
+  const at = parseTime(text('at'))
+  const { restoreBeside } = await import('#server/backup/restore-beside.ts')
+  const { newLog } = await import('#server/log.ts')
+  const row = await withStore(config, async (db) => {
+    const installation = await openInstallation(config.data_dir)
+    const parts = { config, installation, db, from, service_id, at, log: newLog('silent') }
+    return await restoreBeside({ ...parts, tell: (line) => console.log(line) })
+  })
+  console.log(
+    `It is the service ${row.service_id} (${row.name}), with the data and the password of then; it recovers now.`,
+  )
 }
 
 async function printList(input: OperatorInput, from: BackupTarget, recovery_key: string | undefined): Promise<void> {

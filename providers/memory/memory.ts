@@ -79,7 +79,9 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
       keys: [],
       stageWal: async () => [],
       listSnapshots: async () => [],
+      noteChecksums: async () => undefined,
       drill: async () => undefined,
+      layReady: async () => undefined,
       restore: async () => undefined,
     },
     heal: async (id) => {

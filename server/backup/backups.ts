@@ -7,7 +7,9 @@ import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
 import type { Db } from '../store/db.ts'
 import { backupFilesOf, type BackupState, type Protection } from './place.ts'
-import { startDrills } from './drills.ts'
+import { type Fetch, startDrills } from './drills.ts'
+import { newProofFetch } from './fetch-proof.ts'
+import type { Place } from './repository.ts'
 import { startBackups } from './runner.ts'
 
 type Parts = {
@@ -31,19 +33,25 @@ const reread_ms = 1_000
 
 export function openBackups(parts: Parts, opened: AsyncDisposableStack): BackupsKnown {
   const { config, installation, db, providers, log } = parts
-  const drills = startDrills({ db, regions: providers, log })
-  opened.defer(() => drills.close())
-  if (config.backup_to === undefined) return { of: () => undefined, lags: () => [], warnings: [] }
+  const drillWith = (fetch?: Fetch) => {
+    const drills = startDrills({ db, regions: providers, log, fetch })
+    opened.defer(() => drills.close())
+  }
+  if (config.backup_to === undefined) {
+    drillWith()
+    return { of: () => undefined, lags: () => [], warnings: [] }
+  }
   const end = new AbortController()
   const { aws_access_key_id, aws_secret_access_key } = config
+  const place: Place = {
+    data_dir: installation.data_dir,
+    installation_id: installation.installation_id,
+    target: config.backup_to,
+    secrets: { aws_access_key_id, aws_secret_access_key },
+    signal: end.signal,
+  }
   const backups = startBackups({
-    place: {
-      data_dir: installation.data_dir,
-      installation_id: installation.installation_id,
-      target: config.backup_to,
-      secrets: { aws_access_key_id, aws_secret_access_key },
-      signal: end.signal,
-    },
+    place,
     db,
     regions: providers,
     log,
@@ -54,6 +62,7 @@ export function openBackups(parts: Parts, opened: AsyncDisposableStack): Backups
     end.abort()
     await backups.close()
   })
+  drillWith(newProofFetch(place, config.backup_lag, backups.copyNow))
   const files = backupFilesOf(installation.data_dir)
   const to_make = `no backup is made before its repository is: howdah admin backup init --backup-to ${config.backup_to.text}`
   return { ...newReader(files.state), warnings: existsSync(files.repository) ? [] : [to_make] }

@@ -1,15 +1,23 @@
 // Restore drills: every service that rests is restored once a day, one after the other, and those that were asked for first. What a drill
 // finds is written down with the service; a failure, and the first success after it, are events.
 import { setTimeout as pause } from 'node:timers/promises'
+import type { FetchedService } from '#providers/provider.ts'
 import { insertEvent } from '../event.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
 import type { Db } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
-type Parts = { db: Db; regions: Regions; log: Log }
+/** Brings a service back from the repository, up to a moment at least. Undefined: it is not in there yet. */
+export type Fetch = (service_id: string, since: Date, signal: AbortSignal) => Promise<Fetched | undefined>
+export type Fetched = FetchedService & { remove(): Promise<void> }
+
+/** fetch: absent without a repository. */
+type Parts = { db: Db; regions: Regions; log: Log; fetch?: Fetch | undefined }
 
 const poll_ms = 2_000
+/** How long what is at rest has no checksum. */
+const note_ms = 10_000
 /** So that there is one in each 24 hours, also where there are many services. */
 const every_hours = 20
 /** A server that is killed while it drills leaves the service to another one after this. */
@@ -18,35 +26,41 @@ const renew_ms = 20_000
 
 export function startDrills(parts: Parts): { close(): Promise<void> } {
   const end = new AbortController()
-  const walk = async () => {
-    while (await pause(poll_ms, true, { signal: end.signal, ref: false }).catch(() => false)) {
-      await drillNext(parts, end.signal).catch((error: unknown) =>
-        parts.log.warn({ err: error }, 'a drill could not be made'),
-      )
+  const { signal } = end
+  const walk = async (every_ms: number, step: () => Promise<void>, failed: string) => {
+    while (await pause(every_ms, true, { signal, ref: false }).catch(() => false)) {
+      await step().catch((error: unknown) => parts.log.warn({ err: error }, failed))
     }
   }
-  const walking = walk()
+  const note = async () => {
+    for (const { backup } of parts.regions.values()) await backup?.noteChecksums(signal)
+  }
+  const walking = [walk(poll_ms, () => drillNext(parts, signal), 'a drill could not be made')]
+  walking.push(walk(note_ms, note, 'checksums could not be noted'))
   return {
     close: async () => {
       end.abort()
-      await walking
+      await Promise.all(walking)
     },
   }
 }
 
 type Claimed = { service_id: string; region_code: string; drill_error: string | null; began: string }
 
-async function drillNext({ db, regions, log }: Parts, signal: AbortSignal): Promise<void> {
+async function drillNext({ db, regions, log, fetch }: Parts, signal: AbortSignal): Promise<void> {
   const drillable = [...regions].flatMap(([region_code, { backup }]) => (backup ? [region_code] : []))
   const claimed = await claim(db, drillable)
   if (claimed === undefined) return
   const { service_id, region_code } = claimed
   const renewal = setInterval(() => void saveLease(db, service_id, lease_seconds).catch(() => undefined), renew_ms)
   try {
+    let fetched: Fetched | undefined
+    const fetchOne = async (since: Date) => (fetched = await fetch?.(service_id, since, signal))
     const failed = await regions
       .get(region_code)
-      ?.backup?.drill(service_id, signal)
+      ?.backup?.drill(service_id, { signal, fetch: fetchOne })
       .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+      .finally(() => fetched?.remove())
     // What the end of the server cut short is no result; the next server begins anew.
     if (signal.aborted) return await saveLease(db, service_id, 0)
     await save(db, claimed, failed)

@@ -105,17 +105,24 @@ async function raiseSequences(tx: Sql): Promise<void> {
 }
 
 /** Of the copy in this folder: what a restore needs to know of each service. */
-export type ServiceOfCopy = { service_id: string; name: string; region_code: string; port: number; deleted: boolean }
+/** removed: deleted, and not kept. */
+export type ServiceOfCopy = { service_id: string; name: string; region_code: string; port: number; removed: boolean }
 
 export async function servicesOfCopy(folder: string): Promise<ServiceOfCopy[]> {
-  type Row = { service_id: string; name: string; region_code: string; deleted_at: string | null }
+  type Row = {
+    service_id: string
+    name: string
+    region_code: string
+    deleted_at: string | null
+    kept_until?: string | null
+  }
   type Address = { owner_id: string; role: string; vpc_id: number | null; port: number }
   // Both as our own tables have them.
   const services = (await readRows(folder, 'services')).map((row) => JSON.parse(row) as Row)
   const addresses = (await readRows(folder, 'addresses')).map((row) => JSON.parse(row) as Address)
-  return services.map(({ service_id, name, region_code, deleted_at }) => {
+  return services.map(({ service_id, name, region_code, deleted_at, kept_until }) => {
     const home = addresses.find((one) => one.owner_id === service_id && one.role === 'service' && one.vpc_id === null)
-    return { service_id, name, region_code, port: home?.port ?? 0, deleted: deleted_at !== null }
+    return { service_id, name, region_code, port: home?.port ?? 0, removed: deleted_at !== null && !kept_until }
   })
 }
 

@@ -1,6 +1,6 @@
 // The WAL of one service from its snapshot on. The run that was chosen has what the archive had then; what the service had pruned by then
 // is in earlier runs.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readRun, type Restic, type Run } from './restic.ts'
@@ -8,52 +8,71 @@ import { readRun, type Restic, type Run } from './restic.ts'
 type Needed = {
   restic: Restic
   runs: readonly Run[]
-  /** The run of which the folder has the WAL already. */
-  before: string | undefined
+  /** Of the run of WAL that was chosen. */
+  last: string
+  /** All of that run lies there already. */
+  has_last: boolean
   service_id: string
-  snapshot_folder: string
-  /** The service's folder with `archive` and `partial`. */
-  folder: string
+  start_wal_file: string
+  /** When the snapshot was taken: WAL from there on is in later runs, and in the one before. */
+  taken_at: Date
+  /** Where files are put, by their paths in the run. */
+  target: string
 }
 
 const timeout_seconds = 24 * 3600
 const segment_name = /^[0-9A-F]{24}$/
+/** As words of one command. */
+const files_at_once_max = 1_000
 
-export async function ensureWalFrom({
-  restic,
-  runs,
-  before,
-  service_id,
-  snapshot_folder,
-  folder,
-}: Needed): Promise<void> {
-  const text = readFileSync(join(snapshot_folder, 'snapshot.json'), 'utf8')
-  const { start_wal_file } = JSON.parse(text) as { start_wal_file: string } // the provider's own facts
-  const archive = join(folder, 'archive')
-  await mkdir(archive, { recursive: true, mode: 0o700 })
-  const positions = () =>
-    readdirSync(archive)
-      .filter((name) => segment_name.test(name))
-      .map((name) => name.slice(8))
+/** Where the files of a service are in a run of WAL. */
+export const walFolderOf = (service_id: string) => `local/services/${service_id}/backup`
+
+export async function ensureWalFrom(needed: Needed): Promise<void> {
+  const { restic, runs, last, has_last, service_id, start_wal_file, taken_at, target } = needed
+  const below = walFolderOf(service_id)
   const start = start_wal_file.slice(8)
-  const earlier = runs.filter(({ tags }) => tags.includes('wal'))
-  const at = earlier.findIndex(({ id }) => id === before)
-  for (const run of earlier.slice(0, Math.max(0, at)).toReversed()) {
-    const first = positions().toSorted()[0]
-    if (first === undefined || first <= start) return
+  await mkdir(join(target, below, 'archive'), { recursive: true, mode: 0o700 })
+  const of_wal = runs.filter(({ tags }) => tags.includes('wal'))
+  const chosen = of_wal.slice(0, of_wal.findIndex(({ id }) => id === last) + 1).toReversed()
+  for (const [at, run] of chosen.entries()) {
+    const first = firstIn(join(target, below))
+    if (first !== undefined && first <= start) return
+    if (at === 0 && has_last) continue
     const { files } = await readRun(restic, run.id)
-    const below = `local/services/${service_id}/backup/archive/`
-    const older = [...files.keys()].filter((path) => path.startsWith(below))
-    const missing = older.filter((path) => {
-      const position = path.slice(below.length + 8)
-      return position >= start && position < first
-    })
-    if (missing.length === 0) continue
-    const target = folder.slice(0, -`local/services/${service_id}/backup`.length)
-    const words = ['restore', run.id, '--no-lock', '--target', target]
-    await restic([...words, ...missing.flatMap((path) => ['--include', `/${path}`])], {
-      timeout_seconds,
-      as_root: true,
-    })
+    const isWanted = (path: string) => {
+      const name = path.slice(path.lastIndexOf('/') + 1)
+      if (at === 0 && !segment_name.test(name)) return true
+      const is_between = name.slice(8) >= start && (first === undefined || name.slice(8) < first)
+      return is_between && (at === 0 || path.startsWith(`${below}/archive/`))
+    }
+    const missing = [...files.keys()].filter((path) => path.startsWith(`${below}/`)).filter(isWanted)
+    await restoreFiles(restic, run.id, missing, target)
+    if (run.time < taken_at) return
+  }
+}
+
+async function restoreFiles(restic: Restic, run: string, paths: readonly string[], target: string): Promise<void> {
+  for (let at = 0; at < paths.length; at += files_at_once_max) {
+    const chosen = paths.slice(at, at + files_at_once_max).flatMap((path) => ['--include', `/${path}`])
+    const words = ['restore', run, '--no-lock', '--target', target, ...chosen]
+    await restic(words, { timeout_seconds, as_root: true })
+  }
+}
+
+/** The position of the first WAL file that is there. */
+function firstIn(folder: string): string | undefined {
+  const names = ['archive', 'partial'].flatMap((name) => namesIn(join(folder, name)))
+  return names
+    .filter((name) => segment_name.test(name))
+    .map((name) => name.slice(8))
+    .toSorted()[0]
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
   }
 }

@@ -4,16 +4,18 @@
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Backup } from '#providers/provider.ts'
 import type { Config } from '../config.ts'
 import { openInstallation, restoringOf } from '../installation.ts'
+import { insertEvent } from '../event.ts'
 import type { Log } from '../log.ts'
 import { openRegions } from '../regions.ts'
 import { openAnyStore } from '../store/access.ts'
 import type { Db } from '../store/db.ts'
 import { stopMetadataStore } from '../store/embedded.ts'
+import { migrate } from '../store/migrate.ts'
 import { sql } from '../store/sql.ts'
 import type { BackupTarget } from '../backup-target.ts'
+import { ensureRestored, findSnapshotFolder, startOf, walFoldersIn } from './fetch.ts'
 import { loadMetadata, servicesOfCopy, type ServiceOfCopy } from './metadata.ts'
 import {
   addDailyKey,
@@ -23,7 +25,7 @@ import {
   RepositoryRefused,
   resticOf,
 } from './repository.ts'
-import { listRuns, type Restic, type Run } from './restic.ts'
+import { listRuns } from './restic.ts'
 import { planOf, type RestorePlan } from './restore-plan.ts'
 import { ensureWalFrom } from './restore-wal.ts'
 
@@ -39,9 +41,9 @@ export type RestoreSpec = {
   log: Log
   /** For the person who waits. */
   tell: (line: string) => void
+  /** When the keys are in place: an isolated installation goes on inside. */
+  enter: () => Promise<void>
 }
-
-const restore_timeout_seconds = 24 * 3600
 
 export async function restoreInstallation(spec: RestoreSpec): Promise<void> {
   const { config, from, tell } = spec
@@ -52,7 +54,8 @@ export async function restoreInstallation(spec: RestoreSpec): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (!existsSync(join(folder, 'done'))) await restoreInto(spec, folder)
   await rm(folder, { recursive: true })
-  tell(`Restored into ${data_dir}. howdah start --backup-to ${from.text} runs it; its databases recover then.`)
+  const backups = spec.services.length > 0 ? 'another place' : from.text
+  tell(`Restored into ${data_dir}. howdah start --backup-to ${backups} runs it; its databases recover then.`)
 }
 
 /** What is there is a restore that goes on, or nothing. */
@@ -72,13 +75,15 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   if (spec.recovery_key !== undefined) await addDailyKey(place, spec.recovery_key)
   const restic = resticOf(place)
   const runs = await listRuns(restic)
-  const plan = await ensurePlan(folder, () => planOf(runs, spec))
+  const plan = await ensurePlan(folder, spec, () => planOf(runs, spec))
   const meta = join(folder, 'meta')
   await ensureRestored(restic, plan.meta, meta)
   tell(`Metadata of ${plan.meta_time}.`)
   await putKeys(meta, data_dir)
+  await spec.enter()
   const installation = await openInstallation(data_dir, 'restore')
   const copy = join(meta, 'backup', 'meta')
+  const wanted = chosenOf(await servicesOfCopy(copy), spec.services)
   const store = await openAnyStore(config, installation, spec.log)
   await using opened = new AsyncDisposableStack()
   opened.defer(async () => {
@@ -89,85 +94,73 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   const wal = join(folder, 'wal')
   if (plan.wal !== undefined) await ensureRestored(restic, plan.wal, wal)
   const regions = await openRegions({ config, installation, log: spec.log, spares: 0 }, opened)
-  const wanted = (await servicesOfCopy(copy)).filter(({ deleted }) => !deleted).filter(isChosen(spec.services))
-  const restored: string[] = []
-  const lost: string[] = []
+  const restored: Restored[] = []
   const begun = performance.now()
   for (const [at, service] of wanted.entries()) {
     const backup = regions.get(service.region_code)?.backup
     const snapshot = plan.snapshots[service.service_id]
     const label = `${service.service_id} (${service.name}), ${at + 1} of ${wanted.length}`
     if (backup === undefined || snapshot === undefined) {
-      lost.push(service.service_id)
       tell(`Service ${label}: no snapshot of it is in the repository; it is lost.`)
       continue
     }
     const data = join(folder, `data-${snapshot.snapshot_id}`)
     await ensureRestored(restic, snapshot.run, data)
-    const snapshot_folder = await findFolder(data, snapshot.snapshot_id)
-    const gap = snapshot_folder && (await putService({ backup, restic, runs, plan, service, snapshot_folder, wal }))
-    restored.push(snapshot.snapshot_id)
+    const snapshot_folder = await findSnapshotFolder(data, snapshot.snapshot_id)
+    const { service_id, port } = service
+    const { snapshot_id } = snapshot
+    let gap: string | undefined
+    if (snapshot_folder !== undefined) {
+      const taken_at = new Date(snapshot.taken_at)
+      const from_snapshot = { service_id, start_wal_file: startOf(snapshot_folder), taken_at, target: wal }
+      if (plan.wal) await ensureWalFrom({ restic, runs, last: plan.wal, has_last: true, ...from_snapshot })
+      const wal_folders = walFoldersIn(wal, service_id)
+      gap = await backup.restore({ service_id, port, snapshot_id, snapshot_folder, wal_folders, at: plan.at })
+    }
+    restored.push({ service_id, snapshot_id, taken_at: snapshot.taken_at })
     const left_seconds = ((performance.now() - begun) / (at + 1) / 1000) * (wanted.length - at - 1)
     const left = left_seconds < 1 ? '' : ` About ${Math.ceil(left_seconds)} s are left.`
     tell(`Service ${label}: in place.${gap === undefined ? '' : ` ${gap}; it recovers up to there.`}${left}`)
   }
-  await keepOnly(
-    store.db,
-    restored,
-    wanted.filter(({ service_id }) => !lost.includes(service_id)),
-  )
-  await claimRepository({ ...place, installation_id: installation.installation_id })
+  await keepOnly(store.db, restored, plan.at ?? plan.meta_time)
+  // Part of an installation does not take the repository away from the whole.
+  if (spec.services.length === 0) await claimRepository({ ...place, installation_id: installation.installation_id })
   await writeFile(join(folder, 'done'), '')
 }
 
-type Put = {
-  backup: Backup
-  restic: Restic
-  runs: readonly Run[]
-  plan: RestorePlan
-  service: ServiceOfCopy
-  snapshot_folder: string
-  /** The run of WAL that was fetched. */
-  wal: string
-}
+type Restored = { service_id: string; snapshot_id: string; taken_at: string }
 
-async function putService({
-  backup,
-  restic,
-  runs,
-  plan,
-  service,
-  snapshot_folder,
-  wal,
-}: Put): Promise<string | undefined> {
-  const { service_id, port } = service
-  const folder = join(wal, 'local', 'services', service_id, 'backup')
-  await ensureWalFrom({ restic, runs, before: plan.wal, service_id, snapshot_folder, folder })
-  const wal_folders = { archive: join(folder, 'archive'), partial: join(folder, 'partial') }
-  const snapshot_id = plan.snapshots[service_id]?.snapshot_id ?? ''
-  return await backup.restore({ service_id, port, snapshot_id, snapshot_folder, wal_folders, at: plan.at })
+/** Deleted ones that are kept come back, too. */
+function chosenOf(services: readonly ServiceOfCopy[], chosen: readonly string[]): ServiceOfCopy[] {
+  const there = services.filter(({ removed }) => !removed)
+  const unknown = chosen.find((service_id) => !there.some((one) => one.service_id === service_id))
+  if (unknown !== undefined) {
+    throw new RepositoryRefused(
+      `there is no service ${unknown} in the backup of that moment; --list says which there are`,
+    )
+  }
+  return there.filter(({ service_id }) => chosen.length === 0 || chosen.includes(service_id))
 }
-
-const isChosen = (chosen: readonly string[]) => (one: ServiceOfCopy) =>
-  chosen.length === 0 || chosen.includes(one.service_id)
 
 /** Of several attempts all do what the first one chose, however the repository grows. */
-async function ensurePlan(folder: string, make: () => RestorePlan): Promise<RestorePlan> {
+async function ensurePlan(
+  folder: string,
+  { at, services }: RestoreSpec,
+  make: () => RestorePlan,
+): Promise<RestorePlan> {
   const path = join(folder, 'plan.json')
   if (!existsSync(path)) {
     await writeFile(`${path}.new`, JSON.stringify(make()), { mode: 0o600, flush: true })
     await rename(`${path}.new`, path)
   }
-  return JSON.parse(await readFile(path, 'utf8')) as RestorePlan // written above, in one piece
-}
-
-/** A whole run below a folder of its own; as root, so that files get their owners. */
-async function ensureRestored(restic: Restic, run: string, to: string): Promise<void> {
-  if (existsSync(to)) return
-  await rm(`${to}.new`, { recursive: true, force: true })
-  const words = ['restore', run, '--no-lock', '--target', `${to}.new`]
-  await restic(words, { timeout_seconds: restore_timeout_seconds, as_root: true })
-  await rename(`${to}.new`, to)
+  const plan = JSON.parse(await readFile(path, 'utf8')) as RestorePlan // written above, in one piece
+  if (plan.at !== at?.toISOString() || plan.services.join() !== services.join()) {
+    const words = [...(plan.at ? [`--at ${plan.at}`] : []), ...plan.services.map((id) => `--service ${id}`)]
+    throw new RepositoryRefused(
+      `a restore with other options began there (${words.join(' ') || 'neither --at nor --service'}); repeat that one, or choose an empty directory`,
+    )
+  }
+  return plan
 }
 
 /** Everything of the metadata run but the metadata itself. */
@@ -182,7 +175,7 @@ async function putKeys(meta: string, data_dir: string): Promise<void> {
 
 async function ensureLoaded(db: Db, copy: string, folder: string, is_external: boolean): Promise<void> {
   const [loading, loaded] = [join(folder, 'loading'), join(folder, 'loaded')]
-  if (existsSync(loaded)) return
+  if (existsSync(loaded)) return void (await migrate(db))
   if (is_external && !existsSync(loading)) {
     const [found] = await db.query(sql<{ there: boolean }>`select to_regclass('migrations') is not null as there`)
     if (found?.there) throw new RepositoryRefused('the database of DATABASE_URL is not empty; name an empty one')
@@ -190,21 +183,24 @@ async function ensureLoaded(db: Db, copy: string, folder: string, is_external: b
   await writeFile(loading, '')
   await loadMetadata(db, copy)
   await writeFile(loaded, '')
-}
-
-/** Undefined: it has been put in place. */
-async function findFolder(data: string, snapshot_id: string): Promise<string | undefined> {
-  const entries = await readdir(data, { recursive: true })
-  const found = entries.find((path) => path.endsWith(`/snapshots/${snapshot_id}`))
-  return found && join(data, found)
+  await migrate(db)
 }
 
 /** Snapshots that were not fetched are gone, and so are services without one: else an empty database would take their place. */
-async function keepOnly(db: Db, snapshot_ids: readonly string[], services: readonly ServiceOfCopy[]): Promise<void> {
-  const service_ids = services.map(({ service_id }) => service_id)
+async function keepOnly(db: Db, restored: readonly Restored[], moment: string): Promise<void> {
+  const service_ids = restored.map(({ service_id }) => service_id)
+  const snapshot_ids = restored.map(({ snapshot_id }) => snapshot_id)
   await db.transaction(async (tx) => {
     await tx.query(sql`delete from snapshots where not (snapshot_id = any (${snapshot_ids}))`)
-    await tx.query(sql`update services set deleted_at = now(), generation = generation + 1
-      where deleted_at is null and not (service_id = any (${service_ids}))`)
+    await tx.query(sql`update services set deleted_at = now(), kept_until = null, generation = generation + 1
+      where not (service_id = any (${service_ids})) and (deleted_at is null or kept_until is not null)`)
+    for (const { service_id, snapshot_id, taken_at } of restored) {
+      // The metadata may be older than the snapshot.
+      await tx.query(sql`
+        insert into snapshots (snapshot_id, service_id, kind, requested_at, taken_at)
+        values (${snapshot_id}, ${service_id}, 'scheduled', ${taken_at}::timestamptz, ${taken_at}::timestamptz)
+        on conflict (snapshot_id) do update set deleted_at = null`)
+      await insertEvent(tx, service_id, 'backup', `restored from the backup, as of ${moment}`)
+    }
   })
 }

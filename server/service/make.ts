@@ -74,7 +74,9 @@ function viewOf({ provider }: Creation, row: ServiceRow, initial_password: strin
 
 type Identity = { service_id: string; password_verifier: Promise<string> }
 
-async function insertMade(tx: Sql, creation: Creation, { service_id, ...identity }: Identity) {
+type Making = Pick<Creation, 'provider' | 'project_id' | 'wanted' | 'event' | 'sourceOf'>
+
+export async function insertMade(tx: Sql, creation: Making, { service_id, ...identity }: Identity) {
   const { project_id, wanted } = creation
   if ((await countServices(tx, project_id, services_per_project_max)) >= services_per_project_max) {
     const limit = `a project has at most ${services_per_project_max} services`

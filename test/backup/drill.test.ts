@@ -1,11 +1,12 @@
 // A drill finds what is damaged at rest, and names it: a flipped bit, a missing WAL file, a truncated file of a snapshot.
-import { closeSync, openSync, readSync, renameSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { renameSync, truncateSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from '#test/database.ts'
 import { startInstallation, type ReadyService, type TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
+import { drill as drillOf, flipBit } from './drilling.ts'
 
 let howdah: TestInstallation
 let service: ReadyService
@@ -23,33 +24,21 @@ beforeAll(async () => {
 
 afterAll(() => howdah?.stop())
 
-async function drill(): Promise<string | undefined> {
-  const at = `${howdah.services}/${service.service_id}`
-  const resultOf = async () => (await howdah.call('GET', at)).body.protection
-  const before = await resultOf()
-  expect((await howdah.call('POST', `${at}/drill`)).status).toBe(202)
-  const after = await until(async () => {
-    const now = await resultOf()
-    const proven = now?.last_proven_restorable_at !== before?.last_proven_restorable_at
-    return (proven || now?.last_drill_error !== before?.last_drill_error) && now
-  })
-  return after.last_drill_error
-}
+const drill = () => drillOf(howdah, service)
 
 async function snapshotFolder(): Promise<string> {
   const [id = ''] = (await readdir(join(home, 'snapshots'))).filter((name) => !name.includes('.'))
   return join(home, 'snapshots', id)
 }
 
-function flipBit(path: string): void {
-  const file = openSync(path, 'r+')
-  const byte = Buffer.alloc(1)
-  const at = Math.floor(statSync(path).size / 2)
-  readSync(file, byte, 0, 1, at)
-  byte[0] = (byte[0] ?? 0) ^ 1
-  writeSync(file, byte, 0, 1, at)
-  closeSync(file)
-}
+test('a file that is damaged before the first drill is found by it: its checksum was noted when it was made', async () => {
+  const isNoted = async () => (await readdir(join(home, 'backup'))).filter((name) => name.endsWith('.sums')).length >= 2
+  await until(isNoted, { what: 'the checksums of the archive and of the snapshot are noted' })
+  const path = join(await snapshotFolder(), 'data', 'global', 'pg_control')
+  flipBit(path)
+  expect(await drill()).toMatch(/^data\/global\/pg_control of the snapshot \w{10} differs from its checksum$/)
+  flipBit(path)
+})
 
 test('a service whose files are whole is proven restorable, and nothing of the drill is left', async () => {
   expect(await drill()).toBeUndefined()

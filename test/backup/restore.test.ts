@@ -1,36 +1,36 @@
-// The machine is lost: a server that made backups is killed, its data directory is removed, and another one is filled from the
-// repository alone. Real restic, real PostgreSQL; the repository is a folder.
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, renameSync } from 'node:fs'
+// The machine is lost: a server that made backups ends, its data directory is removed, and another one is filled from the repository
+// alone. Real restic, real PostgreSQL; the repository is a folder.
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { backupFilesOf } from '#server/backup/place.ts'
+import { restoreInstallation } from '#server/backup/restore.ts'
 import { parseBackupTarget } from '#server/backup-target.ts'
-import { initRepository } from '#server/backup/repository.ts'
-import { openInstallation } from '#server/installation.ts'
-import type { Call, ServiceOrFault } from '#test/call.ts'
-import { ask } from '#test/database.ts'
+import { newLog } from '#server/log.ts'
+import { startServer } from '#server/main.ts'
+import { type Call, newCall, type ServiceOrFault } from '#test/call.ts'
+import { ask, type Database } from '#test/database.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
-import { howdah } from '#test/e2e/howdah.ts'
+import { howdah, type Started, startHowdah } from '#test/e2e/howdah.ts'
+import { newTestConfig, type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { newServicePorts } from '#test/ports.ts'
-import { newSeededDataDir } from '#test/seed.ts'
-import { type ServerProcess, startServerProcess } from '#test/server-process.ts'
 import { until } from '#test/until.ts'
+import { has_restic, initFor, untilCopied, why } from './copied.ts'
 
-const has_restic = spawnSync('restic', ['version']).error === undefined
-const why = has_restic ? '' : ' (skipped: restic is not installed)'
 const nowhere = newDataDir()
-const [target, service_ports] = [`file://${nowhere}/repository`, newServicePorts()]
-const folders = [nowhere]
-let server: ServerProcess | undefined
-let token = ''
+const text = `file://${nowhere}/repository`
+const backup_to = parseBackupTarget(text) ?? expect.fail()
+const service_ports = newServicePorts()
+const [found, part] = [newDataDir(), newDataDir()]
+const folders = [nowhere, found, part]
+let first: TestInstallation | undefined
+let server: Started | undefined
 let recovery_key = ''
-let lost = ''
-
-async function start(data_dir: string): Promise<ServerProcess> {
-  // A third of it is the pause between two rounds.
-  server = await startServerProcess({ data_dir, service_ports, flags: ['--backup-to', target, '--backup-lag', '20'] })
-  return server
-}
+let token = ''
+let services = ''
+let shop: ReadyService
+let copy: ReadyService
+let moment: Date
 
 const settings = (data_dir: string) => [
   '--data-dir',
@@ -41,124 +41,158 @@ const settings = (data_dir: string) => [
 
 beforeAll(async () => {
   if (!has_restic) return
-  lost = await newSeededDataDir()
-  folders.push(lost)
-  token = (await start(lost)).first_token ?? ''
+  // A third of the lag is the pause between two rounds.
+  first = await startInstallation({ config: { backup_to, backup_lag: 20, service_ports } })
+  ;({ token, services } = first)
 })
 
 afterAll(async () => {
   await server?.end()
+  await first?.stop()
   for (const folder of folders) await removeDataDir(folder)
 })
 
 test.skipIf(why)(`no repository is made by itself, and the recovery key is shown once${why}`, async () => {
-  const status = () => howdah(['admin', 'backup', 'status', '--data-dir', lost])
-  expect((await status()).stderr).toContain('has no repository; make one with howdah admin backup init')
-  const init = () => howdah(['admin', 'backup', 'init', '--backup-to', target, '--data-dir', lost])
-  const made = await init()
+  const { data_dir } = first?.config ?? expect.fail()
+  const status = await howdah(['admin', 'backup', 'status', '--data-dir', data_dir])
+  expect(status.stderr).toContain('has no repository; make one with howdah admin backup init')
+  const made = await howdah(['admin', 'backup', 'init', '--backup-to', text, '--data-dir', data_dir])
   recovery_key = /^ {2}([A-Z2-7]{4}(?:-[A-Z2-7]{4}){12})$/m.exec(made.stdout)?.[1] ?? ''
   expect(recovery_key).not.toBe('')
-  expect(await init()).toMatchObject({ code: 1, stderr: expect.stringContaining('has a repository already') })
+  await expect(initFor(first?.config ?? expect.fail())).rejects.toThrow('has a repository already')
 })
 
 test.skipIf(why)(`a second installation at the same place is refused${why}`, async () => {
   const other = newDataDir()
   folders.push(other)
-  const { installation_id, data_dir } = await openInstallation(other)
-  const secrets = { aws_access_key_id: undefined, aws_secret_access_key: undefined }
-  const place = { installation_id, data_dir, secrets, target: parseBackupTarget(target) ?? expect.fail() }
-  await expect(initRepository(place)).rejects.toThrow('the repository of another installation')
+  const config = newTestConfig({ data_dir: other, backup_to })
+  await expect(initFor(config)).rejects.toThrow('the repository of another installation')
 })
 
 test.skipIf(why)(
-  `a lost machine comes back from the repository with ids, endpoints, passwords, tokens and every row that was copied${why}`,
+  `a service with replicas is copied before and after its primary has changed, and so is a fork of it${why}`,
   { timeout: 900_000 },
   async () => {
-    const before = await running()
-    const { api_url, call, services } = before
-    const made = (await call('POST', services, { name: 'shop', cpu_millis: 'shared' })).body
-    const at = `${services}/${made.service_id}`
-    await until(async () => (await call('GET', at)).body.status === 'READY', { what: 'the service is READY' })
-    const sql = (text: string) => ask(api_url, made, made.initial_password ?? '', text)
+    const own = first ?? expect.fail()
+    const { call, server: of_first } = own
+    shop = await own.createService({ name: 'shop', cpu_millis: 500, memory_gbs: 2, replica_count: 1 })
+    const at = `${services}/${shop.service_id}`
+    const sql = (statement: string) => until(() => ask(of_first.api_url, shop, shop.initial_password, statement))
     await sql('create table orders as select n from generate_series(1, 1000) n')
+    copy = (await call('POST', `${at}/forkService`, { fork_strategy: 'NOW', name: 'copy' })).body as ReadyService
+    await until(async () => (await call('GET', `${services}/${copy.service_id}`)).body.status === 'READY')
     await untilCopied(call, at)
-    const fork = (await call('POST', `${at}/forkService`, { fork_strategy: 'NOW', name: 'copy' })).body
-    await until(async () => (await call('GET', `${services}/${fork.service_id}`)).body.status === 'READY')
-    await untilCopied(call, `${services}/${fork.service_id}`)
-    // Neither fills a WAL file: only its written part can be copied.
+    // From here on its WAL is another timeline's.
+    await call('POST', `${at}/switchover`)
+    await until(async () => (await sql(`select pg_walfile_name(pg_current_wal_lsn())`))[0]?.startsWith('00000002'))
+    // It does not fill a WAL file: only its written part can be copied.
     await sql('insert into orders select n from generate_series(1001, 1100) n')
+    const [now = ''] = await sql('select extract(epoch from clock_timestamp()) * 1000')
+    moment = new Date(Math.ceil(Number(now)))
+    await until(() => Date.now() > moment.getTime())
+    await sql('delete from orders where n <= 600')
     await untilCopied(call, at)
-    await server?.end('SIGKILL')
-    await removeDataDir(lost)
+    await untilCopied(call, `${services}/${copy.service_id}`)
+    await first?.stop()
+    first = undefined
+  },
+)
 
-    const found = newDataDir()
-    folders.push(found)
+test.skipIf(why)(
+  `one service comes back elsewhere as of a moment, and takes the repository from no installation${why}`,
+  { timeout: 900_000 },
+  async () => {
+    const config = newTestConfig({ data_dir: part, backup_to: undefined })
+    const parts = { log: newLog('silent'), tell: () => undefined, enter: async () => undefined }
+    const spec = { config, from: backup_to, recovery_key, at: moment, ...parts }
+    await expect(restoreInstallation({ ...spec, services: ['unknown123'] })).rejects.toThrow(
+      'there is no service unknown123',
+    )
+    await expect(restoreInstallation({ ...spec, services: [] })).rejects.toThrow(
+      'a restore with other options began there',
+    )
+    await removeDataDir(part)
+    await restoreInstallation({ ...spec, services: [shop.service_id] })
+    const own = await startServer(config, { log: newLog('silent'), spares: 0 })
+    try {
+      const call = newCall(own.api_url, token)
+      const names = async () => (await call<ServiceOrFault[]>('GET', services)).body.map(({ name }) => name)
+      await until(async () => (await names()).join() === 'shop', { what: 'no other service is there' })
+      const { endpoint } = await ready(call, shop)
+      expect(await countOf(own.api_url, { endpoint }, shop)).toEqual(['1100'])
+      expect(existsSync(backupFilesOf(part).repository)).toBe(false)
+    } finally {
+      await own.close()
+      // It has the ports and the control groups of the whole.
+      await removeDataDir(part)
+    }
+  },
+)
+
+test.skipIf(why)(
+  `a lost machine comes back from the repository with ids, endpoints, passwords, tokens, timelines and every row that was copied${why}`,
+  { timeout: 900_000 },
+  async () => {
+    const at = `${services}/${shop.service_id}`
     const env = { HOWDAH_RECOVERY_KEY: recovery_key }
-    const words = ['admin', 'restore', '--from', target]
-    expect((await howdah([...words, '--list'], env)).stdout).toMatch(new RegExp(`^${made.service_id} +shop +20`, 'm'))
+    const words = ['admin', 'restore', '--from', text]
+    expect((await howdah([...words, '--list'], env)).stdout).toMatch(new RegExp(`^${shop.service_id} +shop +20`, 'm'))
+    expect((await howdah([...words, '--verify'], env)).stdout).toContain('The repository is whole')
     // Killed at some moment, it goes on where it was.
     await howdah([...words, ...settings(found)], env, ['timeout', '-s', 'KILL', '2'])
-    const restored = await howdah([...words, ...settings(found)], env)
-    expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining('Restored into') })
+    const from = ['--restore-from', text, '--backup-to', text, '--backup-lag', '20', '--undelete', '0']
+    server = await startHowdah([...from, ...settings(found)], env)
+    expect(server.output()).toContain('Restored into')
 
-    const successor = await start(found)
-    const new_url = successor.api_url
-    const again = successor.callWith(token)
-    const ready = await until(async () => {
-      const { body } = await again('GET', at)
-      return body.status === 'READY' && body
-    })
-    expect(ready).toMatchObject({ service_id: made.service_id, endpoint: made.endpoint, name: 'shop' })
-    const count = () => ask(new_url, made, made.initial_password ?? '', 'select count(*) from orders')
-    expect(await count()).toEqual(['1100'])
-    const copy = await until(async () => {
-      const { body } = await again('GET', `${services}/${fork.service_id}`)
-      return body.status === 'READY' && body
-    })
-    expect(copy.forked_from).toMatchObject({ service_id: made.service_id })
-    expect(await ask(new_url, fork, fork.initial_password ?? '', 'select count(*) from orders')).toEqual(['1000'])
+    const again = newCall(server.url, token)
+    const back = await ready(again, shop)
+    expect(back).toMatchObject({ endpoint: shop.endpoint, name: 'shop', ha_replicas: { replica_count: 1 } })
+    expect(await countOf(server.url, shop, shop)).toEqual(['500'])
+    expect((await ready(again, copy)).forked_from).toMatchObject({ service_id: shop.service_id })
+    expect(await countOf(server.url, copy, copy)).toEqual(['1000'])
+    const events = (await again<{ message: string }[]>('GET', `${at}/events?kinds=backup`)).body
+    expect(events.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/^restored from the backup, as of/),
+    )
     // It goes on making backups.
     await untilCopied(again, at)
   },
 )
 
-test.skipIf(why)(`a repository that is away is told of, and not made anew${why}`, { timeout: 600_000 }, async () => {
-  const { call, services } = await running()
-  const [service] = (await call<ServiceOrFault[]>('GET', services)).body
-  const at = `${services}/${service?.service_id}`
-  // A backup that is late already, as on a busy machine, is not told of a second time.
-  const behind = async () => (await call('GET', at)).body.protection?.backup_lag_seconds ?? Infinity
-  await until(async () => (await behind()) < 10, { what: 'its backup is in time', timeout_ms: 180_000 })
+test.skipIf(why)(`a deleted service comes back as a new one, beside those that run${why}`, async () => {
+  const { url } = server ?? expect.fail()
+  const call = newCall(url, token)
+  await call('DELETE', `${services}/${copy.service_id}`)
+  await until(async () => (await call('GET', `${services}/${copy.service_id}`)).status === 404)
+  const words = ['admin', 'restore', '--from', text, '--into-running', '--service', copy.service_id, ...settings(found)]
+  const { stdout } = await howdah(words)
+  const [, service_id = ''] = /It is the service (\w{10}) \(copy-restored\)/.exec(stdout) ?? expect.fail(stdout)
+  expect(service_id).not.toBe(copy.service_id)
+  const made = await ready(call, { service_id })
+  expect(await countOf(url, made, copy)).toEqual(['1000'])
+  const events = (await call<{ message: string }[]>('GET', `${services}/${service_id}/events?kinds=created`)).body
+  expect(events[0]?.message).toBe(`created as copy-restored, restored from the backup of ${copy.service_id}`)
+})
+
+test.skipIf(why)(`a repository that is away is told of, and not made anew${why}`, async () => {
+  const call = newCall(server?.url ?? '', token)
+  const at = `${services}/${shop.service_id}`
   renameSync(join(nowhere, 'repository'), join(nowhere, 'unmounted'))
   mkdirSync(join(nowhere, 'repository'))
-  const told = async () => {
-    const events = (await call<{ message: string }[]>('GET', `${at}/events?kinds=backup`)).body
-    return events[0]?.message
-  }
+  const told = async () => (await call<{ message: string }[]>('GET', `${at}/events?kinds=backup`)).body[0]?.message
   const away = /its backup is \d+ s behind: there is no repository in .*; check that its disk is mounted/
-  await until(async () => away.test((await told()) ?? ''), {
-    what: 'it is told that the repository is away',
-    timeout_ms: 180_000,
-  })
+  await until(async () => away.test((await told()) ?? ''), { what: 'it is told that the repository is away' })
   renameSync(join(nowhere, 'unmounted'), join(nowhere, 'repository'))
   await until(async () => (await told()) === 'its backup is in time again')
 })
 
-/** The server that runs, with a caller. */
-async function running() {
-  const own = server ?? expect.fail()
-  return { api_url: own.api_url, call: own.callWith(token), services: `/projects/${own.project_id}/services` }
-}
+/** A primary may be replaced while it is asked. */
+const countOf = (api_url: string, database: Database, { initial_password }: ReadyService) =>
+  until(() => ask(api_url, database, initial_password, 'select count(*) from orders'))
 
-/** Until everything that was committed before the call is in the repository, and a snapshot. */
-async function untilCopied(call: Call, at: string): Promise<void> {
-  const begun = Date.now()
-  await until(
-    async () => {
-      const { protection } = (await call('GET', at)).body
-      const lag_ms = (protection?.backup_lag_seconds ?? Infinity) * 1000 + 500
-      return protection?.last_backup_at !== undefined && Date.now() - lag_ms > begun
-    },
-    { what: `${at} is copied`, timeout_ms: 300_000 },
-  )
+async function ready(call: Call, { service_id }: { service_id: string }): Promise<ServiceOrFault> {
+  return await until(async () => {
+    const { body } = await call('GET', `${services}/${service_id}`)
+    return body.status === 'READY' && body
+  })
 }

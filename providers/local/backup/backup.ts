@@ -4,6 +4,8 @@ import type { Machine } from '../host/machine.ts'
 import type { Backup } from '../../provider.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { drillService } from './drill.ts'
+import { layReady } from '../snapshot/fetched.ts'
+import { noteAll } from './note.ts'
 import { restoreService } from './restore.ts'
 import { listStagedSnapshots, newStaged, stageAll } from './stage.ts'
 
@@ -13,7 +15,9 @@ export function newBackup(host: Machine & { installations: readonly PostgresInst
     keys: [foldersOf(host.directory).authority],
     stageWal: () => stageAll(host, staged),
     listSnapshots: () => listStagedSnapshots(host),
-    drill: (service_id, signal) => drillService(host, service_id, { staged, signal }),
+    noteChecksums: (signal) => noteAll(host, staged, signal),
+    drill: (service_id, options) => drillService(host, service_id, { staged, ...options }),
+    layReady: (service_id, fetch) => layReady(host, service_id, fetch),
     restore: (service) => restoreService(host, service),
   }
 }

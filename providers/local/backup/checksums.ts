@@ -1,11 +1,11 @@
-// Checksums of files at rest. A file is read once to learn its checksum, and compared ever after: what differs has been damaged since.
-// The folder is ours, so its names lead nowhere else; a program of the lowest priority reads it.
+// Checksums of files at rest. A file is read once, soon after it is made, to note its checksum, and compared ever after: what differs has
+// been damaged since. The folder is ours, so its names lead nowhere else; a program of the lowest priority reads it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rename, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { readdir, rename, writeFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import { readFileSync } from 'node:fs'
 import { system_env } from '../../host/program.ts'
 
 type Sums = Record<string, string>
@@ -14,14 +14,32 @@ export type Damage = { differs?: string; missing?: string }
 
 /** sums: the file with the checksums. isNeeded: of a file that was there and is not: whether it should be. */
 export async function compareSums(folder: string, sums: string, isNeeded: (path: string) => boolean): Promise<Damage> {
-  const [known, found] = [readSums(sums), await sumsOf(folder)]
+  const [known, found] = [readSums(sums), await sumsOf([folder], folder)]
   const differs = Object.entries(found).find(([path, sum]) => known[path] !== undefined && known[path] !== sum)?.[0]
   if (differs !== undefined) return { differs }
   const missing = Object.keys(known).find((path) => found[path] === undefined && isNeeded(path))
   if (missing !== undefined) return { missing }
-  await writeFile(`${sums}.new`, JSON.stringify(found), { mode: 0o600 })
-  await rename(`${sums}.new`, sums)
+  await saveSums(sums, found)
   return {}
+}
+
+/** Of files that are not noted yet. Those that are noted and no longer there stay noted while they are needed. */
+export async function noteSums(folder: string, sums: string, isNeeded: (path: string) => boolean): Promise<void> {
+  const known = readSums(sums)
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => `${parentPath}/${name}`)
+  const fresh = paths.filter((path) => known[relative(folder, path)] === undefined)
+  if (fresh.length === 0) return
+  const kept = Object.entries(known).filter(([path]) => isNeeded(path))
+  // Of a folder that was never read, all in one go.
+  const noted = await sumsOf(fresh.length === paths.length ? [folder] : fresh, folder)
+  await saveSums(sums, { ...Object.fromEntries(kept), ...noted })
+}
+
+async function saveSums(path: string, sums: Sums): Promise<void> {
+  const aside = `${path}.${process.pid}.new`
+  await writeFile(aside, JSON.stringify(sums), { mode: 0o600 })
+  await rename(aside, path)
 }
 
 function readSums(path: string): Sums {
@@ -32,10 +50,17 @@ function readSums(path: string): Sums {
   }
 }
 
-async function sumsOf(folder: string): Promise<Sums> {
-  const words = ['-n', '19', 'find', folder, '-type', 'f', '-exec', 'sha256sum', '-z', '--', '{}', '+']
-  const child = spawn('nice', words, { env: system_env, stdio: ['ignore', 'pipe', 'ignore'] })
-  const [output] = await Promise.all([textOf(child.stdout), once(child, 'close')])
-  const entries = output.split('\0').filter(Boolean)
-  return Object.fromEntries(entries.map((entry) => [relative(folder, entry.slice(66)), entry.slice(0, 64)]))
+/** So many files as words of one command. */
+const paths_at_once_max = 1_000
+
+async function sumsOf(paths: readonly string[], folder: string): Promise<Sums> {
+  const sums: Sums = {}
+  for (let at = 0; at < paths.length; at += paths_at_once_max) {
+    const chosen = paths.slice(at, at + paths_at_once_max)
+    const words = ['-n', '19', 'find', ...chosen, '-type', 'f', '-exec', 'sha256sum', '-z', '--', '{}', '+']
+    const child = spawn('nice', words, { env: system_env, stdio: ['ignore', 'pipe', 'ignore'] })
+    const [output] = await Promise.all([textOf(child.stdout), once(child, 'close')])
+    for (const entry of output.split('\0').filter(Boolean)) sums[relative(folder, entry.slice(66))] = entry.slice(0, 64)
+  }
+  return sums
 }

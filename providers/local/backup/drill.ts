@@ -1,11 +1,12 @@
-// A drill: a service's newest snapshot and the WAL after it are compared with their checksums and brought to life in a node that no
-// client reaches, at the lowest priority; it recovers to the end, PostgreSQL's amcheck reads its catalogs and tables, and it is removed.
-// What is wrong is a sentence that names the file. The service itself is not touched.
+// A drill: a service's newest snapshot and the WAL after it are compared with their checksums; then these, or what a copy elsewhere gives
+// back, are brought to life in a node that no client reaches, at the lowest priority: it recovers to the end, PostgreSQL's amcheck reads
+// its catalogs and tables, rows are counted in it and in the service, and it is removed. What is wrong is a sentence that names the file.
 import { readFileSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { DrillOptions } from '../../provider.ts'
 import { spawnDaemon } from '../../host/daemon.ts'
 import { endsWithin, signalPostmaster } from '../../host/postmaster.ts'
 import { errorCode, statIfThere } from '../../host/read.ts'
@@ -16,14 +17,17 @@ import { floorOf } from '../postgres/control-file.ts'
 import { ensureDataRemoved, ensureHome, majorOf } from '../postgres/data-directory.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { findService } from '../postgres/nodes.ts'
+import { inForce } from '../postgres/port-in-force.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { identOf } from '../postgres/settings.ts'
 import { fatalOfOutput } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { findWay, listComplete } from '../snapshot/snapshot.ts'
+import { findWay, listComplete, readSnapshot } from '../snapshot/snapshot.ts'
 import { segmentNumberOf, walPositionOf } from '../wal/wal.ts'
 import { compareSums } from './checksums.ts'
+import { sumsIn } from './note.ts'
 import { makeData } from './restore.ts'
+import { countRows, differenceOf, recountRows, type RowCounts } from './row-counts.ts'
 import { stageService, type Staged } from './stage.ts'
 
 type DrillHost = Machine & { installations: readonly PostgresInstallation[] }
@@ -42,9 +46,10 @@ const tables_max = 200
 export async function drillService(
   host: DrillHost,
   service_id: string,
-  { staged, signal }: Drilling,
+  drilling: Drilling,
 ): Promise<string | undefined> {
   const { directory, as_root } = host
+  const { signal } = drilling
   const own = await findService(directory, service_id, as_root)
   if (own === undefined || !(await statIfThere(own.data))) return 'it has no data here'
   await ensureFolders(host)
@@ -55,37 +60,48 @@ export async function drillService(
   signal.addEventListener('abort', stop)
   try {
     await remove(host, node)
-    return await tryOut(host, own, node, { staged, signal })
+    return await tryOut(host, own, node, drilling)
   } finally {
     signal.removeEventListener('abort', stop)
     await remove(host, node)
   }
 }
 
-type Drilling = { staged: Staged; signal: AbortSignal }
+type Drilling = DrillOptions & { staged: Staged }
 
 async function tryOut(
   host: DrillHost,
   own: Node,
   node: Node,
-  { staged, signal }: Drilling,
+  { staged, signal, fetch }: Drilling,
 ): Promise<string | undefined> {
   const { leadsOn } = await findWay(own)
   const snapshot = (await listComplete(own)).findLast(leadsOn)
   if (snapshot === undefined) return 'it has no snapshot from which it could be restored'
+  const serves = async () => (await findPostmaster(own)).postmaster?.ready === true
+  const before = (await serves()) ? await countRows(await inForce(own)) : (new Map() satisfies RowCounts)
+  const since = new Date()
   await stageService(host, own, staged)
-  const folder = join(own.snapshots, snapshot.snapshot_id)
-  const damage = await compareAll(own, snapshot.snapshot_id, folder, snapshot.start_wal_file)
+  const snapshot_folder = join(own.snapshots, snapshot.snapshot_id)
+  const damage = await compareAll(own, snapshot.snapshot_id, snapshot_folder, snapshot.start_wal_file)
   if (damage !== undefined) return damage
   signal.throwIfAborted()
-  const archive = join(own.backup, 'archive')
-  const wal_folders = [archive, join(own.backup, 'partial')]
+  const fetched = await fetch?.(since)
+  const where = fetched === undefined ? '' : ' in the backup'
+  const wal_folders = { archive: join(own.backup, 'archive'), partial: join(own.backup, 'partial') }
+  const { archive, partial } = fetched?.wal_folders ?? wal_folders
+  const folder = fetched?.snapshot_folder ?? snapshot_folder
+  const facts = fetched === undefined ? snapshot : await readSnapshot(folder)
+  if (facts === undefined) return `the snapshot ${fetched?.snapshot_id}${where} is not whole`
   await ensureHome(host.effect, node)
-  const source = { facts: snapshot, snapshot_data: join(folder, 'data'), wal_folders, keep: true, signal }
+  const source = { facts, snapshot_data: join(folder, 'data'), wal_folders: [archive, partial], keep: true, signal }
   const gap = await makeData(host, node, source)
-  if (gap !== undefined) return `the WAL file ${gap} is missing`
+  if (gap !== undefined) return `the WAL file ${gap}${where} is missing`
   signal.throwIfAborted()
-  return (await start(host, node)) ?? (await replayedShort(node, archive)) ?? (await check(node))
+  const failed = (await start(host, node)) ?? (await replayedShort(node, archive)) ?? (await check(node))
+  if (failed !== undefined || !(await serves())) return failed
+  const recount = async () => recountRows(await inForce(own), before)
+  return await differenceOf(before, await recountRows(node, before), recount)
 }
 
 /** Of services that are no more; their drills were killed. */
@@ -97,21 +113,14 @@ async function removeOthers(host: DrillHost): Promise<void> {
   }
 }
 
-/** Snapshots that are no more are forgotten. */
 async function compareAll(own: Node, snapshot_id: string, folder: string, start_wal_file: string) {
-  const sumsOf = (id: string) => join(own.backup, `${id}.sums`)
   const isNeeded = (name: string) => walPositionOf(name) >= walPositionOf(start_wal_file)
-  const wal = await compareSums(join(own.backup, 'archive'), sumsOf('archive'), isNeeded)
+  const wal = await compareSums(join(own.backup, 'archive'), sumsIn(own, 'archive'), isNeeded)
   if (wal.differs !== undefined) return `the WAL file ${wal.differs} differs from its checksum`
   if (wal.missing !== undefined) return `the WAL file ${wal.missing} is missing`
-  const data = await compareSums(folder, sumsOf(snapshot_id), () => true)
+  const data = await compareSums(folder, sumsIn(own, snapshot_id), () => true)
   if (data.differs !== undefined) return `${data.differs} of the snapshot ${snapshot_id} differs from its checksum`
   if (data.missing !== undefined) return `${data.missing} of the snapshot ${snapshot_id} is missing`
-  const kept = new Set(['archive', ...(await listComplete(own)).map((one) => one.snapshot_id)])
-  for (const name of await readdir(own.backup)) {
-    const id = /^(\w+)\.sums$/.exec(name)?.[1]
-    if (id !== undefined && !kept.has(id)) await rm(join(own.backup, name), { force: true })
-  }
   return undefined
 }
 

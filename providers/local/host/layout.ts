@@ -44,6 +44,8 @@ function nodeIn(home: string, sockets: string, named: Named) {
     node_home: home,
     /** A home that is being deleted, moved aside by one rename. */
     home_removed: `${home}.gone`,
+    /** Data that a copy elsewhere gave back, before there is a home. */
+    fetched: `${home}.fetched`,
     data: join(home, 'data'),
     data_aside: join(home, 'data.new'),
     /** Finished WAL, written by PostgreSQL itself; pruned by us, but never beyond the oldest snapshot. */

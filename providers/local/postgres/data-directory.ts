@@ -61,6 +61,7 @@ export async function ensureDataRemoved(effect: Effect, node: Node): Promise<voi
     await rename(node.home, node.home_removed)
     await ensureRemoved(effect, 'deleted service', node.home_removed)
   }
+  await ensureRemoved(effect, 'fetched service', node.fetched)
   await ensureRemoved(effect, 'socket folder', node.sockets)
 }
 

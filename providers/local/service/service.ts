@@ -5,7 +5,7 @@ import type { ObservedEvent, ObservedService, WantedService } from '../../provid
 import { ensureDataDirectory, ensureDataRemoved, ensureHome } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
-import { ensureForked } from '../snapshot/fork.ts'
+import { ensureForked, findSource } from '../snapshot/fork.ts'
 import { findLock } from '../host/lock.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
@@ -117,7 +117,8 @@ async function beginEarly(host: ServiceHost, node: Node, wanted: WantedService):
 async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedService): Promise<Observed> {
   let node = found
   const written: Start[] = []
-  if (wanted.source && !(await statIfThere(node.data))) {
+  const source = await findSource(host, node, wanted)
+  if (source !== undefined) {
     await ensureHome(host.effect, node)
     // There is time for it while the data is copied. Should that need another version, it is written once more.
     const meanwhile = async () => {
@@ -125,10 +126,10 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
       if (typeof likely === 'string') return
       written.push({ ...(await ensureFiles(host, node, wanted, likely)), installation: likely })
     }
-    const parent = await findLastWantedService(host.directory, wanted.source.service_id)
+    const parent = await findLastWantedService(host.directory, source.service_id)
     const waiting =
-      wanted.mask === undefined
-        ? await ensureForked(host, node, wanted.source, { parent, meanwhile })
+      wanted.mask === undefined || wanted.source === undefined
+        ? await ensureForked(host, node, source, { parent, meanwhile })
         : await ensureMasked(host, node, wanted, wanted.source)
     if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }

@@ -6,25 +6,33 @@
 // fork once more for it would double the time to make one. Sharing it is harmless here, because what the identifier guards
 // against cannot happen: each service archives into, and restores from, folders of its own, and no service is ever
 // told to stream from another one than its own primary.
-import { lchownSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Moment, ServiceSource, WantedService } from '../../provider.ts'
+import type { ServiceSource, WantedService } from '../../provider.ts'
 import { copyRunning, copyStopped } from './cluster-copy.ts'
+import { type Fetched, findFetched } from './fetched.ts'
+import { copyData } from './fetched-data.ts'
 import { copyTree } from '../host/copy-tree.ts'
-import { syncOne, syncTree } from '../host/tree.ts'
 import { ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { takeLock, withLock } from '../host/lock.ts'
 import { foldersOf, nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
+import { putDataInPlace } from '../postgres/data-in-place.ts'
 import { findService, isReplaceable } from '../postgres/nodes.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { ensureStopped, findPostmaster, readyPostmaster } from '../postgres/process.ts'
 import { requireDiskSpace } from '../host/disk-space.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from '../wal/replay.ts'
-import { findSnapshot, findStart, findWay, lastWalFileFor, snapshotData, snapshotJob } from './snapshot.ts'
+import {
+  findSnapshot,
+  findStart,
+  findWay,
+  lastWalFileFor,
+  readSnapshot,
+  snapshotData,
+  snapshotJob,
+} from './snapshot.ts'
 import { gatherWal } from '../wal/source-wal.ts'
 import { replaceFile } from '../host/tenant-files.ts'
 import { together } from '../host/together.ts'
@@ -36,14 +44,28 @@ const look_again_soon_seconds = 1
 const look_again_seldom_seconds = 60
 const lock_poll_ms = 100
 
+/** `fetched`: what a copy elsewhere gave back, of a service that need not be here. */
+type Source = ServiceSource | { service_id: string; moment: { fetched: Fetched } }
+type AnyMoment = Source['moment']
+
 /** `parent`: as it was last wanted here; absent: that is not known. */
 type Meanwhile = { parent: WantedService | undefined; meanwhile: () => Promise<void> }
+
+/** Where the data of a new service come from; undefined: it has some, or is an empty database. */
+export async function findSource({ effect }: Machine, node: Node, wanted: WantedService): Promise<Source | undefined> {
+  if (await statIfThere(node.data)) {
+    await ensureRemoved(effect, 'fetched service', node.fetched)
+    return undefined
+  }
+  const fetched = await findFetched(node)
+  return fetched ? { service_id: node.service_id, moment: { fetched } } : wanted.source
+}
 
 /** Makes the data unless it exists. Undefined when it does; else what it waits for. */
 export async function ensureForked(
   host: Machine,
   node: Node,
-  { service_id, moment }: ServiceSource,
+  { service_id, moment }: Source,
   meanwhile: Meanwhile,
 ): Promise<ObservedFork | undefined> {
   const failure = await failureOf(node)
@@ -88,7 +110,8 @@ async function parentNode({ directory, as_root }: Machine, service_id: string): 
 }
 
 /** What the parent lacks yet, as a sentence. */
-async function lackOf(host: Machine, parent: Node, moment: Moment): Promise<string | undefined> {
+async function lackOf(host: Machine, parent: Node, moment: AnyMoment): Promise<string | undefined> {
+  if (moment !== 'now' && 'fetched' in moment) return undefined
   if (moment === 'now' || 'at' in moment) {
     return (await statIfThere(parent.data)) ? undefined : 'the data of its parent is not there'
   }
@@ -97,7 +120,7 @@ async function lackOf(host: Machine, parent: Node, moment: Moment): Promise<stri
   return found ? undefined : 'the snapshot of its parent is being taken'
 }
 
-type Making = Meanwhile & { moment: Moment; signal: AbortSignal }
+type Making = Meanwhile & { moment: AnyMoment; signal: AbortSignal }
 
 async function make(host: Machine, node: Node, parent: Node, making: Making) {
   await withLock(host.effect, node, 'making its data', async () => {
@@ -117,6 +140,8 @@ async function copyMoment(host: Machine, node: Node, parent: Node, making: Makin
   const { moment, signal } = making
   if (moment === 'now') {
     await copyParent(host, node, parent, making)
+  } else if ('fetched' in moment) {
+    return await copyFetched(host, node, moment.fetched, signal)
   } else if ('at' in moment) {
     return await copyTime(host, node, parent, { time: moment.at, signal })
   } else {
@@ -125,6 +150,15 @@ async function copyMoment(host: Machine, node: Node, parent: Node, making: Makin
     await copySnapshot(host, node, parent, moment.snapshot_id, signal)
   }
   await replaceFile(node.data_aside, 'postgresql.auto.conf', '', node)
+}
+
+async function copyFetched(host: Machine, node: Node, fetched: Fetched, signal: AbortSignal): Promise<void> {
+  const { snapshot_id, snapshot_folder, wal_folders, at } = fetched
+  const facts = await readSnapshot(snapshot_folder)
+  if (facts === undefined) throw new SourceDamaged(`the snapshot ${snapshot_id} in the backup is not whole`)
+  const folders = [wal_folders.archive, wal_folders.partial]
+  const source = { facts, snapshot_data: join(snapshot_folder, 'data'), wal_folders: folders, keep: true, at, signal }
+  await copyData(host, node, source)
 }
 
 /**
@@ -226,11 +260,5 @@ async function copySnapshot(
 async function finish({ effect }: Machine, node: Node): Promise<void> {
   // Versions before this one moved a snapshot of the parent here, and may have been replaced before they went on.
   await ensureRemoved(effect, 'unfinished data directory', join(node.home, 'data.moved'))
-  // The last of it to be handed over: until now no other user could enter it.
-  if (node.owner) lchownSync(node.data_aside, node.owner.uid, node.owner.gid)
-  await effect('fork: make durable')
-  await syncTree(node.data_aside)
-  await effect('fork: rename into place')
-  await rename(node.data_aside, node.data)
-  await syncOne(node.home)
+  await putDataInPlace(effect, node, 'fork')
 }

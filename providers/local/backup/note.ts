@@ -1,0 +1,41 @@
+// Notes the checksums of what is at rest, soon after it is made: archived WAL and snapshots of every service of this host.
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { statIfThere } from '../../host/read.ts'
+import type { Node } from '../host/layout.ts'
+import type { Machine } from '../host/machine.ts'
+import { findService } from '../postgres/nodes.ts'
+import { listComplete } from '../snapshot/snapshot.ts'
+import { walPositionOf } from '../wal/wal.ts'
+import { noteSums } from './checksums.ts'
+import { listHomes, mirrorService, type Staged } from './stage.ts'
+
+/** Where the checksums of a snapshot are, or those of the archive. */
+export const sumsIn = (node: Node, of: string) => join(node.backup, `${of}.sums`)
+
+export async function noteAll(host: Machine, staged: Staged, signal: AbortSignal): Promise<void> {
+  for (const service_id of await listHomes(host)) {
+    if (signal.aborted) return
+    // A service may be removed meanwhile; what fails here is noted the next time.
+    await noteService(host, service_id, staged).catch(() => undefined)
+  }
+}
+
+async function noteService(host: Machine, service_id: string, staged: Staged): Promise<void> {
+  const node = await findService(host.directory, service_id, host.as_root)
+  if (node === undefined || !(await statIfThere(node.archive)) || !(await statIfThere(node.snapshots))) return
+  const folder = await mirrorService(host, node, staged)
+  const first = (await readdir(folder)).map(walPositionOf).toSorted()[0] ?? ''
+  // Pruned files were before all others.
+  await noteSums(folder, sumsIn(node, 'archive'), (name) => walPositionOf(name) >= first)
+  const complete = await listComplete(node)
+  for (const { snapshot_id } of complete) {
+    if (await statIfThere(sumsIn(node, snapshot_id))) continue
+    await noteSums(join(node.snapshots, snapshot_id), sumsIn(node, snapshot_id), () => true)
+  }
+  const kept = new Set(['archive', ...complete.map((one) => one.snapshot_id)])
+  for (const name of await readdir(node.backup)) {
+    const id = /^(\w+)\.sums$/.exec(name)?.[1]
+    if (id !== undefined && !kept.has(id)) await rm(join(node.backup, name), { force: true })
+  }
+}

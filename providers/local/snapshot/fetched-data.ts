@@ -1,0 +1,100 @@
+// A data directory of a snapshot and the WAL that follows, wherever these lie: it recovers to the end of the WAL, or to a moment, when it is
+// started. It is made aside.
+import { closeSync, constants, lchownSync, readdirSync, truncateSync } from 'node:fs'
+import { copyFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { statIfThere } from '../../host/read.ts'
+import type { Owner } from '../../host/user-map.ts'
+import { copyTree } from '../host/copy-tree.ts'
+import { ensureFolder, ensureRemoved } from '../host/effect.ts'
+import type { Node } from '../host/layout.ts'
+import type { Machine } from '../host/machine.ts'
+import { openFolder, pathOf, replaceFile } from '../host/tenant-files.ts'
+import { readControl } from '../postgres/control-file.ts'
+import { replaySettings, savePlan } from '../wal/replay.ts'
+import { findPathTo, firstGap, type Path } from '../wal/timeline.ts'
+import { isHistory, listSegments, timelineOf, walNames } from '../wal/wal.ts'
+import type { ClusterCopy } from './cluster-copy.ts'
+
+export type DataSource = {
+  facts: ClusterCopy
+  snapshot_data: string
+  wal_folders: readonly string[]
+  /** Whole files stay where they are; else they are moved into the node's archive. */
+  keep: boolean
+  at?: string | undefined
+  /** Aborts the copy. */
+  signal?: AbortSignal
+}
+
+/** A data directory, aside, that recovers when it is started. Returns the first WAL file that is missing on the way, up to which it recovers. */
+export async function copyData(host: Machine, node: Node, source: DataSource): Promise<string | undefined> {
+  const { effect } = host
+  const { facts, at } = source
+  await ensureRemoved(effect, 'unfinished data directory', node.data_aside)
+  await effect('restore: copy snapshot')
+  await copyTree(source.snapshot_data, node.data_aside, {
+    of_tenant: 'out of its reach',
+    keep_reserve: true,
+    ...(node.owner && { owner: node.owner }),
+    ...(source.signal && { signal: source.signal }),
+  })
+  const { segment_bytes, timeline } = await readControl(source.snapshot_data)
+  await gather(host, node, source, segment_bytes)
+  const path = pathTo(node, timeline)
+  const needed = await listSegments({ folder: node.restore, below: '' }, facts.start_wal_file)
+  // PostgreSQL makes links to them, which the system permits their owner only.
+  if (node.owner) giveAll(node.restore, node.owner)
+  const reach = `what can be restored begins at ${facts.taken_at.toISOString()} and ends at {until}`
+  const last_wal_file = needed.at(-1)?.name ?? facts.start_wal_file
+  await savePlan(effect, node, { source_ran: false, path, last_wal_file, reach, target_time: at ?? 'the end' })
+  await replaceFile(node.data_aside, 'recovery.signal', '', node)
+  await replaceFile(node.data_aside, 'postgresql.auto.conf', replaySettings(node, path, at), node)
+  return firstGap(needed, facts.start_wal_file, path)
+}
+
+/** The archive gets its files back, and the replay copies of all: PostgreSQL writes into those. */
+async function gather({ effect }: Machine, node: Node, { wal_folders, keep }: DataSource, segment_bytes: number) {
+  const { owner } = node
+  await ensureFolder(effect, 'gathered WAL', node.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
+  const archive = openFolder(node.archive)
+  try {
+    for (const folder of wal_folders) {
+      for (const name of namesIn(folder)) {
+        const [from, copy] = [join(folder, name), join(node.restore, name)]
+        await copyFile(from, copy, constants.COPYFILE_FICLONE)
+        // The last file was cut where it was flushed; PostgreSQL wants whole ones.
+        const whole = isHistory(name) || (await statIfThere(copy))?.size === segment_bytes
+        if (!whole) truncateSync(copy, segment_bytes)
+        // The file that is not finished is continued on the next timeline, and archived with that.
+        if (keep || !whole) continue
+        if (owner) lchownSync(from, owner.uid, owner.gid)
+        await effect('restore: WAL file')
+        await rename(from, `${pathOf(archive)}/${name}`)
+      }
+    }
+  } finally {
+    closeSync(archive)
+  }
+  // Copies have the user of their source, and those of an attempt that was killed may have been handed over already.
+  giveAll(node.restore, { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 })
+}
+
+/** In a folder of ours. */
+function giveAll(folder: string, { uid, gid }: Owner): void {
+  for (const name of readdirSync(folder)) lchownSync(join(folder, name), uid, gid)
+}
+
+const namesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder).filter((name) => /^[0-9A-F]{24}$/.test(name) || isHistory(name))
+  } catch {
+    return []
+  }
+}
+
+/** To the newest timeline of which there is a history. */
+function pathTo({ restore }: Node, own: number): Path {
+  const folder = { folder: restore, below: '' }
+  return findPathTo(Math.max(own, ...walNames(folder).filter(isHistory).map(timelineOf)), [folder])
+}

@@ -1,0 +1,47 @@
+// What a copy elsewhere gave back, laid ready for a service that does not exist yet: when the service is wanted, its data is made of it.
+// The folder is put there whole, by one rename, and removed once the data is in place.
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import type { FetchedService } from '../../provider.ts'
+import { statIfThere } from '../../host/read.ts'
+import { nodeOf, type Node } from '../host/layout.ts'
+import type { Machine } from '../host/machine.ts'
+
+export type Fetched = FetchedService & { at?: string | undefined }
+
+const facts_name = 'fetched.json'
+/** By then a service has been made of it, or the command that laid it ready was killed before the service was wanted. */
+const left_ms = 24 * 3_600_000
+
+/** fetch: fills the folder that it is given. */
+export async function layReady(
+  { directory, as_root }: Machine,
+  service_id: string,
+  fetch: (folder: string) => Promise<Fetched>,
+): Promise<void> {
+  const { fetched: folder } = nodeOf(directory, service_id, 0, as_root)
+  await removeLeft(dirname(folder))
+  const aside = `${folder}.new`
+  const { snapshot_folder, wal_folders, ...facts } = await fetch(aside)
+  const below = (path: string) => relative(aside, path)
+  const { archive, partial } = wal_folders
+  const places = { snapshot_folder: below(snapshot_folder), archive: below(archive), partial: below(partial) }
+  await writeFile(join(aside, facts_name), JSON.stringify({ ...facts, ...places }), { mode: 0o600, flush: true })
+  await rename(aside, folder)
+}
+
+async function removeLeft(services: string): Promise<void> {
+  for (const name of (await readdir(services)).filter((one) => /\.fetched(\.new)?$/.test(one))) {
+    const stats = await statIfThere(join(services, name))
+    if (stats && Date.now() - stats.mtimeMs > left_ms) await rm(join(services, name), { recursive: true, force: true })
+  }
+}
+
+export async function findFetched({ fetched: folder }: Node): Promise<Fetched | undefined> {
+  if (!(await statIfThere(folder))) return undefined
+  type Facts = { snapshot_id: string; at?: string; snapshot_folder: string; archive: string; partial: string }
+  const text = await readFile(join(folder, facts_name), 'utf8')
+  const { archive, partial, snapshot_folder, ...facts } = JSON.parse(text) as Facts // written above, in one piece
+  const wal_folders = { archive: join(folder, archive), partial: join(folder, partial) }
+  return { ...facts, snapshot_folder: join(folder, snapshot_folder), wal_folders }
+}
