@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { hostFacts } from '#providers/local/host-facts.ts'
 import { findIsolation } from '#server/installation.ts'
+import { backupFacts } from './backup-facts.ts'
 import { json_option } from './command.ts'
 import type { OperatorCommand } from './operator-command.ts'
 
@@ -17,6 +18,8 @@ export const doctor: OperatorCommand = {
       isolated: (await findIsolation(config.data_dir)) !== undefined,
       last_service_port: config.service_ports.last,
     })
+    // Of another user's data directory nothing can be said.
+    facts.push(...(await backupFacts(config).catch(() => [])))
     if (isSet('json')) return console.log(JSON.stringify(facts, undefined, 2))
     const width = Math.max(...facts.map((fact) => fact.name.length))
     for (const fact of facts) {

@@ -1,16 +1,14 @@
 // howdah status: what runs on a data directory. It only reads; nothing is started for it.
-import { join } from 'node:path'
 import type { ServiceStatus } from '#contract/service-status.ts'
 import type { Config } from '#server/config.ts'
 import type { Sql } from '#server/store/db.ts'
-import { metadataStoreIsRunning } from '#server/store/embedded.ts'
 import { listProjects } from '#server/project/store.ts'
 import { listServices } from '#server/service/store.ts'
 import { CommandError, exit_codes, json_option } from './command.ts'
 import { countDatabases, findPrimaryProcess } from './databases.ts'
 import type { OperatorCommand } from './operator-command.ts'
 import { listRunning } from './running.ts'
-import { enterInstallation, withStore } from './store.ts'
+import { enterInstallation, storeIsUp, withStore } from './store.ts'
 
 type Services = Partial<Record<ServiceStatus, number>>
 
@@ -59,13 +57,6 @@ async function primaryProcessOf(config: Config, name_or_id: string): Promise<num
   const pid = await findPrimaryProcess(config.data_dir, service_id)
   if (pid === undefined) throw new CommandError(`no primary of ${name_or_id} runs on this machine`)
   return pid
-}
-
-/** An embedded store may be stopped; the operator's own is simply queried. */
-async function storeIsUp(config: Config): Promise<boolean> {
-  return (
-    config.database_url !== undefined || (await metadataStoreIsRunning({ directory: join(config.data_dir, 'store') }))
-  )
 }
 
 async function countServices(sql: Sql): Promise<Services> {

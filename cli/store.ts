@@ -30,6 +30,13 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
   }
 }
 
+/** An embedded store may be stopped; the operator's own is simply queried. */
+export async function storeIsUp(config: Config): Promise<boolean> {
+  return (
+    config.database_url !== undefined || (await metadataStoreIsRunning({ directory: join(config.data_dir, 'store') }))
+  )
+}
+
 /** To be called first: of an isolated installation the command begins anew, inside. */
 export async function enterInstallation({ data_dir }: Config): Promise<void> {
   if (!existsSync(join(data_dir, 'installation-id'))) {

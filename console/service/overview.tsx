@@ -93,6 +93,11 @@ function Protection({ service: { project_id, service_id, protection, status } }:
             ['Last snapshot', last?.taken === undefined ? 'none yet' : <Time value={last.taken} />],
             ['Its size', last?.size_mb !== undefined && bytes(last.size_mb * 2 ** 20)],
             ['Kept', count(snapshots.data?.length ?? 0, 'snapshot')],
+            [
+              'Off this machine',
+              protection?.last_backup_at !== undefined && <Time value={protection.last_backup_at} />,
+            ],
+            ['Behind', protection?.backup_lag_seconds !== undefined && `${protection.backup_lag_seconds} s`],
             ['Last restore tried', tried(protection)],
           ]}
         />

@@ -62,11 +62,12 @@ function Name({ branch: { service, prefix } }: { branch: Branch }) {
   )
 }
 
-function StatusCell({ service: { status, status_reason } }: { service: Service }) {
+function StatusCell({ service: { status, status_reason, protection } }: { service: Service }) {
   return (
     <div>
       <Status status={status} />
       {status_reason !== undefined && <span className={css['sub']}>{status_reason}</span>}
+      {protection?.last_drill_error !== undefined && <span className={css['sub']}>its restore drill failed</span>}
     </div>
   )
 }

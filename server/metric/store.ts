@@ -110,6 +110,14 @@ export async function countBacklog(db: Sql) {
     from work group by kind`)
 }
 
+export type DrillRow = { service_id: string; drill_error: string | null; is_proven: boolean }
+
+export async function listDrills(db: Sql): Promise<DrillRow[]> {
+  return db.query(sql<DrillRow>`
+    select service_id, drill_error, coalesce(proven_restorable_at > now() - interval '25 hours', false) as is_proven
+    from services where deleted_at is null order by service_id`)
+}
+
 export async function listFailedDrills(db: Sql): Promise<{ service_id: string; project_id: string }[]> {
   return db.query(sql<{ service_id: string; project_id: string }>`
     select service_id, project_id from services where drill_error is not null and deleted_at is null`)
