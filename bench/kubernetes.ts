@@ -187,4 +187,6 @@ async function byHand({ client, ca_pem, authority, installation_id }: Rig, provi
   }
 }
 
-const majorOf = (provider: Provider) => Number(provider.facts().postgres_versions[0]?.split('.')[0])
+function majorOf(provider: Provider): number {
+  return Number(provider.facts().postgres_versions[0]?.split('.')[0])
+}

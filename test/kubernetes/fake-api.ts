@@ -75,7 +75,7 @@ export async function startFakeApi() {
       })
       store.merge(path, { status: { phase: 'Failed' } })
     },
-    cutWatches: () => watches.forEach((one) => one.destroy()),
+    cutWatches: () => watches.forEach((one) => one.socket?.resetAndDestroy()),
     stop: async (): Promise<void> => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

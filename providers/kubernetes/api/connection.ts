@@ -50,7 +50,10 @@ export function openConnection(source: KubeconfigSource) {
       try {
         const answer = await send(await access.now(), call, streams, either)
         if ((answer.statusCode ?? 500) >= 300) throw apiErrorOf(answer.statusCode ?? 500, await textOf(answer))
-        for await (const line of createInterface({ input: answer, crlfDelay: Infinity })) {
+        const lines = createInterface({ input: answer, crlfDelay: Infinity })
+        // A connection that is cut may end the lines first and fail afterwards, when no reader is left to hear of it.
+        for (const source of [answer, lines]) source.on('error', () => undefined)
+        for await (const line of lines) {
           silence.heard()
           yield line
         }
