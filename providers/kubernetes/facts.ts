@@ -57,23 +57,22 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     copy_on_write: false,
     ca_pem: authority.certificate_pem,
     disk_gbs_per_memory_gb: 0,
-    pooler:
-      settings.pooler_image === undefined
-        ? { offered: false, reason: `region ${region} has no image with PgBouncer; name one with pooler_image` }
-        : { offered: true },
+    pooler: offeredWith(
+      settings.pooler_image,
+      `region ${region} has no image with PgBouncer; name one with pooler_image`,
+    ),
     replica_sets: { offered: true },
     vpcs: not_offered('VPCs are not offered'),
-    snapshots: settings.store === undefined ? no_store : { offered: true },
+    snapshots: offeredWith(
+      settings.store,
+      `region ${region} keeps no snapshots: no object store is configured; name one with store`,
+    ),
     logs: { offered: true },
     limits: { offered: true },
     rewinds: not_offered('rewinds, resets and masked forks are not offered'),
     queries: not_offered('SQL statements through the API are not offered'),
     read_only_sessions: not_offered('a session that asks to read only is neither held to it nor refused'),
   })
-  const no_store: Offered = {
-    offered: false,
-    reason: `region ${region} keeps no snapshots: no object store is configured; name one with store`,
-  }
   const paused = `a paused service cannot be forked in region ${region}, which copies from a running one; start it first`
   const refused = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })
   const sizeRefusal = (size: Size) => refusalOfSize(size, largest, region)
@@ -95,6 +94,9 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     },
   }
 }
+
+const offeredWith = (setting: unknown, reason: string): Offered =>
+  setting === undefined ? { offered: false, reason } : { offered: true }
 
 /** Newest first. */
 function imagesOf(catalog: Thing | undefined): Image[] {
