@@ -26,4 +26,4 @@ export function takeBackups(store: Store, { objects }: FakeBucket): boolean {
   return true
 }
 
-const clusterOf = ({ spec }: Held) => (spec?.['cluster'] as { name: string }).name
+const clusterOf = ({ spec = {} }: Held) => (spec['cluster'] as { name: string }).name
