@@ -1,8 +1,29 @@
 // The contract as the console needs it: rows of endpoints without what only servers and the documentation read, such as descriptions and
-// the schemas of answers. What stays is what the client sends and what a button asks. A plugin of the build.
+// schemas. Of the schema of a body it stays that there is one. A plugin of the build, which then finds the schemas unused.
 import { type ESTree, parseSync, type Plugin, Visitor } from 'vite'
 
-const for_others = ['summary', 'description', 'tag', 'output', 'faults']
+const for_others = ['summary', 'description', 'tag', 'output', 'faults', 'query']
+const emptied = ['body']
+
+/** What makes a schema has no other effect: a schema that is unused is left out. */
+export const pure_functions = [
+  ...['Object', 'Array', 'String', 'Number', 'Integer', 'Boolean', 'Optional', 'Unsafe'].map((name) => `Type.${name}`),
+  ...[
+    'text',
+    'integer',
+    'flag',
+    'choice',
+    'moment',
+    'momentInput',
+    'momentOrNull',
+    'input',
+    'duration',
+    'numeric',
+    'Nodes',
+  ],
+]
+
+type Edit = { start: number; end: number; text: string }
 
 export function slimContract(): Plugin {
   return {
@@ -13,19 +34,25 @@ export function slimContract(): Plugin {
 }
 
 function slimmed(code: string, id: string): string {
-  const dropped: { start: number; end: number }[] = []
+  const edits: Edit[] = []
   new Visitor({
     CallExpression: ({ callee, arguments: [row] }) => {
       if (callee.type !== 'Identifier' || callee.name !== 'endpoint' || row?.type !== 'ObjectExpression') return
-      dropped.push(...row.properties.filter(isForOthers))
+      edits.push(...row.properties.flatMap(editOf))
     },
   }).visit(parseSync(id, code).program)
   // From the end, so that the places before stay where they are. The comma after a member goes with it.
-  return dropped
+  return edits
     .toSorted((one, other) => other.start - one.start)
-    .reduce((text, { start, end }) => text.slice(0, start) + text.slice(end).replace(/^\s*,/, ''), code)
+    .reduce((all, { start, end, text }) => {
+      const rest = all.slice(end)
+      return all.slice(0, start) + text + (text === '' ? rest.replace(/^\s*,/, '') : rest)
+    }, code)
 }
 
-function isForOthers(property: ESTree.ObjectPropertyKind): boolean {
-  return property.type === 'Property' && property.key.type === 'Identifier' && for_others.includes(property.key.name)
+function editOf(property: ESTree.ObjectPropertyKind): Edit[] {
+  if (property.type !== 'Property' || property.key.type !== 'Identifier') return []
+  const { start, end, key, value } = property
+  if (for_others.includes(key.name)) return [{ start, end, text: '' }]
+  return emptied.includes(key.name) ? [{ start: value.start, end: value.end, text: '{}' }] : []
 }

@@ -47,8 +47,8 @@ const hsts_seconds = 31_536_000
 
 /** Paths that are not the console's, and answer a browser as they answer every other client. */
 const other_paths = /^\/(public|oauth|docs|metrics|healthz|readyz|mcp|console|\.well-known)(\/|$)/
-/** Of these, those that people read. */
-const read_paths = /^\/(oauth|docs)(\/|$)/
+/** Of these, those that people read; the pages of logins tell what is not there by themselves. */
+const read_paths = /^\/docs(\/|$)/
 const page_name = 'index.html'
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

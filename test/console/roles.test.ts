@@ -70,22 +70,24 @@ const acts = (): [path: string, Row[]][] => [
   [`${project}/settings`, [{ endpoint: 'deleteProject', name: 'Delete' }]],
 ]
 
-test.skipIf(no_browser).each(roles)(`every act, as %s${no_browser}`, async (role) => {
-  const user = await browser.newUser(role)
-  for (const [path, rows] of acts()) {
-    await user.open(path)
-    for (const row of rows) {
-      const { access } = api[row.endpoint]
-      const may = !isRole(access) || roleAllows(role, access)
-      const reason = await reasonOf(user, row.name)
-      const by_role = reason.includes(`your role in this project is ${role}; this needs at least ${access}`)
-      expect([role, row.name, by_role]).toEqual([role, row.name, !may])
-      if (may && !row.idle) expect([role, row.name, reason]).toEqual([role, row.name, ''])
+for (const role of roles) {
+  test.skipIf(no_browser)(`every act, as ${role}${no_browser}`, async () => {
+    const user = await browser.newUser(role)
+    for (const [path, rows] of acts()) {
+      await user.open(path)
+      for (const row of rows) {
+        const { access } = api[row.endpoint]
+        const may = !isRole(access) || roleAllows(role, access)
+        const reason = await reasonOf(user, row.name)
+        const by_role = reason.includes(`your role in this project is ${role}; this needs at least ${access}`)
+        expect([role, row.name, by_role]).toEqual([role, row.name, !may])
+        if (may && !row.idle) expect([role, row.name, reason]).toEqual([role, row.name, ''])
+      }
     }
-  }
-  expect(user.wrong).toEqual([])
-  await user.context.close()
-})
+    expect(user.wrong).toEqual([])
+    await user.context.close()
+  })
+}
 
 /** Why it cannot be pressed; '' where it can. */
 async function reasonOf({ page }: User, name: string): Promise<string> {
