@@ -6,7 +6,7 @@ import type { Search } from '../search.ts'
 /** Logs are kept for a week. */
 export const log_ranges = [
   ...ranges.filter(({ value }) => value !== '30d'),
-  { value: 'all', label: 'all', ms: 0 },
+  { value: 'all', label: 'All', ms: 0 },
 ] as const
 /** Two moments of the address; a choice while they are there. */
 export const custom = { value: 'custom', label: 'from, until' } as const

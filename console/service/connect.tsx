@@ -34,7 +34,7 @@ const languages: readonly { format: ConnectionFormat; title: string }[] = [
   { format: 'ruby', title: 'Ruby' },
   { format: 'rust', title: 'Rust' },
   { format: 'php', title: 'PHP' },
-  { format: 'pg_dump', title: 'pg_dump' },
+  { format: 'pg_dump', title: 'Dump' },
 ]
 
 export function Connect() {

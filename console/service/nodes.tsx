@@ -67,7 +67,7 @@ export function NodeTable({ nodes, wanted, label }: { nodes: readonly ServiceNod
           { label: 'Node', cell: ({ node }) => node },
           { label: 'Role', cell: ({ role }) => role_words[role] },
           { label: 'State', cell: ({ state, role }) => (role === 'primary' ? 'writes' : (state ?? '–')) },
-          { label: 'Behind', cell: behind },
+          { label: 'How far', cell: behind },
         ]}
       />
       {missing > 0 && (
@@ -82,6 +82,6 @@ export function NodeTable({ nodes, wanted, label }: { nodes: readonly ServiceNod
 
 function behind({ lag_bytes, lag_seconds = 0 }: ServiceNode): string {
   if (lag_bytes === undefined) return '–'
-  if (lag_bytes === 0) return 'nothing'
-  return lag_seconds < 1 ? bytes(lag_bytes) : `${bytes(lag_bytes)}, ${Math.round(lag_seconds)} s`
+  if (lag_bytes === 0) return 'up to date'
+  return `${bytes(lag_bytes)}${lag_seconds < 1 ? '' : `, ${Math.round(lag_seconds)} s`} behind`
 }

@@ -19,13 +19,7 @@ const panels: [string, (page: Page) => Promise<unknown>][] = [
   ['palette', (page) => page.keyboard.press('Control+k')],
   ['keys', (page) => page.keyboard.press('?')],
   ['fork', (page) => page.getByRole('button', { name: 'Fork', exact: true }).click()],
-  [
-    'delete',
-    async (page) => {
-      await page.getByRole('button', { name: 'More acts' }).click()
-      await page.getByRole('menuitem', { name: 'Delete' }).click()
-    },
-  ],
+  ['stop', (page) => page.getByRole('button', { name: 'Stop', exact: true }).click()],
   ['menu', (page) => page.getByRole('button', { name: 'More acts' }).click()],
 ]
 
@@ -42,6 +36,7 @@ try {
       user.page.screenshot({ path: join(folder, `${name}-${look.name}.png`), fullPage: true })
     for (const [name, path] of pagesOf(scene).filter(([name]) => name.includes(only))) {
       await user.open(path)
+      if (path.startsWith('/projects/')) await user.page.getByRole('status', { name: 'live', exact: true }).waitFor()
       await user.page.waitForTimeout(settled_ms)
       await shoot(name)
     }

@@ -124,8 +124,7 @@ describe('forwards', () => {
     await say('forwards, the first')
     const id = (await logged('forwards, the first')).entries?.[0]?.id ?? ''
     const waiting = readAfter(id)
-    await say('forwards, the second')
-    await say('forwards, the third')
+    for (const which of ['second', 'third']) await say(`forwards, the ${which}`)
     const messages: string[] = []
     let { body } = await waiting
     while (messages.push(...(body.entries ?? []).map(({ message }) => message.split('\n')[0] ?? '')) < 2)

@@ -1,0 +1,30 @@
+// The console before a server without databases: every endpoint from the browser, every role, and changes that others make. One server,
+// one browser, and a proxy between them.
+import { afterAll, beforeAll, describe } from 'vitest'
+import { no_browser, startBrowser, type TestBrowser, without_databases } from './browser.ts'
+import { endpointTests } from './every-endpoint.ts'
+import { roleTests } from './every-role.ts'
+import { liveTests } from './live-changes.ts'
+import { type Proxy, startProxy } from './proxy.ts'
+
+let proxy: Proxy
+let browser: TestBrowser
+beforeAll(async () => {
+  if (no_browser !== '') return
+  proxy = await startProxy()
+  browser = await startBrowser({ config: { ...without_databases, undelete: 3_600, public_url: proxy.url } })
+  proxy.to = browser.howdah.server.url
+})
+afterAll(async () => {
+  if (no_browser !== '') return
+  await browser.stop()
+  await proxy.close()
+})
+
+describe('every endpoint', () => endpointTests(() => browser))
+describe('every role', () => roleTests(() => browser))
+describe('what others change', () =>
+  liveTests(
+    () => browser,
+    () => proxy,
+  ))

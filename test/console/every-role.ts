@@ -1,0 +1,168 @@
+// What each role sees: every act is there for all four, can be pressed by those who may, and says to the others what it needs. And the
+// keyboard alone is enough.
+import { beforeAll, expect, test } from 'vitest'
+import { api, type EndpointName } from '#contract/api.ts'
+import { isRole, roleAllows, roles } from '#contract/endpoint.ts'
+import { no_browser, type TestBrowser, type User } from './browser.ts'
+
+let project = ''
+let service = ''
+let vpc = ''
+
+/** A button by its name, or `menu: item`. `others`: of reasons that are none of the role. */
+type Row = { endpoint: EndpointName; name: string; idle?: true }
+const acts = (): [path: string, Row[]][] => [
+  [`${project}/services`, [{ endpoint: 'createService', name: 'Create service' }]],
+  [
+    service,
+    [
+      { endpoint: 'forkService', name: 'Fork' },
+      { endpoint: 'stopService', name: 'Stop' },
+      { endpoint: 'drillService', name: 'Try a restore' },
+      { endpoint: 'renameService', name: 'More acts: Rename' },
+      { endpoint: 'resizeService', name: 'More acts: Resize' },
+      { endpoint: 'updatePassword', name: 'More acts: Set the password' },
+      { endpoint: 'deleteService', name: 'More acts: Delete' },
+    ],
+  ],
+  [`${service}/settings`, [{ endpoint: 'setExpiry', name: 'Apply', idle: true }]],
+  [`${service}/forks`, [{ endpoint: 'takeSnapshot', name: 'Take one now' }]],
+  [
+    `${service}/replicas`,
+    [
+      { endpoint: 'setHA', name: 'Apply', idle: true },
+      { endpoint: 'switchover', name: 'Switch over' },
+      { endpoint: 'enablePooler', name: 'Enable' },
+      { endpoint: 'createReplicaSet', name: 'Create a set' },
+      { endpoint: 'resizeReplicaSet', name: 'Acts on reports: Resize' },
+      { endpoint: 'enableReplicaSetPooler', name: 'Acts on reports: Enable the pooler' },
+      { endpoint: 'setReplicaSetEnvironment', name: 'Acts on reports: Make it PROD' },
+      { endpoint: 'deleteReplicaSet', name: 'Acts on reports: Delete' },
+    ],
+  ],
+  [`${service}/network`, [{ endpoint: 'attachToVpc', name: 'Attach' }]],
+  [`${project}/networks`, [{ endpoint: 'createVpc', name: 'Create VPC' }]],
+  [
+    vpc,
+    [
+      { endpoint: 'renameVpc', name: 'Rename' },
+      { endpoint: 'deleteVpc', name: 'Delete' },
+      { endpoint: 'createPeering', name: 'Peer with another VPC' },
+    ],
+  ],
+  [`${project}/members`, [{ endpoint: 'addMember', name: 'Add a member' }]],
+  [`${project}/tokens`, [{ endpoint: 'createToken', name: 'Create a token' }]],
+  [`${project}/settings`, [{ endpoint: 'deleteProject', name: 'Delete' }]],
+]
+
+export function roleTests(started: () => TestBrowser): void {
+  beforeAll(async () => {
+    if (no_browser !== '') return
+    const { howdah } = started()
+    project = `/projects/${howdah.project_id}`
+    const made = await howdah.createService({ name: 'shop', replica_count: 1 })
+    service = `${project}/services/${made.service_id}`
+    const home = { name: 'shops', cidr: '10.65.0.0/24', region_code: 'local' }
+    vpc = `${project}/networks/${(await howdah.call<{ id: string }>('POST', `${project}/vpcs`, home)).body.id}`
+    await howdah.call('POST', `${howdah.services}/${made.service_id}/replicaSets`, { name: 'reports', nodes: 1 })
+  })
+
+  for (const role of roles) {
+    test.skipIf(no_browser)(`every act, as ${role}${no_browser}`, async () => {
+      const user = await started().newUser(role)
+      for (const [path, rows] of acts()) {
+        await user.open(path)
+        for (const row of rows) {
+          const { access } = api[row.endpoint]
+          const may = !isRole(access) || roleAllows(role, access)
+          const reason = await reasonOf(user, row.name)
+          const by_role = reason.includes(`your role in this project is ${role}; this needs at least ${access}`)
+          expect([role, row.name, by_role]).toEqual([role, row.name, !may])
+          if (may && !row.idle) expect([role, row.name, reason]).toEqual([role, row.name, ''])
+        }
+      }
+      expect(user.wrong).toEqual([])
+      await user.context.close()
+    })
+  }
+
+  test.skipIf(no_browser)(`with the keyboard alone: create, copy, fork, delete${no_browser}`, async () => {
+    const user = await started().newUser('developer')
+    const { page, open } = user
+    const keys = async (...names: string[]) => {
+      for (const name of names) await page.keyboard.press(name)
+    }
+    /** Moves on until what has the focus is called this. */
+    const tabTo = async (name: string) => {
+      for (let steps = 0; steps < 80; steps += 1) {
+        const reached = await page.evaluate(
+          () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '',
+        )
+        if (reached === name) return
+        await keys('Tab')
+      }
+      throw new Error(`the focus never comes to ${name}`)
+    }
+    const act = async (text: string) => {
+      await keys('Control+k')
+      await page.getByRole('combobox', { name: 'Find and act' }).waitFor()
+      await page.keyboard.type(text)
+      await keys('Enter')
+    }
+    await open(`${project}/services`)
+    await keys('c')
+    await page.getByLabel('Name', { exact: true }).waitFor()
+    await page.getByLabel('Name', { exact: true }).focus()
+    await page.keyboard.type('typed')
+    await keys('Enter')
+    await page.getByRole('heading', { name: 'typed' }).waitFor()
+    await page.getByRole('status').getByText('READY').waitFor()
+    const password = await page.getByTestId('password').textContent()
+    await tabTo('Copy')
+    await keys('Enter')
+    await page.waitForFunction(
+      (text) => navigator.clipboard.readText().then((copied) => copied.includes(text)),
+      password ?? '',
+    )
+    const haveIt = async () => {
+      await page.getByRole('checkbox', { name: 'I have it' }).focus()
+      await keys('Space', 'Tab', 'Enter')
+      await page.getByTestId('password').waitFor({ state: 'detached' })
+    }
+    await haveIt()
+    await act('Fork')
+    await page.getByRole('dialog').getByLabel('Name').waitFor()
+    await keys('Enter')
+    await page.getByRole('heading', { name: 'typed-fork' }).waitFor()
+    await page.getByRole('status').getByText('READY').waitFor()
+    await haveIt()
+    await act('Delete')
+    await page.getByRole('dialog').waitFor()
+    await tabTo('Delete it')
+    await keys('Enter')
+    await page.getByRole('heading', { name: 'Services' }).waitFor()
+    await page.getByRole('link', { name: 'typed-fork' }).waitFor({ state: 'detached' })
+    expect(user.wrong).toEqual([])
+    await user.context.close()
+  })
+}
+
+/** Why it cannot be pressed; '' where it can. */
+async function reasonOf({ page }: User, name: string): Promise<string> {
+  const [first = '', item] = name.split(': ')
+  if (item === undefined) {
+    const button = page
+      .getByRole('button', { name: first, exact: true })
+      .or(page.getByRole('link', { name: first, exact: true }))
+      .first()
+    await button.waitFor()
+    const is_stopped = (await button.getAttribute('aria-disabled')) === 'true'
+    return is_stopped ? ((await button.getAttribute('aria-description')) ?? '') : ''
+  }
+  await page.getByRole('button', { name: first, exact: true }).click()
+  const entry = page.getByRole('menuitem').filter({ hasText: new RegExp(`^${item}`) })
+  const reason = ((await entry.textContent()) ?? '').slice(item.length)
+  await page.keyboard.press('Escape')
+  await entry.waitFor({ state: 'detached' })
+  return reason
+}

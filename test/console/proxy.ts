@@ -1,0 +1,59 @@
+// A proxy between the browser and the server, which can fail as such things do.
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+export type Proxy = {
+  url: string
+  /** Where the server listens. */
+  to: string
+  /** Holds the answer to a stream back until it ends, as some do that compress. */
+  holds: boolean
+  held: number
+  cut(): void
+  close(): Promise<void>
+}
+
+export async function startProxy(): Promise<Proxy> {
+  const sockets = new Set<Socket>()
+  const server = createServer((from, back) => forward(proxy, from, back))
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  await listening(server)
+  const proxy: Proxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // a server that listens has one
+    to: '',
+    holds: false,
+    held: 0,
+    cut: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+    close: async () => {
+      proxy.cut()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return proxy
+}
+
+const listening = (server: Server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+function forward(proxy: Proxy, from: IncomingMessage, back: ServerResponse): void {
+  const { method, headers, url = '/' } = from
+  const on = request(proxy.to + url, { method, headers }, (answer) => {
+    const is_stream = answer.headers['content-type']?.startsWith('text/event-stream') === true
+    if (!is_stream || !proxy.holds) {
+      back.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(back)
+      return
+    }
+    proxy.held += 1
+    const pieces: Buffer[] = []
+    answer.on('data', (piece: Buffer) => pieces.push(piece))
+    answer.on('end', () => back.writeHead(200, answer.headers).end(Buffer.concat(pieces)))
+  })
+  on.on('error', () => back.destroy())
+  back.on('close', () => on.destroy())
+  from.pipe(on)
+}
