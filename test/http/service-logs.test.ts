@@ -115,23 +115,20 @@ describe('by cursor', () => {
   })
 })
 
-describe('forwards', () => {
+test('forwards, a request that waits is answered with what comes, and the next one goes on after it', async () => {
   const say = (text: string) => client.query(`do $$ begin raise log '${text}'; end $$`)
   const readAfter = async (after: string, prefer = 'wait=40') =>
     await howdah.call<Logs>('GET', `${logs()}?after=${after}&search=forwards`, undefined, { prefer })
-
-  test('a request that waits is answered with what comes, and the next one goes on after it', async () => {
-    await say('forwards, the first')
-    const id = (await logged('forwards, the first')).entries?.[0]?.id ?? ''
-    const waiting = readAfter(id)
-    for (const which of ['second', 'third']) await say(`forwards, the ${which}`)
-    const messages: string[] = []
-    let { body } = await waiting
-    while (messages.push(...(body.entries ?? []).map(({ message }) => message.split('\n')[0] ?? '')) < 2)
-      body = (await readAfter(body.last_cursor ?? '')).body
-    expect(messages).toEqual(['forwards, the second', 'forwards, the third'])
-    expect((await readAfter(body.last_cursor ?? '', 'wait=0')).body.entries).toEqual([])
-  })
+  await say('forwards, the first')
+  const id = (await logged('forwards, the first')).entries?.[0]?.id ?? ''
+  const waiting = readAfter(id)
+  for (const which of ['second', 'third']) await say(`forwards, the ${which}`)
+  const messages: string[] = []
+  let { body } = await waiting
+  while (messages.push(...(body.entries ?? []).map(({ message }) => message.split('\n')[0] ?? '')) < 2)
+    body = (await readAfter(body.last_cursor ?? '')).body
+  expect(messages).toEqual(['forwards, the second', 'forwards, the third'])
+  expect((await readAfter(body.last_cursor ?? '', 'wait=0')).body.entries).toEqual([])
 })
 
 describe('by page', () => {
