@@ -7,7 +7,7 @@ import type { Manifest, Ref, Thing } from './api/kinds.ts'
 import { digest_annotation } from './names.ts'
 import type { StoreSettings } from './store/settings.ts'
 import type { Store } from './store/store.ts'
-import type { Archives } from './snapshot/archives.ts'
+import type { Archives } from './store/archives.ts'
 import { createHash } from 'node:crypto'
 
 /** From the regions file. */

@@ -6,7 +6,7 @@ import type { Cluster, Manifest } from '../api/kinds.ts'
 import { type CellSettings, signed } from '../cell.ts'
 import { client_rules } from '../cluster/access.ts'
 import { hibernation_annotation, type ServiceNames } from '../names.ts'
-import { archivingPlugin } from '../store/objects.ts'
+import { archivingPlugin } from '../snapshot/store-objects.ts'
 import { parametersOf, preloadsFor, resourcesOf } from '../sizes.ts'
 
 export type ClusterSpec = {

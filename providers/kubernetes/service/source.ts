@@ -8,7 +8,7 @@ import { instancesOf, isPrimary, isReady, type Look, named } from '../cluster/lo
 import { hasHibernated } from '../cluster/power.ts'
 import { recovery_annotation, type ServiceNames } from '../names.ts'
 import { type Taken, takenOf } from '../snapshot/backup.ts'
-import { archiveOrigin } from '../store/objects.ts'
+import { archiveOrigin } from '../snapshot/store-objects.ts'
 import { type Bootstrap, newDatabase } from './cluster.ts'
 
 /** `lack`: the Cluster cannot be made yet. */

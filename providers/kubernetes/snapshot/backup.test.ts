@@ -1,6 +1,6 @@
 // Table tests of what a copy says of itself, which WAL is older than it, and which moments the archive proves.
 import { expect, test } from 'vitest'
-import { nextOf } from './archives.ts'
+import { nextOf } from '../store/archives.ts'
 import { infoOf, isWalBefore } from './backup.ts'
 
 test.each([

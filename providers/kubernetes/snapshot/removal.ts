@@ -3,7 +3,7 @@
 import type { Backup } from '../api/kinds.ts'
 import type { Cell, Change } from '../cell.ts'
 import type { ServiceNames } from '../names.ts'
-import { prefixOf } from '../store/objects.ts'
+import { prefixOf } from './store-objects.ts'
 import type { Store } from '../store/store.ts'
 import { isEnded, isWalBefore, takenOf } from './backup.ts'
 

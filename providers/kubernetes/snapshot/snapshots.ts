@@ -4,10 +4,11 @@ import type { ObservedEvent, ObservedService, Pass, WantedService } from '../../
 import type { Backup } from '../api/kinds.ts'
 import { type Cell, type Change, make } from '../cell.ts'
 import { type Look, named } from '../cluster/look.ts'
+import { readStatus } from '../cluster/status.ts'
 import { backupOf, bytes_annotation, type ServiceNames, snapshot_label, taken_annotation } from '../names.ts'
-import { prefixOf } from '../store/objects.ts'
+import { prefixOf } from './store-objects.ts'
+import type { Status } from '../store/archives.ts'
 import { type Store, StoreTrouble } from '../store/store.ts'
-import { noteArchive } from './archives.ts'
 import { backupManifest, infoOf, isEnded, snapshotsOf, takenOf } from './backup.ts'
 import { removeCopy } from './removal.ts'
 
@@ -85,4 +86,12 @@ async function changeOf(
     [bytes_annotation]: String(info.size_bytes),
   }
   return [{ effect: 'snapshot: note', merge: ref, patch: { metadata: { annotations } } }]
+}
+
+/** True: WAL was written since the last time. */
+async function noteArchive(cell: Cell, service_id: string, look: Look): Promise<boolean> {
+  const at = new Date()
+  const text = await readStatus(cell, look)
+  // What the instance manager of the operator says; missing members are none.
+  return text !== undefined && cell.archives.note(service_id, JSON.parse(text) as Status, at)
 }

@@ -36,7 +36,7 @@ type ObservedExchange = {
   waiting_for?: string
   look_again_seconds?: number
   stopped?: true
-  /** The id of one that can never be made. */
+  /** The id of an exchange that can never be made. */
   refused?: string
 }
 
@@ -175,7 +175,7 @@ async function ensureAllArchived({ effect }: ServiceHost, node: Node): Promise<v
   }
 }
 
-/** What follows has nothing to do with what was before: it goes with the data. */
+/** Archive and snapshots of the data of before go with it: the data that follows has no moment in common with them. */
 async function moveHistory({ effect }: ServiceHost, node: Node): Promise<void> {
   for (const folder of [node.archive, node.snapshots, node.backup]) {
     const aside = join(node.before, basename(folder))

@@ -1,7 +1,7 @@
 // Data for a service that is made ready before it takes the place of the service's own: a moment is copied as for a fork, and where
 // WAL has to be replayed or a mask to be run, a server of its own does so, which listens nowhere and is stopped cleanly again.
 // The service itself goes on meanwhile, and a failure costs it nothing.
-// 1. Ready data is named by the id of what it is for: what was made for another is removed.
+// 1. Ready data is named by the id of its exchange or fork: data that was made for another is removed.
 // 2. A mask that did not end is never continued: the copy is made anew.
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'

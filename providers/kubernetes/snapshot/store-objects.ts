@@ -6,8 +6,8 @@ import type { Look } from '../cluster/look.ts'
 import { secretOf } from '../cluster/secrets.ts'
 import type { ServiceNames } from '../names.ts'
 import { plugin_name } from '../phase.ts'
-import type { StoreSettings } from './settings.ts'
-import { key_names, type Store } from './store.ts'
+import type { StoreSettings } from '../store/settings.ts'
+import { key_names, type Store } from '../store/store.ts'
 
 /** Below it is all that a Cluster has in the store. */
 export const prefixOf = ({ prefix }: StoreSettings, { namespace, cluster }: ServiceNames): string =>

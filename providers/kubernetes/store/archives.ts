@@ -1,11 +1,8 @@
 // Up to which moment everything that was committed in a service has reached the store. A position of the WAL that was the newest at some
 // moment proves that moment once the archive has it. What is held here only makes the answer younger: without it the last one stands.
-import type { Cell } from '../cell.ts'
-import type { Look } from '../cluster/look.ts'
-import { readStatus } from '../cluster/status.ts'
 
 /** As the instance manager of a primary tells it. */
-type Status = { currentLsn?: string; lastArchivedWAL?: string }
+export type Status = { currentLsn?: string; lastArchivedWAL?: string }
 
 type Known = { proven?: Date; pending?: { at: Date; position: bigint }; lsn?: string }
 
@@ -50,12 +47,4 @@ function endOf(file = ''): bigint | undefined {
   const [, high, low] = /^[0-9A-F]{8}([0-9A-F]{8})([0-9A-F]{8})$/i.exec(file) ?? []
   if (high === undefined || low === undefined) return undefined
   return (BigInt(`0x${high}`) << 32n) + (BigInt(`0x${low}`) + 1n) * segment_bytes
-}
-
-/** True: WAL was written since the last time. */
-export async function noteArchive(cell: Cell, service_id: string, look: Look): Promise<boolean> {
-  const at = new Date()
-  const text = await readStatus(cell, look)
-  // What the instance manager of the operator says; missing members are none.
-  return text !== undefined && cell.archives.note(service_id, JSON.parse(text) as Status, at)
 }
