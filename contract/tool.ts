@@ -78,9 +78,15 @@ function memberOf(schema: TSchema): Record<string, unknown> {
   return {
     ...(type !== undefined && { type }),
     ...(values !== undefined && { enum: values }),
-    ...(items !== undefined && { items: memberOf(Object(items)) }),
+    ...(items !== undefined && { items: itemOf(Object(items)) }),
     ...(description !== undefined && { description: firstSentence(description) }),
   }
+}
+
+/** The list says what its items are. */
+function itemOf(schema: TSchema): Record<string, unknown> {
+  const { description: _, ...item } = memberOf(schema)
+  return item
 }
 
 const firstSentence = (text: string) => (/^.*?[.:;](?= |$)/.exec(text)?.[0] ?? text).replace(/[:;]$/, '.')

@@ -43,7 +43,7 @@ export const wait_for_service: Tool = {
 }
 
 const logs = toolOf('getServiceLogs', api.getServiceLogs)
-const { page: _page, ...log_members } = logs.inputSchema.properties
+const { page: _page, after: _after, ...log_members } = logs.inputSchema.properties
 
 export const search_logs: Tool = {
   ...logs,
