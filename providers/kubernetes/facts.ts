@@ -73,14 +73,12 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     queries: not_offered('SQL statements through the API are not offered'),
     read_only_sessions: not_offered('a session that asks to read only is neither held to it nor refused'),
   })
-  const paused = `a paused service cannot be forked in region ${region}, which copies from a running one; start it first`
-  const refused = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })
   const sizeRefusal = (size: Size) => refusalOfSize(size, largest, region)
   return {
     now,
     image: (): Image | undefined => images[0],
     serviceRefusal: ({ size, extensions, pooler, vpc, copy_of }: ServiceParts): Refusal | undefined =>
-      (copy_of === 'off' && settings.store === undefined ? { path: '/fork_strategy', message: paused } : undefined) ??
+      (copy_of === 'off' && settings.store === undefined ? refusalOfPaused(region) : undefined) ??
       (pooler && refused(now().pooler, '')) ??
       (vpc && refused(now().vpcs, '')) ??
       (size && sizeRefusal(size)) ??
@@ -94,6 +92,13 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     },
   }
 }
+
+const refused = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })
+
+const refusalOfPaused = (region: string): Refusal => ({
+  path: '/fork_strategy',
+  message: `a paused service cannot be forked in region ${region}, which copies from a running one; start it first`,
+})
 
 const offeredWith = (setting: unknown, reason: string): Offered =>
   setting === undefined ? { offered: false, reason } : { offered: true }
