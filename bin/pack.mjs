@@ -12,7 +12,7 @@ const dist = join(root, 'dist')
 const left_out =
   /^(test|bench|\.ci|action)\/|\.test\.tsx?$|^bin\/(dev|pack.*)$|^(vitest\.config\.ts|\.oxfmtrc\.json|\.oxlintrc\.json|Dockerfile.*|\.gitignore)$/
 
-const files = run('git', ['ls-files', '-z'], root)
+const files = run('git', ['-c', 'safe.directory=*', 'ls-files', '-z'], root)
   .split('\0')
   .filter((path) => path !== '' && !left_out.test(path))
 if (process.argv.includes('--files')) {

@@ -14,7 +14,9 @@ test.skipIf(why_no_clone)(`a release has every source that runs, every page, and
   const words = [join(root, 'bin', 'pack.mjs'), '--files']
   const packed = execFileSync(process.execPath, words, { cwd: root, encoding: 'utf8' }).trim().split('\n')
   const needed = ['bin/howdah', 'bin/set-up.mjs', 'package-lock.json', 'README.md', 'docs/quickstart.md', 'SECURITY.md']
-  const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n')
+  const tracked = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files'], { cwd: root, encoding: 'utf8' }).split(
+    '\n',
+  )
   const sources = production.map(({ path }) => path).filter((path) => tracked.includes(path))
   expect([...needed, ...sources].filter((path) => !packed.includes(path))).toEqual([])
   expect(packed.filter((path) => /^(test|bench)\/|\.test\./.test(path))).toEqual([])
