@@ -9,7 +9,7 @@ import type { ServiceSource, WantedService } from '../../provider.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import { installationAt } from '../ha/in-place.ts'
 import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { preparedOf, type Node } from '../host/layout.ts'
+import { groupOf, preparedOf, type Node } from '../host/layout.ts'
 import { findEntry, listNames, readBytes, replaceFile } from '../host/tenant-files.ts'
 import { syncOne } from '../host/tree.ts'
 import { hostsOf } from '../network/service-network.ts'
@@ -122,6 +122,8 @@ async function ensureRun(
   // The memory is that of the service, which runs at the same time.
   const spec = { size: 'shared', extensions: wanted.extensions, node, floor } as const
   const hashes = await ensureServerFiles(host, installation, spec)
+  await effect('limits: set')
+  await limits.ensure(groupOf(node), wanted.size)
   const { postmaster, died } = await findPostmaster(node)
   const running = postmaster
     ? ((await readyPostmaster(node)) ?? still_starting)
