@@ -85,7 +85,9 @@ async function aptGet(command, tell, timeout) {
     const [, kind, percent, what = ''] = /^(dl|pm)status:[^:]*:([\d.]+):(.*)/.exec(line) ?? []
     if (kind) tell(`${kind === 'dl' ? 'download' : 'install'} ${Math.round(Number(percent))} %, ${what}`)
   })
-  const [code] = await once(child, 'close')
+  // Not until the pipe is closed: a daemon that the installation starts may hold it.
+  const [code] = await once(child, 'exit')
+  child.stdio[3].destroy()
   if (code !== 0) throw new Error(`apt-get ended with ${code}`)
 }
 
