@@ -38,8 +38,8 @@ export function Account() {
       <Looks />
       <Card title="The API">
         <p className={layout['muted']}>
-          Whatever this console does, a program can do with a token. <a href="/docs/reference">The reference</a> has every
-          endpoint.
+          Whatever this console does, a program can do with a token. <a href="/docs/reference">The reference</a> has
+          every endpoint.
         </p>
         <CodeBlock
           label="A request with curl"
