@@ -25,7 +25,6 @@ await inPlace(10, async ({ folder, description, runs, gb, services }) => {
   const env = {
     HOWDAH_BACKUP_TO: `file://${target}`,
     HOWDAH_BACKUP_LAG: String(lag_seconds),
-    HOWDAH_UNDELETE: '1h',
   }
   const figures: Figure[] = []
   const losses: Loss[] = []
@@ -48,6 +47,7 @@ await inPlace(10, async ({ folder, description, runs, gb, services }) => {
       losses.push(...(await lose(first, { target, folder, runs })))
     },
     env,
+    '1h',
   )
   figures.push(await restoreTime(folder, target, key))
   figures.push(await lossFigure(folder, losses, key))
@@ -139,7 +139,7 @@ async function undeleteTime(bench: Bench, { service_id }: Parent): Promise<Figur
     await bench.waitFor(service_id, 'removed')
     times.push(
       await timed(async () => {
-        await call(bench, 'POST', `deletedServices/${service_id}/restore`)
+        await bench.restore(service_id)
         await bench.waitFor(service_id, 'READY')
       }),
     )

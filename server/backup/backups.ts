@@ -62,7 +62,7 @@ export function openBackups(parts: Parts, opened: AsyncDisposableStack): Backups
     end.abort()
     await backups.close()
   })
-  drillWith(newProofFetch(place, config.backup_lag, backups.copyNow))
+  drillWith(newProofFetch(place, config.backup_lag, () => backups.copyNow()))
   const files = backupFilesOf(installation.data_dir)
   const to_make = `no backup is made before its repository is: howdah admin backup init --backup-to ${config.backup_to.text}`
   return { ...newReader(files.state), warnings: existsSync(files.repository) ? [] : [to_make] }

@@ -53,20 +53,20 @@ async function drillNext({ db, regions, log, fetch }: Parts, signal: AbortSignal
   if (claimed === undefined) return
   const { service_id, region_code } = claimed
   const renewal = setInterval(() => void saveLease(db, service_id, lease_seconds).catch(() => undefined), renew_ms)
+  let fetched: Fetched | undefined
   try {
-    let fetched: Fetched | undefined
     const fetchOne = async (since: Date) => (fetched = await fetch?.(service_id, since, signal))
     const failed = await regions
       .get(region_code)
       ?.backup?.drill(service_id, { signal, fetch: fetchOne })
       .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
-      .finally(() => fetched?.remove())
     // What the end of the server cut short is no result; the next server begins anew.
     if (signal.aborted) return await saveLease(db, service_id, 0)
     await save(db, claimed, failed)
     log.info({ service_id, failed }, 'service drilled')
   } finally {
     clearInterval(renewal)
+    await fetched?.remove()
   }
 }
 

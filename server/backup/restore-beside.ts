@@ -53,7 +53,7 @@ export async function restoreBeside(spec: BesideSpec): Promise<ServiceRow> {
     const fetched = await fetchService({ restic, runs, service_id, at, folder })
     return { ...fetched, ...(at && { at: at.toISOString() }) }
   })
-  const wanted = { ...former, name: `${[...name].slice(0, 119).join('')}-restored` }
+  const wanted = { ...former, name: `${Array.from(name).slice(0, 119).join('')}-restored` }
   const event = `created as ${wanted.name}, restored from the backup of ${service_id}${at ? `, as of ${at.toISOString()}` : ''}`
   const identity = { service_id: new_id, password_verifier: Promise.resolve(password_verifier) }
   return await db.transaction((tx) => insertMade(tx, { provider, project_id, wanted, event }, identity))

@@ -137,23 +137,18 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
     await state.save({ services: withBackups(servicesStored(found, services, lacking), opened), problem: undefined })
   }
   const dataRound = async () => {
+    // WAL goes on as it did: what keeps a snapshot from being copied need not keep WAL from it.
     if (repository === undefined) return
-    try {
-      await storeData(repository)
-    } catch (error) {
-      // WAL goes on as it did: what keeps a snapshot from being copied need not keep WAL from it.
-      if (place.signal?.aborted) return
-      const data_problem = error instanceof Error ? error.message : String(error)
-      if ((await state.read()).data_problem !== data_problem) log.warn({ reason: data_problem }, 'a backup failed')
-      await state.save({ data_problem })
-    }
+    await storeData(repository).catch(async (error: unknown) => {
+      if (!place.signal?.aborted) await noteDataFailure(state, log, error)
+    })
   }
   const noteFailure = async (reason: unknown) => {
     // What the end of the server cut short is no failure.
     if (place.signal?.aborted) return
     repository = undefined
     wal.forget()
-    const sentence = reason instanceof Error ? reason.message : String(reason)
+    const sentence = sentenceOf(reason)
     if (sentence !== problem) log.warn({ reason: sentence }, 'the backup failed and is tried again')
     problem = sentence
     await state.save({ problem: sentence }).catch(() => undefined)
@@ -178,6 +173,14 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
     close: () => runner.release(),
   }
 }
+
+async function noteDataFailure(state: StateFile, log: Log, reason: unknown): Promise<void> {
+  const data_problem = sentenceOf(reason)
+  if ((await state.read()).data_problem !== data_problem) log.warn({ reason: data_problem }, 'a backup failed')
+  await state.save({ data_problem })
+}
+
+const sentenceOf = (reason: unknown) => (reason instanceof Error ? reason.message : String(reason))
 
 type Services = BackupState['services']
 type Found = StagedWal | UnstagedWal

@@ -40,10 +40,11 @@ test.skipIf(why)(`an ordinary userâ€™s installation comes back, with that userâ€
   const flags = ['--backup-to', target, '--backup-lag', '10']
   const start = async (data_dir: string) =>
     (server = await startServerProcess({ data_dir, service_ports, flags, prefix: as_ordinary_user }))
-  const { first_token: token = '', project_id, callWith, api_url } = await start(lost)
+  const first = await start(lost)
+  const { first_token: token = '', project_id, api_url } = first
   const init = ['admin', 'backup', 'init', '--backup-to', target, '--data-dir', lost]
   const [recovery_key] = /[A-Z2-7]{4}(-[A-Z2-7]{4}){12}/.exec((await howdah(init, {}, as_ordinary_user)).stdout) ?? []
-  const [call, services] = [callWith(token), `/projects/${project_id}/services`]
+  const [call, services] = [first.callWith(token), `/projects/${project_id}/services`]
   const made = (await call('POST', services, { name: 'shop', cpu_millis: 'shared' })).body
   const at = `${services}/${made.service_id}`
   await until(async () => (await call('GET', at)).body.status === 'READY')

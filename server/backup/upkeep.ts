@@ -1,0 +1,77 @@
+// The repository is looked after: every hour the runs that are no longer needed are forgotten, every week its packs are moved together, and
+// every day some of them are read.
+import type { Log } from '../log.ts'
+import { checkRepository } from './check.ts'
+import type { Repository } from './repository.ts'
+import { list_timeout_seconds, listRuns, readRun } from './restic.ts'
+import { type Archived, forgettable } from './retention.ts'
+import type { StateFile } from './runner.ts'
+import { archivedOf } from './runs.ts'
+
+type Parts = {
+  /** Of the runs of WAL that this process made or has read. */
+  archived: Map<string, Archived>
+  lag_seconds: number
+  state: StateFile
+  log: Log
+  /** No run of WAL is under way meanwhile. */
+  exclusively: (work: () => Promise<void>) => Promise<void>
+}
+
+const hour_ms = 3_600_000
+const day_ms = 24 * hour_ms
+/** At what hour of the machine's own clock the repository is repacked, unless the server does not run then. */
+const quiet_hour = 3
+/** Of what a repacking may move while WAL waits for it. */
+const repack_mb_per_second = 4
+const forget_at_once_max = 500
+/** Of those that another process made, at a time. */
+const runs_read_max = 100
+
+export function newUpkeep({ archived, lag_seconds, state, log, exclusively }: Parts) {
+  /** So that no copy of WAL becomes late by it. */
+  const prune_seconds = Math.ceil(lag_seconds / 2)
+
+  /**
+   * What no run needs any more goes. Repacking locks the repository for longer, so once a week, for a bounded time, it moves so much
+   * together as fits into that.
+   */
+  const tidy = async ({ restic, runs }: Repository, repacks: boolean) => {
+    const unknown = runs.filter(({ id, tags }) => tags.includes('wal') && !archived.has(id))
+    for (const { id } of unknown.slice(0, runs_read_max))
+      archived.set(id, archivedOf((await readRun(restic, id)).files))
+    const ids = forgettable({ runs, archived, now: new Date() }).slice(0, forget_at_once_max)
+    const moves = ['--max-repack-size', `${prune_seconds * repack_mb_per_second}M`]
+    const words = repacks ? ['--max-unused', '10%', ...moves] : ['--max-unused', 'unlimited']
+    await exclusively(async () => {
+      await restic(['unlock'], { timeout_seconds: list_timeout_seconds })
+      if (ids.length > 0) await restic(['forget', ...ids], { timeout_seconds: list_timeout_seconds })
+      const forgotten = new Set(ids)
+      runs.splice(0, runs.length, ...runs.filter(({ id }) => !forgotten.has(id)))
+      await restic(['prune', ...words], { timeout_seconds: prune_seconds })
+      runs.splice(0, runs.length, ...(await listRuns(restic)))
+    })
+    for (const id of ids) archived.delete(id)
+    log.info({ forgotten: ids.length, repacks }, 'repository tidied')
+  }
+
+  /** Each is tried once when it is due, and again when it is due again. */
+  return async (repository: Repository): Promise<void> => {
+    const now = new Date()
+    const { tidied_at, repacked_at, checked_at, damage } = await state.read()
+    const ageOf = (at: string | undefined) => (at === undefined ? 0 : now.getTime() - Date.parse(at))
+    const first = now.toISOString()
+    if (tidied_at === undefined || repacked_at === undefined || checked_at === undefined) {
+      await state.save({ tidied_at: first, repacked_at: first, checked_at: first })
+    } else if (ageOf(tidied_at) > hour_ms) {
+      const repacks = ageOf(repacked_at) > (now.getHours() === quiet_hour ? 7 : 8) * day_ms
+      await state.save({ tidied_at: first, ...(repacks && { repacked_at: first }) })
+      await tidy(repository, repacks)
+    } else if (ageOf(checked_at) > day_ms) {
+      await state.save({ checked_at: first })
+      const found = await checkRepository(repository.restic, { now, all: damage !== undefined })
+      if (found !== undefined) log.error({ reason: found }, 'the repository is damaged')
+      await state.save({ damage: found })
+    }
+  }
+}
