@@ -72,6 +72,8 @@ export function endpointTests(started: () => TestBrowser): void {
     await choose('PROD')
     await untilCalled('setEnvironment')
     await choose('DEV')
+    // What protects a PROD service goes with its tag.
+    await user.page.locator('label:has(input:checked)', { hasText: /^Not protected$/ }).waitFor()
     await choose('Protected')
     await untilCalled('setProtection')
     await choose('Not protected')
@@ -85,7 +87,10 @@ export function endpointTests(started: () => TestBrowser): void {
     await end.getByRole('button', { name: 'Apply' }).click()
     await end.getByText('It is deleted by itself at').waitFor()
     await press('Resize')
-    await user.page.getByRole('dialog').getByText('2 CPU', { exact: true }).click()
+    await user.page
+      .getByRole('dialog')
+      .getByRole('radio', { name: /^2 CPU/ })
+      .check()
     await answer('Resize')
     await closed()
     await open(at)
@@ -139,7 +144,10 @@ export function endpointTests(started: () => TestBrowser): void {
     for (const act of ['Enable the pooler', 'Disable the pooler', 'Make it PROD', 'Resize']) {
       await fromMenu('Acts on reports', act)
     }
-    await user.page.getByRole('dialog').getByText('2 CPU', { exact: true }).click()
+    await user.page
+      .getByRole('dialog')
+      .getByRole('radio', { name: /^2 CPU/ })
+      .check()
     await answer('Resize')
     await closed()
     await user.page.getByRole('region', { name: 'reports' }).getByText('active').waitFor()
