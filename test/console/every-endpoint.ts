@@ -155,11 +155,12 @@ export function endpointTests(started: () => TestBrowser): void {
     await user.page.getByLabel('Of', { exact: true }).selectOption({ label: 'reports, node 0' })
     await untilCalled('getReplicaSetLogs', 'getServiceLogs', 'getLogHistogram')
     await open(`${at}/metrics`)
+    await untilCalled('listMetricSeries', 'getMetricSeries')
     await open(`${at}/replicas`)
     await fromMenu('Acts on reports', 'Delete')
     await answer('Delete')
     await closed()
-    await untilCalled('deleteReplicaSet', 'listMetricSeries', 'getMetricSeries')
+    await untilCalled('deleteReplicaSet')
   })
 
   test.skipIf(no_browser)(`networks: made, linked, moved into and out of, removed${no_browser}`, async () => {
@@ -218,9 +219,11 @@ export function endpointTests(started: () => TestBrowser): void {
     await answer('Revoke')
     await untilCalled('revokeToken')
     await open('/activity')
+    await untilCalled('listProjectEvents')
     await open('/audit')
+    await untilCalled('listAudit', 'createLoginLink')
     await user.open('/account')
-    await untilCalled('listAudit', 'listProjectEvents', 'createLoginLink')
+    await untilCalled('getAuthInfo')
   })
 
   test.skipIf(no_browser)(
