@@ -264,7 +264,7 @@ export function endpointTests(started: () => TestBrowser): void {
       await press('Rename')
       await untilCalled('renameProject')
       await press('Delete')
-      await answer('Delete')
+      await confirm('Delete')
       await untilCalled('deleteProject', 'purgeDeletedService', 'restoreDeletedService')
     },
   )
