@@ -263,6 +263,7 @@ export function endpointTests(started: () => TestBrowser): void {
       await fill('Name of the project', 'third')
       await press('Rename')
       await untilCalled('renameProject')
+      await user.page.getByRole('link', { name: 'third', exact: true }).waitFor()
       await press('Delete')
       await confirm('Delete')
       await untilCalled('deleteProject', 'purgeDeletedService', 'restoreDeletedService')
