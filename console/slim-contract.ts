@@ -8,19 +8,17 @@ const emptied = ['body']
 /** What makes a schema has no other effect: a schema that is unused is left out. */
 export const pure_functions = [
   ...['Object', 'Array', 'String', 'Number', 'Integer', 'Boolean', 'Optional', 'Unsafe'].map((name) => `Type.${name}`),
-  ...[
-    'text',
-    'integer',
-    'flag',
-    'choice',
-    'moment',
-    'momentInput',
-    'momentOrNull',
-    'input',
-    'duration',
-    'numeric',
-    'Nodes',
-  ],
+  'text',
+  'integer',
+  'flag',
+  'choice',
+  'moment',
+  'momentInput',
+  'momentOrNull',
+  'input',
+  'duration',
+  'numeric',
+  'Nodes',
 ]
 
 type Edit = { start: number; end: number; text: string }

@@ -98,32 +98,40 @@ function Drawing({ project_id, service_id, family: { placed, rows, depth }, stat
           ),
         )}
         {placed.map((one) => (
-          <Link
-            key={one.kin.service_id}
-            to={paths.service(project_id, one.kin.service_id)}
-            data-id={one.kin.service_id}
-            aria-label={[one.kin.name, statusOf(one.kin.service_id), originOf(one.kin)].filter(Boolean).join(', ')}
-            aria-current={one.kin.service_id === service_id || undefined}
-          >
-            <g transform={`translate(${x(one)} ${y(one)})`}>
-              <rect
-                className={`${css['shape']} ${one.kin.service_id === service_id ? css['mine'] : ''}`}
-                width={box.width}
-                height={box.height}
-                rx="8"
-              />
-              <circle className={css[`mark-${markOf(statusOf(one.kin.service_id))}`]} cx="16" cy="18" r="4.5" />
-              <text x="28" y="22">
-                {shortened(one.kin.name)}
-              </text>
-              <text className={css['from']} x="14" y="38">
-                {originOf(one.kin) || 'made anew'}
-              </text>
-            </g>
-          </Link>
+          <g key={one.kin.service_id} transform={`translate(${x(one)} ${y(one)})`}>
+            <Box
+              kin={one.kin}
+              to={paths.service(project_id, one.kin.service_id)}
+              status={statusOf(one.kin.service_id)}
+              is_here={one.kin.service_id === service_id}
+            />
+          </g>
         ))}
       </svg>
     </div>
+  )
+}
+
+type BoxProps = { kin: Kin; to: string; status: Service['status'] | undefined; is_here: boolean }
+
+function Box({ kin, to, status, is_here }: BoxProps) {
+  const origin = originOf(kin) || 'made anew'
+  return (
+    <Link
+      to={to}
+      data-id={kin.service_id}
+      aria-label={[kin.name, origin, status].filter(Boolean).join(' ')}
+      aria-current={is_here || undefined}
+    >
+      <rect className={`${css['shape']} ${is_here ? css['mine'] : ''}`} width={box.width} height={box.height} rx="8" />
+      <circle className={css[`mark-${markOf(status)}`]} cx="16" cy="18" r="4.5" />
+      <text x="28" y="22">
+        {shortened(kin.name)}
+      </text>
+      <text className={css['from']} x="14" y="38">
+        {origin}
+      </text>
+    </Link>
   )
 }
 

@@ -42,11 +42,7 @@ export function TimeBand({ service, from, until, reason, rewind_reason, onFork, 
           <span>{exact(from, { ms: false })}</span>
           <span>{exact(until, { ms: false })}</span>
         </div>
-        <p className={css['legend']}>
-          <span>snapshot</span>
-          <span className={css['dot']}>event</span>
-          <span className={css['strip']}>warnings and errors</span>
-        </p>
+        <Legend />
       </div>
       <div className={`${layout['row']} ${layout['rowend']}`}>
         <div className={css['time']}>
@@ -87,6 +83,14 @@ export function TimeBand({ service, from, until, reason, rewind_reason, onFork, 
     </div>
   )
 }
+
+const Legend = () => (
+  <p className={css['legend']}>
+    <span>snapshot</span>
+    <span className={css['dot']}>event</span>
+    <span className={css['strip']}>warnings and errors</span>
+  </p>
+)
 
 type PlaceProps = { service: Service; from: number; until: number; at: number }
 

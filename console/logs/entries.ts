@@ -51,7 +51,7 @@ function useTail({ place, view, from, enabled, at_top }: TailParts) {
   useEffect(() => {
     setCome([])
     setShown(0)
-    if (!enabled) return
+    if (!enabled) return undefined
     const end = new AbortController()
     void follow({ project_id, service_id }, view, from, end.signal, (entries) =>
       setCome((before) => [...entries.toReversed(), ...before].slice(0, entries_max)),

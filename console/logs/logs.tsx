@@ -41,6 +41,10 @@ export function Logs() {
   // Only services are counted.
   const counted = useHistogram(view, live)
   const histogram = view['set'] ? undefined : counted
+  const showNew = () => {
+    show()
+    setAsked(asked + 1)
+  }
   const around = (timestamp: string) => {
     const at = Date.parse(timestamp)
     const [from, to] = [new Date(at - around_ms), new Date(at + around_ms)].map((moment) => moment.toISOString())
@@ -57,27 +61,13 @@ export function Logs() {
         />
       )}
       <div className={layout['row']}>
-        <Button
-          small
-          pressed={live}
-          reason={isCustom(view) ? 'this range has an end' : undefined}
-          onPress={() => setView({ live: live ? 'off' : '' })}
-        >
-          {live ? 'Live' : 'Not live'}
-        </Button>
+        <LiveSwitch {...{ view, setView, live }} />
         <Download view={view} is_empty={entries.length === 0} />
         <span className={layout['muted']} role="status">
           {entries.length} entries{pages.hasNextPage ? ', older ones follow' : ''}
         </span>
         {waiting > 0 && (
-          <Button
-            small
-            kind="primary"
-            onPress={() => {
-              show()
-              setAsked(asked + 1)
-            }}
-          >
+          <Button small kind="primary" onPress={showNew}>
             {waiting} new ↑
           </Button>
         )}
@@ -101,6 +91,19 @@ export function Logs() {
     </div>
   )
 }
+
+type LiveProps = { view: Search; setView: (changes: Search) => void; live: boolean }
+
+const LiveSwitch = ({ view, setView, live }: LiveProps) => (
+  <Button
+    small
+    pressed={live}
+    reason={isCustom(view) ? 'this range has an end' : undefined}
+    onPress={() => setView({ live: live ? 'off' : '' })}
+  >
+    {live ? 'Live' : 'Not live'}
+  </Button>
+)
 
 function useHistogram(view: Search, live: boolean): LogHistogram | undefined {
   const { project_id, service_id, created } = useService()

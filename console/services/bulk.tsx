@@ -80,22 +80,10 @@ export function BulkActs({ services, onDone }: { services: readonly Service[]; o
           </Button>
         </div>
       )}
-      <ul aria-label="What became of each">
-        {outcomes.map(({ name, text, failed }) => (
-          <li key={name} className={failed ? css['failed'] : undefined}>
-            <b>{name}</b> {text}
-          </li>
-        ))}
-      </ul>
+      <Outcomes outcomes={outcomes} />
       {asked !== undefined && (
         <Confirm
-          confirmation={{
-            title: `${asked === 'deleteService' ? 'Delete' : 'Stop'} ${count(services.length, 'service')}?`,
-            button: asked === 'deleteService' ? 'Delete them' : 'Stop them',
-            danger: asked === 'deleteService',
-            lines: [services.map(({ name }) => name).join(', '), 'Open sessions end.'],
-            typed: asked === 'deleteService' && is_prod ? `delete ${services.length}` : undefined,
-          }}
+          confirmation={confirmationOf(asked === 'deleteService', services, is_prod)}
           pending={false}
           error={null}
           onConfirm={() => void run(asked)}
@@ -105,6 +93,24 @@ export function BulkActs({ services, onDone }: { services: readonly Service[]; o
     </section>
   )
 }
+
+const confirmationOf = (deletes: boolean, services: readonly Service[], is_prod: boolean) => ({
+  title: `${deletes ? 'Delete' : 'Stop'} ${count(services.length, 'service')}?`,
+  button: deletes ? 'Delete them' : 'Stop them',
+  danger: deletes,
+  lines: [services.map(({ name }) => name).join(', '), 'Open sessions end.'],
+  typed: deletes && is_prod ? `delete ${services.length}` : undefined,
+})
+
+const Outcomes = ({ outcomes }: { outcomes: readonly Outcome[] }) => (
+  <ul aria-label="What became of each">
+    {outcomes.map(({ name, text, failed }) => (
+      <li key={name} className={failed ? css['failed'] : undefined}>
+        <b>{name}</b> {text}
+      </li>
+    ))}
+  </ul>
+)
 
 /** Why one of them would refuse it. */
 function useRefusal(services: readonly Service[]) {

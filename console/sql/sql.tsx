@@ -2,7 +2,7 @@
 // was run before stays in this tab's memory.
 import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
-import { query_modes } from '#contract/query.ts'
+import type { query_modes } from '#contract/query.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'

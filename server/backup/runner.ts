@@ -144,8 +144,6 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
     })
   }
   const noteFailure = async (reason: unknown) => {
-    // What the end of the server cut short is no failure.
-    if (place.signal?.aborted) return
     repository = undefined
     wal.forget()
     const sentence = sentenceOf(reason)
@@ -165,7 +163,8 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
         await turn()
         if (turn === walRound) problem = undefined
       } catch (error) {
-        await noteFailure(error)
+        // A turn that the end of the server cut short has not failed.
+        if (!place.signal?.aborted) await noteFailure(error)
       }
       if (turn !== walRound) return
       await tellLate(state.last(), Date.now()).catch((error: unknown) => log.warn({ err: error }, 'not told'))

@@ -8,7 +8,7 @@ import type { LogQuery, LogRefusal, LogTailQuery, PlacedEntry } from '#providers
 import { newGates } from '../http/gate.ts'
 import type { Handlers, Tails } from '../http/handler.ts'
 import { unknownEventId } from '../http/stream.ts'
-import { getProvider, requireOffered } from '../regions.ts'
+import { getProvider, type Regions, requireOffered } from '../regions.ts'
 import { type At, getService, setIdsOf } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import type { ServiceRow } from '../service/store.ts'
@@ -35,14 +35,9 @@ type Owner = { id: string; project_id: string; region_code: string }
 /** Between two reads of a log without news. */
 const wait_poll_ms = 500
 
-export function newServiceLog({ db, providers, settled }: ServiceContext): ServiceLog {
+/** What is asked of the region of a log. */
+function newReads(providers: Regions) {
   const scan = newGates(scan_limits)
-  const ofService = async (at: At): Promise<Owner> => ownerOf(await getService(db, at))
-  const ofSet = async (at: SetAt): Promise<Owner> => {
-    const service = await getService(db, at)
-    if (!setIdsOf(service).includes(at.replica_set_id)) throw notFound(unknown_replica_set)
-    return { ...ownerOf(service), id: at.replica_set_id }
-  }
   const logsOf = ({ region_code }: Owner) => {
     const provider = getProvider(providers, region_code)
     requireOffered(provider.facts().logs)
@@ -57,6 +52,22 @@ export function newServiceLog({ db, providers, settled }: ServiceContext): Servi
     const read = () => askPage(owner, query)
     return scansLog(query) ? scan(owner.project_id, read) : read()
   }
+  const askTail = async (owner: Owner, query: LogTailQuery, unknown: () => Fault) => {
+    const tail = await logsOf(owner).tail(owner.id, query)
+    if ('refused' in tail) throw tail.refused === 'cursor' ? unknown() : invalidRequest([problemOf(tail)])
+    return tail
+  }
+  return { scan, askPage, readPage, askTail }
+}
+
+export function newServiceLog({ db, providers, settled }: ServiceContext): ServiceLog {
+  const ofService = async (at: At): Promise<Owner> => ownerOf(await getService(db, at))
+  const ofSet = async (at: SetAt): Promise<Owner> => {
+    const service = await getService(db, at)
+    if (!setIdsOf(service).includes(at.replica_set_id)) throw notFound(unknown_replica_set)
+    return { ...ownerOf(service), id: at.replica_set_id }
+  }
+  const { scan, askPage, readPage, askTail } = newReads(providers)
   const list = async (owner: Owner, request: LogRequest, wait_seconds: number) => {
     if (request.after !== undefined) return listAfter(owner, request, wait_seconds)
     const { query, by_cursor } = checked((problems) => parseLogRequest(request, problems))
@@ -64,11 +75,6 @@ export function newServiceLog({ db, providers, settled }: ServiceContext): Servi
     const logs = entries.map(({ message }) => message)
     if (!by_cursor) return { logs }
     return { logs, entries: placed().map(inContract), ...(cursor && { lastCursor: cursor, last_cursor: cursor }) }
-  }
-  const askTail = async (owner: Owner, query: LogTailQuery, unknown: () => Fault) => {
-    const tail = await logsOf(owner).tail(owner.id, query)
-    if ('refused' in tail) throw tail.refused === 'cursor' ? unknown() : invalidRequest([problemOf(tail)])
-    return tail
   }
   /** Reads on until there is an entry; where it ends without one, the next request goes on there. */
   const listAfter = async (owner: Owner, request: LogRequest, wait_seconds: number) => {
