@@ -85,10 +85,10 @@ async function newUser({ howdah, people, browser, role, width = 1280, theme = 'l
     requests: [],
     open: async (path) => {
       await page.goto(origin + path, { waitUntil: 'commit' })
-      await page.locator('h1').first().waitFor({ timeout: 60_000 })
+      await page.locator('h1').first().waitFor({ timeout: 120_000 })
     },
   }
-  context.setDefaultTimeout(60_000)
+  context.setDefaultTimeout(120_000)
   watch(context, user, origin)
   await logIn(page, origin, person)
   return user

@@ -1,8 +1,10 @@
 // Every page, once loaded, in both themes, on a wide screen, on a phone, and at four times its size: nothing for axe to find, no page wider
-// than its screen, no error and no violation of the policy, no request to elsewhere, and nothing in the storage but what it may hold.
+// than its screen, no error and no violation of the policy, no request to elsewhere, and nothing in the storage but what it may hold. In each
+// run axe is given a page in one of its looks, and in all of them with `npm test -- --all`.
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { partsOf } from '#test/sample.ts'
 import { no_browser, startBrowser, type TestBrowser } from './browser.ts'
 import { newScene, pagesOf, type Scene } from './scene.ts'
 
@@ -28,14 +30,23 @@ const zoomed_width = 320
 const height = 800
 const kept_names = ['howdah.theme', 'howdah.density', 'howdah.project', 'howdah.clock', 'howdah.keys']
 
-test.skipIf(no_browser)(`every page in every look${no_browser}`, async () => {
+/** Neighbours among the pages have different looks. */
+function looksOf(at: number) {
+  const turned = [...looks.slice(at % looks.length), ...looks.slice(0, at % looks.length)]
+  return partsOf(turned, looks.length).flatMap(({ some }) => some)
+}
+
+/** Axe takes a second for a page, on a machine with nothing else to do. */
+const timeout = 900_000
+
+test.skipIf(no_browser)(`every page in every look${no_browser}`, { timeout }, async () => {
   const { page, wrong, open, context } = await browser.newUser('owner')
   const found: string[] = []
-  for (const [name, path] of pagesOf(scene)) {
+  for (const [at, [name, path]] of pagesOf(scene).entries()) {
     await open(path)
     await page.waitForFunction(isAtRest)
     if (name !== 'not-found') expect([name, await page.getByRole('alert').allTextContents()]).toEqual([name, []])
-    for (const { width, theme } of looks) {
+    for (const { width, theme } of looksOf(at)) {
       await page.setViewportSize({ width, height })
       await page.emulateMedia({ colorScheme: theme })
       await page.waitForFunction(isAtRest)
