@@ -35,7 +35,7 @@ const applyUntil = (provider: Provider, wanted: WantedService, what: string, isS
       const observed = await provider.service.apply(wanted)
       return isSo(observed) && observed
     },
-    { what, timeout_ms: 20_000 },
+    { what },
   )
 type Seen = Awaited<ReturnType<Provider['service']['apply']>>
 

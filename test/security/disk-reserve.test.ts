@@ -111,7 +111,7 @@ describe.skipIf(why)(`a disk that is nearly full${why}`, { timeout: 2 * timeout_
       process.kill(Number(archiver), 'SIGSTOP')
       const greed = startGreed(howdah, greedy)
       try {
-        const left = await leastLeftUntilShut(greedy, () => process.kill(Number(archiver), 'SIGCONT'))
+        const left = await leastLeftUntilShut(greedy, () => continueIfThere(Number(archiver)))
         expect(left).toBeGreaterThanOrEqual(reserve_mb - taken_mb_max)
       } finally {
         await greed.stop()
@@ -152,4 +152,11 @@ async function expectShutDuring(greedy: ReadyService, sql: string): Promise<void
   } finally {
     await session.end().catch(() => undefined)
   }
+}
+
+/** It is gone with its server, where that found no space for its next WAL file before it was shut. */
+function continueIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch {}
 }
