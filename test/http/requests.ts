@@ -16,6 +16,7 @@ export const valid_bodies: { [Name in EndpointName]?: Record<string, unknown> } 
   createToken: { name: 'a token' },
   createService: { name: 'a service' },
   forkService: { fork_strategy: 'NOW' },
+  rewindService: { target_time: '2026-11-15T11:55:00Z' },
   renameService: { name: 'another name' },
   resizeService: { cpu_millis: '1000', memory_gbs: '4' },
   updatePassword: { password: 'a long new password' },
