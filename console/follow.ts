@@ -48,7 +48,9 @@ export async function* followed<Name extends FollowedName>(
       if (is_held_back && at !== undefined) {
         for (let count = 0; count < waits_max && !signal.aborted; count += 1) {
           const query = { ...input.query, after: at }
-          const { entries = [], last_cursor } = await readAfter({ ...input, query, wait_seconds, signal })
+          // The first does not wait: from its answer on it is known that news come.
+          const manner = { signal, ...(count > 0 && { wait_seconds }) }
+          const { entries = [], last_cursor } = await readAfter({ ...input, ...manner, query })
           tell(true)
           at = last_cursor ?? at
           yield* entries
