@@ -31,7 +31,10 @@ export function LogList({ entries, onEnd, onTop, onAround, asked }: ListProps) {
     overscan: rows_ahead,
     getItemKey: (index) => entries[index]?.id ?? index,
   })
-  useEffect(() => list.current?.scrollTo({ top: 0 }), [asked])
+  useEffect(() => {
+    // It answers with a promise in newer browsers, which is no way to end an effect.
+    void list.current?.scrollTo({ top: 0 })
+  }, [asked])
   const toggle = (key: string) => {
     const next = new Set(opened)
     if (!next.delete(key)) next.add(key)
