@@ -17,7 +17,7 @@ async function buildConsole(): Promise<void> {
   const aside = await mkdtemp(join(dist, '.console-'))
   try {
     // Only here: most starts find that nothing is to be built, and are not to pay for what builds.
-    const [{ build }, { default: react }, { pure_functions, slimContract }] = await Promise.all([
+    const [{ build }, { default: react }, { slimContract }] = await Promise.all([
       import('vite'),
       import('@vitejs/plugin-react'),
       import('./slim-contract.ts'),
@@ -39,7 +39,6 @@ async function buildConsole(): Promise<void> {
         chunkSizeWarningLimit: 1000,
         // Few files to the first paint: what every page shares is one, and each page adds its own.
         rolldownOptions: {
-          treeshake: { manualPureFunctions: pure_functions },
           output: { codeSplitting: { groups: [{ name: 'shared', test: isShared }] } },
         },
       },

@@ -6,8 +6,7 @@ const for_others = ['summary', 'description', 'tag', 'output', 'faults', 'query'
 const emptied = ['body']
 
 /** What makes a schema has no other effect: a schema that is unused is left out. */
-export const pure_functions = [
-  ...['Object', 'Array', 'String', 'Number', 'Integer', 'Boolean', 'Optional', 'Unsafe'].map((name) => `Type.${name}`),
+const makers = new Set([
   'text',
   'integer',
   'flag',
@@ -19,7 +18,8 @@ export const pure_functions = [
   'duration',
   'numeric',
   'Nodes',
-]
+])
+const pure = '/* @__PURE__ */ '
 
 type Edit = { start: number; end: number; text: string }
 
@@ -34,18 +34,27 @@ export function slimContract(): Plugin {
 function slimmed(code: string, id: string): string {
   const edits: Edit[] = []
   new Visitor({
-    CallExpression: ({ callee, arguments: [row] }) => {
+    CallExpression: ({ start, callee, arguments: [row] }) => {
+      if (makesSchema(callee)) edits.push({ start, end: start, text: pure })
       if (callee.type !== 'Identifier' || callee.name !== 'endpoint' || row?.type !== 'ObjectExpression') return
       edits.push(...row.properties.flatMap(editOf))
     },
   }).visit(parseSync(id, code).program)
+  const isInside = (one: Edit) =>
+    edits.some((other) => other !== one && other.start <= one.start && one.end < other.end)
   // From the end, so that the places before stay where they are. The comma after a member goes with it.
   return edits
+    .filter((one) => !isInside(one))
     .toSorted((one, other) => other.start - one.start)
     .reduce((all, { start, end, text }) => {
       const rest = all.slice(end)
       return all.slice(0, start) + text + (text === '' ? rest.replace(/^\s*,/, '') : rest)
     }, code)
+}
+
+function makesSchema(callee: ESTree.Expression): boolean {
+  if (callee.type === 'Identifier') return makers.has(callee.name)
+  return callee.type === 'MemberExpression' && callee.object.type === 'Identifier' && callee.object.name === 'Type'
 }
 
 function editOf(property: ESTree.ObjectPropertyKind): Edit[] {
