@@ -32,8 +32,7 @@ export function LogList({ entries, onEnd, onTop, onAround, asked }: ListProps) {
     getItemKey: (index) => entries[index]?.id ?? index,
   })
   useEffect(() => {
-    // It answers with a promise in newer browsers, which is no way to end an effect.
-    void list.current?.scrollTo({ top: 0 })
+    list.current?.scrollTo({ top: 0 })
   }, [asked])
   const toggle = (key: string) => {
     const next = new Set(opened)

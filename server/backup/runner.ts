@@ -138,8 +138,7 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
   }
   const dataRound = async () => {
     // WAL goes on as it did: what keeps a snapshot from being copied need not keep WAL from it.
-    if (repository === undefined) return
-    await storeData(repository).catch(async (error: unknown) => {
+    await (repository && storeData(repository))?.catch(async (error: unknown) => {
       if (!place.signal?.aborted) await noteDataFailure(state, log, error)
     })
   }
