@@ -12,18 +12,17 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
 
 const filesWith = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
-test('sessions at a service are opened in three files, and superusers are in a tenant’s database for four reasons only', () => {
+test('sessions at a service are opened in four files, and superusers are in a tenant’s database for four reasons only', () => {
   expect(filesWith(/new pg\.(Client|Pool)\b/).toSorted()).toEqual([
     'local/ha/position.ts',
     'local/postgres/superuser.ts',
-    // As a role made for the statement, which is no superuser.
+    // As roles made for the statement, which are no superusers.
     'local/query/query.ts',
+    'local/service/mask.ts',
   ])
   expect(filesWith(/withSuperuser\([^)]*database/).toSorted()).toEqual([
     // In a copy that no client reaches, and that is removed afterwards.
     'local/backup/drill.ts',
-    // Counts the rows of tables, which calls nothing that a tenant has made.
-    'local/backup/row-counts.ts',
     'local/pooler/role.ts',
     'local/postgres/extensions.ts',
     'local/postgres/read-only-session.ts',
