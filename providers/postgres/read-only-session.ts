@@ -17,7 +17,8 @@ const connection_setting = 'tsdb_admin.read_only_connection'
 const login_function = 'pg_catalog.howdah_read_only_login()'
 const login_trigger = 'howdah_read_only_login'
 export const helper_schema = 'timescale_functions'
-const path = 'set search_path = pg_catalog, pg_temp'
+/** No statement of theirs is among those of the tenant; without the library the second setting is an unknown name, which is ignored. */
+const path = 'set search_path = pg_catalog, pg_temp set pg_stat_statements.track = none'
 /** Like updatePassword. */
 const [password_chars_min, password_chars_max] = [8, 256]
 const name_bytes_max = 63

@@ -156,7 +156,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
 function mountDisk(): boolean {
   mkdirSync(disk)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=800m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1000m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
     return true
   } catch {
     // Where every test is skipped nothing is cleaned up after them.

@@ -122,15 +122,15 @@ describe('the status decides what is possible', () => {
   })
 
   test('a change that cannot be made can be taken back, and others wait', async () => {
-    const service_id = await insertIn(`'on', 2, 1, 1, 'serving', null`)
-    await db.query(`update services set shape_generation = 2, waiting_for = 'no space' where service_id = $1`, [
-      service_id,
-    ])
-    const at = `${howdah.services}/${service_id}`
     for (const [verb, body] of verbs) {
+      const service_id = await insertIn(`'on', 2, 1, 1, 'serving', null`)
+      await db.query(`update services set shape_generation = 2, waiting_for = 'no space' where service_id = $1`, [
+        service_id,
+      ])
+      const at = `${howdah.services}/${service_id}`
+      expect((await howdah.call('GET', at)).body.status).toBe('CONFIGURING')
       const status = ['resize', 'setHA'].includes(verb) ? 202 : 400
       expect(await howdah.call('POST', `${at}/${verb}`, body), verb).toMatchObject({ status })
-      expect((await howdah.call('GET', at)).body.status).toBe('CONFIGURING')
     }
     await db.query(`delete from services where region_code = 'elsewhere'`)
   })

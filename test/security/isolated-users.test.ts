@@ -66,7 +66,7 @@ describe.skipIf(why)(`databases that an ordinary user isolates${why}`, () => {
     const { first, last } = newServicePorts()
     place = ['--data-dir', data_dir, '--service-ports', `${first}-${last}`, '--undelete', '0']
     server = await startHowdah(['--isolate', ...place], {}, user.prefix)
-    token = /^ {2}([A-Z2-9]{16}\.\S+)$/m.exec(server.output())?.[1] ?? ''
+    token = /^ {2}Token +([A-Z2-9]{16}\.\S+) /m.exec(server.output())?.[1] ?? expect.fail('it prints a token')
     project = `/projects/${(await call<{ id: string }[]>('GET', '/projects')).body[0]?.id}`
     ;[one, other] = await Promise.all([newService(), newService()])
   })
