@@ -12,7 +12,22 @@ const pathOf = (namespace: string, plural: string, name: string) => `/api/v1/nam
 const clusterPath = ({ metadata: { namespace = '', name } }: Held) =>
   `/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/${name}`
 
-export function startFakeOperator({ store }: FakeApi, bucket: FakeBucket) {
+/** What PostgreSQL says when it starts. */
+const started = ['starting PostgreSQL', 'listening on IPv4 address "0.0.0.0", port 5432', 'database system is ready']
+
+/** As the operator's programs write it, with the time of the node before it. */
+function logLineOf(message: string): string {
+  const time = new Date().toISOString()
+  const record = {
+    log_time: time.replace('T', ' ').replace('Z', ' UTC'),
+    error_severity: 'LOG',
+    process_id: '7',
+    message,
+  }
+  return `${time} ${JSON.stringify({ level: 'info', logger: 'postgres', msg: 'record', record })}`
+}
+
+export function startFakeOperator({ store, logs }: FakeApi, bucket: FakeBucket) {
   const listeners = new Map<number, Promise<Server>>()
   let due: NodeJS.Timeout | undefined
   let closed = false
@@ -116,6 +131,7 @@ export function startFakeOperator({ store }: FakeApi, bucket: FakeBucket) {
       spec: { nodeName: 'node', containers: [{ name: 'postgres', resources }] },
       status: { conditions: [] },
     })
+    logs.set(pathOf(namespace, 'pods', metadata.name), started.map(logLineOf))
     return true
   }
 
