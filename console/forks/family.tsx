@@ -117,14 +117,11 @@ type BoxProps = { kin: Kin; to: string; status: Service['status'] | undefined; i
 function Box({ kin, to, status, is_here }: BoxProps) {
   const origin = originOf(kin) || 'made anew'
   return (
-    <Link
-      to={to}
-      data-id={kin.service_id}
-      aria-label={[kin.name, origin, status].filter(Boolean).join(' ')}
-      aria-current={is_here || undefined}
-    >
+    <Link to={to} data-id={kin.service_id} aria-current={is_here || undefined}>
       <rect className={`${css['shape']} ${is_here ? css['mine'] : ''}`} width={box.width} height={box.height} rx="8" />
-      <circle className={css[`mark-${markOf(status)}`]} cx="16" cy="18" r="4.5" />
+      <circle className={css[`mark-${markOf(status)}`]} cx="16" cy="18" r="4.5">
+        <title>{status}</title>
+      </circle>
       <text x="28" y="22">
         {shortened(kin.name)}
       </text>
