@@ -66,15 +66,20 @@ async function withGreedy(name: string, attack: (service: ReadyService) => Promi
   }
 }
 
-/** The least that was left, the reserve counted, until this is told of the service, and a while after it. */
-async function leastLeftUntilShut(service: ReadyService, onShut: () => void = () => undefined): Promise<number> {
+/** The least that was left, the reserve counted, until the service is shut, or the attack is over, and a while after it. */
+async function leastLeftUntilShut(
+  service: ReadyService,
+  onShut: () => void = () => undefined,
+  isOver = () => false,
+): Promise<number> {
   let least = Infinity
   const poll = () => {
     least = Math.min(least, freeMb(disk) + heldMb())
   }
   const timer = setInterval(poll, 5)
   try {
-    await until(async () => (await events(service)).includes('logins are refused'), { timeout_ms, what: 'it is shut' })
+    const isShut = async () => (await events(service)).includes('logins are refused')
+    await until(async () => isOver() || (await isShut()), { timeout_ms, what: 'it is shut' })
     onShut()
     const seen_at = Date.now()
     // It comes back whenever it can.
@@ -123,7 +128,7 @@ describe.skipIf(why)(`a disk that is nearly full${why}`, { timeout: 2 * timeout_
   test('neither do temporary files of a query that only reads', async () => {
     await withGreedy('sorter', async (greedy) => {
       const sort = `select repeat(md5(n::text), 20) from generate_series(1, 10000000) n order by 1 offset 9999999`
-      await expectShutDuring(greedy, sort)
+      await expectHeldDuring(greedy, sort)
       // What it had taken came back with its end.
       await howdah.untilStatus(greedy.service_id, 'READY')
     })
@@ -131,24 +136,32 @@ describe.skipIf(why)(`a disk that is nearly full${why}`, { timeout: 2 * timeout_
 
   test('neither does a log that is written as fast as can be', async () => {
     await withGreedy('talker', async (greedy) => {
-      await expectShutDuring(greedy, `do $$ begin loop raise log '%', repeat('x', 100000); end loop; end $$`)
+      await expectHeldDuring(greedy, `do $$ begin loop raise log '%', repeat('x', 100000); end loop; end $$`)
       expect((await query(other, 'select 1'))[0]).toBe('1')
     })
   })
 })
 
-async function expectShutDuring(greedy: ReadyService, sql: string): Promise<void> {
+/** It is shut, or refused before that: no more temporary files are given to a service while there is little space. */
+async function expectHeldDuring(greedy: ReadyService, sql: string): Promise<void> {
   const session = await loginTo(howdah.server.api_url, greedy, greedy.initial_password)
+  let outcome = ''
   // Where it comes to the reserve before it is noticed, it is refused space and tries again.
-  const attack = (): Promise<string> =>
-    session.query(sql).then(
-      () => 'finished',
-      (error: Error) => (error.message.includes('No space left') ? attack() : 'ended'),
-    )
-  const outcome = attack()
+  const attack = async (): Promise<void> => {
+    try {
+      await session.query(sql)
+      outcome = 'finished'
+    } catch (error) {
+      if (error instanceof Error && error.message.includes('No space left')) return attack()
+      outcome = 'ended'
+    }
+  }
+  const attacking = attack()
   try {
-    expect(await leastLeftUntilShut(greedy)).toBeGreaterThanOrEqual(reserve_mb - taken_mb_max)
-    expect(await outcome).toBe('ended')
+    const least = await leastLeftUntilShut(greedy, undefined, () => outcome !== '')
+    expect(least).toBeGreaterThanOrEqual(reserve_mb - taken_mb_max)
+    await attacking
+    expect(outcome).toBe('ended')
   } finally {
     await session.end().catch(() => undefined)
   }
