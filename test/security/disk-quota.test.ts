@@ -86,7 +86,10 @@ describe('a service that fills its disk quota', () => {
   test('cannot be made to grow much beyond it by a loop of `begin read write`, and lives on', async () => {
     const service = await newGreedy('greedy')
     const before = await livesSince(service)
-    const greed = startGreed(howdah, service)
+    // The quota is measured every few seconds: how far it grows until then is as much as the machine can write, if it is not slowed down.
+    const insert =
+      'insert into hoard select repeat(md5(n::text), 32) from generate_series(1, 4000) n; select pg_sleep(0.1)'
+    const greed = startGreed(howdah, service, { statement: insert })
     try {
       await until(async () => (await events(service)).includes('logins are refused'), { what: 'it is shut' })
       await howdah.untilStatus(service.service_id, 'UNSTABLE')

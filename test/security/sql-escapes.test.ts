@@ -119,9 +119,10 @@ test('floods of checkpoints, notifications, large objects, temporary files and l
   onTestFinished(() => listener.end().catch(() => undefined))
   await listener.query('listen c; begin')
   const over = new AbortController()
-  const flooding = floods.map(async (sql) => {
-    const session = await tenantSession(tenant)
-    onTestFinished(() => session.end().catch(() => undefined))
+  const sessions = await Promise.all(floods.map(() => tenantSession(tenant)))
+  onTestFinished(async () => void (await Promise.all(sessions.map((one) => one.end().catch(() => undefined)))))
+  const flooding = sessions.map(async (session, at) => {
+    const sql = floods[at] ?? expect.fail()
     for (let round = 0; round < 20 && !over.signal.aborted; round += 1) await session.query(sql).catch(() => undefined)
   })
   await expectGoesOn(tenant)

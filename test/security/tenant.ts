@@ -12,6 +12,7 @@ import { as_root, ask, type Login, loginTo, newWanted, settle, verifierOf } from
 import type { World } from '#test/provider/service-fixture.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { nodePid } from '#test/provider/standby-fixture.ts'
+import { until } from '#test/until.ts'
 
 /** `wanted` and `password` change with what the control plane is asked for. */
 export type Tenant = { world: World; provider: LocalProvider; wanted: WantedService; password: string }
@@ -79,11 +80,15 @@ export async function restartServer(tenant: Tenant): Promise<void> {
 export async function expectGoesOn(tenant: Tenant, login: Login = {}): Promise<void> {
   expect(await settle(tenant.provider, tenant.wanted)).toMatchObject({ state: 'serving', settled: true })
   await changePassword(tenant)
-  expect(await asTenant(tenant, 'select current_user', login)).toBe('tsdbadmin')
+  await logsIn(tenant, login)
   const { pooler } = tenant.wanted
   if (pooler) await expectPooler(tenant, pooler)
   expect(await asSuperuser(tenant, isAsItWas)).toBe(true)
 }
+
+/** A login reads catalogs: where the tenant's own statements lock them against each other, it may be the one that gives way. */
+const logsIn = (tenant: Tenant, login: Login = {}) =>
+  until(async () => (await asTenant(tenant, 'select current_user', login)) === 'tsdbadmin', { what: 'a login' })
 
 async function expectPooler(tenant: Tenant, pooler: Endpoint): Promise<void> {
   const { pooler: _, ...without } = tenant.wanted
@@ -91,7 +96,7 @@ async function expectPooler(tenant: Tenant, pooler: Endpoint): Promise<void> {
   await change(tenant, {})
   await change(tenant, { pooler })
   const through = { ...tenant, wanted: { ...tenant.wanted, reach: pooler } }
-  expect(await asTenant(through, 'select 7')).toBe('7')
+  await logsIn(through)
 }
 
 /** No role but the control plane's has become more than it was. */
