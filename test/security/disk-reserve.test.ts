@@ -74,7 +74,9 @@ async function leastLeftUntilShut(
 ): Promise<number> {
   let least = Infinity
   const poll = () => {
-    least = Math.min(least, freeMb(disk) + heldMb())
+    const [held, free] = [heldMb(), freeMb(disk)]
+    // The reserve may be freed between the two looks.
+    if (held === heldMb()) least = Math.min(least, free + held)
   }
   const timer = setInterval(poll, 5)
   try {
