@@ -197,7 +197,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
 }
 
 async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
-  const home = await newEndpoint(provider, taken)
+  const home = await newEndpoint(provider)
   return {
     service_id: newId(),
     project_id: 'project000',
@@ -227,15 +227,11 @@ async function isForked(provider: Provider, { service_id }: WantedService, momen
   expect((await settle(provider, fork)).state).toBe('serving')
 }
 
-/** Of all tests here: none gets an endpoint of another. */
-const taken = new Set<number>()
-
 const newId = () => `p${randomBytes(5).toString('hex').slice(0, 9)}`
 
 const stateOf = ({ snapshots }: ObservedService) => snapshots[0]?.state
 
 async function settle(provider: Provider, wanted: WantedService): Promise<ObservedService> {
-  taken.add(wanted.home.port)
   return await until(
     async () => {
       const observed = await provider.service.apply(wanted)

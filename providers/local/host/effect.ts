@@ -29,6 +29,24 @@ export async function ensureFile(effect: Effect, name: string, path: string, tex
   await rename(aside, path)
 }
 
+/**
+ * The same where a full disk must not stand in the way: a text of as many bytes is written over the one before, for a disk without space
+ * has none for a second file either.
+ */
+export async function ensureOverwritten(
+  effect: Effect,
+  name: string,
+  path: string,
+  text: string,
+  owner: Owner | undefined,
+) {
+  const before = await readIfThere(path)
+  if (before === text) return
+  if (before?.length !== text.length) return await ensureFile(effect, name, path, text, owner)
+  await effect(`${name}: change`)
+  await writeFile(path, text, { flag: 'r+' })
+}
+
 /** Makes the folder exist with this mode and owner; its parent must exist. */
 export async function ensureFolder(effect: Effect, name: string, path: string, mode: number, owner?: Owner) {
   let stats = await statIfThere(path)

@@ -2,9 +2,8 @@
 // Returns hashes of them: a server that was started with other settings must be started anew, while the rest
 // it can read again as it runs.
 import { X509Certificate } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
 import { hasArchiveModule } from './archive-settings.ts'
-import { ensureFile } from '../host/effect.ts'
+import { ensureFile, ensureOverwritten } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from './installation.ts'
 import type { Node } from '../host/layout.ts'
@@ -58,7 +57,7 @@ export async function ensureServerFiles(
 /** Which clients may log in. */
 export async function ensureClientRules(host: RulesHost, node: Node): Promise<void> {
   const hba = host.accessOf(node.service_id).logins ? hbaOf() : shutHbaOf()
-  await ensureFile(host.effect, 'client rules', node.hba, hba, node.owner)
+  await ensureOverwritten(host.effect, 'client rules', node.hba, hba, node.owner)
 }
 
 /**
@@ -66,17 +65,13 @@ export async function ensureClientRules(host: RulesHost, node: Node): Promise<vo
  * full disk the marker that the server has read a text cannot be written.
  */
 export async function ensureWritesSetting(host: RulesHost, node: Node): Promise<void> {
-  const { effect } = host
   const access = host.accessOf(node.service_id)
   const before = await readIfThere(node.writes)
   if (before !== undefined && access.writes === undefined) return
   const setting = writesText(access)
   if (before?.startsWith(setting)) return
   const text = `${setting}# since ${new Date().toISOString()}\n`
-  if (before?.length !== text.length) return await ensureFile(effect, 'writes', node.writes, text, node.owner)
-  // In place, with as many bytes: a disk without space has none for a second file either.
-  await effect('writes: change')
-  await writeFile(node.writes, text, { flag: 'r+' })
+  await ensureOverwritten(host.effect, 'writes', node.writes, text, node.owner)
 }
 
 function writesText({ writes = true, temp_file_limit, archives = true }: Access): string {

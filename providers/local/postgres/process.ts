@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, killProcesses, entering, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../../host/read.ts'
+import { isDiskFull, readIfThere, statIfThere } from '../../host/read.ts'
 import { groupOf, type Node } from '../host/layout.ts'
 import { listNames, Planted, readText } from '../host/tenant-files.ts'
 import type { Limits } from '../host/limits.ts'
@@ -119,7 +119,11 @@ export async function ensureReloaded(effect: Effect, node: Node, postmaster: Pos
   const in_force = pid === String(postmaster.pid) ? hash : postmaster.files_hash
   if (in_force === files_hash) return
   await sendSignal(effect, node, postmaster.pid, 'SIGHUP')
-  await ensureFile(effect, 'reload marker', node.reloaded, `${postmaster.pid} ${files_hash}`, undefined)
+  const marker = `${postmaster.pid} ${files_hash}`
+  await ensureFile(effect, 'reload marker', node.reloaded, marker, undefined).catch((error: unknown) => {
+    // A full disk has no space for it: then the server is told once more in the next pass.
+    if (!isDiskFull(error)) throw error
+  })
 }
 
 async function spawnPostmaster(

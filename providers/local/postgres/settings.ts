@@ -87,9 +87,12 @@ export function hbaOf(): string {
   ].join('\n')
 }
 
-/** The same while the service is shut: only the control plane and standbys may connect. */
+/** The same, in as many bytes, while the service is shut: only the control plane and standbys may connect. */
 export function shutHbaOf(): string {
-  return hbaOf().replaceAll(/^((?:local|hostssl) +all +all +.*?)\S+$/gm, '$1reject')
+  return hbaOf().replaceAll(
+    /^((?:local|hostssl) +all +all +.*?)(\S+)$/gm,
+    (_, clients: string, method: string) => clients + 'reject'.padEnd(method.length),
+  )
 }
 
 export function identOf(control_plane_user: string): string {

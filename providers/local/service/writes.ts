@@ -2,14 +2,15 @@
 // by a setting, and statements that are writing are interrupted. A transaction that sets itself read-write, to free space, is
 // allowed. A service that goes on to grow is shut: its clients are disconnected, and refused until it is opened again.
 import type { Node } from '../host/layout.ts'
-import type { ServiceHost } from './service-host.ts'
 import { ensureClientRules, ensureWritesSetting, findFilesHash } from '../postgres/files.ts'
 import { ensureReloaded, findPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { accessOf } from '../quota/access.ts'
+import type { PostgresHost } from '../postgres/postgres-host.ts'
+
+type WritesHost = Pick<PostgresHost, 'effect' | 'accessOf'>
 
 /** At once for a running server, whatever pass is under way. */
-export async function ensureWrites(host: ServiceHost, node: Node): Promise<void> {
+export async function ensureWrites(host: WritesHost, node: Node): Promise<void> {
   await ensureWritesSetting(host, node)
   await ensureClientRules(host, node)
   const { postmaster } = await findPostmaster(node)
@@ -19,8 +20,8 @@ export async function ensureWrites(host: ServiceHost, node: Node): Promise<void>
 }
 
 /** One statement can fill a disk. */
-export async function ensureWritersStopped(host: ServiceHost, node: Node): Promise<void> {
-  const { logins, since } = accessOf(host, node.service_id)
+export async function ensureWritersStopped(host: WritesHost, node: Node): Promise<void> {
+  const { logins, since } = host.accessOf(node.service_id)
   if (!logins) {
     await host.effect('clients: disconnect')
     await withSuperuser(node, {}, (client) =>
