@@ -5,6 +5,7 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { failed } from './test/run/failed.ts'
 import { LongestFirst } from './test/run/order.ts'
 import { skipped } from './test/run/skipped.ts'
 
@@ -24,7 +25,7 @@ export default defineConfig({
     execArgv: ['--max-semi-space-size=16'],
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    reporters: ['default', skipped],
+    reporters: ['default', skipped, failed],
     globalSetup: 'test/run/set-up.ts',
     env: {
       MALLOC_ARENA_MAX: '2',
