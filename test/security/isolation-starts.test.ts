@@ -84,7 +84,7 @@ describe.skipIf(why)(`starts of an ordinary user with sub ids${why}`, () => {
     const { code, stderr } = await howdah(['start', '--isolate', '--data-dir', fresh], {}, prefix)
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^howdah: --isolate is refused: a user namespace with sub ids cannot be made \(unshare: .*sysctl/,
+      /^howdah: --isolate is refused: a user namespace with sub ids cannot be made \(unshare: .*sysctl/m,
     )
     expect(readdirSync(fresh)).toEqual([])
   })
