@@ -1,5 +1,5 @@
 // Makes node_modules match package-lock.json and prints the path of the Node 24 that it carries.
-// Plain JavaScript, because the machine's own Node (20 or newer) runs it, before anything is installed.
+// Plain JavaScript, because the machine's own Node (18 or newer) runs it, before anything is installed.
 // 1. No package's install script is run. 2. The folder is built aside and renamed into place, so a kill at any moment
 //    leaves either the old folder or the new one. 3. Nothing is written outside the clone and npm's cache, with one
 //    exception: with --programs, as root and where there is apt-get, programs.mjs installs what some features need.
@@ -82,17 +82,24 @@ async function install() {
   ]
   if (!development) options.push('--omit=dev')
   const paths = packagePaths()
-  const look = () => {
-    const there = paths.filter((path) => existsSync(join(aside, path, 'package.json')))
-    return `${there.length} of ${paths.length} packages`
+  const there = () => paths.filter((path) => existsSync(join(aside, path, 'package.json'))).length
+  const npm = async (env) => {
+    const [code] = await once(
+      spawn('npm', options, { cwd: aside, stdio: ['ignore', 'ignore', 2], env }),
+      'close',
+    ).catch(() => [1])
+    return code
   }
   const code = await withProgress(
     'installing its parts with npm (once; needs its registry or cache)',
-    look,
+    () => `${there()} of ${paths.length} packages`,
     async () => {
-      const npm = spawn('npm', options, { cwd: aside, stdio: ['ignore', 'ignore', 2] })
-      const [code] = await once(npm, 'close').catch(() => [1])
-      return code
+      const code = await npm(process.env)
+      if (code !== 0 || there() === paths.length) return code
+      // npm leaves out optional packages that are too new for the Node that runs it; the Node that came with the others is not too old.
+      const runtime = join(aside, 'runtime')
+      renameSync(join(aside, 'node_modules', `node-linux-${process.arch}`), runtime)
+      return await npm({ ...process.env, NODE_NO_WARNINGS: '1', PATH: `${join(runtime, 'bin')}:${process.env.PATH}` })
     },
   )
   if (code !== 0) {
