@@ -21,8 +21,8 @@ const note_ms = 10_000
 /** So that there is one in each 24 hours, also where there are many services. */
 const every_hours = 20
 /** A server that is killed while it drills leaves the service to another one after this. */
-const lease_seconds = 60
-const renew_ms = 20_000
+const lease_seconds = 15
+const renew_ms = 5_000
 
 export function startDrills(parts: Parts): { close(): Promise<void> } {
   const end = new AbortController()

@@ -36,30 +36,36 @@ type Parts = {
 
 const round_ms_max = 20_000
 const retry_ms = 5_000
-const data_every_ms = 10_000
+const data_every_ms_max = 10_000
 
 export function startBackups(parts: Parts): Backups {
   const end = new AbortController()
-  const work = newWork(parts)
-  let hurry = new AbortController()
-  const loop = async (every_ms: () => number, turn: () => Promise<void>) => {
-    while (!end.signal.aborted) {
-      const began = performance.now()
-      await work.guarded(turn)
-      const rest = Math.max(0, every_ms() - (performance.now() - began))
-      const signal = turn === work.walRound ? AbortSignal.any([end.signal, hurry.signal]) : end.signal
-      await pause(rest, undefined, { signal, ref: false }).catch(() => undefined)
-      if (turn === work.walRound) hurry = new AbortController()
+  // A snapshot that waits for the repository is copied as soon as that is there.
+  const work = newWork(parts, () => lanes.data.hurry())
+  const startLane = (every_ms: () => number, turn: () => Promise<void>) => {
+    let hurry = new AbortController()
+    const walk = async () => {
+      while (!end.signal.aborted) {
+        const began = performance.now()
+        await work.guarded(turn)
+        const rest = Math.max(0, every_ms() - (performance.now() - began))
+        const signal = AbortSignal.any([end.signal, hurry.signal])
+        await pause(rest, undefined, { signal, ref: false }).catch(() => undefined)
+        hurry = new AbortController()
+      }
     }
+    return { ended: walk(), hurry: () => hurry.abort() }
   }
   const round_ms = Math.min(round_ms_max, (parts.lag_seconds * 1000) / 3)
-  const lanes = [loop(() => (work.failing() ? retry_ms : round_ms), work.walRound)]
-  lanes.push(loop(() => data_every_ms, work.dataRound))
+  const lanes = {
+    wal: startLane(() => (work.failing() ? retry_ms : round_ms), work.walRound),
+    data: startLane(() => Math.min(data_every_ms_max, round_ms), work.dataRound),
+  }
   return {
-    copyNow: () => hurry.abort(),
+    copyNow: () => lanes.wal.hurry(),
     close: async () => {
       end.abort()
-      await Promise.all(lanes)
+      await Promise.all([lanes.wal.ended, lanes.data.ended])
       await work.close()
     },
   }
@@ -106,7 +112,7 @@ function newStateFile(files: ReturnType<typeof backupFilesOf>): StateFile & { la
   }
 }
 
-function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
+function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpened: () => void) {
   const files = backupFilesOf(place.data_dir)
   const runner = holdRunner(files.runner)
   const backups = [...regions.values()].flatMap(({ backup }) => backup ?? [])
@@ -127,7 +133,10 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts) {
     await state.save({ services })
     // A disk that is unmounted is noticed at once, also when there is nothing to copy.
     if (repository !== undefined) refuseMissingFolder(place.target)
-    repository ??= await openRepository(place)
+    if (repository === undefined) {
+      repository = await openRepository(place)
+      onOpened()
+    }
     const opened = repository
     const lacking = await turns.run(async () => {
       const stored = await wal.store(opened, found.filter(isStaged))

@@ -42,7 +42,7 @@ const settings = (data_dir: string) => [
 beforeAll(async () => {
   if (!has_restic) return
   // A third of the lag is the pause between two rounds.
-  first = await startInstallation({ config: { backup_to, backup_lag: 20, service_ports } })
+  first = await startInstallation({ config: { backup_to, backup_lag: 10, service_ports } })
   ;({ token, services } = first)
 })
 
@@ -140,7 +140,7 @@ test.skipIf(why)(
     expect((await howdah([...words, '--verify'], env)).stdout).toContain('The repository is whole')
     // Killed at some moment, it goes on where it was.
     await howdah([...words, ...settings(found)], env, ['timeout', '-s', 'KILL', '2'])
-    const from = ['--restore-from', text, '--backup-to', text, '--backup-lag', '20', '--undelete', '0']
+    const from = ['--restore-from', text, '--backup-to', text, '--backup-lag', '10', '--undelete', '0']
     server = await startHowdah([...from, ...settings(found)], env)
     expect(server.output()).toContain('Restored into')
 
