@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 const timeout_ms_default = Number(process.env['TEST_PATIENCE_SECONDS'] ?? 120) * 1000
 const interval_ms_min = 20
 /** Polls cost what the awaited work needs too: a long wait polls less often, and is over later by this share of it at most. */
-const later_max = 0.05
+const later_max = 0.1
 const interval_ms_max = 250
 
 type Falsy = false | undefined | null | 0 | ''

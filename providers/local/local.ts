@@ -25,7 +25,7 @@ import { readLogs, readLogTail } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
 import { newMeter } from './metric/metrics.ts'
 import { readHostUse, type VpcRanges, vpc_ranges_default } from './vpc/ranges.ts'
-import { newNetworkRefusal } from './vpc/refusal.ts'
+import { networkRefusalOnce } from './vpc/refusal.ts'
 import { ensureControlFiles } from './postgres/control-files.ts'
 import { applyInTurn, applySetInTurn, healInTurn } from './service/in-turn.ts'
 import { newGrowth } from './quota/growth.ts'
@@ -223,7 +223,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     vpc_watch: newVpcWatch(),
     networks_owner: newNetworksOwner({ directory, effect }),
     vpc_ranges: vpcRangesOf(options),
-    networkRefusal: newNetworkRefusal(),
+    networkRefusal: networkRefusalOnce,
     roles_observed: new Map(),
     deaths_told: new Set(),
     stalls_told: new Set(),

@@ -1,10 +1,10 @@
 // The PostgreSQL installations of this host: the configured ones, the bundled one, and those of the distribution.
-// Promises: each offered installation was run a moment ago, as the user that will run it. Below 16 nothing is offered, for there a
+// Promises: each offered installation was run by this process, as the user that will run it. Below 16 nothing is offered, for there a
 // role with CREATEROLE can make itself superuser. It never writes into an installation; where the bundled one cannot be
 // used in place, it is copied once and atomically.
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { access, chmod, mkdir, readFile, readdir, realpath, rename, symlink } from 'node:fs/promises'
+import { access, chmod, mkdir, readFile, readdir, realpath, rename, stat, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -182,10 +182,19 @@ async function probe(bin: string, origin: PostgresInstallation['origin'], uid: n
   }
 }
 
+/** What each program has said, by the file that it was. The metadata store and the services are run by the same ones. */
+const answers = new Map<string, string>()
+
 async function runVersion(program: string, uid: number | undefined): Promise<string> {
+  const { ino, ctimeMs } = await stat(program)
+  const key = [program, ino, ctimeMs, uid].join(' ')
+  const known = answers.get(key)
+  if (known !== undefined) return known
   const user = uid === undefined ? {} : { uid, gid: uid }
   const options = { ...user, env: {}, cwd: '/', timeout: probe_timeout_ms }
-  return (await promisify(execFile)(program, ['--version'], options)).stdout
+  const { stdout } = await promisify(execFile)(program, ['--version'], options)
+  answers.set(key, stdout)
+  return stdout
 }
 
 function problemOf(error: unknown, uid: number | undefined): string {

@@ -5,20 +5,21 @@ import { isHostRoot } from '../../host/privilege.ts'
 type Lack = { finding: string; remedy: string }
 
 /** What is missing and how to grant it; undefined when nothing is. */
-export async function networkRefusal(): Promise<string | undefined> {
+async function networkRefusal(): Promise<string | undefined> {
   const lack = await networkLack()
   return lack && `services of this region cannot be in a VPC: ${lack.finding}; ${lack.remedy}`
 }
 
-/** Tried once where nothing is missing, and each time anew where the administrator may have granted it meanwhile. */
-export function newNetworkRefusal(): () => Promise<string | undefined> {
-  let asked: Promise<string | undefined> | undefined
+let asked: Promise<string | undefined> | undefined
+
+/** Tried once by a process where nothing is missing, and each time anew where the administrator may have granted it meanwhile. */
+export function networkRefusalOnce(): Promise<string | undefined> {
   const ask = async () => {
     const refusal = await networkRefusal()
     if (refusal !== undefined) asked = undefined
     return refusal
   }
-  return () => (asked ??= ask())
+  return (asked ??= ask())
 }
 
 export async function networkLack(): Promise<Lack | undefined> {
