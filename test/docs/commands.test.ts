@@ -1,4 +1,5 @@
-// Every command of the documentation works when it is pasted: page by page, on one server with one service, as a new user has it after the README.
+// Every command of the documentation works when it is pasted: page by page, on one server with one service, as a new user has it after the
+// README; in each run a half of the other pages.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { howdah, repository, startHowdah } from '#test/e2e/howdah.ts'
 import { newServicePorts } from '#test/ports.ts'
+import { partsOf } from '#test/sample.ts'
 import { type Block, type Page, pageAt, pages } from './pages.ts'
 
 const has = (program: string) => spawnSync(program, ['--version']).error === undefined
@@ -56,9 +58,9 @@ test.skipIf(why)(`the README works when it is pasted${why}`, async () => {
 
 // The last one makes services as a file describes them, and protects the one that the others use.
 const others = pages.filter(({ path, blocks }) => path !== 'README.md' && blocks.some(is_run))
-const in_order = others.toSorted(
-  (a, b) => Number(a.path.endsWith('previews.md')) - Number(b.path.endsWith('previews.md')),
-)
+const in_order = partsOf(others, 2)
+  .flatMap(({ some }) => some)
+  .toSorted((a, b) => Number(a.path.endsWith('previews.md')) - Number(b.path.endsWith('previews.md')))
 
 for (const page of in_order) {
   test.skipIf(why)(`${page.path} works when it is pasted${why}`, async () => {
