@@ -22,6 +22,7 @@ const rights: readonly { kind: KindName; verbs: readonly string[]; subresource?:
   { kind: 'Node', verbs: ['get', 'list'] },
   { kind: 'Node', verbs: ['get'], subresource: 'proxy' },
   { kind: 'Deployment', verbs: all },
+  { kind: 'NetworkPolicy', verbs: all },
   { kind: 'Cluster', verbs: all },
   { kind: 'Cluster', verbs: ['patch'], subresource: 'status' },
   { kind: 'ClusterImageCatalog', verbs: ['get', 'list'] },

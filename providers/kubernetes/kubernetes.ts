@@ -50,7 +50,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
   })
   const label_selector = `${installation_label}=${installation_id}`
   const store = settings.store && openStore(client, settings.store)
-  const cache = openCache({ client, label_selector, has_store: store !== undefined, log })
+  const cache = openCache({ client, label_selector, owner_label: service_label, has_store: store !== undefined, log })
   const facts = openFacts({ identity, region, settings, client, authority })
   const cell: Cell = {
     region,

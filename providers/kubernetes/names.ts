@@ -45,6 +45,7 @@ export function namesOf({ installation_id, project_id, service_id }: Owner) {
     pooler: `${cluster}-pool`,
     /** Of all services of the namespace. */
     store: 'store',
+    network: 'howdah',
     labels: {
       [installation_label]: installation_id,
       [project_label]: project_id,

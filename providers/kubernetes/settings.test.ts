@@ -29,6 +29,8 @@ test.each([
   [{ ...least, host: 7 }, 'region eu-1 has a host that must be a text'],
   [{ ...least, node_ports: '32000-31000' }, /has node_ports that must be like 30000-32767/],
   [{ ...least, storage_gbs: 0.5 }, /has a storage_gbs that must be a number from 1 to/],
+  [{ ...least, control_plane: [] }, 'region eu-1 has a control_plane that must be a list like ["192.0.2.0/28"]'],
+  [{ ...least, control_plane: ['192.0.2.0/33'] }, /has a control_plane that must be a list/],
   [{ ...least, extensions: ['a; drop'] }, 'region eu-1 has extensions that must be a list of names'],
 ])('%j is refused', (members, words) => {
   expect(() => parseSettings('eu-1', members, '/r.json')).toThrow(words)

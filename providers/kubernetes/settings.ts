@@ -1,4 +1,5 @@
 // The members of a region's entry in the regions file that regard Kubernetes. Pure; refused with words that name the region.
+import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import type { CellSettings } from './cell.ts'
 import { parseStore } from './store/settings.ts'
@@ -16,6 +17,7 @@ const known = [
   'extensions',
   'pooler_image',
   'store',
+  'control_plane',
 ] as const
 
 const storage_gbs_default = 20
@@ -56,6 +58,10 @@ export function parseSettings(region: string, members: Members, near: string): C
     extensions: namesOf(members['extensions']) ?? refuse('has extensions that must be a list of names'),
     ...(pooler_image !== undefined && { pooler_image }),
     ...(store !== undefined && { store }),
+    ...(members['control_plane'] !== undefined && {
+      control_plane:
+        rangesOf(members['control_plane']) ?? refuse('has a control_plane that must be a list like ["192.0.2.0/28"]'),
+    }),
   }
 }
 
@@ -63,6 +69,19 @@ function portsOf(text: string): CellSettings['node_ports'] | undefined {
   const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []
   const range = { first: Number(first), last: Number(last) }
   return range.first > 0 && range.first <= range.last && range.last < 65_536 ? range : undefined
+}
+
+/** An empty one would shut the API server out. */
+function rangesOf(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined
+  const ranges: unknown[] = value
+  return ranges.every((one): one is string => typeof one === 'string' && isRange(one)) ? ranges : undefined
+}
+
+function isRange(text: string): boolean {
+  const [, address = '', bits] = /^([\da-f.:]+)\/(\d{1,3})$/i.exec(text) ?? []
+  const family = isIP(address)
+  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128)
 }
 
 function gbsOf(value: unknown = storage_gbs_default): number | undefined {

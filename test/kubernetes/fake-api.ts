@@ -116,9 +116,17 @@ async function answer({ store, watches, logs }: World, request: IncomingMessage,
   if (found) return say(found)
   if (/\/[a-z]+$/.test(path) && !/\/(namespaces|clusterimagecatalogs|storageclasses)\/[^/]+$/.test(path)) {
     const items = store.list(path).filter((held) => isSelected(held, selector))
-    return say({ kind: 'List', metadata: { resourceVersion: String(store.version()) }, items })
+    return say(pageOf(items, url, store.version()))
   }
   throw new Refused(404, 'not found')
+}
+
+/** `continue` is the number of those before. */
+function pageOf(items: readonly Held[], { searchParams }: URL, version: number) {
+  const [from, limit] = [Number(searchParams.get('continue')), Number(searchParams.get('limit'))]
+  const next = limit > 0 && from + limit < items.length ? { continue: String(from + limit) } : {}
+  const page = limit > 0 ? items.slice(from, from + limit) : items
+  return { kind: 'List', metadata: { resourceVersion: String(version), ...next }, items: page }
 }
 
 function stream(

@@ -70,10 +70,12 @@ export function newStore() {
 
   function refuseTakenPort(path: string, { kind, spec }: Held): void {
     const portOf = (tree: Tree | undefined) => (tree?.['ports'] as { nodePort: number }[] | undefined)?.[0]?.nodePort
+    const port = portOf(spec)
+    if (kind !== 'Service' || port === undefined) return
     const taken = [...objects].some(
-      ([other, held]) => other !== path && held.kind === 'Service' && portOf(held.spec) === portOf(spec),
+      ([other, held]) => other !== path && held.kind === 'Service' && portOf(held.spec) === port,
     )
-    if (kind === 'Service' && taken) throw new Refused(422, 'provided port is already allocated')
+    if (taken) throw new Refused(422, 'provided port is already allocated')
   }
 
   return {

@@ -73,7 +73,7 @@ export function useKubernetes(): { newWorld: () => Promise<KubernetesWorld> } {
 }
 
 const named = (name: string) => ({ name, uid: '', resourceVersion: '', generation: 0, labels: {}, annotations: {} })
-const cluster_objects = [
+export const cluster_objects = [
   ['/api/v1/namespaces/kube-system', { apiVersion: 'v1', kind: 'Namespace', metadata: named('kube-system') }],
   [
     '/api/v1/namespaces/kube-system/secrets/store-keys',

@@ -4,6 +4,7 @@
 // 3. A watch that ends, is cut or is told 410 begins anew; with a new list when the API server does not know the old place.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError, isStatus } from './errors.ts'
+import { newGroups } from './groups.ts'
 import type { Client, Listing, Selection } from './client.ts'
 import { type Ref, type Thing, type Watched, type WatchedKind, whole_kinds } from './kinds.ts'
 
@@ -17,6 +18,7 @@ const usual_kinds = [
   'Pod',
   'Deployment',
   'Cluster',
+  'NetworkPolicy',
 ] as const satisfies readonly WatchedKind[]
 /** The second of them is there where the plugin is installed. */
 const store_kinds = ['Backup', 'ObjectStore'] as const satisfies readonly WatchedKind[]
@@ -28,6 +30,8 @@ const retry_ms = 1_000
 type Spec = {
   client: Pick<Client, 'list' | 'watch'>
   label_selector: string
+  /** Whose value says to which owner an object belongs. */
+  owner_label: string
   /** Whether the region keeps snapshots. */
   has_store: boolean
   log: (fact: object, message: string) => void
@@ -37,7 +41,7 @@ export function openCache(spec: Spec) {
   const closing = new AbortController()
   const listed = new Set<WatchedKind>()
   const kinds_watched: readonly WatchedKind[] = spec.has_store ? [...usual_kinds, ...store_kinds] : usual_kinds
-  const held = newHeld(kinds_watched)
+  const held = newHeld(kinds_watched, spec.owner_label)
   const following = kinds_watched.map((kind) => follow(spec, kind, held, listed, closing.signal))
   return {
     /** False: not everything was read yet. */
@@ -49,10 +53,13 @@ export function openCache(spec: Spec) {
     list: <K extends WatchedKind>(kind: K): readonly Watched[K][] =>
       // As above.
       [...held.of(kind).values()] as Watched[K][],
+    listOf: <K extends WatchedKind>(kind: K, owner: string): readonly Watched[K][] =>
+      // As above.
+      held.ofOwner(kind, owner) as Watched[K][],
     /** What the API server answered to a write. */
     saw: (thing: Thing) => {
       const kind = kinds_watched.find((one) => one === thing.kind)
-      if (kind) held.put(kind, thing)
+      if (kind) held.note(kind, thing)
     },
     onChange: held.onChange,
     close: async (): Promise<void> => {
@@ -64,8 +71,9 @@ export function openCache(spec: Spec) {
 
 type Held = ReturnType<typeof newHeld>
 
-function newHeld(kinds_watched: readonly WatchedKind[]) {
+function newHeld(kinds_watched: readonly WatchedKind[], owner_label: string) {
   const things = new Map<WatchedKind, Map<string, Thing>>(kinds_watched.map((kind) => [kind, new Map()]))
+  const owned = new Map(kinds_watched.map((kind) => [kind, newGroups(owner_label)]))
   /** Removed lately, by uid: an answer to an earlier question must not bring them back. */
   const removed = new Set<string>()
   const listeners: ((thing: Thing, kind: WatchedKind) => void)[] = []
@@ -73,31 +81,45 @@ function newHeld(kinds_watched: readonly WatchedKind[]) {
   const tell = (thing: Thing, kind: WatchedKind) => {
     for (const listener of listeners) listener(thing, kind)
   }
-  const put = (kind: WatchedKind, thing: Thing): void => {
+  /** Whether it is news. */
+  const put = (kind: WatchedKind, thing: Thing): boolean => {
     const { uid = '' } = thing.metadata
     const known = of(kind).get(keyOf(thing.metadata))
-    if (removed.has(uid) || (known?.metadata.uid === uid && versionOf(known) >= versionOf(thing))) return
-    of(kind).set(keyOf(thing.metadata), projectionOf(kind, thing))
-    tell(thing, kind)
+    if (removed.has(uid) || (known?.metadata.uid === uid && versionOf(known) >= versionOf(thing))) return false
+    const key = keyOf(thing.metadata)
+    const projection = projectionOf(kind, thing)
+    owned.get(kind)?.replace(key, known, projection)
+    of(kind).set(key, projection)
+    return true
+  }
+  const note = (kind: WatchedKind, thing: Thing): void => {
+    if (put(kind, thing)) tell(thing, kind)
   }
   const drop = (kind: WatchedKind, thing: Thing): void => {
     const { uid = '' } = thing.metadata
     const key = keyOf(thing.metadata)
-    if (of(kind).get(key)?.metadata.uid === uid) of(kind).delete(key)
+    const known = of(kind).get(key)
+    if (known?.metadata.uid === uid) {
+      owned.get(kind)?.remove(key, known)
+      of(kind).delete(key)
+    }
     removed.add(uid)
-    if (removed.size > removed_max) removed.delete([...removed][0] ?? '')
+    const [oldest = ''] = removed
+    if (removed.size > removed_max) removed.delete(oldest)
     tell(thing, kind)
   }
-  const replaceAll = (kind: WatchedKind, { items, resource_version }: Listing): void => {
+  /** `is_first`: nothing has changed, it was only not known. The server makes a pass over everything when it starts. */
+  const replaceAll = (kind: WatchedKind, { items, resource_version }: Listing, is_first: boolean): void => {
     const there = new Set(items.map(({ metadata }) => keyOf(metadata)))
     for (const [key, thing] of of(kind)) {
       // A write after the list was made is newer than it.
       if (!there.has(key) && versionOf(thing) <= Number(resource_version)) drop(kind, thing)
     }
-    for (const thing of items) put(kind, thing)
+    for (const thing of items) if (put(kind, thing) && !is_first) tell(thing, kind)
   }
   const onChange = (listener: (typeof listeners)[number]) => void listeners.push(listener)
-  return { of, put, drop, replaceAll, onChange }
+  const ofOwner = (kind: WatchedKind, owner: string) => owned.get(kind)?.of(owner) ?? []
+  return { of, ofOwner, note, drop, replaceAll, onChange }
 }
 
 /** Where a watch goes on. */
@@ -114,7 +136,7 @@ async function follow(
   let place: Place | undefined
   const list = async (): Promise<Place> => {
     const listing = await client.list(selection)
-    held.replaceAll(kind, listing)
+    held.replaceAll(kind, listing, !listed.has(kind))
     listed.add(kind)
     return { version: listing.resource_version, listed_ms: performance.now() }
   }
@@ -125,7 +147,7 @@ async function follow(
         if (type === 'ERROR') throw new ApiError(410, 'Expired', 'the watch cannot go on')
         place.version = object.metadata.resourceVersion ?? place.version
         if (type === 'DELETED') held.drop(kind, object)
-        else if (type !== 'BOOKMARK') held.put(kind, object)
+        else if (type !== 'BOOKMARK') held.note(kind, object)
       }
     } catch (error) {
       if (!signal.aborted) log({ err: error, kind }, 'a watch ended; it begins anew')

@@ -15,6 +15,7 @@ export const kinds = {
     plural: 'objectstores',
     api_version: 'barmancloud.cnpg.io/v1',
   },
+  NetworkPolicy: { api: '/apis/networking.k8s.io/v1', plural: 'networkpolicies', api_version: 'networking.k8s.io/v1' },
   ClusterImageCatalog: {
     api: '/apis/postgresql.cnpg.io/v1',
     plural: 'clusterimagecatalogs',
@@ -115,6 +116,7 @@ export type Watched = {
   Cluster: Cluster
   Backup: Backup
   ObjectStore: Thing
+  NetworkPolicy: Thing
 }
 
 export type WatchedKind = keyof Watched

@@ -5,8 +5,7 @@ import type { Endpoint } from '../../provider.ts'
 import type { Manifest } from '../api/kinds.ts'
 import { signed } from '../cell.ts'
 import type { ServiceNames } from '../names.ts'
-
-const postgres_port = 5432
+import { postgres_port } from './ports.ts'
 
 type Spec = {
   namespace: string

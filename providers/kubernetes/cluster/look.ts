@@ -19,43 +19,54 @@ export type Look = Owned & {
   backups: readonly Backup[]
   object_store: Thing | undefined
   store_secret: Thing | undefined
+  network_policy: Thing | undefined
   sets: readonly { cluster: Cluster; pods: readonly Pod[] }[]
 }
 
-type Has = Pick<Cell['cache'], 'find' | 'list'>
+type Has = Pick<Cell['cache'], 'find' | 'listOf'>
 type Named = { namespace: string; cluster: string; pooler: string }
 
 export function lookAt(cache: Has, names: ServiceNames, service_id: string): Look {
-  const is_of = ({ metadata }: Thing) => metadata.labels?.[service_label] === service_id
   const is_set = ({ metadata }: Thing) => metadata.labels?.[set_label] !== undefined
-  const sets = cache.list('Cluster').filter((one) => is_of(one) && is_set(one))
+  const { namespace } = names
   return {
-    ...ownedOf(cache, names, (thing) => is_of(thing) && !is_set(thing)),
-    namespace: cache.find('Namespace', { name: names.namespace }),
-    backups: cache.list('Backup').filter(is_of),
-    object_store: cache.find('ObjectStore', { namespace: names.namespace, name: names.store }),
-    store_secret: cache.find('Secret', { namespace: names.namespace, name: names.store }),
-    sets: sets.map((cluster) => ({ cluster, pods: podsOf(cache, cluster.metadata.name) })),
+    ...ownedOf(cache, service_id, names, (thing) => !is_set(thing)),
+    namespace: cache.find('Namespace', { name: namespace }),
+    backups: cache.listOf('Backup', service_id),
+    object_store: cache.find('ObjectStore', { namespace, name: names.store }),
+    store_secret: cache.find('Secret', { namespace, name: names.store }),
+    network_policy: cache.find('NetworkPolicy', { namespace, name: names.network }),
+    sets: cache
+      .listOf('Cluster', service_id)
+      .filter(is_set)
+      .map((cluster) => ({ cluster, pods: podsOf(cache, service_id, cluster.metadata.name) })),
   }
 }
 
 export function lookAtSet(cache: Has, names: SetNames & { namespace: string }, replica_set_id: string): Owned {
-  return ownedOf(cache, names, ({ metadata }) => metadata.labels?.[set_label] === replica_set_id)
+  const service_id = names.labels[service_label]
+  return ownedOf(cache, service_id, names, ({ metadata }) => metadata.labels?.[set_label] === replica_set_id)
 }
 
-function ownedOf(cache: Has, { namespace, cluster, pooler }: Named, is_own: (thing: Thing) => boolean): Owned {
+/** `is_own`: among all that belongs to the service, its replica sets included. */
+function ownedOf(
+  cache: Has,
+  service_id: string,
+  { namespace, cluster, pooler }: Named,
+  is_own: (thing: Thing) => boolean,
+): Owned {
   return {
     cluster: cache.find('Cluster', { namespace, name: cluster }),
-    pods: podsOf(cache, cluster),
-    claims: cache.list('PersistentVolumeClaim').filter(is_own),
-    secrets: cache.list('Secret').filter(is_own),
-    services: cache.list('Service').filter(is_own),
+    pods: podsOf(cache, service_id, cluster),
+    claims: cache.listOf('PersistentVolumeClaim', service_id).filter(is_own),
+    secrets: cache.listOf('Secret', service_id).filter(is_own),
+    services: cache.listOf('Service', service_id).filter(is_own),
     deployment: cache.find('Deployment', { namespace, name: pooler }),
   }
 }
 
-const podsOf = (cache: Has, cluster: string) =>
-  cache.list('Pod').filter(({ metadata }) => metadata.labels?.['cnpg.io/cluster'] === cluster)
+const podsOf = (cache: Has, service_id: string, cluster: string) =>
+  cache.listOf('Pod', service_id).filter(({ metadata }) => metadata.labels?.['cnpg.io/cluster'] === cluster)
 
 export const named = <T extends Thing>(things: readonly T[], name: string): T | undefined =>
   things.find(({ metadata }) => metadata.name === name)

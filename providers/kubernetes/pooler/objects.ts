@@ -6,6 +6,7 @@ import type { Endpoint, Size } from '../../provider.ts'
 import type { Manifest } from '../api/kinds.ts'
 import { digestOf, signed } from '../cell.ts'
 import { nodePortOf } from '../cluster/access.ts'
+import { pooler_port as port } from '../cluster/ports.ts'
 import { type Named, reloaded, secretOf } from '../cluster/secrets.ts'
 
 /** Of a service, or of a replica set. */
@@ -25,7 +26,6 @@ export type PoolerSpec = {
   replicas: 0 | 1
 }
 
-const port = 6432
 /** The oldest that the image may have: what newer ones can do more is not used. */
 const version = '1.21.0'
 

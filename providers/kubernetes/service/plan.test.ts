@@ -5,6 +5,7 @@ import type { WantedService } from '../../provider.ts'
 import type { Cluster, Pod } from '../api/kinds.ts'
 import type { CellSettings, Change } from '../cell.ts'
 import type { Look } from '../cluster/look.ts'
+import { networkPolicyOf } from '../cluster/network.ts'
 import { namesOf } from '../names.ts'
 import { resourcesOf } from '../sizes.ts'
 import { bootstrapOf, newDatabase } from './cluster.ts'
@@ -45,6 +46,7 @@ const nothing: Look = {
   backups: [],
   object_store: undefined,
   store_secret: undefined,
+  network_policy: undefined,
   sets: [],
 }
 const now = new Date('2026-03-01T12:00:00Z')
@@ -76,6 +78,7 @@ function afterwards(changes: readonly Change[], status: Cluster['status'] = {}):
       look.namespace = { metadata: { name: names.namespace, annotations: { 'howdah/has-serv000000': '' } } }
     if (!('apply' in change)) continue
     const { apply } = change
+    if (apply.kind === 'NetworkPolicy') look.network_policy = apply
     if (apply.kind === 'Secret') look.secrets.push(apply)
     if (apply.kind === 'Service') look.services.push(apply)
     if (apply.kind === 'Cluster') look.cluster = { ...apply, spec: apply['spec'] as Cluster['spec'], status }
@@ -101,6 +104,7 @@ test('a new service is made in order, and when all is there nothing is changed',
   expect(changes.map(({ effect }) => effect)).toEqual([
     'namespace: apply',
     'namespace: join',
+    'network policy: apply',
     'admin secret: apply',
     'public service: apply',
     'cluster: apply',
@@ -232,3 +236,26 @@ test('only a Cluster that its operator gave up has failed', () => {
   const look = served({ phase: 'Cluster is unrecoverable and needs manual intervention' }, [])
   expect(observedOf({ wanted, look, probed: undefined })).toMatchObject({ failed: true, settled: false })
 })
+
+test.each([
+  [undefined, undefined],
+  [
+    ['192.0.2.0/28'],
+    [
+      { podSelector: {} },
+      { namespaceSelector: {}, podSelector: { matchLabels: { 'app.kubernetes.io/name': 'cloudnative-pg' } } },
+      { ipBlock: { cidr: '192.0.2.0/28' } },
+    ],
+  ],
+])(
+  'Pods of a project are reached at the ports of clients, and at those of the operator by %j',
+  (control_plane, from) => {
+    const policy = networkPolicyOf(names, control_plane ? { control_plane } : {})
+    const ports = (...all: number[]) => all.map((port) => ({ protocol: 'TCP', port }))
+    expect(policy['spec']).toEqual({
+      podSelector: {},
+      policyTypes: ['Ingress'],
+      ingress: [{ ports: ports(5432, 6432) }, { ...(from && { from }), ports: ports(8000, 9187) }],
+    })
+  },
+)

@@ -7,6 +7,7 @@ import type { Manifest, Thing } from '../api/kinds.ts'
 import { type CellSettings, type Change, isAsSigned } from '../cell.ts'
 import { hibernation_annotation, memberOf, type ServiceNames } from '../names.ts'
 import { nodePortOf, primaryOf } from '../cluster/access.ts'
+import { networkPolicyOf } from '../cluster/network.ts'
 import { type Bootstrap, clusterOf } from './cluster.ts'
 import { nextCounts } from './counts.ts'
 import { hasHibernated, isPoolerStopped } from '../cluster/power.ts'
@@ -34,9 +35,11 @@ export type PlanSpec = {
 }
 
 export function planOf(spec: PlanSpec): Change[] {
-  const { wanted, look, names, tls, pooler } = spec
+  const { wanted, look, names, settings, tls, pooler } = spec
+  const policies = look.network_policy ? [look.network_policy] : []
   return [
     ...namespaceChanges(spec),
+    ...changeUnlessThere('network policy', policies, networkPolicyOf(names, settings)),
     ...changeUnlessThere('admin secret', look.secrets, adminSecretOf(names, wanted)),
     ...tls,
     ...spec.store,
