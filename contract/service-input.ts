@@ -63,7 +63,9 @@ export const ForkServiceInput = input(
       ),
     ),
     region_code: Type.Optional(
-      text('A fork is made in the region of its parent; another one is refused.', 'local', { maxLength: 64 }),
+      text('A fork is made in the region of its parent; for another one the refusal says how to move there.', 'local', {
+        maxLength: 64,
+      }),
     ),
   },
   { fork_strategy: 'NOW', name: 'shop-preview', cpu_millis: '500', memory_gbs: '2' },

@@ -7,7 +7,7 @@ import type { Service } from '#contract/service.ts'
 import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
-import { getProvider, problemsOf, requireOffered } from '../regions.ts'
+import { getProvider, parseRegion, problemsOf, type Regions, requireOffered } from '../regions.ts'
 import { lastSnapshot, restorableOf } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { type At, getService, lockService, saveChange } from './change.ts'
@@ -29,10 +29,7 @@ export async function forkService(context: ServiceContext, { at, input, idempote
   const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, [])
   const target_time = parseTarget(input, [])
   const provider = getProvider(context.providers, parent.region_code)
-  if (input.region_code !== undefined && input.region_code !== parent.region_code) {
-    const message = `a fork is made in the region of its parent, ${parent.region_code}; leave it out`
-    problems.push({ path: '/region_code', message })
-  }
+  problems.push(...regionProblems(context.providers, input.region_code, parent.region_code))
   const { snapshots, rewinds } = provider.facts()
   if (input.fork_strategy !== 'NOW') requireOffered(snapshots, '/fork_strategy')
   if (input.mask !== undefined) requireOffered(rewinds, '/mask')
@@ -59,6 +56,16 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     event: `created as ${name}, a fork of ${parent.service_id} (${input.fork_strategy})`,
     sourceOf: async (tx) => chooseSource(tx, await lockService(tx, at), input, target_time, snapshots.offered),
   })
+}
+
+/** A copy of files needs the same programs and the same disk; a dump needs neither. */
+function regionProblems(providers: Regions, asked: string | undefined, own: string): Problem[] {
+  const problems: Problem[] = []
+  if (asked === undefined || asked === own) return problems
+  parseRegion(asked, providers, problems)
+  if (problems.length > 0) return problems
+  const message = `a fork is made in the region of its parent, ${own}, whose files region ${asked} cannot read; create a service in ${asked} and copy into it with pg_dump, as "Move a service" of docs/kubernetes.md shows`
+  return [{ path: '/region_code', message }]
 }
 
 function withoutRegion(input: Input): Input {

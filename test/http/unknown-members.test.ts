@@ -97,7 +97,13 @@ describe('what published clients send', () => {
       'POST',
       path,
       { ...input, region_code: 'mars' },
-      '/region_code: a fork is made in the region of its parent, local; leave it out',
+      '/region_code: there is no region "mars"; the regions are local, elsewhere',
+    )
+    await expectRefusal(
+      'POST',
+      path,
+      { ...input, region_code: 'elsewhere' },
+      '/region_code: a fork is made in the region of its parent, local, whose files region elsewhere cannot read; create a service in elsewhere and copy into it with pg_dump, as "Move a service" of docs/kubernetes.md shows',
     )
     const fork = await howdah.call('POST', path, { ...input, region_code: 'local' }, key)
     expect([fork.status, fork.body.region_code]).toEqual([202, 'local'])
