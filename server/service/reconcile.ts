@@ -7,7 +7,7 @@ import type { Reconcile } from '../reconciler.ts'
 import { getProvider } from '../regions.ts'
 import { announceSettled } from '../settled.ts'
 import { policyOf } from '../snapshot/policy.ts'
-import { saveSnapshots } from '../snapshot/reconcile.ts'
+import { saveSnapshots, snapshotPaceOf } from '../snapshot/reconcile.ts'
 import { listSnapshots, type SnapshotRow } from '../snapshot/store.ts'
 import { releaseAddresses } from '../address.ts'
 import { nudge, nudgeAll } from '../work.ts'
@@ -21,7 +21,7 @@ import { findService, removeService, saveFirstPass, saveObserved, saveRestorable
 
 /** After the first pass in which it serves, its first snapshot is next; callers that wait for the service learn of it before. */
 const after_first_seconds = 0.1
-/** A snapshot that is due waits at most this long for a pass. */
+/** A snapshot that is due waits at most this long for a pass, unless the service waits for it. */
 const schedule_seconds = 60
 /** What a deleted service waits for: it lives on for those, takes the snapshot that they stand on, and then goes. */
 const needed_by_forks = {
@@ -55,10 +55,11 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       return { ...observed, ...needed, events: [...healing.takeEvents(service_id), ...observed.events] }
     },
     isDeleted: ({ row }) => isToBeRemoved(row),
-    paceOf: ({ row }, observed, seconds) => {
+    paceOf: (subject, observed, seconds) => {
+      const { row } = subject
       if (observed.settled && row.settled_generation === 0) return after_first_seconds
       const pace_seconds = Math.max(schedule_seconds, policyOf(row, snapshot_policy).interval_seconds)
-      return Math.min(pace_seconds, seconds)
+      return Math.min(pace_seconds, seconds, snapshotPaceOf(passOver(context, subject, observed)))
     },
     save: (tx, subject, observed) => savePass(tx, context, subject, observed),
     saveSetback: (tx, subject, waiting_for) => savePass(tx, context, subject, setback(subject.row, waiting_for)),
@@ -113,16 +114,22 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   for (const { kind, message } of [...observed.events, ...newEventsOf(row, observed)]) {
     await insertEvent(tx, row.service_id, kind, message)
   }
-  const progress = await saveSnapshots(tx, {
-    row,
-    snapshots,
-    observed,
-    policy: policyOf(row, context.snapshot_policy),
-    is_offered: getProvider(context.providers, row.region_code).facts().snapshots.offered,
-    now: new Date(),
-  })
+  const progress = await saveSnapshots(tx, passOver(context, { row, snapshots }, observed))
   if (progress) for (const fork of await listForksBeingMade(tx, row.service_id)) await nudge(tx, 'service', fork)
 }
+
+const passOver = (
+  { providers, snapshot_policy }: ServiceContext,
+  { row, snapshots }: Subject,
+  observed: ObservedService,
+) => ({
+  row,
+  snapshots,
+  observed,
+  policy: policyOf(row, snapshot_policy),
+  is_offered: getProvider(providers, row.region_code).facts().snapshots.offered,
+  now: new Date(),
+})
 
 /** Pure. */
 function newEventsOf(row: ServiceRow, observed: ObservedService): { kind: string; message: string }[] {

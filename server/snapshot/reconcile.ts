@@ -5,7 +5,7 @@ import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
 import { insertEvent } from '../event.ts'
 import { nudge } from '../work.ts'
-import { expiredSnapshots, policyFor, snapshotIsDue, type SnapshotPolicy } from './rules.ts'
+import { expiredSnapshots, policyFor, secondsUntilHurried, snapshotIsDue, type SnapshotPolicy } from './rules.ts'
 import {
   insertSnapshot,
   listSnapshots,
@@ -49,12 +49,21 @@ export async function saveSnapshots(
   return progress
 }
 
+/** How long the next pass can wait, for its snapshots. */
+export const snapshotPaceOf = ({ row, snapshots, observed, policy, is_offered, now }: PassOverService): number =>
+  row.settled_generation > 0 && is_offered && takesSnapshots(row)
+    ? secondsUntilHurried(snapshots, observed, { policy, now })
+    : Infinity
+
+/** A stopped service does not change: its last snapshot stays as good as it is. A deleted service that its forks still need takes no more. */
+const takesSnapshots = ({ power, deleted_at }: Owner) => power === 'on' && deleted_at === null
+
 type Schedule = { policy: SnapshotPolicy; now: Date }
 
-async function saveSchedule(tx: Sql, { service_id, power, deleted_at }: Owner, schedule: Schedule) {
+async function saveSchedule(tx: Sql, row: Owner, schedule: Schedule) {
+  const { service_id } = row
   const rows = await listSnapshots(tx, service_id)
-  // A stopped service does not change: its last snapshot stays as good as it is. A deleted service that its forks still need takes no more.
-  const due = power === 'on' && deleted_at === null && snapshotIsDue(rows, schedule)
+  const due = takesSnapshots(row) && snapshotIsDue(rows, schedule)
   if (due) await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'scheduled' })
   const expired = expiredSnapshots(rows, schedule.policy)
   if (expired.length > 0) await saveSnapshotDeleted(tx, expired)

@@ -1,6 +1,6 @@
 // When a snapshot is due, which ones go, and which moments can be restored, as a table.
 import { expect, test } from 'vitest'
-import { expiredSnapshots, lastSnapshot, policyFor, restorableOf, snapshotIsDue } from './rules.ts'
+import { expiredSnapshots, lastSnapshot, policyFor, restorableOf, secondsUntilHurried, snapshotIsDue } from './rules.ts'
 import type { SnapshotRow } from './store.ts'
 
 const day_ms = 86_400_000
@@ -61,6 +61,16 @@ test.each([
   { what: 'younger, but by hand', rows: [rowOf(0.5, { kind: 'manual' })], due: true },
 ])('whether a snapshot is due when the newest is $what: $due', ({ rows, due, ...seen }) => {
   expect(snapshotIsDue(rows, { policy: policyFor(policy, seen), now })).toBe(due)
+})
+
+test.each([
+  { what: 'all is well', rows: [rowOf(2)], seconds: Infinity },
+  { what: 'the archive presses', rows: [rowOf(20 / 86_400)], archive_presses: true, seconds: 40 },
+  { what: 'no moment can be restored', rows: [rowOf(20 / 86_400)], restorable: 'none' as const, seconds: 40 },
+  { what: 'it presses, and one is due', rows: [rowOf(1)], archive_presses: true, seconds: 1 },
+  { what: 'it presses, and one is under way', rows: [rowOf(1, untaken)], archive_presses: true, seconds: Infinity },
+])('how long the next pass can wait for its snapshot when $what: $seconds s', ({ rows, seconds, ...seen }) => {
+  expect(secondsUntilHurried(rows, seen, { policy, now })).toBe(seconds)
 })
 
 test('the window of recovery is the one that was observed, without what only snapshots on their way out have', () => {

@@ -10,30 +10,45 @@ export type SnapshotPolicy = { interval_seconds: number; kept: number }
  * A service whose archive takes too much of its disk quota needs a new snapshot soon, so that the WAL before it can be removed; and so
  * does a service of which no moment can be restored, because a failover made all its snapshots diverge.
  */
-export function policyFor(
-  { interval_seconds, kept }: SnapshotPolicy,
-  { archive_presses, restorable }: Pick<ObservedService, 'archive_presses' | 'restorable'>,
-): SnapshotPolicy {
-  const hurried = archive_presses || restorable === 'none'
+export function policyFor({ interval_seconds, kept }: SnapshotPolicy, observed: Pressing): SnapshotPolicy {
   return {
-    interval_seconds: hurried ? Math.min(interval_seconds, hurried_interval_seconds) : interval_seconds,
-    kept: archive_presses ? 1 : kept,
+    interval_seconds: isHurried(observed) ? Math.min(interval_seconds, hurried_interval_seconds) : interval_seconds,
+    kept: observed.archive_presses ? 1 : kept,
   }
 }
+
+type Pressing = Pick<ObservedService, 'archive_presses' | 'restorable'>
+
+const isHurried = ({ archive_presses, restorable }: Pressing) => archive_presses === true || restorable === 'none'
 
 /** A snapshot may be a copy of all that there is. */
 const hurried_interval_seconds = 60
 
 /** True when the newest snapshot of the schedule is older than the interval, and none is under way. */
-export function snapshotIsDue(
-  rows: readonly SnapshotRow[],
-  { policy, now }: { policy: SnapshotPolicy; now: Date },
-): boolean {
+export const snapshotIsDue = (rows: readonly SnapshotRow[], schedule: Schedule): boolean =>
+  secondsUntilDue(rows, schedule) <= 0
+
+type Schedule = { policy: SnapshotPolicy; now: Date }
+
+function secondsUntilDue(rows: readonly SnapshotRow[], { policy, now }: Schedule): number {
   const regular = rows.filter(isRegular)
-  if (lasting(regular).some((row) => row.taken_at === null)) return false
+  if (lasting(regular).some((row) => row.taken_at === null)) return Infinity
   const newest = Math.max(0, ...regular.map((row) => row.requested_at.getTime()))
-  return now.getTime() - newest >= policy.interval_seconds * 1000
+  return policy.interval_seconds - (now.getTime() - newest) / 1000
 }
+
+/** How long a pass over the service can wait: while its writes may be refused for want of a snapshot, until the next one is due. */
+export function secondsUntilHurried(
+  rows: readonly SnapshotRow[],
+  observed: Pressing,
+  { policy, now }: Schedule,
+): number {
+  if (!isHurried(observed)) return Infinity
+  return Math.max(hurried_pass_seconds, secondsUntilDue(rows, { policy: policyFor(policy, observed), now }))
+}
+
+/** One that is due is requested by this pass. */
+const hurried_pass_seconds = 1
 
 /**
  * Which snapshots have served their time: scheduled ones beyond the number kept, and those that forks NOW have left, when a newer

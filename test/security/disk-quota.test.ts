@@ -9,10 +9,10 @@ import { until } from '#test/until.ts'
 import { startGreed, usedMb } from './greed.ts'
 
 /** For a shared service, in MB: some sixty are taken from the beginning. */
-const quota_mb = 512
+const quota_mb = 0.3 * 1024
 
 /** So that one is due soon when the archive has to give way; each is a copy of all that there is. */
-const snapshots = { interval_seconds: 15, kept: 7 }
+const snapshots = { interval_seconds: 10, kept: 7 }
 
 let howdah: TestInstallation
 let other: ReadyService
@@ -64,8 +64,8 @@ describe('a service that fills its disk quota', () => {
       const all = await events(service)
       return all.includes('serves reads only') && all
     })
-    expect(told).toContain('90 % of its disk quota of 0.5 GB are taken')
-    expect(told).toContain('setback: its disk quota of 0.5 GB is used up: it serves reads only')
+    expect(told).toContain('90 % of its disk quota of 0.3 GB are taken')
+    expect(told).toContain('setback: its disk quota of 0.3 GB is used up: it serves reads only')
     // It can be logged into and read, and it can be given another size, so it is READY.
     await howdah.untilStatus(service.service_id, 'READY')
     // Where it is measured late it has grown so far that it is shut for a while first.
