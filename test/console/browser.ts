@@ -43,8 +43,7 @@ export async function startBrowser(options: TestOptions = {}): Promise<TestBrows
   const people = await openPeople(howdah)
   const browser = await chromium.launch({
     executablePath: program ?? '',
-    // A graphics processor that is not there would be computed, by a process of its own.
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb', '--disable-gpu'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb'],
   })
   return {
     howdah,
