@@ -15,8 +15,8 @@ const rounds = Number(process.env['RIG_ROUNDS'] ?? 3)
 const silent_ms = Number(process.env['RIG_SILENT_SECONDS'] ?? 60) * 1000
 const password = 'first password'
 
-async function openWith(parts: Partial<WantedService>, effect?: (name: string) => void) {
-  const rig = await openRig(effect && { effect })
+async function openWith(parts: Partial<WantedService>) {
+  const rig = await openRig()
   onTestFinished(rig.close)
   const provider = await rig.open()
   await until(() => provider.facts().postgres_versions.length > 0, { what: 'the facts are read' })
@@ -49,29 +49,39 @@ const settle = (provider: Provider, wanted: WantedService) =>
     { what: 'the service settles', interval_ms: 300 },
   )
 
-test(`0 acknowledged rows are lost when the primary is killed under writes, ${rounds} times`, async () => {
-  const { rig, provider, wanted } = await openWith({ ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 } })
-  const login = () => loginAt({ at: wanted.reach, password, ca_pem: rig.ca_pem })
-  const first = await login()
-  await first.query('create table written (n int primary key)')
-  await first.end()
-  const writer = newWriter(login)
-  for (let round = 1; round <= rounds; round += 1) {
-    await until(() => writer.wroteSince(500), { what: 'rows are written' })
-    const { namespace, primary } = await primaryOf(rig, wanted)
-    killPod((await rig.client.find({ kind: 'Pod', namespace, name: primary }))?.metadata.uid ?? '')
-    await settle(provider, wanted)
-    await until(() => writer.wroteSince(500), { what: 'rows are written again' })
-    process.stdout.write(`round ${round}: longest gap between two writes ${(writer.takeGap() / 1000).toFixed(1)} s\n`)
-  }
-  const acknowledged = await writer.stop()
-  const last = await login()
-  const { rows } = await last.query<{ n: number }>('select n from written')
-  await last.end()
-  const there = new Set(rows.map(({ n }) => n))
-  expect(acknowledged.filter((n) => !there.has(n))).toEqual([])
-  process.stdout.write(`${acknowledged.length} rows acknowledged, none lost\n`)
-})
+test.each(['killed', 'deleted'])(
+  `0 acknowledged rows are lost when the primary is %s under writes, ${rounds} times`,
+  async (how) => {
+    const { rig, provider, wanted } = await openWith({
+      ha: { replica_count: 1, sync_replica_count: 1, switchovers: 0 },
+    })
+    const login = () => loginAt({ at: wanted.reach, password, ca_pem: rig.ca_pem })
+    const first = await login()
+    await first.query('create table written (n int primary key)')
+    await first.end()
+    const writer = newWriter(login)
+    for (let round = 1; round <= rounds; round += 1) {
+      await until(() => writer.wroteSince(500), { what: 'rows are written' })
+      const { namespace, primary: name } = await primaryOf(rig, wanted)
+      const uidNow = async () => (await rig.client.find({ kind: 'Pod', namespace, name }))?.metadata.uid
+      const uid = await uidNow()
+      if (how === 'killed') killPod(uid ?? '')
+      else await rig.client.remove({ kind: 'Pod', namespace, name })
+      // A Pod that is deleted serves until it has stopped.
+      if (how === 'deleted') await until(async () => (await uidNow()) !== uid, { what: 'the Pod is gone' })
+      await settle(provider, wanted)
+      await until(() => writer.wroteSince(500), { what: 'rows are written again' })
+      process.stdout.write(`round ${round}: longest gap between two writes ${(writer.takeGap() / 1000).toFixed(1)} s\n`)
+    }
+    const acknowledged = await writer.stop()
+    const last = await login()
+    const { rows } = await last.query<{ n: number }>('select n from written')
+    await last.end()
+    const there = new Set(rows.map(({ n }) => n))
+    expect(acknowledged.filter((n) => !there.has(n))).toEqual([])
+    process.stdout.write(`${acknowledged.length} rows acknowledged, none lost\n`)
+  },
+)
 
 /** Inserts one row after the other, over a new connection when the last one broke. */
 function newWriter(login: () => Promise<pg.Client>) {
@@ -189,52 +199,6 @@ test.each(['Cluster', 'Namespace'] as const)('a %s that is deleted by hand is to
   expect(await provider.service.apply(made)).toMatchObject(lost)
   expect((await settle(provider, { ...made, deleted: true })).state).toBe('absent')
 })
-
-test('a server that dies at an effect leaves nothing that the next one does not finish', async () => {
-  const seed = Number(process.env['TEST_SEED'] ?? 1)
-  const met: string[] = []
-  let armed = 0
-  const effect = (name: string) => {
-    met.push(name)
-    if (armed > 0 && --armed === 0) throw new Error(`died at ${name}`)
-  }
-  const { rig, wanted } = await openWith({}, effect)
-  /** Every provider dies at one effect, each at a later one, until one of them comes to the end. */
-  const finish = async (one: WantedService, what: string) => {
-    for (let death = 0; ; death += 1) {
-      armed = death < deaths_max ? 1 + ((seed + death) % 3) : 0
-      const next = await rig.open()
-      await until(() => next.facts().postgres_versions.length > 0, { what: 'the facts are read' })
-      const died = await until(
-        async () => {
-          const observed = await next.service.apply(one).catch((error: unknown) => {
-            if (String(error).includes('died at')) return 'died' as const
-            throw error
-          })
-          return observed === 'died' ? observed : observed.settled && 'settled'
-        },
-        { what: 'it settles or dies', interval_ms: 300 },
-      )
-      await next.close()
-      process.stdout.write(`${what}: ${died === 'died' ? `died at ${met.at(-1)}` : died}\n`)
-      if (died === 'settled') return
-    }
-  }
-  const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
-  await finish({ ...wanted, generation: 2, ha }, 'setHA')
-  const again = await rig.open()
-  const home = await newEndpoint(again, new Set([wanted.home.port]))
-  const source = { service_id: wanted.service_id, moment: 'now' } as const
-  const fork = { ...wanted, service_id: newRigId(), home, reach: home, source }
-  await finish(fork, 'fork')
-  await finish({ ...fork, deleted: true }, 'delete of the fork')
-  await finish({ ...wanted, generation: 3, deleted: true }, 'delete')
-  const namespace = rig.namespaceOf(wanted)
-  const isGone = async () => (await rig.client.find({ kind: 'Namespace', name: namespace })) === undefined
-  await until(isGone, { what: 'the namespace is gone' })
-})
-
-const deaths_max = 4
 
 test('two servers on one cell, and an API server that is killed, come to the same end', async () => {
   const { rig, provider, wanted } = await openWith({})

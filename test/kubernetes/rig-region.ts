@@ -53,9 +53,10 @@ export const newRigId = () => `p${randomBytes(5).toString('hex').slice(0, 9)}`
 
 export type Rig = Awaited<ReturnType<typeof openRig>>
 
-export async function openRig(parts: { effect?: (name: string) => void; settings?: CellSettings } = {}) {
+export async function openRig(parts: { settings?: CellSettings } = {}) {
   const installation_id = newRigId()
-  const authority = await parseAuthority(await newAuthority())
+  const pair = await newAuthority()
+  const authority = await parseAuthority(pair)
   if (authority === undefined) throw new Error('a new authority is whole')
   const directory = mkdtempSync(join(tmpdir(), 'howdah-rig-'))
   const client = openClient(rig_settings)
@@ -84,6 +85,8 @@ export async function openRig(parts: { effect?: (name: string) => void; settings
     close,
     client,
     authority,
+    /** For a provider of the same installation in another process. */
+    task: { installation_id, directory, pair },
     installation_id,
     ca_pem: authority.certificate_pem,
     namespaceOf: ({ project_id }: WantedService) => `howdah-${installation_id.slice(0, 4)}-${project_id}`,
