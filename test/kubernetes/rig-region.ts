@@ -39,14 +39,15 @@ export const rig_row: RegionRow = { region_code: 'local', provider: 'kubernetes'
 
 /** A server leaves its services running; a test does not. */
 export function withRigRemoved(installation: TestInstallation): TestInstallation {
-  const stop = async () => {
+  const stop = installation.stop.bind(installation)
+  installation.stop = async () => {
     const client = openClient(rig_settings)
     const installation_id = readFileSync(join(installation.config.data_dir, 'installation-id'), 'utf8').trim()
-    await installation.stop()
+    await stop()
     await removeAll(client, installation_id)
     client.close()
   }
-  return Object.create(installation, { stop: { value: stop } }) as TestInstallation // its own members, but this one
+  return installation
 }
 
 export const newRigId = () => `p${randomBytes(5).toString('hex').slice(0, 9)}`
