@@ -1,5 +1,6 @@
 // Bench: create, stop, start, a replica and a fork in a Kubernetes region, until a client can log in, against the same manifests applied
-// by hand (server-side apply, then waiting for the operator). Needs a cluster: KUBECONFIG, or test/kubernetes/rig/up.
+// by hand (server-side apply, then waiting for the operator). Needs a cluster: KUBECONFIG, or test/kubernetes/rig/up. With `--stored 1000`,
+// which needs none: what a server costs that has so many services there.
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Cluster, Manifest } from '#providers/kubernetes/api/kinds.ts'
@@ -11,9 +12,10 @@ import type { Provider, WantedService } from '#providers/provider.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { loginAt, newRigId, openRig, type Rig, rig_settings } from '#test/kubernetes/rig-region.ts'
 import { verifierOf } from '#test/provider/service-fixture.ts'
+import { measureStored } from './kubernetes-stored.ts'
 import { atMost, medianOf, printFigures, spread, timed } from './figures.ts'
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' } } })
+const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' }, stored: { type: 'string' } } })
 const password = 'bench password'
 const poll_ms = 200
 const verbs = ['create', 'stop', 'start', 'one replica', 'fork NOW', 'delete'] as const
@@ -22,26 +24,32 @@ type Side = Record<Verb, () => Promise<void>>
 /** Poolers and stores need more objects than a person would write by hand. */
 const { store: _store, pooler_image: _image, ...settings } = rig_settings
 
-const rig = await openRig({ settings })
 const taken = new Set<number>()
-try {
-  const provider = await rig.open()
-  while (provider.facts().postgres_versions.length === 0) await pause(poll_ms)
-  const [ours, floor] = [newTimes(), newTimes()]
-  for (let run = 0; run < Number(values.runs); run += 1) {
-    await measure(await byHand(rig, provider), floor)
-    await measure(await byHowdah(provider), ours)
+
+if (values.stored === undefined) await compare()
+else await measureStored(Number(values.stored))
+
+async function compare(): Promise<void> {
+  const rig = await openRig({ settings })
+  try {
+    const provider = await rig.open()
+    while (provider.facts().postgres_versions.length === 0) await pause(poll_ms)
+    const [ours, floor] = [newTimes(), newTimes()]
+    for (let run = 0; run < Number(values.runs); run += 1) {
+      await measure(await byHand(rig, provider), floor)
+      await measure(await byHowdah(provider), ours)
+    }
+    const title = `Kubernetes, ${values.runs} runs at ${settings.host}`
+    printFigures(
+      title,
+      verbs.map((what) => {
+        const ratio = medianOf(ours[what]) / medianOf(floor[what])
+        return { what, floor: spread(floor[what], 's'), ours: spread(ours[what], 's'), ratio, goal: atMost(1.2, ratio) }
+      }),
+    )
+  } finally {
+    await rig.close()
   }
-  const title = `Kubernetes, ${values.runs} runs at ${settings.host}`
-  printFigures(
-    title,
-    verbs.map((what) => {
-      const ratio = medianOf(ours[what]) / medianOf(floor[what])
-      return { what, floor: spread(floor[what], 's'), ours: spread(ours[what], 's'), ratio, goal: atMost(1.2, ratio) }
-    }),
-  )
-} finally {
-  await rig.close()
 }
 
 function newTimes(): Record<Verb, number[]> {
