@@ -20,13 +20,8 @@ export type UnstagedWal = { service_id: string; failed: string }
 /** A complete snapshot: a folder whose files do not change. */
 export type StagedSnapshot = { service_id: string; snapshot_id: string; taken_at: Date; folder: string }
 
-/** What a copy elsewhere gave back of a service: the folder of a snapshot, and folders with the WAL that follows. */
-export type FetchedService = {
-  snapshot_id: string
-  snapshot_folder: string
-  /** Archived files, and those that were not finished. */
-  wal_folders: { archive: string; partial: string }
-}
+/** What a copy elsewhere gave back of a service: the folder of a snapshot, and the folder of WAL with the files that follow it. */
+export type FetchedService = { snapshot_id: string; snapshot_folder: string; wal_folder: string }
 
 /** Files are moved out of the folders. */
 export type RestoredService = FetchedService & {
@@ -57,6 +52,8 @@ export type Backup = {
    * sentence: why it could not be restored, with the file that is damaged or missing.
    */
   drill(service_id: string, options: DrillOptions): Promise<string | undefined>
+  /** Whether the WAL goes through the snapshot, which may be of a state that the service left. at: absent: to the end of the WAL. */
+  leadsOn(fetched: FetchedService, at: string | undefined): Promise<boolean>
   /** Lays ready what a service that is not wanted yet is made of. `fetch` fills the folder that it is given. */
   layReady(
     service_id: string,

@@ -81,6 +81,7 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
       listSnapshots: async () => [],
       noteChecksums: async () => undefined,
       drill: async () => undefined,
+      leadsOn: async () => true,
       layReady: async () => undefined,
       restore: async () => undefined,
     },

@@ -1,7 +1,8 @@
 // Restore drills: every service that rests is restored once a day, one after the other, and those that were asked for first. What a drill
 // finds is written down with the service; a failure, and the first success after it, are events.
+import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FetchedService } from '#providers/provider.ts'
+import type { Backup, FetchedService } from '#providers/provider.ts'
 import { insertEvent } from '../event.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
@@ -9,7 +10,9 @@ import type { Db } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
 /** Brings a service back from the repository, up to a moment at least. Undefined: it is not in there yet. */
-export type Fetch = (service_id: string, since: Date, signal: AbortSignal) => Promise<Fetched | undefined>
+export type Fetch = (wanted: FetchWanted) => Promise<Fetched | undefined>
+/** backup: of its region. */
+type FetchWanted = { service_id: string; since: Date; signal: AbortSignal; backup: Backup }
 export type Fetched = FetchedService & { remove(): Promise<void> }
 
 /** fetch: absent without a repository. */
@@ -52,13 +55,14 @@ async function drillNext({ db, regions, log, fetch }: Parts, signal: AbortSignal
   const claimed = await claim(db, drillable)
   if (claimed === undefined) return
   const { service_id, region_code } = claimed
+  const backup = regions.get(region_code)?.backup
+  assert(backup, 'only services of these regions are claimed')
   const renewal = setInterval(() => void saveLease(db, service_id, lease_seconds).catch(() => undefined), renew_ms)
   let fetched: Fetched | undefined
   try {
-    const fetchOne = async (since: Date) => (fetched = await fetch?.(service_id, since, signal))
-    const failed = await regions
-      .get(region_code)
-      ?.backup?.drill(service_id, { signal, fetch: fetchOne })
+    const fetchOne = async (since: Date) => (fetched = await fetch?.({ service_id, since, signal, backup }))
+    const failed = await backup
+      .drill(service_id, { signal, fetch: fetchOne })
       .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
     // What the end of the server cut short is no result; the next server begins anew.
     if (signal.aborted) return await saveLease(db, service_id, 0)

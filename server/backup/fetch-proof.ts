@@ -12,7 +12,7 @@ const poll_ms = 500
 /** copyNow: the next copy of WAL begins at once, where this process makes them. */
 export function newProofFetch(place: Place, lag_seconds: number, copyNow: () => void): Fetch {
   const files = backupFilesOf(place.data_dir)
-  return async (service_id, since, signal) => {
+  return async ({ service_id, since, signal, backup }) => {
     copyNow()
     const patience_ms = 2 * lag_seconds * 1000
     for (const begun = performance.now(); ; await pause(poll_ms, undefined, { signal })) {
@@ -28,7 +28,7 @@ export function newProofFetch(place: Place, lag_seconds: number, copyNow: () => 
     const { restic, runs } = await openRepository({ ...place, signal })
     const remove = () => rm(folder, { recursive: true, force: true })
     try {
-      return { ...(await fetchService({ restic, runs, service_id, folder })), remove }
+      return { ...(await fetchService({ restic, runs, service_id, folder, backup })), remove }
     } catch (error) {
       await remove()
       throw error

@@ -3,10 +3,10 @@
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FetchedService } from '#providers/provider.ts'
+import type { Backup, FetchedService } from '#providers/provider.ts'
 import { RepositoryRefused } from './repository.ts'
 import { readRun, type Restic, type Run } from './restic.ts'
-import { newestSnapshots } from './restore-plan.ts'
+import { snapshotsBefore, type StoredSnapshot } from './restore-plan.ts'
 import { ensureWalFrom, walFolderOf } from './restore-wal.ts'
 
 const timeout_seconds = 24 * 3600
@@ -21,28 +21,45 @@ type Wanted = {
   at?: Date | undefined
   /** Ours alone. */
   folder: string
+  /** Of its region. */
+  backup: Pick<Backup, 'leadsOn'>
 }
 
-export async function fetchService({ restic, runs, service_id, at, folder }: Wanted): Promise<FetchedService> {
-  const snapshot = newestSnapshots(runs, at)[service_id]
-  if (snapshot === undefined) throw new RepositoryRefused(`no snapshot of ${service_id} is in the repository`)
+export async function fetchService(wanted: Wanted): Promise<FetchedService> {
+  const { restic, runs, service_id, at, folder, backup } = wanted
+  const [newest, ...older] = snapshotsBefore(runs, at)[service_id] ?? []
+  if (newest === undefined) throw new RepositoryRefused(`no snapshot of ${service_id} is in the repository`)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const { snapshot_id, taken_at } = snapshot
-  await requireSpace(restic, snapshot.run, folder)
-  const data = join(folder, 'data')
-  await ensureRestored(restic, snapshot.run, data)
-  const snapshot_folder = await findSnapshotFolder(data, snapshot_id)
+  const wal = await findWalRun(restic, runs, { service_id, taken_at: new Date(newest.taken_at), at })
+  // The newest one may be of a state that the service left when it was rewound.
+  for (const snapshot of [newest, ...older]) {
+    const fetched = await fetchFrom(wanted, snapshot, wal)
+    if (await backup.leadsOn(fetched, at?.toISOString())) return fetched
+    await rm(dataIn(folder), { recursive: true, force: true })
+  }
+  throw new RepositoryRefused(`no snapshot of ${service_id} in the repository leads to that moment`)
+}
+
+const dataIn = (folder: string) => join(folder, 'data')
+
+async function fetchFrom(
+  { restic, runs, service_id, folder }: Wanted,
+  { run, snapshot_id, taken_at }: StoredSnapshot,
+  wal: string | undefined,
+): Promise<FetchedService> {
+  await requireSpace(restic, run, folder)
+  await ensureRestored(restic, run, dataIn(folder))
+  const snapshot_folder = await findSnapshotFolder(dataIn(folder), snapshot_id)
   if (snapshot_folder === undefined)
     throw new RepositoryRefused(`the snapshot ${snapshot_id} in the backup is not whole`)
-  const wal = await findWalRun(restic, runs, { service_id, taken_at: new Date(taken_at), at })
   const target = join(folder, 'wal')
   if (wal !== undefined) {
     const start_wal_file = startOf(snapshot_folder)
     const from = { service_id, start_wal_file, taken_at: new Date(taken_at), target }
     await ensureWalFrom({ restic, runs, last: wal, has_last: false, ...from })
   }
-  return { snapshot_id, snapshot_folder, wal_folders: walFoldersIn(target, service_id) }
+  return { snapshot_id, snapshot_folder, wal_folder: join(target, walFolderOf(service_id)) }
 }
 
 /** For what is fetched and the data that is made of it: the last space of a disk is for the databases that run on it. */
@@ -70,11 +87,6 @@ export async function findSnapshotFolder(data: string, snapshot_id: string): Pro
   const entries = await readdir(data, { recursive: true })
   const found = entries.find((path) => path.endsWith(`/snapshots/${snapshot_id}`))
   return found && join(data, found)
-}
-
-export function walFoldersIn(target: string, service_id: string): FetchedService['wal_folders'] {
-  const folder = join(target, walFolderOf(service_id))
-  return { archive: join(folder, 'archive'), partial: join(folder, 'partial') }
 }
 
 /** The first WAL file that a snapshot needs. */

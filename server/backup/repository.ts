@@ -3,8 +3,7 @@
 // 2. The newest run with the tag `owner` names the installation that may write. A restored installation takes over; the lost one, should
 //    it come back, is refused.
 import { randomBytes, randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { access, chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
 import { unprivileged } from '#providers/host/user-map.ts'
@@ -53,7 +52,7 @@ export async function openRepository(place: Place): Promise<Repository> {
       `there is no repository for this installation yet; make it with howdah admin backup init --backup-to ${target.text}`,
     )
   }
-  refuseMissingFolder(target)
+  await refuseMissingFolder(target)
   const restic = resticOf(place)
   const repository_id = await readRepositoryId(restic)
   if (repository_id !== own.repository_id) {
@@ -71,10 +70,17 @@ export async function openRepository(place: Place): Promise<Repository> {
   return { restic, runs }
 }
 
-export function refuseMissingFolder({ folder }: BackupTarget): void {
-  if (folder === undefined || existsSync(join(folder, 'config'))) return
+/** By a thread: a mounted share that does not answer holds up none but the caller. */
+export async function refuseMissingFolder({ folder }: BackupTarget): Promise<void> {
+  if (folder === undefined || (await isRepository(folder))) return
   throw new RepositoryRefused(`there is no repository in ${folder}; check that its disk is mounted`)
 }
+
+const isRepository = (folder: string): Promise<boolean> =>
+  access(join(folder, 'config')).then(
+    () => true,
+    () => false,
+  )
 
 export async function readRepositoryId(restic: Restic): Promise<string> {
   const config = JSON.parse(await restic(['cat', 'config', '--no-lock'], { timeout_seconds: short_seconds })) as {
@@ -125,7 +131,7 @@ export async function claimRepository(place: Place): Promise<void> {
 
 /** An empty folder becomes that of the user which restic has. */
 async function ensureTargetFolder({ folder }: BackupTarget): Promise<void> {
-  if (folder === undefined || existsSync(join(folder, 'config'))) return
+  if (folder === undefined || (await isRepository(folder))) return
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if ((await readdir(folder)).some((name) => name !== 'lost+found')) {
     throw new RepositoryRefused(`${folder} is not empty and no repository; choose an empty folder or a new one`)

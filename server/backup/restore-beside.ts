@@ -13,7 +13,7 @@ import { sql } from '../store/sql.ts'
 import { fetchService } from './fetch.ts'
 import { type Place, refuseMissingFolder, RepositoryRefused, resticOf } from './repository.ts'
 import { listRuns, type Restic, type Run } from './restic.ts'
-import { newestSnapshots } from './restore-plan.ts'
+import { snapshotsBefore } from './restore-plan.ts'
 
 export type BesideSpec = {
   config: Config
@@ -31,7 +31,7 @@ export type BesideSpec = {
 export async function restoreBeside(spec: BesideSpec): Promise<ServiceRow> {
   const { config, installation, db, from, service_id, at, tell } = spec
   const { data_dir, aws_access_key_id, aws_secret_access_key } = config
-  refuseMissingFolder(from)
+  await refuseMissingFolder(from)
   const secrets = { aws_access_key_id, aws_secret_access_key }
   const place: Place = { data_dir, installation_id: installation.installation_id, target: from, secrets }
   const restic = resticOf(place)
@@ -42,15 +42,16 @@ export async function restoreBeside(spec: BesideSpec): Promise<ServiceRow> {
   await using opened = new AsyncDisposableStack()
   const regions = await openRegions({ config, installation, log: spec.log, spares: 0 }, opened)
   const provider = regions.get(former.region_code)
-  if (provider?.backup === undefined) {
+  const backup = provider?.backup
+  if (provider === undefined || backup === undefined) {
     throw new RepositoryRefused(
       `its region ${former.region_code} is not served here, or restores its services by itself`,
     )
   }
   const new_id = newId()
   tell(`Fetching ${service_id} (${name}), to become ${new_id}.`)
-  await provider.backup.layReady(new_id, async (folder) => {
-    const fetched = await fetchService({ restic, runs, service_id, at, folder })
+  await backup.layReady(new_id, async (folder) => {
+    const fetched = await fetchService({ restic, runs, service_id, at, folder, backup })
     return { ...fetched, ...(at && { at: at.toISOString() }) }
   })
   const wanted = { ...former, name: `${Array.from(name).slice(0, 119).join('')}-restored` }
@@ -68,7 +69,7 @@ async function formerOf(
   service_id: string,
   at: Date | undefined,
 ): Promise<Former> {
-  const snapshot = newestSnapshots(runs, at)[service_id]
+  const snapshot = snapshotsBefore(runs, at)[service_id]?.[0]
   if (snapshot === undefined) throw new RepositoryRefused(`no snapshot of ${service_id} is in the repository`)
   const meta = runs.filter(({ tags }) => tags.includes('meta'))
   const taken_at = new Date(snapshot.taken_at)

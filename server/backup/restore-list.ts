@@ -25,12 +25,15 @@ export async function listRestorable(source: Source): Promise<Restorable[]> {
   return await withRepository(source, async (restic, runs) => {
     const { meta, snapshots } = planOf(runs, {})
     const text = await dump(restic, meta, 'backup/meta/services.jsonl')
+    // Before the first metadata no moment can be named.
+    const first = runs.find(({ tags }) => tags.includes('meta'))?.time.toISOString() ?? ''
     const until = runs.findLast(({ tags }) => tags.includes('wal'))?.time.toISOString() ?? ''
     const rows = text.split('\n').filter(Boolean)
     return rows.map((row) => {
       const { service_id, name } = JSON.parse(row) as { service_id: string; name: string } // as our own table has it
-      const from = snapshots[service_id]?.taken_at
-      return { service_id, name, restorable_from: from ?? '', restorable_until: from === undefined ? '' : until }
+      const oldest = snapshots[service_id]?.at(-1)?.taken_at
+      if (oldest === undefined) return { service_id, name, restorable_from: '', restorable_until: '' }
+      return { service_id, name, restorable_from: oldest > first ? oldest : first, restorable_until: until }
     })
   })
 }
@@ -42,7 +45,9 @@ export async function verifyRepository(source: Source): Promise<{ runs: number; 
     const { snapshots, wal } = planOf(runs, {})
     const files = wal === undefined ? [] : [...(await readRun(restic, wal)).files]
     const problems: string[] = []
-    for (const [service_id, { run, snapshot_id }] of Object.entries(snapshots)) {
+    for (const [service_id, [newest]] of Object.entries(snapshots)) {
+      if (newest === undefined) continue
+      const { run, snapshot_id } = newest
       const facts = await dump(restic, run, `local/services/${service_id}/snapshots/${snapshot_id}/snapshot.json`)
       const { start_wal_file } = JSON.parse(facts) as { start_wal_file: string } // the provider's own facts
       const own = files.filter(([path]) => path.startsWith(`local/services/${service_id}/backup/`))
@@ -77,7 +82,7 @@ async function withRepository<T>(
   { config, from, recovery_key }: Source,
   work: (restic: Restic, runs: Run[]) => Promise<T>,
 ) {
-  refuseMissingFolder(from)
+  await refuseMissingFolder(from)
   const { aws_access_key_id, aws_secret_access_key } = config
   const secrets = { aws_access_key_id, aws_secret_access_key }
   const key = recovery_key === undefined ? { file: backupFilesOf(config.data_dir).daily_key } : { text: recovery_key }

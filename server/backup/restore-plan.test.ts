@@ -18,7 +18,11 @@ const runs = [
 ]
 
 test('the newest of each, and the WAL to its end', () => {
-  expect(planOf(runs, {})).toMatchObject({ meta: 'meta 2', wal: 'wal 3', snapshots: { a: { snapshot_id: 's2' } } })
+  expect(planOf(runs, {})).toMatchObject({
+    meta: 'meta 2',
+    wal: 'wal 3',
+    snapshots: { a: [{ snapshot_id: 's2' }, { snapshot_id: 's1' }] },
+  })
   expect(planOf(runs, {}).at).toBeUndefined()
 })
 
@@ -27,7 +31,7 @@ test('of a moment: what was before it, and the first WAL that leads past it', ()
   expect(planOf(runs, { at })).toMatchObject({
     meta: 'meta 1',
     wal: 'wal 2',
-    snapshots: { a: { run: 'data 1', snapshot_id: 's1' } },
+    snapshots: { a: [{ run: 'data 1', snapshot_id: 's1' }] },
     at: '2026-03-01T11:00:00.000Z',
   })
 })

@@ -3,15 +3,17 @@ import { RepositoryRefused } from './repository.ts'
 import type { Run } from './restic.ts'
 import { takenOf } from './runs.ts'
 
-/** Of each service the newest snapshot before a moment. */
-type NewestSnapshots = Readonly<Record<string, { run: string; snapshot_id: string; taken_at: string }>>
+export type StoredSnapshot = { run: string; snapshot_id: string; taken_at: string }
+
+/** Of each service those before a moment, newest first. */
+type StoredSnapshots = Readonly<Record<string, readonly StoredSnapshot[]>>
 
 export type RestorePlan = {
   meta: string
   meta_time: string
   /** Absent: no WAL is there; services are as of their snapshots. */
   wal?: string
-  snapshots: NewestSnapshots
+  snapshots: StoredSnapshots
   /** As PostgreSQL reads it; absent: the end of the WAL. */
   at?: string
   /** Those that were chosen; empty: all. */
@@ -35,21 +37,21 @@ export function planOf(runs: readonly Run[], { at, services = [] }: Chosen): Res
     meta: meta.id,
     meta_time: meta.time.toISOString(),
     ...(wal && { wal: wal.id }),
-    snapshots: newestSnapshots(runs, at),
+    snapshots: snapshotsBefore(runs, at),
     ...(at && { at: at.toISOString() }),
     services,
   }
 }
 
-export function newestSnapshots(runs: readonly Run[], at: Date | undefined): NewestSnapshots {
-  const snapshots: Record<string, NewestSnapshots[string]> = {}
+export function snapshotsBefore(runs: readonly Run[], at: Date | undefined): StoredSnapshots {
+  const snapshots: Record<string, StoredSnapshot[]> = {}
   for (const { id, tags } of runs.filter((run) => run.tags.includes('data'))) {
-    const service_id = valueOf(tags, 'service-')
     const taken_at = new Date(takenOf(tags))
     if (at !== undefined && taken_at > at) continue
-    if (taken_at.toISOString() < (snapshots[service_id]?.taken_at ?? '')) continue
-    snapshots[service_id] = { run: id, snapshot_id: valueOf(tags, 'snapshot-'), taken_at: taken_at.toISOString() }
+    const stored = { run: id, snapshot_id: valueOf(tags, 'snapshot-'), taken_at: taken_at.toISOString() }
+    ;(snapshots[valueOf(tags, 'service-')] ??= []).push(stored)
   }
+  for (const of_one of Object.values(snapshots)) of_one.sort((a, b) => (a.taken_at < b.taken_at ? 1 : -1))
   return snapshots
 }
 

@@ -15,7 +15,7 @@ import { stopMetadataStore } from '../store/embedded.ts'
 import { migrate } from '../store/migrate.ts'
 import { sql } from '../store/sql.ts'
 import type { BackupTarget } from '../backup-target.ts'
-import { ensureRestored, findSnapshotFolder, startOf, walFoldersIn } from './fetch.ts'
+import { ensureRestored } from './fetch.ts'
 import { loadMetadata, servicesOfCopy, type ServiceOfCopy } from './metadata.ts'
 import {
   addDailyKey,
@@ -27,7 +27,7 @@ import {
 } from './repository.ts'
 import { listRuns } from './restic.ts'
 import { planOf, type RestorePlan } from './restore-plan.ts'
-import { ensureWalFrom } from './restore-wal.ts'
+import { putService, type Restored, walIn } from './restore-service.ts'
 
 export type RestoreSpec = {
   config: Config
@@ -49,7 +49,7 @@ export async function restoreInstallation(spec: RestoreSpec): Promise<void> {
   const { config, from, tell } = spec
   const { data_dir } = config
   await refuseOther(data_dir)
-  refuseMissingFolder(from)
+  await refuseMissingFolder(from)
   const folder = restoringOf(data_dir)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (!existsSync(join(folder, 'done'))) await restoreInto(spec, folder)
@@ -91,33 +91,20 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
     if (store.kind === 'embedded') await stopMetadataStore({ directory: installation.store_directory })
   })
   await ensureLoaded(store.db, copy, folder, config.database_url !== undefined)
-  const wal = join(folder, 'wal')
-  if (plan.wal !== undefined) await ensureRestored(restic, plan.wal, wal)
+  if (plan.wal !== undefined) await ensureRestored(restic, plan.wal, walIn(folder))
   const regions = await openRegions({ config, installation, log: spec.log, spares: 0 }, opened)
   const restored: Restored[] = []
   const begun = performance.now()
   for (const [at, service] of wanted.entries()) {
     const backup = regions.get(service.region_code)?.backup
-    const snapshot = plan.snapshots[service.service_id]
     const label = `${service.service_id} (${service.name}), ${at + 1} of ${wanted.length}`
-    if (backup === undefined || snapshot === undefined) {
-      tell(`Service ${label}: no snapshot of it is in the repository; it is lost.`)
+    const put = backup && (await putService({ restic, runs, plan, folder, backup, ...service }))
+    if (put === undefined) {
+      tell(`Service ${label}: no snapshot in the repository leads to that moment; it is lost.`)
       continue
     }
-    const data = join(folder, `data-${snapshot.snapshot_id}`)
-    await ensureRestored(restic, snapshot.run, data)
-    const snapshot_folder = await findSnapshotFolder(data, snapshot.snapshot_id)
-    const { service_id, port } = service
-    const { snapshot_id } = snapshot
-    let gap: string | undefined
-    if (snapshot_folder !== undefined) {
-      const taken_at = new Date(snapshot.taken_at)
-      const from_snapshot = { service_id, start_wal_file: startOf(snapshot_folder), taken_at, target: wal }
-      if (plan.wal) await ensureWalFrom({ restic, runs, last: plan.wal, has_last: true, ...from_snapshot })
-      const wal_folders = walFoldersIn(wal, service_id)
-      gap = await backup.restore({ service_id, port, snapshot_id, snapshot_folder, wal_folders, at: plan.at })
-    }
-    restored.push({ service_id, snapshot_id, taken_at: snapshot.taken_at })
+    const { gap, ...one } = put
+    restored.push(one)
     const left_seconds = ((performance.now() - begun) / (at + 1) / 1000) * (wanted.length - at - 1)
     const left = left_seconds < 1 ? '' : ` About ${Math.ceil(left_seconds)} s are left.`
     tell(`Service ${label}: in place.${gap === undefined ? '' : ` ${gap}; it recovers up to there.`}${left}`)
@@ -127,8 +114,6 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   if (spec.services.length === 0) await claimRepository({ ...place, installation_id: installation.installation_id })
   await writeFile(join(folder, 'done'), '')
 }
-
-type Restored = { service_id: string; snapshot_id: string; taken_at: string }
 
 /** Deleted ones that are kept come back, too. */
 function chosenOf(services: readonly ServiceOfCopy[], chosen: readonly string[]): ServiceOfCopy[] {
@@ -186,12 +171,16 @@ async function ensureLoaded(db: Db, copy: string, folder: string, is_external: b
   await migrate(db)
 }
 
-/** Snapshots that were not fetched are gone, and so are services without one: else an empty database would take their place. */
+/**
+ * Snapshots that were not fetched are gone, and so are services without one: else an empty database would take their place. What a rewind,
+ * a reset or a switchover did is in the data: none of them is done again.
+ */
 async function keepOnly(db: Db, restored: readonly Restored[], moment: string): Promise<void> {
   const service_ids = restored.map(({ service_id }) => service_id)
   const snapshot_ids = restored.map(({ snapshot_id }) => snapshot_id)
   await db.transaction(async (tx) => {
     await tx.query(sql`delete from snapshots where not (snapshot_id = any (${snapshot_ids}))`)
+    await tx.query(sql`update services set exchange = null, switchovers = 0`)
     await tx.query(sql`update services set deleted_at = now(), kept_until = null, generation = generation + 1
       where not (service_id = any (${service_ids})) and (deleted_at is null or kept_until is not null)`)
     for (const { service_id, snapshot_id, taken_at } of restored) {

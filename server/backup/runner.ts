@@ -2,7 +2,7 @@
 // another, because they take long. One process of an installation does it. It reads what lies on the disk and waits for nothing that a
 // commit, a fork or a failover needs.
 // 1. What counts as copied is what the list of a run shows, not what restic's exit code says.
-// 2. A repository that is away is tried again and again; nothing local waits for it.
+// 2. A repository that is away is tried again and again; nothing local waits for it. That a service is late is told while a run hangs, too.
 // 3. The state is one file, so every server and every command of the installation reads the same.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { StagedWal, UnstagedWal } from '#providers/provider.ts'
@@ -37,6 +37,7 @@ type Parts = {
 const round_ms_max = 20_000
 const retry_ms = 5_000
 const data_every_ms_max = 10_000
+const tell_ms = 1_000
 
 export function startBackups(parts: Parts): Backups {
   const end = new AbortController()
@@ -61,11 +62,16 @@ export function startBackups(parts: Parts): Backups {
     wal: startLane(() => (work.failing() ? retry_ms : round_ms), work.walRound),
     data: startLane(() => Math.min(data_every_ms_max, round_ms), work.dataRound),
   }
+  const tell = async () => {
+    const pausing = () => pause(tell_ms, true, { signal: end.signal, ref: false }).catch(() => false)
+    while (await pausing()) await work.tell()
+  }
+  const telling = tell()
   return {
     copyNow: () => lanes.wal.hurry(),
     close: async () => {
       end.abort()
-      await Promise.all([lanes.wal.ended, lanes.data.ended])
+      await Promise.all([lanes.wal.ended, lanes.data.ended, telling])
       await work.close()
     },
   }
@@ -132,7 +138,7 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
     const services = servicesFound(found, (await state.read()).services)
     await state.save({ services })
     // A disk that is unmounted is noticed at once, also when there is nothing to copy.
-    if (repository !== undefined) refuseMissingFolder(place.target)
+    if (repository !== undefined) await refuseMissingFolder(place.target)
     if (repository === undefined) {
       repository = await openRepository(place)
       onOpened()
@@ -174,9 +180,8 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
         // A turn that the end of the server cut short has not failed.
         if (!place.signal?.aborted) await noteFailure(error)
       }
-      if (turn !== walRound) return
-      await tellLate(state.last(), Date.now()).catch((error: unknown) => log.warn({ err: error }, 'not told'))
     },
+    tell: () => tellLate(state.last(), Date.now()).catch((error: unknown) => log.warn({ err: error }, 'not told')),
     close: () => runner.release(),
   }
 }

@@ -66,13 +66,12 @@ test('a restore that dies anywhere is repeated, and brings the service back', as
     const run = join(world.directory, 'run', service_id)
     for (const folder of [homeOf(world, wanted), run, fetched]) rmSync(folder, { recursive: true, force: true })
     cpSync(kept, fetched, { recursive: true })
-    const wal_folders = { archive: join(fetched, 'backup', 'archive'), partial: join(fetched, 'backup', 'partial') }
     return {
       service_id,
       port: home.port,
       snapshot_id: 's1',
       snapshot_folder: join(fetched, 'snapshots', 's1'),
-      wal_folders,
+      wal_folder: join(fetched, 'backup'),
     }
   }
   const listed = () =>

@@ -6,7 +6,7 @@ import type { PostgresInstallation } from '../postgres/installation.ts'
 import { drillService } from './drill.ts'
 import { layReady } from '../snapshot/fetched.ts'
 import { noteAll } from './note.ts'
-import { restoreService } from './restore.ts'
+import { leadsOn, restoreService } from './restore.ts'
 import { listStagedSnapshots, newStaged, stageAll } from './stage.ts'
 
 export function newBackup(host: Machine & { installations: readonly PostgresInstallation[] }): Backup {
@@ -17,6 +17,7 @@ export function newBackup(host: Machine & { installations: readonly PostgresInst
     listSnapshots: () => listStagedSnapshots(host),
     noteChecksums: (signal) => noteAll(host, staged, signal),
     drill: (service_id, options) => drillService(host, service_id, { staged, ...options }),
+    leadsOn,
     layReady: (service_id, fetch) => layReady(host, service_id, fetch),
     restore: (service) => restoreService(host, service),
   }

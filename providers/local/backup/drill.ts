@@ -1,7 +1,7 @@
 // A drill: a service's newest snapshot and the WAL after it are compared with their checksums; then these, or what a copy elsewhere gives
 // back, are brought to life in a node that no client reaches, at the lowest priority: it recovers to the end, PostgreSQL's amcheck reads
-// its catalogs and tables, and it is removed. What is wrong is a sentence that names the file. Rows are not counted: to plan a statement on
-// a tenant's table may already run a tenant's function, and sessions here are a superuser's.
+// its catalogs and tables, and it is removed. What is wrong is a sentence that names the file. No statement reads a tenant's table: to plan one
+// may already run a tenant's function, and sessions here are a superuser's. Rows are compared with primary keys, which have no expressions.
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { userInfo } from 'node:os'
@@ -14,7 +14,7 @@ import { errorCode, statIfThere } from '../../host/read.ts'
 import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
-import { floorOf } from '../postgres/control-file.ts'
+import { floorOf, readControl } from '../postgres/control-file.ts'
 import { ensureDataRemoved, ensureHome, majorOf } from '../postgres/data-directory.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { findService } from '../postgres/nodes.ts'
@@ -23,7 +23,9 @@ import { identOf } from '../postgres/settings.ts'
 import { fatalOfOutput } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findWay, listComplete, readSnapshot } from '../snapshot/snapshot.ts'
-import { segmentNumberOf, walPositionOf } from '../wal/wal.ts'
+import { stagedIn } from '../wal/staged-wal.ts'
+import { fileIsOnPath, findPath } from '../wal/timeline.ts'
+import { pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
 import { compareSums } from './checksums.ts'
 import { sumsIn } from './note.ts'
 import { makeData } from './restore.ts'
@@ -85,17 +87,16 @@ async function tryOut(
   signal.throwIfAborted()
   const fetched = await fetch?.(since)
   const where = fetched === undefined ? '' : ' in the backup'
-  const wal_folders = { archive: join(own.backup, 'archive'), partial: join(own.backup, 'partial') }
-  const { archive, partial } = fetched?.wal_folders ?? wal_folders
+  const wal_folder = fetched?.wal_folder ?? own.backup
   const folder = fetched?.snapshot_folder ?? snapshot_folder
   const facts = fetched === undefined ? snapshot : await readSnapshot(folder)
   if (facts === undefined) return `the snapshot ${fetched?.snapshot_id}${where} is not whole`
   await ensureHome(host.effect, node)
-  const source = { facts, snapshot_data: join(folder, 'data'), wal_folders: [archive, partial], keep: true, signal }
+  const source = { facts, snapshot_data: join(folder, 'data'), wal_folder, keep: true, signal }
   const gap = await makeData(host, node, source)
   if (gap !== undefined) return `the WAL file ${gap}${where} is missing`
   signal.throwIfAborted()
-  return (await start(host, node)) ?? (await replayedShort(node, archive)) ?? (await check(node))
+  return (await start(host, node)) ?? (await replayedShort(node, wal_folder)) ?? (await check(node))
 }
 
 /** Of services that are no more; their drills were killed. */
@@ -183,13 +184,16 @@ async function start({ effect, installations }: DrillHost, node: Node): Promise<
 const logOf = ({ start_log }: Node): string => readFileSync(start_log, 'utf8')
 
 /** WAL that cannot be read ends a recovery as its end does: every archived file but the last must have been passed. */
-async function replayedShort(node: Node, linked: string): Promise<string | undefined> {
+async function replayedShort(node: Node, wal_folder: string): Promise<string | undefined> {
   const log = logOf(node)
   const [, high = '0', low = '0'] = /redo done at ([0-9A-F]+)\/([0-9A-F]+)/.exec(log) ?? []
-  const segments = (await readdir(linked)).filter((name) => /^[0-9A-F]{24}$/.test(name)).toSorted()
+  // Without the timeline that it began itself: the path that it was to take.
+  const path = (await findPath(node.data, [pgWalOf(node.data)])).slice(0, -1)
+  const { segment_bytes: bytes } = await readControl(node.data)
+  const names = (await readdir(stagedIn(wal_folder).archive)).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const segments = names.filter((name) => fileIsOnPath(path, name, bytes)).toSorted()
   const last = segments.at(-1)
-  const bytes = last && (await statIfThere(join(linked, last)))?.size
-  if (last === undefined || !bytes) return undefined
+  if (last === undefined) return undefined
   const end = Math.floor((Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)) / bytes)
   if (end >= segmentNumberOf(last, bytes)) return undefined
   const damaged = segments.find((name) => segmentNumberOf(name, bytes) === end) ?? last
@@ -232,7 +236,7 @@ const corruption_query = `
     where c.relkind in ('r', 't', 'm') and c.relpersistence = 'p'
     order by c.oid >= 16384, pg_catalog.random() limit (select count(*) + ${tables_max} from pg_catalog.pg_class where oid < 16384)),
   indexes as materialized (
-    select pg_catalog.bt_index_check(i.indexrelid) from pg_catalog.pg_index i
+    select pg_catalog.bt_index_check(i.indexrelid, i.indisprimary) from pg_catalog.pg_index i
     join pg_catalog.pg_class c on c.oid = i.indexrelid join pg_catalog.pg_am a on a.oid = c.relam
     where a.amname = 'btree' and c.relpersistence = 'p' and i.indisvalid and i.indrelid in (select oid from relations))
   select name || ', block ' || v.blkno || ': ' || v.msg as found

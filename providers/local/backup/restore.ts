@@ -3,27 +3,31 @@
 // a restore that is killed is repeated.
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RestoredService } from '../../provider.ts'
+import type { FetchedService, RestoredService } from '../../provider.ts'
 import { statIfThere } from '../../host/read.ts'
 import { ensureFolder } from '../host/effect.ts'
 import { nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
+import { readControl } from '../postgres/control-file.ts'
 import { ensureHome } from '../postgres/data-directory.ts'
 import { putDataInPlace } from '../postgres/data-in-place.ts'
 import { copyData, type DataSource } from '../snapshot/fetched-data.ts'
-import { readSnapshot } from '../snapshot/snapshot.ts'
+import { isThrough, readSnapshot } from '../snapshot/snapshot.ts'
+import { readExchange, saveExchange } from '../wal/left.ts'
+import { findStagedPath, stagedIn } from '../wal/staged-wal.ts'
 
 export async function restoreService(host: Machine, restored: RestoredService): Promise<string | undefined> {
   const { effect, directory, as_root } = host
-  const { snapshot_folder, wal_folders } = restored
+  const { snapshot_folder, wal_folder, at } = restored
   const node = nodeOf(directory, restored.service_id, restored.port, as_root)
   let gap: string | undefined
   if (!(await statIfThere(node.data))) {
     const facts = await readSnapshot(snapshot_folder)
     if (facts === undefined) throw new Error(`the snapshot ${restored.snapshot_id} in the backup is not whole`)
     await ensureHome(effect, node)
-    const source = { facts, snapshot_data: join(snapshot_folder, 'data'), keep: false, at: restored.at }
-    gap = await makeData(host, node, { ...source, wal_folders: [wal_folders.archive, wal_folders.partial] })
+    await putLeft(host, node, restored)
+    const source = { facts, snapshot_data: join(snapshot_folder, 'data'), wal_folder }
+    gap = await makeData(host, node, { ...source, keep: false, at })
   }
   await ensureFolder(effect, 'snapshots', node.snapshots, 0o700)
   const own = join(node.snapshots, restored.snapshot_id)
@@ -33,6 +37,22 @@ export async function restoreService(host: Machine, restored: RestoredService): 
     await rename(snapshot_folder, own)
   }
   return gap === undefined ? undefined : `the WAL file ${gap} of ${node.service_id} is not in the backup`
+}
+
+/** Which timelines it had left by then: its moments before are found there. */
+async function putLeft({ effect }: Machine, node: Node, { wal_folder, at }: RestoredService): Promise<void> {
+  const last = await readExchange(stagedIn(wal_folder))
+  const left = last?.left.filter(({ until }) => at === undefined || new Date(until) < new Date(at)) ?? []
+  if (last && left.length > 0) await saveExchange(effect, node, { exchange_id: last.exchange_id, state: 'done', left })
+}
+
+export async function leadsOn(fetched: FetchedService, at: string | undefined): Promise<boolean> {
+  const { snapshot_folder, wal_folder } = fetched
+  const facts = await readSnapshot(snapshot_folder)
+  // What is not whole is told by the one that would use it.
+  if (facts === undefined) return true
+  const { segment_bytes, timeline } = await readControl(join(snapshot_folder, 'data'))
+  return isThrough(await findStagedPath(wal_folder, { own: timeline, at }), facts, segment_bytes)
 }
 
 /** A data directory in place. Returns the first WAL file that is missing on the way, up to which it recovers. */

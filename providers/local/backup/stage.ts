@@ -6,11 +6,11 @@
 // 2. It follows the archive: what is pruned there goes here too, so a copy that fails for days takes no space.
 // 3. It never waits for the service, and the service never waits for it.
 import { closeSync, fstatSync, lstatSync, readdirSync, writeSync, openSync, read } from 'node:fs'
-import { link, readdir, rename, rm, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { link, readdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { StagedSnapshot, StagedWal, UnstagedWal } from '../../provider.ts'
-import { statIfThere } from '../../host/read.ts'
+import { readIfThere, statIfThere } from '../../host/read.ts'
 import { ensureFolder } from '../host/effect.ts'
 import { foldersOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
@@ -21,6 +21,7 @@ import { inForce } from '../postgres/port-in-force.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { listComplete } from '../snapshot/snapshot.ts'
+import { stagedIn } from '../wal/staged-wal.ts'
 import { findPath, onPath } from '../wal/timeline.ts'
 import { archiveAt, isHistory, listSegments, pathIn, pgWalOf } from '../wal/wal.ts'
 
@@ -95,7 +96,7 @@ async function inTurn<T>(staged: Staged, work: () => Promise<T>): Promise<T> {
 
 async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<StagedWal> {
   const at = new Date()
-  const [archive, partial] = [join(node.backup, 'archive'), join(node.backup, 'partial')]
+  const { archive, partial } = stagedIn(node.backup)
   for (const folder of [node.backup, archive, partial]) await ensureFolder(effect, 'staged WAL', folder, 0o700)
   await removeCutOff(node.backup, at)
   const written_ms = lastWrittenOf(node.data)
@@ -105,6 +106,8 @@ async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<
   const behind = changed ? await stageUnarchived(node, partial) : undefined
   await mirror(node, archive)
   const names = readdirSync(archive)
+  // After the archive: whatever is in there, the timelines that were left before it are known.
+  const left = await stageLeft(node)
   for (const name of readdirSync(partial)) if (names.includes(name)) await rm(join(partial, name), { force: true })
   if (behind === undefined && written_ms < at.getTime() - settled_ms)
     staged.set(node.service_id, { written_ms, data: node.data })
@@ -119,7 +122,7 @@ async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<
     service_id: node.service_id,
     at,
     folder: node.backup,
-    files: [...sizes(archive, 'archive'), ...sizes(partial, 'partial')],
+    files: [...sizes(archive, 'archive'), ...sizes(partial, 'partial'), ...left],
     ...(first !== undefined && last !== undefined && { archived: { first, last } }),
     ...(behind !== undefined && { behind }),
   }
@@ -158,6 +161,19 @@ async function mirror({ archive }: Node, to: string): Promise<void> {
   } finally {
     closeSync(handle)
   }
+}
+
+/** Which timelines the service has left, if it has been rewound. */
+async function stageLeft(node: Node): Promise<{ path: string; bytes: number }[]> {
+  const text = await readIfThere(node.exchange)
+  if (text === undefined) return []
+  const { exchange } = stagedIn(node.backup)
+  if ((await readIfThere(exchange)) !== text) {
+    const aside = join(node.backup, `${process.pid}.new`)
+    await writeFile(aside, text, { mode: 0o600 })
+    await rename(aside, exchange)
+  }
+  return [{ path: basename(exchange), bytes: Buffer.byteLength(text) }]
 }
 
 /** The WAL that the archive does not have yet; the last file up to the position that is flushed. A sentence: there is more than fits. */

@@ -12,14 +12,15 @@ import type { Machine } from '../host/machine.ts'
 import { openFolder, pathOf, replaceFile } from '../host/tenant-files.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { replaySettings, savePlan } from '../wal/replay.ts'
-import { findPathTo, firstGap, type Path } from '../wal/timeline.ts'
-import { isHistory, listSegments, timelineOf, walNames } from '../wal/wal.ts'
+import { findStagedPath, stagedIn } from '../wal/staged-wal.ts'
+import { firstGap, onPath } from '../wal/timeline.ts'
+import { isHistory, listSegments } from '../wal/wal.ts'
 import type { ClusterCopy } from './cluster-copy.ts'
 
 export type DataSource = {
   facts: ClusterCopy
   snapshot_data: string
-  wal_folders: readonly string[]
+  wal_folder: string
   /** Whole files stay where they are; else they are moved into the node's archive. */
   keep: boolean
   at?: string | undefined
@@ -41,12 +42,12 @@ export async function copyData(host: Machine, node: Node, source: DataSource): P
   })
   const { segment_bytes, timeline } = await readControl(source.snapshot_data)
   await gather(host, node, source, segment_bytes)
-  const path = pathTo(node, timeline)
+  const path = await findStagedPath(source.wal_folder, { own: timeline, histories: node.restore, at })
   const needed = await listSegments({ folder: node.restore, below: '' }, facts.start_wal_file)
   // PostgreSQL makes links to them, which the system permits their owner only.
   if (node.owner) giveAll(node.restore, node.owner)
   const reach = `what can be restored begins at ${facts.taken_at.toISOString()} and ends at {until}`
-  const last_wal_file = needed.at(-1)?.name ?? facts.start_wal_file
+  const last_wal_file = onPath(needed, path).at(-1)?.name ?? facts.start_wal_file
   await savePlan(effect, node, { source_ran: false, path, last_wal_file, reach, target_time: at ?? 'the end' })
   await replaceFile(node.data_aside, 'recovery.signal', '', node)
   await replaceFile(node.data_aside, 'postgresql.auto.conf', replaySettings(node, path, at), node)
@@ -54,12 +55,12 @@ export async function copyData(host: Machine, node: Node, source: DataSource): P
 }
 
 /** The archive gets its files back, and the replay copies of all: PostgreSQL writes into those. */
-async function gather({ effect }: Machine, node: Node, { wal_folders, keep }: DataSource, segment_bytes: number) {
+async function gather({ effect }: Machine, node: Node, { wal_folder, keep }: DataSource, segment_bytes: number) {
   const { owner } = node
   await ensureFolder(effect, 'gathered WAL', node.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
   const archive = openFolder(node.archive)
   try {
-    for (const folder of wal_folders) {
+    for (const folder of [stagedIn(wal_folder).archive, stagedIn(wal_folder).partial]) {
       for (const name of namesIn(folder)) {
         const [from, copy] = [join(folder, name), join(node.restore, name)]
         await copyFile(from, copy, constants.COPYFILE_FICLONE)
@@ -91,10 +92,4 @@ const namesIn = (folder: string): string[] => {
   } catch {
     return []
   }
-}
-
-/** To the newest timeline of which there is a history. */
-function pathTo({ restore }: Node, own: number): Path {
-  const folder = { folder: restore, below: '' }
-  return findPathTo(Math.max(own, ...walNames(folder).filter(isHistory).map(timelineOf)), [folder])
 }

@@ -6,6 +6,7 @@ import type { FetchedService } from '../../provider.ts'
 import { statIfThere } from '../../host/read.ts'
 import { nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
+import { syncOne, syncTree } from '../host/tree.ts'
 
 export type Fetched = FetchedService & { at?: string | undefined }
 
@@ -15,19 +16,24 @@ const left_ms = 24 * 3_600_000
 
 /** fetch: fills the folder that it is given. */
 export async function layReady(
-  { directory, as_root }: Machine,
+  { effect, directory, as_root }: Machine,
   service_id: string,
   fetch: (folder: string) => Promise<Fetched>,
 ): Promise<void> {
   const { fetched: folder } = nodeOf(directory, service_id, 0, as_root)
   await removeLeft(dirname(folder))
   const aside = `${folder}.new`
-  const { snapshot_folder, wal_folders, ...facts } = await fetch(aside)
+  const { snapshot_folder, wal_folder, ...facts } = await fetch(aside)
   const below = (path: string) => relative(aside, path)
-  const { archive, partial } = wal_folders
-  const places = { snapshot_folder: below(snapshot_folder), archive: below(archive), partial: below(partial) }
-  await writeFile(join(aside, facts_name), JSON.stringify({ ...facts, ...places }), { mode: 0o600, flush: true })
+  const places = { snapshot_folder: below(snapshot_folder), wal_folder: below(wal_folder) }
+  await effect('fetched service: write facts')
+  await writeFile(join(aside, facts_name), JSON.stringify({ ...facts, ...places }), { mode: 0o600 })
+  await effect('fetched service: make durable')
+  await syncTree(aside)
+  await effect('fetched service: rename into place')
   await rename(aside, folder)
+  // The service is wanted next: without what was laid ready an empty database would be made.
+  await syncOne(dirname(folder))
 }
 
 async function removeLeft(services: string): Promise<void> {
@@ -39,9 +45,7 @@ async function removeLeft(services: string): Promise<void> {
 
 export async function findFetched({ fetched: folder }: Node): Promise<Fetched | undefined> {
   if (!(await statIfThere(folder))) return undefined
-  type Facts = { snapshot_id: string; at?: string; snapshot_folder: string; archive: string; partial: string }
   const text = await readFile(join(folder, facts_name), 'utf8')
-  const { archive, partial, snapshot_folder, ...facts } = JSON.parse(text) as Facts // written above, in one piece
-  const wal_folders = { archive: join(folder, archive), partial: join(folder, partial) }
-  return { ...facts, snapshot_folder: join(folder, snapshot_folder), wal_folders }
+  const { snapshot_folder, wal_folder, ...facts } = JSON.parse(text) as Fetched // written above, in one piece
+  return { ...facts, snapshot_folder: join(folder, snapshot_folder), wal_folder: join(folder, wal_folder) }
 }

@@ -153,11 +153,10 @@ async function copyMoment(host: Machine, node: Node, parent: Node, making: Makin
 }
 
 async function copyFetched(host: Machine, node: Node, fetched: Fetched, signal: AbortSignal): Promise<void> {
-  const { snapshot_id, snapshot_folder, wal_folders, at } = fetched
+  const { snapshot_id, snapshot_folder, wal_folder, at } = fetched
   const facts = await readSnapshot(snapshot_folder)
   if (facts === undefined) throw new SourceDamaged(`the snapshot ${snapshot_id} in the backup is not whole`)
-  const folders = [wal_folders.archive, wal_folders.partial]
-  const source = { facts, snapshot_data: join(snapshot_folder, 'data'), wal_folders: folders, keep: true, at, signal }
+  const source = { facts, snapshot_data: join(snapshot_folder, 'data'), wal_folder, keep: true, at, signal }
   await copyData(host, node, source)
 }
 

@@ -20,7 +20,7 @@ import { Planted } from '../host/tenant-files.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { ensureBeforeRemoved, findBefore, isExchanged } from './before.ts'
-import { readExchange, type Left } from '../wal/left.ts'
+import { leftAt, readExchange } from '../wal/left.ts'
 import { fileIsOnPath, findPath, findPathTo, isOnPath, type Path } from '../wal/timeline.ts'
 import { archiveAt, pgWalOf, segmentNameOf, walPositionOf, segmentNumberOf, timelineOf } from '../wal/wal.ts'
 
@@ -127,14 +127,14 @@ export async function findWay(node: Node, at?: Date): Promise<{ path: Path; lead
   const left = at && leftAt((await readExchange(node))?.left ?? [], at)
   const path = left ? findPathTo(left.timeline, folders) : await findPath(node.data, folders)
   const { segment_bytes } = await readControl(node.data)
-  const leadsOn = ({ start_wal_file, end_position }: ClusterCopy) => {
-    const end = end_position ?? segmentNumberOf(start_wal_file, segment_bytes) * segment_bytes
-    return isOnPath(path, timelineOf(start_wal_file), end)
-  }
-  return { path, leadsOn, ended: left !== undefined }
+  return { path, leadsOn: (snapshot) => isThrough(path, snapshot, segment_bytes), ended: left !== undefined }
 }
 
-const leftAt = (left: readonly Left[], at: Date) => left.find(({ until }) => at <= new Date(until))
+/** Whether the path goes through the end of the snapshot. */
+export function isThrough(path: Path, { start_wal_file, end_position }: ClusterCopy, segment_bytes: number): boolean {
+  const end = end_position ?? segmentNumberOf(start_wal_file, segment_bytes) * segment_bytes
+  return isOnPath(path, timelineOf(start_wal_file), end)
+}
 
 /** Begins what the rest of the pass need not wait for: a fork may be waiting. The server must be ready. */
 export async function beginSnapshot(host: SnapshotHost, node: Node, wanted: WantedService): Promise<void> {

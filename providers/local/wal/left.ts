@@ -17,7 +17,10 @@ export type Exchange = {
   left: readonly Left[]
 }
 
-export async function readExchange({ exchange }: Node): Promise<Exchange | undefined> {
+/** The timeline that the service was on at a moment, and has left since. */
+export const leftAt = (left: readonly Left[], at: Date) => left.find(({ until }) => at <= new Date(until))
+
+export async function readExchange({ exchange }: Pick<Node, 'exchange'>): Promise<Exchange | undefined> {
   const text = await readIfThere(exchange)
   return text === undefined ? undefined : (JSON.parse(text) as Exchange) // written below, in one piece
 }

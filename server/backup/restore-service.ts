@@ -1,0 +1,77 @@
+// One service of a restore, out of what was fetched into its place: the newest snapshot that leads to the moment, and the WAL after it.
+// Which one that is, is written down before anything is moved, so a restore that is repeated goes on with the same.
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readIfThere } from '#providers/host/read.ts'
+import type { Backup } from '#providers/provider.ts'
+import { ensureRestored, findSnapshotFolder, startOf } from './fetch.ts'
+import type { Restic, Run } from './restic.ts'
+import type { RestorePlan, StoredSnapshot } from './restore-plan.ts'
+import { ensureWalFrom, walFolderOf } from './restore-wal.ts'
+
+type Putting = {
+  restic: Restic
+  runs: readonly Run[]
+  plan: RestorePlan
+  /** With all that is fetched. */
+  folder: string
+  /** Of its region. */
+  backup: Backup
+  service_id: string
+  port: number
+}
+
+export type Restored = { service_id: string; snapshot_id: string; taken_at: string }
+
+/** The WAL of all services, below the folder of a restore. */
+export const walIn = (folder: string) => join(folder, 'wal')
+
+/** Undefined: no snapshot leads to the moment. gap: a sentence: up to where it recovers. */
+export async function putService(putting: Putting): Promise<(Restored & { gap?: string | undefined }) | undefined> {
+  const { plan, folder, backup, service_id, port } = putting
+  const chosen = join(folder, `chosen-${service_id}`)
+  const chosen_id = await readIfThere(chosen)
+  for (const snapshot of plan.snapshots[service_id] ?? []) {
+    const { snapshot_id, taken_at } = snapshot
+    if (chosen_id !== undefined && chosen_id !== snapshot_id) continue
+    const found = await fetchFrom(putting, snapshot)
+    // It has been put in place.
+    if (found === undefined) return { service_id, snapshot_id, taken_at }
+    const fetched = { snapshot_id, wal_folder: join(walIn(folder), walFolderOf(service_id)), snapshot_folder: found }
+    if (chosen_id === undefined) {
+      if (!(await backup.leadsOn(fetched, plan.at))) {
+        await removeData(folder, snapshot_id)
+        continue
+      }
+      await writeFile(`${chosen}.new`, snapshot_id, { mode: 0o600, flush: true })
+      await rename(`${chosen}.new`, chosen)
+    }
+    const gap = await backup.restore({ service_id, port, at: plan.at, ...fetched })
+    return { service_id, snapshot_id, taken_at, gap }
+  }
+  return undefined
+}
+
+const dataIn = (folder: string, snapshot_id: string) => join(folder, `data-${snapshot_id}`)
+
+/** Undefined: the folder of the snapshot has been moved into the service. */
+async function fetchFrom(
+  { restic, runs, plan, folder, service_id }: Putting,
+  { run, snapshot_id, taken_at }: StoredSnapshot,
+): Promise<string | undefined> {
+  const data = dataIn(folder, snapshot_id)
+  await ensureRestored(restic, run, data)
+  const snapshot_folder = await findSnapshotFolder(data, snapshot_id)
+  if (snapshot_folder === undefined || plan.wal === undefined) return snapshot_folder
+  const from = { service_id, start_wal_file: startOf(snapshot_folder), taken_at: new Date(taken_at) }
+  await ensureWalFrom({ restic, runs, last: plan.wal, has_last: true, target: walIn(folder), ...from })
+  return snapshot_folder
+}
+
+/** At once, so that half of it is never taken for what has been put in place. */
+async function removeData(folder: string, snapshot_id: string): Promise<void> {
+  const aside = join(folder, 'not-on-the-way')
+  await rm(aside, { recursive: true, force: true })
+  await rename(dataIn(folder, snapshot_id), aside)
+  await rm(aside, { recursive: true })
+}
