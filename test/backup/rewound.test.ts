@@ -30,7 +30,7 @@ let before_rewind: Date
 
 beforeAll(async () => {
   if (!has_restic) return
-  const own = await startInstallation({ config: { backup_to, backup_lag: 6, service_ports } })
+  const own = await startInstallation({ config: { backup_to, backup_lag: 12, service_ports } })
   howdah = own
   recovery_key = await initFor(own.config)
   shop = await own.createService({ name: 'shop', cpu_millis: 'shared' })
@@ -56,20 +56,27 @@ test.skipIf(why)(`right after a rewind a drill restores the state that the servi
   await untilCopied(own.call, at)
   const after_1 = await commit(1)
   await commit(2)
-  const { id } = (await own.call<{ id: string }>('POST', `${at}/snapshots`)).body
-  const restic = await resticFor(own.config)
-  const stored = async () => (await listRuns(restic)).find(({ tags }) => tags.includes(`snapshot-${id}`))
-  const second = await until(stored, { what: 'the second snapshot is in the repository' })
+  await own.call('POST', `${at}/snapshots`)
+  const copiedAt = async () => Date.parse((await own.call('GET', at)).body.protection?.last_backup_at ?? '')
+  const second = await until(async () => (await copiedAt()) > after_1.getTime() && copiedAt(), {
+    what: 'the second snapshot is in the repository',
+  })
   await commit(3)
   before_rewind = await momentNow()
   await own.call('POST', `${at}/rewind`, { target_time: after_1.toISOString() })
   await own.untilStatus(shop.service_id, 'READY')
   await commit(4)
   await untilCopied(own.call, at)
-  const isLater = ({ tags }: { tags: readonly string[] }) => takenOf(tags) > takenOf(second.tags)
-  await until(async () => (await listRuns(restic)).some(isLater), { what: 'a snapshot of the state after it is there' })
+  const isComplete = async () =>
+    (await own.call<{ status: string }[]>('GET', `${at}/snapshots`)).body.every(({ status }) => status === 'complete')
+  await until(isComplete, { what: 'the states before and after the rewind are kept' })
+  const { last_snapshot_at = '' } = (await own.call('GET', at)).body.protection ?? {}
+  await until(async () => (await copiedAt()) === Date.parse(last_snapshot_at), {
+    what: 'the last is in the repository',
+  })
   // As it was before that one was copied.
-  const later = (await listRuns(restic)).filter(isLater)
+  const restic = await resticFor(own.config)
+  const later = (await listRuns(restic)).filter(({ tags }) => takenOf(tags) > second)
   await restic(['forget', ...later.map((run) => run.id)], { timeout_seconds: 60 })
   expect(await drill(own, shop)).toBeUndefined()
   await own.stop()
