@@ -12,6 +12,7 @@ export const log_page_entries_max = 500
 /** How far page numbers reach; cursors have no such limit. */
 export const log_window_entries_max = 10_000
 export const log_buckets_max = 200
+export const log_buckets_default = 60
 /** A histogram counts no more of them. */
 export const log_counted_max = 200_000
 
@@ -117,6 +118,7 @@ const HistogramQuery = input(
       integer('Into how many parts of equal length the time is divided; by default 60.', 60, {
         minimum: 1,
         maximum: log_buckets_max,
+        default: log_buckets_default,
       }),
     ),
   },

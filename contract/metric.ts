@@ -18,6 +18,7 @@ export const metric_functions = [
   'P90',
   'P99',
 ] as const
+export const metric_function_default = 'AVG'
 export type MetricFunction = (typeof metric_functions)[number]
 
 const of_all = ['AVG', 'MIN', 'MAX', 'LAST', 'COUNT', 'P50', 'P90', 'P99'] as const
@@ -116,9 +117,9 @@ const SeriesInput = input(
     ),
     fn: Type.Optional(
       text(
-        `How the kept values become one a bucket: ${metric_functions.join(', ')}, in any case; AVG by default. Those that make no sense for a metric are refused; \`/capabilities\` has the others.`,
+        `How the kept values become one a bucket: ${metric_functions.join(', ')}, in any case; ${metric_function_default} by default. Those that make no sense for a metric are refused; \`/capabilities\` has the others.`,
         'MAX',
-        { maxLength: 16 },
+        { maxLength: 16, default: metric_function_default },
       ),
     ),
     filters: Type.Optional(

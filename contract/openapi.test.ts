@@ -101,7 +101,7 @@ const ajv = new Ajv2020({
   allowUnionTypes: true,
   formats: { 'date-time': true, password: true, name: true },
 })
-ajv.addVocabulary(['components'])
+ajv.addVocabulary(['components', 'x-go-name'])
 ajv.addSchema({ $id: 'document', components: withReferences(document.components) })
 
 /** With references into the one document that the validator knows, so that each component is compiled once. */
@@ -182,5 +182,49 @@ test('clients generated from it know both ways to authenticate, defaults, patter
         },
       },
     },
+  })
+})
+
+test('what a request may leave out has its default', () => {
+  const members = (name: string) => {
+    const { requestBody, parameters = [] } =
+      operations.find(({ operation: it }) => it.operationId === name)?.operation ?? {}
+    const in_query = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter.schema]))
+    return Object(requestBody?.content['application/json']?.schema).properties ?? in_query
+  }
+  const counts = { replica_count: { default: 0 }, sync_replica_count: { default: 0 } }
+  expect(members('createService')).toMatchObject({ ...counts, environment_tag: { default: 'DEV' } })
+  expect(members('forkService')).toMatchObject({ environment_tag: { default: 'DEV' } })
+  expect(members('getMetricSeries')).toMatchObject({ fn: { default: 'AVG' } })
+  expect(members('getLogHistogram')).toMatchObject({ buckets: { default: 60 } })
+  // A count that is left out stays as it is.
+  expect(members('setHA').replica_count).not.toHaveProperty('default')
+})
+
+describe('generators of clients in other languages', () => {
+  const objects: Record<string, unknown>[] = []
+  JSON.stringify(document, (_, value: unknown) => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      objects.push(value as Record<string, unknown>)
+    return value
+  })
+
+  test('meet no schema with two types, but for null', () => {
+    const types = objects.map(({ type }) => type).filter((type) => Array.isArray(type))
+    expect(types.length).toBeGreaterThan(0)
+    for (const type of types) expect([type.length, type]).toEqual([2, expect.arrayContaining(['null'])])
+  })
+
+  test('meet no two objects that become one type when their names are spelt the way of the language', () => {
+    const spelt = (name: string) => name.replaceAll('_', '').toLowerCase()
+    const twins = objects.flatMap(({ properties }) => {
+      const members = Object.entries(Object(properties) as Record<string, object>)
+      return members.filter(([name]) => members.some(([other]) => other !== name && spelt(other) === spelt(name)))
+    })
+    expect(twins.map(([name]) => name)).toEqual(expect.arrayContaining(['vpcEndpoint', 'vpc_endpoint']))
+    const named = twins.filter(([, schema]) => 'x-go-name' in schema).map(([name]) => name)
+    expect(named.toSorted()).toEqual(['apiKey', 'lastCursor', 'vpcEndpoint'])
+    for (const [name, schema] of twins)
+      expect([name, schema]).not.toEqual([name, expect.objectContaining({ type: 'object' })])
   })
 })

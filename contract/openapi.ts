@@ -206,14 +206,41 @@ function streamContentOf(entry: TSchema, components: JsonObject): JsonObject {
 
 function schemaOf(schema: TSchema, components: JsonObject): Json {
   const name = '$id' in schema && typeof schema.$id === 'string' ? schema.$id : undefined
-  const plain = Object.fromEntries(
-    Object.entries(schema)
-      .filter(([key]) => key !== '$id')
-      .map(([key, value]) => [key, partOf(value, components)]),
+  const plain = oneTypeEach(
+    Object.fromEntries(
+      Object.entries(schema)
+        .filter(([key]) => key !== '$id')
+        .map(([key, value]) => [key, partOf(value, components)]),
+    ),
   )
+  if ('properties' in plain) nameTwins(Object(plain['properties']))
   if (name === undefined) return plain
   components[name] = plain
   return reference(name)
+}
+
+/** `apiKey` beside `api_key` would be one field in Go: the generator for it takes this name. */
+function nameTwins(members: Record<string, JsonObject>): void {
+  for (const [name, schema] of Object.entries(members)) {
+    const newer = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    if (newer !== name && newer in members) schema['x-go-name'] = `${name.charAt(0).toUpperCase()}${name.slice(1)}Camel`
+  }
+}
+
+const rules_of_texts = ['minLength', 'maxLength', 'pattern', 'format']
+
+/** A number or a text becomes a choice of two schemas: some generators of clients know no schema with two types, but for null. */
+function oneTypeEach({ type, ...schema }: JsonObject): JsonObject {
+  if (!Array.isArray(type)) return type === undefined ? schema : { type, ...schema }
+  if (type.includes('null')) return { type, ...schema }
+  const entries = Object.entries(schema)
+  const about = entries.filter(([key]) => ['description', 'examples', 'default'].includes(key))
+  const rulesOf = (one: Json) =>
+    entries.filter((entry) => !about.includes(entry) && rules_of_texts.includes(entry[0]) === (one === 'string'))
+  return {
+    ...Object.fromEntries(about),
+    anyOf: type.map((one) => ({ type: one, ...Object.fromEntries(rulesOf(one)) })),
+  }
 }
 
 function partOf(value: unknown, components: JsonObject): Json {

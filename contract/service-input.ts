@@ -43,8 +43,8 @@ export const CreateServiceInput = input(
     ),
     ...size_tag_and_expiry,
     region_code: Type.Optional(text('Left out: the default region.', 'local', { maxLength: 64 })),
-    replica_count: Type.Optional(ReplicaCount),
-    sync_replica_count: Type.Optional(SyncReplicaCount),
+    replica_count: Type.Optional({ ...ReplicaCount, default: 0 }),
+    sync_replica_count: Type.Optional({ ...SyncReplicaCount, default: 0 }),
   },
   { name: 'shop', cpu_millis: '500', memory_gbs: '2', environment_tag: 'PROD', replica_count: 1 },
 )

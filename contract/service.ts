@@ -38,7 +38,7 @@ import { Type } from './type.ts'
 export const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
 const VpcEndpoint = Type.Object(
   { host: Host, port: Port, vpc_id: text('The VPC that the service is attached to.', '12') },
-  { description: 'Where clients in the VPC connect; there while the service is attached to one.' },
+  { $id: 'VpcEndpoint', description: 'Where clients in the VPC connect; there while the service is attached to one.' },
 )
 
 const Protection = Type.Object(

@@ -1,5 +1,6 @@
 // A series as a request describes it: which buckets, from which tier, and one value in each. Pure; the clock comes in.
 import {
+  metric_function_default,
   metric_functions,
   type MetricFunction,
   type MetricName,
@@ -34,7 +35,10 @@ export function parseSeriesInput(input: Partial<SeriesInput>, now_ms: number, pr
   return { from_ms, to_ms, bucket_ms: bucket_seconds * 1000, fn: parseFunction(input, problems), tier }
 }
 
-function parseFunction({ name, fn = 'AVG' }: Partial<SeriesInput>, problems: Problem[]): MetricFunction {
+function parseFunction(
+  { name, fn = metric_function_default }: Partial<SeriesInput>,
+  problems: Problem[],
+): MetricFunction {
   const known = metric_functions.find((one) => one === fn.toUpperCase())
   const possible: readonly MetricFunction[] = name === undefined ? metric_functions : metric_series[name].functions
   if (known !== undefined && possible.includes(known)) return known
@@ -43,7 +47,7 @@ function parseFunction({ name, fn = 'AVG' }: Partial<SeriesInput>, problems: Pro
       ? `must be one of ${metric_functions.join(', ')}, in any case`
       : `${known} makes no sense for the values of /name; those that do are ${possible.join(', ')}`
   problems.push({ path: '/fn', message })
-  return 'AVG'
+  return metric_function_default
 }
 
 /** The smallest nice size that makes some hundred buckets, but not finer than the kept points of that time. */

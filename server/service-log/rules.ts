@@ -1,5 +1,5 @@
 // What a request for logs asks of a provider. Pure. Problems are collected, so that the caller hears of all at once.
-import { log_page_entries_max, log_severities, log_window_entries_max } from '#contract/log.ts'
+import { log_buckets_default, log_page_entries_max, log_severities, log_window_entries_max } from '#contract/log.ts'
 import type { Problem } from '#contract/problem.ts'
 import type { LogQuery } from '#providers/log.ts'
 
@@ -42,11 +42,10 @@ export type HistogramRequest = Pick<LogRequest, 'node' | 'search' | 'severities'
 /** A stretch of time in equal parts. */
 export type Buckets = { from_ms: number; to_ms: number; count: number }
 
-const buckets_default = 60
 const stretch_ms_default = 3_600_000
 
 export function parseHistogramRequest(
-  { buckets = buckets_default, ...request }: HistogramRequest,
+  { buckets = log_buckets_default, ...request }: HistogramRequest,
   now_ms: number,
   problems: Problem[],
 ): { query: LogQuery; buckets: Buckets } {
