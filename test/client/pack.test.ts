@@ -11,6 +11,7 @@ import { newHowdah } from '#contract/howdah.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { repository } from '#test/e2e/howdah.ts'
 import { startInRegion } from '#test/http/region.ts'
+import { until } from '#test/until.ts'
 
 const run = promisify(execFile)
 const modules = join(repository, 'node_modules')
@@ -136,6 +137,40 @@ test('it is there', async () => {
     await installation.stop()
   }
 })
+
+const others = [
+  { name: 'deno', words: ['run', '--no-remote', '--node-modules-dir=manual', '--allow-env', '--allow-net'] },
+  { name: 'bun', words: ['run'] },
+].map((runtime) => {
+  const program = (process.env['PATH'] ?? '').split(':').map((one) => join(one, runtime.name))
+  const found = program.find((path) => spawnSync(path, ['--version']).status === 0)
+  return { ...runtime, found, missing: found === undefined ? ` (skipped: no ${runtime.name} is on the PATH)` : '' }
+})
+
+for (const { name, words, found = '', missing } of others) {
+  test.skipIf(missing)(`under ${name}, with an empty home, a database ends with its block${missing}`, async () => {
+    const installation = await startInRegion()
+    try {
+      const source = `import { newHowdah } from '@howdah/client'
+import { connectionLine, connectionOf } from '@howdah/client/connection'
+const howdah = newHowdah()
+{
+  await using db = await howdah.services.temporary()
+  console.log((await howdah.services.list()).length, connectionLine(connectionOf(await db.settled()), 'uri'))
+}
+`
+      writeFileSync(join(folder, 'block.mjs'), source)
+      const at = { HOWDAH_SERVER: installation.server.url, HOWDAH_TOKEN: installation.token }
+      const env = { ...at, HOME: '/nonexistent', DENO_DIR: join(folder, 'deno') }
+      const { stdout } = await run(found, [...words, 'block.mjs'], { cwd: folder, env })
+      expect(stdout).toMatch(/^1 postgresql:\/\/tsdbadmin@/)
+      const gone = async () => (await installation.call<unknown[]>('GET', installation.services)).body.length === 0
+      await until(gone, { what: 'the database is gone' })
+    } finally {
+      await installation.stop()
+    }
+  })
+}
 
 test('a bundle for browsers has nothing of Node, and no library', async () => {
   const { build } = await import('vite')
