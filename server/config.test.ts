@@ -32,6 +32,7 @@ test('without flags and variables every setting has its default', () => {
     oidc_groups: [],
     admin_email: 'admin@howdah.local',
     sql_api: 'on',
+    mcp_registration: 'off',
     undelete: 86_400,
     isolate: false,
     log_level: 'info',
@@ -70,6 +71,7 @@ const accepted: [flag: string, text: string, member: string, value: unknown][] =
   ],
   ['--admin-email', 'ada@example.com', 'admin_email', 'ada@example.com'],
   ['--sql-api', 'off', 'sql_api', 'off'],
+  ['--mcp-registration', 'on', 'mcp_registration', 'on'],
   ['--log-level', 'debug', 'log_level', 'debug'],
 ]
 
@@ -161,7 +163,7 @@ test('the secret of the outside issuer’s client has a variable and no flag', (
 })
 
 test('there are few settings, each with its flag, variable and description in the help', () => {
-  expect(settings.length).toBeLessThanOrEqual(29)
+  expect(settings.length).toBeLessThanOrEqual(30)
   for (const setting of settings) {
     for (const part of [setting.flag ?? '', setting.env, setting.description]) expect(settingsHelp()).toContain(part)
   }

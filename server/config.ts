@@ -185,6 +185,12 @@ const table = {
     description: 'off: no SQL statement runs through the API, for any role.',
     parse: parseOnOrOff,
   },
+  mcp_registration: {
+    default: 'off',
+    description:
+      'on: programs of agents may register themselves, so that they need not be known beforehand; their users agree to each login.',
+    parse: parseOnOrOff,
+  },
   isolate: {
     flag: false,
     default: 'no',

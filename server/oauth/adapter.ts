@@ -15,6 +15,7 @@ import {
   saveRecord,
   type RecordPayload,
 } from './records.ts'
+import { registered_model, unused_seconds } from './registered.ts'
 
 // A device code is looked up by the code that a person types, too, and then needs its own id: it lives for minutes.
 const hashed_models = new Set(['AuthorizationCode', 'RefreshToken', 'Session', 'Interaction'])
@@ -23,8 +24,16 @@ const own_id = '{own id}'
 /** For the few records without a lifetime of their own. */
 const seconds_default = 24 * 60 * 60
 
-/** reuse: what is thrown when a thing that may be used once is used again. forget: drops what is believed about callers. */
-export function newAdapter(db: Db, { reuse, forget }: { reuse: () => Error; forget: () => void }): AdapterFactory {
+type AdapterParts = {
+  /** What is thrown when a thing that may be used once is used again. */
+  reuse: () => Error
+  /** Drops what is believed about callers. */
+  forget: () => void
+  /** What is stored of a program that registers itself. */
+  admit: (said: RecordPayload) => Promise<RecordPayload>
+}
+
+export function newAdapter(db: Db, { reuse, forget, admit }: AdapterParts): AdapterFactory {
   return (model) => {
     const keyOf = (id: string) => recordIdOf(model, id)
     const find = async (by: 'id' | 'uid' | 'user_code', value: string, id?: string) => {
@@ -38,11 +47,11 @@ export function newAdapter(db: Db, { reuse, forget }: { reuse: () => Error; forg
       return { ...payload, ...consumed } as AdapterPayload
     }
     const adapter: Adapter = {
-      upsert: (id, payload, seconds = seconds_default) =>
+      upsert: async (id, payload, seconds = model === registered_model ? unused_seconds : seconds_default) =>
         saveRecord(db, {
           model,
           id: keyOf(id),
-          payload: storedOf(model, payload),
+          payload: model === registered_model ? await admit(payload) : storedOf(model, payload),
           user_id: payload.accountId === undefined ? null : Number(payload.accountId),
           grant_id: payload.grantId ?? null,
           user_code: payload.userCode ?? null,

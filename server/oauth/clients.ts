@@ -13,6 +13,12 @@ export const mcp_path = '/mcp'
 export const mcp_scopes = ['read', 'write']
 export const resourceOf = (origin: string) => origin + mcp_path
 
+/** Not one that registered itself. */
+export const isOurs = (client_id: string) => [cli_client_id, mcp_client_id, console_client_id].includes(client_id)
+
+/** Whose tokens are for the API. */
+export const isForApi = (client_id: string) => client_id === cli_client_id || client_id === console_client_id
+
 export function clientsOf(origin: string): ClientMetadata[] {
   const all = { token_endpoint_auth_method: 'none', response_types: ['code'], response_modes: ['query'] } as const
   return [

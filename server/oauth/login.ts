@@ -2,8 +2,9 @@
 // 1. Which login a request belongs to is told by the authorization server's own cookie, never by the path alone; and it
 //    must come from the browser that began it (login-browser.ts).
 // 2. Where a page leads to afterwards is what the authorization server wrote down itself: no redirect comes from a form.
-// 3. Our two programs are granted exactly what is missing. The command line asks first, unless its user has just logged
+// 3. Our own programs are granted exactly what is missing. The command line asks first, unless its user has just logged
 //    in, or has just confirmed a device's code: any program on this machine could pretend to be it.
+//    A program that registered itself always asks, and its page says where its user is sent.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { InteractionResults } from 'oidc-provider'
 import { Fault, type FaultCode } from '#contract/fault.ts'
@@ -11,12 +12,14 @@ import { addressOf } from '../http/admission.ts'
 import { insertLogin } from '../audit/store.ts'
 import { findAccount, noteLogin } from './accounts.ts'
 import type { ExternalLogin } from './external-login.ts'
+import { console_client_id, isOurs } from './clients.ts'
 import { csrfFor, type Form, formOf } from './form.ts'
 import { isBound, loginPathOf, rebindLogin } from './login-browser.ts'
 import type { OauthParts } from './oauth-parts.ts'
 import { confirmPage, elsewherePage, loginPage } from './pages.ts'
 import type { Provider } from './provider.ts'
 import { removeSessionNamed } from './records.ts'
+import { keepProgram } from './registered.ts'
 import { findUser } from './users.ts'
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
@@ -148,12 +151,14 @@ async function askConsent(login: Login): Promise<FastifyReply> {
   const { parts, provider, interaction, request, reply } = login
   const client = await provider.Client.find(String(interaction.params['client_id']))
   const has_just_agreed = interaction.lastSubmission?.['login'] !== undefined || interaction.deviceCode !== undefined
-  if (client?.applicationType === 'web' || has_just_agreed) return grant(login)
+  const returns_to = returnsTo(interaction)
+  if (returns_to === undefined && (client?.clientId === console_client_id || has_just_agreed)) return grant(login)
   const user = await findUser(parts.db, Number(interaction.session?.accountId))
   return reply.type('text/html; charset=utf-8').send(
     confirmPage({
       client_name: await clientNameOf(provider, interaction),
       email: user?.email ?? '',
+      ...(returns_to !== undefined && { returns_to, writes: wantsToWrite(interaction) }),
       action: loginPathOf(interaction.uid),
       csrf: csrfFor(request, reply, parts.origin(), interaction.uid),
     }),
@@ -161,7 +166,7 @@ async function askConsent(login: Login): Promise<FastifyReply> {
 }
 
 async function grant(login: Login): Promise<FastifyReply> {
-  const { provider, interaction } = login
+  const { parts, provider, interaction } = login
   const { grantId, session, params, prompt } = interaction
   if (session === undefined) throw expired()
   const known = grantId === undefined ? undefined : await provider.Grant.find(grantId)
@@ -177,6 +182,7 @@ async function grant(login: Login): Promise<FastifyReply> {
   for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
     given.addResourceScope(resource, scopes.join(' '))
   }
+  if (returnsTo(interaction) !== undefined) await keepProgram(parts.db, String(params['client_id']))
   return finish(login, { consent: { grantId: await given.save() } })
 }
 
@@ -188,7 +194,15 @@ async function finish({ provider, request, reply }: Login, result: InteractionRe
   return reply.redirect(await provider.interactionResult(request.raw, reply.raw, result), 303)
 }
 
+/** Of a program that registered itself: whom its user is sent to. */
+function returnsTo({ params }: Interaction): string | undefined {
+  return isOurs(String(params['client_id'])) ? undefined : new URL(String(params['redirect_uri'])).host
+}
+
+const wantsToWrite = ({ params }: Interaction) => String(params['scope']).split(' ').includes('write')
+
 async function clientNameOf(provider: Provider, interaction: Interaction): Promise<string> {
   const client = await provider.Client.find(String(interaction.params['client_id']))
-  return client?.clientName ?? 'Howdah'
+  if (returnsTo(interaction) === undefined) return client?.clientName ?? 'Howdah'
+  return `a program that calls itself “${client?.clientName ?? 'unnamed'}”`
 }

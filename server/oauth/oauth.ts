@@ -64,7 +64,7 @@ export function openOauth({ config, db, log, installation_id, secret }: Place): 
     handlers: loginLinkHandlers({ db, origin, has_passwords: config.oidc_issuer === undefined }),
     serve: (app, forget) => {
       const passwords = newPasswords()
-      const provider = newProviders({ db, keys, log, origin, forget })
+      const provider = newProviders({ db, keys, log, origin, forget, registers: config.mcp_registration === 'on' })
       const external = newExternalLogin({ config, db, log, origin, forget })
       const parts = { db, log, keys, passwords, throttle: newThrottle(db), external, provider, origin, forget }
       void app.register(async (scope) => serveOauth(scope, parts, config.rate_limit > 0))

@@ -51,15 +51,24 @@ export function elsewherePage({ issuer, url }: { issuer: string; url: string }):
   return pageOf('Log in', markup`<p><a href="${url}">Log in at ${new URL(issuer).host}</a></p>`)
 }
 
-export type ConfirmPage = { client_name: string; email: string; action: string; csrf: string }
+export type ConfirmPage = {
+  client_name: string
+  email: string
+  action: string
+  csrf: string
+  /** Of a program that registered itself: the host that its user is sent to. */
+  returns_to?: string
+  writes?: boolean
+}
 
-export function confirmPage({ client_name, email, action, csrf }: ConfirmPage): string {
+export function confirmPage({ client_name, email, action, csrf, returns_to, writes }: ConfirmPage): string {
   return pageOf(
     'Allow this login?',
     markup`<p>
-        <strong>${client_name}</strong> asks to act for <strong>${email}</strong>, with all your roles in all your
-        projects.
+        <strong>${client_name.charAt(0).toUpperCase() + client_name.slice(1)}</strong> asks to ${returns_to !== undefined && !writes ? 'read' : 'act'} for
+        <strong>${email}</strong>, with all your roles in all your projects.
       </p>
+      ${returns_to === undefined ? '' : markup`<p>You are sent on to <strong>${returns_to}</strong>.</p>`}
       <p>Refuse if you have not just started it yourself.</p>
       <form method="post" action="${action}">
         ${hiddenInputs({ csrf })}

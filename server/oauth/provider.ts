@@ -5,7 +5,7 @@ import { base_path } from '#contract/api.ts'
 import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import { newAdapter } from './adapter.ts'
-import { api_scope, clientsOf, mcp_client_id, mcp_scopes, resourceOf } from './clients.ts'
+import { api_scope, clientsOf, console_client_id, isForApi, mcp_scopes, resourceOf } from './clients.ts'
 import { setPageHeaders } from './page.ts'
 import {
   deviceConfirmPage,
@@ -16,6 +16,7 @@ import {
   logoutPage,
   notLoggedInPage,
 } from './pages.ts'
+import { admitProgram, registration } from './registered.ts'
 import { type Keys, signing_alg, type SigningKey } from './keys.ts'
 import { bindLogin, loginPathOf, type LoginUnderWay, resume_cookie } from './login-browser.ts'
 import { findUser } from './users.ts'
@@ -40,7 +41,15 @@ const ttl = {
 const cors_headers = ['access-control-allow-origin', 'access-control-expose-headers', 'vary']
 
 /** forget: see OauthParts. */
-export type ProviderParts = { db: Db; keys: Keys; log: Log; origin: () => string; forget: () => void }
+export type ProviderParts = {
+  db: Db
+  keys: Keys
+  log: Log
+  origin: () => string
+  forget: () => void
+  /** Whether programs of agents may register themselves. */
+  registers: boolean
+}
 
 export const issuerOf = (origin: string) => `${origin}/oauth`
 export const audienceOf = (origin: string) => origin + base_path
@@ -61,14 +70,15 @@ export function newProviders(parts: ProviderParts): () => Promise<Provider> {
   }
 }
 
-async function makeProvider({ db, log, origin, forget }: ProviderParts, key: SigningKey): Promise<Provider> {
+async function makeProvider(parts: ProviderParts, key: SigningKey): Promise<Provider> {
+  const { db, log, origin, forget, registers } = parts
   const { Provider, errors } = await import('oidc-provider')
   const reuse = () => new errors.InvalidGrant('it was used already')
   const unknownResource = () => new errors.InvalidTarget()
   const provider = new Provider(issuerOf(origin()), {
-    ...protocolOf(origin(), unknownResource),
+    ...protocolOf(origin(), { unknownResource, registers }),
     ...pagesOf(db, origin()),
-    adapter: newAdapter(db, { reuse, forget }),
+    adapter: newAdapter(db, { reuse, forget, admit: (said) => admitProgram(db, said, errors) }),
     jwks: { keys: [{ ...key.private_jwk, kty: 'EC', kid: key.kid, alg: signing_alg, use: 'sig' }] },
     findAccount: async (_context, id) => {
       const user = await findUser(db, Number(id))
@@ -84,6 +94,10 @@ async function makeProvider({ db, log, origin, forget }: ProviderParts, key: Sig
     for (const name of cors_headers) context.remove(name)
     replaceScript(context, origin())
   })
+  provider.on('registration_create.success', (context, { clientId, clientName, redirectUris }) => {
+    const facts = { client_id: clientId, name: clientName, redirect_uris: redirectUris, address: context.ip }
+    log.info(facts, 'a program registered itself')
+  })
   provider.on('server_error', (_context, error) => log.error({ err: error }, 'the authorization server failed'))
   // Its own events are typed; the `error` event of its framework is not among them.
   const application: NodeJS.EventEmitter = provider
@@ -91,11 +105,14 @@ async function makeProvider({ db, log, origin, forget }: ProviderParts, key: Sig
   return provider
 }
 
-function protocolOf(origin: string, unknownResource: () => Error) {
+function protocolOf(
+  origin: string,
+  { unknownResource, registers }: { unknownResource: () => Error; registers: boolean },
+) {
   const off = { enabled: false }
   return {
     clients: clientsOf(origin),
-    clientDefaults: { id_token_signed_response_alg: signing_alg },
+    clientDefaults: { id_token_signed_response_alg: signing_alg, token_endpoint_auth_method: 'none' },
     clientAuthMethods: ['none'],
     clientBasedCORS: () => false,
     claims: { openid: ['sub'], email: ['email'], profile: ['name'] },
@@ -116,6 +133,7 @@ function protocolOf(origin: string, unknownResource: () => Error) {
       dPoP: off,
       pushedAuthorizationRequests: off,
       userinfo: off,
+      registration: registers ? registration : off,
       revocation: {
         enabled: true,
         allowedPolicy: (_context: unknown, client: { clientId: string }, token: { clientId?: string }) =>
@@ -144,9 +162,9 @@ function protocolOf(origin: string, unknownResource: () => Error) {
 
 /** A program gets tokens for one place: an agent's are none for the API, and the reverse. */
 function resourceFor({ clientId }: { clientId: string }, origin: string): { resource: string; scope: string } {
-  return clientId === mcp_client_id
-    ? { resource: resourceOf(origin), scope: mcp_scopes.join(' ') }
-    : { resource: audienceOf(origin), scope: api_scope }
+  return isForApi(clientId)
+    ? { resource: audienceOf(origin), scope: api_scope }
+    : { resource: resourceOf(origin), scope: mcp_scopes.join(' ') }
 }
 
 function deviceAndLogout(origin: string) {
@@ -213,10 +231,10 @@ function pagesOf(db: Db, origin: string) {
   }
 }
 
-/** The console goes on with what its user has granted; each login of the command line is a grant of its own. */
+/** The console goes on with what its user has granted; each login of another program is a grant of its own. */
 async function loadExistingGrant(context: KoaContextWithOIDC) {
   const { client, session, result, provider } = context.oidc
-  const of_session = client?.applicationType === 'web' ? session?.grantIdFor(client.clientId) : undefined
+  const of_session = client?.clientId === console_client_id ? session?.grantIdFor(client.clientId) : undefined
   const grant_id = result?.consent?.grantId ?? of_session
   return grant_id === undefined ? undefined : provider.Grant.find(grant_id)
 }

@@ -37,7 +37,8 @@ export async function findRecord(
   value: string,
 ): Promise<RecordRow | undefined> {
   const [row] = await db.query(sql<RecordRow>`
-    select payload, consumed_at from oauth_records where model = ${model} and ${keys[by]} = ${value}`)
+    select payload, consumed_at from oauth_records
+    where model = ${model} and ${keys[by]} = ${value} and expires_at > now()`)
   return row
 }
 
@@ -61,6 +62,17 @@ export async function swapPayload(
     update oauth_records set payload = ${JSON.stringify(payload)}
     where model = ${model} and id = ${id} and payload::text = ${JSON.stringify(known)} returning id`)
   return rows.length > 0
+}
+
+/** How many of a kind are in force. */
+export async function countRecords(db: Sql, model: string): Promise<number> {
+  const [row] = await db.query(sql<{ count: number }>`
+    select count(*)::int as count from oauth_records where model = ${model} and expires_at > now()`)
+  return row?.count ?? 0
+}
+
+export async function keepRecordUntil(db: Sql, model: string, id: string, expires_at: Date): Promise<void> {
+  await db.query(sql`update oauth_records set expires_at = ${expires_at} where model = ${model} and id = ${id}`)
 }
 
 /** The record, removed by this: for what may be used once. */
