@@ -47,7 +47,7 @@ export function secondsUntilHurried(
   return Math.max(hurried_pass_seconds, secondsUntilDue(rows, { policy: policyFor(policy, observed), now }))
 }
 
-/** One that is due is requested by this pass. */
+/** A snapshot that is due already is requested by this pass. */
 const hurried_pass_seconds = 1
 
 /**
