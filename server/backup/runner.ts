@@ -130,20 +130,14 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
   const storeMeta = newMetaStore(place, db, files.meta, keys)
   const storeData = newDataLane({ place, backups, archived, lag_seconds, state, log, exclusively: turns.exclusively })
   const tellLate = newLateness(lag_seconds, onLate)
-  let repository: Repository | undefined
+  const repository = newOpening(place, onOpened)
   let problem: string | undefined
 
   const walRound = async () => {
     const found = (await Promise.all(backups.map((backup) => backup.stageWal()))).flat()
     const services = servicesFound(found, (await state.read()).services)
     await state.save({ services })
-    // A disk that is unmounted is noticed at once, also when there is nothing to copy.
-    if (repository !== undefined) await refuseMissingFolder(place.target)
-    if (repository === undefined) {
-      repository = await openRepository(place)
-      onOpened()
-    }
-    const opened = repository
+    const opened = await repository.open()
     const lacking = await turns.run(async () => {
       const stored = await wal.store(opened, found.filter(isStaged))
       await storeMeta(opened)
@@ -153,12 +147,13 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
   }
   const dataRound = async () => {
     // WAL goes on as it did: what keeps a snapshot from being copied need not keep WAL from it.
-    await (repository && storeData(repository))?.catch(async (error: unknown) => {
+    const opened = repository.opened()
+    await (opened && storeData(opened))?.catch(async (error: unknown) => {
       if (!place.signal?.aborted) await noteDataFailure(state, log, error)
     })
   }
   const noteFailure = async (reason: unknown) => {
-    repository = undefined
+    repository.forget()
     wal.forget()
     const sentence = sentenceOf(reason)
     if (sentence !== problem) log.warn({ reason: sentence }, 'the backup failed and is tried again')
@@ -183,6 +178,27 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
     },
     tell: () => tellLate(state.last(), Date.now()).catch((error: unknown) => log.warn({ err: error }, 'not told')),
     close: () => runner.release(),
+  }
+}
+
+/** The repository, opened once until something fails. */
+function newOpening(place: Place, onOpened: () => void) {
+  let known: Repository | undefined
+  return {
+    opened: () => known,
+    open: async (): Promise<Repository> => {
+      const before = known
+      // A disk that is unmounted is noticed at once, also when there is nothing to copy.
+      if (before !== undefined) await refuseMissingFolder(place.target)
+      if (before !== undefined) return before
+      const repository = await openRepository(place)
+      known = repository
+      onOpened()
+      return repository
+    },
+    forget: () => {
+      known = undefined
+    },
   }
 }
 
