@@ -43,7 +43,9 @@ test.skipIf(why)(`an ordinary userâ€™s installation comes back, with that userâ€
   const first = await start(lost)
   const { first_token: token = '', project_id, api_url } = first
   const init = ['admin', 'backup', 'init', '--backup-to', target, '--data-dir', lost]
-  const [recovery_key] = /[A-Z2-7]{4}(-[A-Z2-7]{4}){12}/.exec((await howdah(init, {}, as_ordinary_user)).stdout) ?? []
+  const initiated = await howdah(init, {}, as_ordinary_user)
+  expect(initiated).toMatchObject({ code: 0 })
+  const [recovery_key] = /[A-Z2-7]{4}(-[A-Z2-7]{4}){12}/.exec(initiated.stdout) ?? []
   const [call, services] = [first.callWith(token), `/projects/${project_id}/services`]
   const made = (await call('POST', services, { name: 'shop', cpu_millis: 'shared' })).body
   const at = `${services}/${made.service_id}`
