@@ -54,8 +54,9 @@ export async function measureStored(count: number): Promise<void> {
     rmSync(folder, { recursive: true, force: true })
   }
   await withCleanup(undo, async () => {
-    const services = await fill(api, data_dir, members, count)
+    // Its metadata store goes on.
     await server.end('SIGKILL')
+    const services = await fill(api, data_dir, members, count)
     const begun = performance.now()
     server = await start()
     const up_ms = performance.now() - begun
@@ -132,15 +133,12 @@ async function fill(api: FakeApi, data_dir: string, members: object, count: numb
     const put = (manifest: Manifest) =>
       // A manifest has every member that the fake needs of an object.
       api.store.apply(pathOf({ kind: manifest.kind, ...manifest.metadata }), manifest as unknown as Held)
-    const annotations = Object.fromEntries(
-      services.filter((one) => one.names.namespace === namespace).map((one) => [memberOf(one.wanted.service_id), '']),
-    )
+    const metadata = { name: namespace, labels: names.namespace_labels }
     if (api.store.find(`/api/v1/namespaces/${namespace}`) === undefined)
-      put({
-        apiVersion: 'v1',
-        kind: 'Namespace',
-        metadata: { name: namespace, labels: names.namespace_labels, annotations },
-      })
+      put({ apiVersion: 'v1', kind: 'Namespace', metadata })
+    api.store.merge(`/api/v1/namespaces/${namespace}`, {
+      metadata: { annotations: { [memberOf(wanted.service_id)]: '' } },
+    })
     put(networkPolicyOf(names, settings))
     put(adminSecretOf(names, wanted))
     for (const one of await tlsChanges({ authority, settings }, { namespace, name, labels, cluster }, [], new Date()))

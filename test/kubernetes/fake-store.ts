@@ -38,6 +38,8 @@ export type Store = ReturnType<typeof newStore>
 export function newStore() {
   const objects = new Map<string, Held>()
   const applied = new Map<string, Held>()
+  /** Node ports, each with the path of its Service. */
+  const ports = new Map<number, string>()
   const listeners = new Set<(event: Event, version: number) => void>()
   const history: { event: Event; version: number }[] = []
   let [version, compacted] = [100, 0]
@@ -69,13 +71,10 @@ export function newStore() {
   }
 
   function refuseTakenPort(path: string, { kind, spec }: Held): void {
-    const portOf = (tree: Tree | undefined) => (tree?.['ports'] as { nodePort: number }[] | undefined)?.[0]?.nodePort
-    const port = portOf(spec)
+    const port = (spec?.['ports'] as { nodePort?: number }[] | undefined)?.[0]?.nodePort
     if (kind !== 'Service' || port === undefined) return
-    const taken = [...objects].some(
-      ([other, held]) => other !== path && held.kind === 'Service' && portOf(held.spec) === port,
-    )
-    if (taken) throw new Refused(422, 'provided port is already allocated')
+    if ((ports.get(port) ?? path) !== path) throw new Refused(422, 'provided port is already allocated')
+    ports.set(port, path)
   }
 
   return {
@@ -119,6 +118,7 @@ export function newStore() {
       version += 1
       objects.delete(path)
       applied.delete(path)
+      for (const [port, owner] of ports) if (owner === path) ports.delete(port)
       tell('DELETED', path, { ...known, metadata: { ...known.metadata, resourceVersion: String(version) } })
     },
     /** Everything after that number, and from now on all; the answer ends it. */

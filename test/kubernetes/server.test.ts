@@ -1,12 +1,46 @@
 // A server with a Kubernetes region and no object store, over a fake API server: what it does not offer is refused with one sentence, and
 // a Cluster that is deleted past the API is told.
 import { expect, test } from 'vitest'
-import { startInstallation } from '#test/installation.ts'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { until } from '#test/until.ts'
 import { useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
+
+type Features = Record<string, { offered: boolean; reason?: string }>
+
+/** What the region says that it does not offer is refused, in the same words. */
+async function expectRefusals({ call, project_id }: TestInstallation, at: string): Promise<void> {
+  const { body } = await call<{ regions: { features: Features }[] }>('GET', '/capabilities')
+  const { features = {} } = body.regions[0] ?? {}
+  const missing = Object.keys(features).filter((name) => features[name]?.offered === false)
+  // A session is the database's own, and no request.
+  expect(missing).toEqual([...Object.keys(needing), 'snapshots', 'read_only_sessions'].toSorted(byPlaceIn(features)))
+  for (const [name, requests] of Object.entries(needing)) {
+    for (const [path, input] of requests) {
+      const place = path.startsWith('/') ? `/projects/${project_id}${path}` : `${at}/${path}`
+      const { status, body: refused } = await call('POST', place, input)
+      expect({ path, status }).toEqual({ path, status: 400 })
+      expect(JSON.stringify(refused)).toContain(features[name]?.reason ?? 'a reason')
+    }
+  }
+}
+
+const needing: Readonly<Record<string, readonly (readonly [path: string, body: object])[]>> = {
+  pooler: [['enablePooler', {}]],
+  vpcs: [['/vpcs', { name: 'a VPC', cidr: '10.100.0.0/16', region_code: 'fake' }]],
+  rewinds: [
+    ['rewind', { target_time: '2026-03-01T12:00:00Z' }],
+    ['undoRewind', {}],
+    ['reset', {}],
+    ['forkService', { fork_strategy: 'NOW', mask: 'select 1' }],
+  ],
+  queries: [['query', { query: 'select 1' }]],
+}
+
+const byPlaceIn = (features: Features) => (one: string, other: string) =>
+  Object.keys(features).indexOf(one) - Object.keys(features).indexOf(other)
 
 test('without an object store snapshots are refused, and a loss is told', async () => {
   const { api } = await newWorld()
@@ -29,6 +63,7 @@ test('without an object store snapshots are refused, and a loss is told', async 
       expect(JSON.stringify(refused)).toContain(sentence)
     }
     expect((await howdah.call('GET', `${at}/restorable`)).body).toEqual({ waiting_for: sentence })
+    await expectRefusals(howdah, at)
     const [cluster = ''] = api.store.paths().filter((path) => path.includes('/clusters/'))
     api.store.remove(cluster)
     const view = async () => (await howdah.call('GET', at)).body as { status: string; status_reason?: string }
