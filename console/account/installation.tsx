@@ -73,7 +73,7 @@ type Offer = { name: string; offered: boolean; reason?: string | undefined }
 
 function RegionCard({ region }: { region: Region }) {
   const offers: Offer[] = [
-    ...Object.entries(region.features).map(([name, offer]) => ({ name: featureInWords[name] ?? name, ...offer })),
+    ...featureNames.map((name) => ({ name: featureInWords[name], ...region.features[name] })),
     ...region.addons.map(({ name, ...offer }) => ({ name: `Addon ${name}`, ...offer })),
     { name: 'Size shared', ...region.shared },
     ...region.sizes.map(({ cpu_millis, memory_gbs, ...offer }) => ({
@@ -108,11 +108,19 @@ function RegionCard({ region }: { region: Region }) {
   )
 }
 
-const featureInWords: Readonly<Record<string, string>> = {
+type Feature = keyof Region['features']
+
+const featureInWords: Readonly<Record<Feature, string>> = {
   pooler: 'Connection pooler',
   replica_sets: 'Read replica sets of several nodes',
   vpcs: 'VPCs',
   snapshots: 'Snapshots, and forks of the past',
+  rewinds: 'Rewinds: the past in place of the present',
   logs: 'Logs of databases',
   limits: 'CPU and memory limits',
+  queries: 'SQL through the API',
+  read_only_sessions: 'Sessions that only read',
 }
+
+// Object.keys forgets the names that the object's type has.
+const featureNames = Object.keys(featureInWords) as Feature[]

@@ -157,7 +157,13 @@ function Marks({ service, from, until, at }: PlaceProps) {
       {events
         .filter(({ time, kind }) => kind !== 'snapshot' && inside(time))
         .map(({ time }, index) => (
-          <ellipse key={`${time} ${index}`} className={css['event']} cx={x(Date.parse(time))} cy="44" rx="3" ry="4" />
+          // Of no length: its round ends are a dot, however wide the band is.
+          <path
+            key={`${time} ${index}`}
+            className={css['event']}
+            d={`M ${x(Date.parse(time))} 44 h 0`}
+            vectorEffect="non-scaling-stroke"
+          />
         ))}
       <line className={css['hand']} x1={x(at)} x2={x(at)} y1="0" y2="58" vectorEffect="non-scaling-stroke" />
     </svg>

@@ -50,7 +50,7 @@ export function VpcPage() {
               ['Block', <CopyText key="cidr" text={vpc.cidr} what="block" />],
               ['Id', <CopyText key="id" text={vpc.id} what="id" />],
               ['Region', vpc.region_code],
-              ['On the host', <code key="exec">{`howdah vpc exec ${vpc.id} -- psql …`}</code>],
+              ['On the host', <code key="exec">{`howdah admin vpc exec ${vpc.id} -- psql …`}</code>],
             ]}
           />
         </Card>

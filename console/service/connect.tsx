@@ -144,7 +144,7 @@ function VpcNote({ service: { vpc_endpoint } }: { service: Service }) {
     <Note>
       <p>
         It is in VPC {vpc_endpoint.vpc_id}: only what is in that VPC, and its active peers, get there. On the host:{' '}
-        <code>howdah vpc exec {vpc_endpoint.vpc_id} -- psql …</code>
+        <code>howdah admin vpc exec {vpc_endpoint.vpc_id} -- psql …</code>
       </p>
     </Note>
   )
