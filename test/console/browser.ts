@@ -41,10 +41,7 @@ export async function startBrowser(options: TestOptions = {}): Promise<TestBrows
   await ensureBuilt()
   const howdah = await startInstallation({ sample_interval_ms: 500, ...options })
   const people = await openPeople(howdah)
-  const browser = await chromium.launch({
-    executablePath: program ?? '',
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb'],
-  })
+  const browser = await launchBrowser()
   return {
     howdah,
     people,
@@ -57,6 +54,12 @@ export async function startBrowser(options: TestOptions = {}): Promise<TestBrows
     },
   }
 }
+
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: program ?? '',
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb'],
+  })
 
 type UserParts = {
   howdah: TestInstallation

@@ -174,6 +174,28 @@ test.skipIf(no_browser)(`a log of 100,000 entries is searched, counted and scrol
   )
 })
 
+test.skipIf(no_browser)(`a log is followed from one primary to the next${no_browser}`, async () => {
+  const { page, open } = user
+  const { howdah } = browser
+  const made = await howdah.createService({ name: 'two', cpu_millis: 'shared', replica_count: 1 })
+  const write = async (words: string) => {
+    const at = { ...made.endpoint, user: 'tsdbadmin', database: 'tsdb', ssl: { rejectUnauthorized: false } }
+    const client = new pg.Client({ ...at, password: made.initial_password })
+    await client.connect()
+    await client.query(`do $$ begin raise warning '${words}'; end $$`)
+    await client.end()
+  }
+  await open(`${services}/${made.service_id}/logs`)
+  const list = page.getByRole('region', { name: 'Log entries, newest first' })
+  await write('of the first')
+  await list.getByText('of the first', { exact: true }).waitFor()
+  const moved = await howdah.call('POST', `${howdah.services}/${made.service_id}/switchover`)
+  expect(moved.status).toBe(202)
+  await howdah.untilStatus(made.service_id, 'READY')
+  await write('of the second')
+  await list.getByText('of the second', { exact: true }).waitFor()
+})
+
 test.skipIf(no_browser)(
   `a PROD service is deleted by its typed name only, when it is not protected${no_browser}`,
   async () => {

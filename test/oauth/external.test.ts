@@ -4,9 +4,11 @@ import { createServer, type Server as HttpServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import type { GroupRole } from '#server/oauth/external-user.ts'
 import { newCall } from '#test/call.ts'
+import { launchBrowser, no_browser } from '#test/console/browser.ts'
+import { ensureBuilt } from '#test/console/build.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { type Browser, newBrowser, type Page } from './browser.ts'
 import { askAs, codeFrom, openPeople, type People, postToken, tokensFor } from './people.ts'
@@ -24,7 +26,8 @@ let origin: string
 beforeAll(async () => {
   listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
-  issuer = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`
+  // Another site than ours, for a browser.
+  issuer = `http://localhost:${(listener.address() as AddressInfo).port}`
   installation = await startInstallation({
     config: {
       oidc_issuer: issuer,
@@ -193,4 +196,24 @@ test('there is no password to guess or to change', async () => {
   const first = await browser.get(askAs('howdah-console', origin).url)
   const page = await browser.post(first.location ?? '', { email: 'ada@example.com', password: 'any' })
   expect(page.status).toBe(403)
+})
+
+test.skipIf(no_browser)(`a browser comes from another site back into the console${no_browser}`, async () => {
+  accounts.set('rosa', { email: 'rosa@example.com', email_verified: true, name: 'Rosa', groups: ['developers'] })
+  await ensureBuilt()
+  const browser = await launchBrowser()
+  onTestFinished(() => browser.close())
+  const page = await browser.newPage()
+  const asked = `${origin}/projects/${installation.project_id}/services`
+  await page.goto(asked, { waitUntil: 'commit' })
+  await page.locator('input[name=login]').fill('rosa')
+  expect(page.url().startsWith(issuer)).toBe(true)
+  await page.locator('input[name=password]').fill('any')
+  await page.locator('button[type=submit]').click()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Services' }).waitFor()
+  expect(page.url()).toBe(asked)
+  // The cookie is for requests of this site alone, which a reload is.
+  await page.reload({ waitUntil: 'commit' })
+  await page.getByRole('heading', { level: 1, name: 'Services' }).waitFor()
 })
