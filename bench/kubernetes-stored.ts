@@ -146,7 +146,14 @@ async function fill(api: FakeApi, data_dir: string, members: object, count: numb
     put(nodePortOf({ namespace, name: names.public, labels, selector: primaryOf(cluster), at: wanted.home }))
     put(
       clusterOf({
-        ...{ names, settings, major: 17, wanted, instances: 1, sync: 0, quorum: false, hibernated: true },
+        names,
+        settings,
+        wanted,
+        major: 17,
+        instances: 1,
+        sync: 0,
+        quorum: false,
+        hibernated: true,
         switchover: {},
         bootstrap: newDatabase(names, []),
       }),

@@ -1,5 +1,5 @@
-// One service of a restore, out of what was fetched into its place: the newest snapshot that leads to the moment, and the WAL after it.
-// Which one that is, is written down before anything is moved, so a restore that is repeated goes on with the same.
+// One service of a restore, out of the files fetched into its place: the newest snapshot that leads to the moment, and the WAL after it.
+// Its choice is written down before anything is moved, so a restore that is repeated goes on with the same.
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readIfThere } from '#providers/host/read.ts'

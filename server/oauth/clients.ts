@@ -13,7 +13,7 @@ export const mcp_path = '/mcp'
 export const mcp_scopes = ['read', 'write']
 export const resourceOf = (origin: string) => origin + mcp_path
 
-/** Not one that registered itself. */
+/** Not of a program that registered itself. */
 export const isOurs = (client_id: string) => [cli_client_id, mcp_client_id, console_client_id].includes(client_id)
 
 /** Whose tokens are for the API. */

@@ -42,8 +42,11 @@ test.skipIf(why)(`a dump of a database is restored into a fresh service without 
   const [from, to] = [await newService(howdah, 'from'), await newService(howdah, 'to')]
   const sql = async ({ service }: Made, text: string) => {
     const session = await loginTo(howdah.server.api_url, service, service.initial_password)
-    const { rows } = await session.query({ text, rowMode: 'array' }).finally(() => session.end())
-    return rows
+    try {
+      return (await session.query({ text, rowMode: 'array' })).rows
+    } finally {
+      await session.end()
+    }
   }
   await sql(from, made)
   // A dump has no roles.

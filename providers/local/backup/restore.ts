@@ -49,7 +49,7 @@ async function putLeft({ effect }: Machine, node: Node, { wal_folder, at }: Rest
 export async function leadsOn(fetched: FetchedService, at: string | undefined): Promise<boolean> {
   const { snapshot_folder, wal_folder } = fetched
   const facts = await readSnapshot(snapshot_folder)
-  // What is not whole is told by the one that would use it.
+  // The step that uses the snapshot tells that it is not whole.
   if (facts === undefined) return true
   const { segment_bytes, timeline } = await readControl(join(snapshot_folder, 'data'))
   return isThrough(await findStagedPath(wal_folder, { own: timeline, at }), facts, segment_bytes)

@@ -32,7 +32,7 @@ export async function layReady(
   await syncTree(aside)
   await effect('fetched service: rename into place')
   await rename(aside, folder)
-  // The service is wanted next: without what was laid ready an empty database would be made.
+  // The service is wanted next: without the data laid ready an empty database would be made.
   await syncOne(dirname(folder))
 }
 
