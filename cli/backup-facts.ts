@@ -36,10 +36,10 @@ async function drillFacts(sql: Parameters<typeof listDrills>[0]): Promise<HostFa
     const finding = `${proven} of ${drills.length} services were proven restorable within a day`
     return [{ name, supported: true, finding }]
   }
-  return failed.map(({ service_id, drill_error }) => ({
+  return failed.map(({ service_id, name: service, drill_error }) => ({
     name,
     supported: false,
-    finding: `${service_id} could not be restored: ${drill_error}`,
+    finding: `${service_id} (${service}) could not be restored: ${drill_error}`,
     remedy: 'take a snapshot, look after its disk, and try again with howdah service drill',
   }))
 }

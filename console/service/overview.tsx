@@ -8,6 +8,7 @@ import { Button, ButtonLink } from '../part/button.tsx'
 import { CopyText } from '../part/copy.tsx'
 import { Card, Facts, layout, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
+import { Status } from '../part/status.tsx'
 import { lengthOf, Time, useNow } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { q, useAct } from '../query.ts'
@@ -108,7 +109,13 @@ function Protection({ service: { project_id, service_id, protection, status } }:
 
 function tried(protection: Service['protection']) {
   const { last_proven_restorable_at: proven, last_drill_error: failed } = protection ?? {}
-  if (failed !== undefined) return `failed: ${failed}`
+  if (failed !== undefined) {
+    return (
+      <>
+        <Status status="failed" /> {failed}
+      </>
+    )
+  }
   return proven === undefined ? 'not yet' : <Time value={proven} />
 }
 

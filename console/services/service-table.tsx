@@ -67,7 +67,9 @@ function StatusCell({ service: { status, status_reason, protection } }: { servic
     <div>
       <Status status={status} />
       {status_reason !== undefined && <span className={css['sub']}>{status_reason}</span>}
-      {protection?.last_drill_error !== undefined && <span className={css['sub']}>its restore drill failed</span>}
+      {protection?.last_drill_error !== undefined && (
+        <span className={`${css['sub']} ${css['failed']}`}>its restore drill failed</span>
+      )}
     </div>
   )
 }

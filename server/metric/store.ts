@@ -110,11 +110,11 @@ export async function countBacklog(db: Sql) {
     from work group by kind`)
 }
 
-export type DrillRow = { service_id: string; drill_error: string | null; is_proven: boolean }
+export type DrillRow = { service_id: string; name: string; drill_error: string | null; is_proven: boolean }
 
 export async function listDrills(db: Sql): Promise<DrillRow[]> {
   return db.query(sql<DrillRow>`
-    select service_id, drill_error, coalesce(proven_restorable_at > now() - interval '25 hours', false) as is_proven
+    select service_id, name, drill_error, coalesce(proven_restorable_at > now() - interval '25 hours', false) as is_proven
     from services where deleted_at is null order by service_id`)
 }
 
