@@ -166,7 +166,10 @@ async function lose(parent: Parent, { target, folder, runs }: { target: string; 
   for (let loss = 0; loss < runs; loss += 1) {
     await pause(Math.random() * 2 * loss_every_ms)
     const copy = join(folder, `lost-${loss}`)
-    mkdirSync(copy)
+    const locks = join(copy, 'locks')
+    mkdirSync(locks, { recursive: true })
+    // restic is another user, and makes a lock before it writes.
+    execFileSync('chown', [`--reference=${target}`, copy, locks])
     const at_ms = Date.now()
     // What is named is there before what names it, so it is copied after it.
     for (const part of ['snapshots', 'index', 'keys', 'config', 'data']) {
