@@ -115,7 +115,7 @@ const featureInWords: Readonly<Record<Feature, string>> = {
   replica_sets: 'Read replica sets of several nodes',
   vpcs: 'VPCs',
   snapshots: 'Snapshots, and forks of the past',
-  rewinds: 'Rewinds: the past in place of the present',
+  rewinds: 'Rewinds in place',
   logs: 'Logs of databases',
   limits: 'CPU and memory limits',
   queries: 'SQL through the API',
