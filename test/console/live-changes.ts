@@ -72,6 +72,21 @@ export function liveTests(started: () => TestBrowser, between: () => Proxy): voi
     await Promise.all(pages.map((page) => page.close()))
   })
 
+  for (const compresses of ['at once', 'late'] as const) {
+    test.skipIf(no_browser)(`behind a proxy that compresses, ${compresses}${no_browser}`, async () => {
+      const { compressed } = proxy
+      proxy.compresses = compresses
+      proxy.cut()
+      await changeIsSeen(user.page)
+      await live(user.page)
+      expect(proxy.compressed).toBeGreaterThan(compressed)
+      proxy.compresses = undefined
+      // A page that no stream reached asks for a while before it tries one again.
+      await user.open(`/projects/${browser.howdah.project_id}/services`)
+      await live(user.page)
+    })
+  }
+
   test.skipIf(no_browser)(`behind a proxy that holds streams back${no_browser}`, async () => {
     proxy.holds = true
     proxy.cut()

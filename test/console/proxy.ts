@@ -1,6 +1,7 @@
 // A proxy between the browser and the server, which can fail as such things do.
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { constants, createGzip } from 'node:zlib'
 
 export type Proxy = {
   url: string
@@ -9,6 +10,9 @@ export type Proxy = {
   /** Holds the answer to a stream back until it ends, as some do that compress. */
   holds: boolean
   held: number
+  /** Packs the answer to a stream: each piece as it comes, or when there is enough of it. */
+  compresses: 'at once' | 'late' | undefined
+  compressed: number
   cut(): void
   close(): Promise<void>
 }
@@ -26,6 +30,8 @@ export async function startProxy(): Promise<Proxy> {
     to: '',
     holds: false,
     held: 0,
+    compresses: undefined,
+    compressed: 0,
     cut: () => {
       for (const socket of sockets) socket.destroy()
     },
@@ -43,6 +49,13 @@ function forward(proxy: Proxy, from: IncomingMessage, back: ServerResponse): voi
   const { method, headers, url = '/' } = from
   const on = request(proxy.to + url, { method, headers }, (answer) => {
     const is_stream = answer.headers['content-type']?.startsWith('text/event-stream') === true
+    if (is_stream && proxy.compresses !== undefined) {
+      proxy.compressed += 1
+      back.writeHead(200, { ...answer.headers, 'content-encoding': 'gzip' })
+      const flush = proxy.compresses === 'late' ? constants.Z_NO_FLUSH : constants.Z_SYNC_FLUSH
+      answer.pipe(createGzip({ flush })).pipe(back)
+      return
+    }
     if (!is_stream || !proxy.holds) {
       back.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(back)
