@@ -16,6 +16,7 @@ import { console_client_id, isOurs } from './clients.ts'
 import { csrfFor, type Form, formOf } from './form.ts'
 import { isBound, loginPathOf, rebindLogin } from './login-browser.ts'
 import type { OauthParts } from './oauth-parts.ts'
+import { policyLeadingTo } from './page.ts'
 import { confirmPage, elsewherePage, loginPage } from './pages.ts'
 import type { Provider } from './provider.ts'
 import { removeSessionNamed } from './records.ts'
@@ -90,7 +91,7 @@ async function showLogin(
   { parts, provider, interaction, request, reply }: Login,
   { email = '', message }: { email?: string; message?: string },
 ): Promise<FastifyReply> {
-  return reply.type('text/html; charset=utf-8').send(
+  return asPage(reply, interaction).send(
     loginPage({
       client_name: await clientNameOf(provider, interaction),
       action: loginPathOf(interaction.uid),
@@ -100,6 +101,10 @@ async function showLogin(
     }),
   )
 }
+
+/** Its form may lead back to the program that asked. */
+const asPage = (reply: FastifyReply, { params }: Interaction): FastifyReply =>
+  reply.type('text/html; charset=utf-8').header('content-security-policy', policyLeadingTo(params['redirect_uri']))
 
 async function sendElsewhere({ interaction, reply }: Login, external: ExternalLogin): Promise<FastifyReply> {
   const url = await external.begin(interaction.uid)
@@ -154,7 +159,7 @@ async function askConsent(login: Login): Promise<FastifyReply> {
   const returns_to = returnsTo(interaction)
   if (returns_to === undefined && (client?.clientId === console_client_id || has_just_agreed)) return grant(login)
   const user = await findUser(parts.db, Number(interaction.session?.accountId))
-  return reply.type('text/html; charset=utf-8').send(
+  return asPage(reply, interaction).send(
     confirmPage({
       client_name: await clientNameOf(provider, interaction),
       email: user?.email ?? '',

@@ -100,17 +100,24 @@ const style_element: Html = { html: `<style>${style}</style>` }
 
 // The style and the script are inline and allowed by their hashes; frames, images and connections are not allowed at all. A form may
 // lead back to the command line that waits on this machine: browsers apply this list to redirects after a form, too.
-const content_security_policy = [
-  `default-src 'none'`,
-  `script-src 'sha256-${hash('sha256', script, 'base64')}'`,
-  `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
-  `form-action 'self' http://127.0.0.1:*`,
-  `base-uri 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ')
+const policyWith = (form_target: string) =>
+  [
+    `default-src 'none'`,
+    `script-src 'sha256-${hash('sha256', script, 'base64')}'`,
+    `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+    `form-action 'self' http://127.0.0.1:*${form_target}`,
+    `base-uri 'none'`,
+    `frame-ancestors 'none'`,
+  ].join('; ')
+
+/** For a page whose form leads on to this address, which the authorization server knows of the program that asked for the login. */
+export function policyLeadingTo(redirect_uri: unknown): string {
+  const origin = URL.parse(String(redirect_uri))?.origin ?? ''
+  return policyWith(/^https?:\/\/[\w.:[\]-]+$/.test(origin) ? ` ${origin}` : '')
+}
 
 export const page_headers = {
-  'content-security-policy': content_security_policy,
+  'content-security-policy': policyWith(''),
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

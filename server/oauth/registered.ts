@@ -64,7 +64,8 @@ export async function keepProgram(db: Sql, client_id: string): Promise<void> {
 
 function isSafeAddress(text: string): boolean {
   const url = URL.parse(text)
-  return url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.has(url.hostname))
+  if (url === null || !/^[\w.:[\]-]+$/.test(url.host)) return false
+  return url.protocol === 'https:' || (url.protocol === 'http:' && loopback.has(url.hostname))
 }
 
 const textsOf = (value: unknown) =>

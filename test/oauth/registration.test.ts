@@ -68,6 +68,9 @@ test('its user sees where it leads each time, and its token is for agents alone'
   const confirm = await browser.submit(form, { email: person.email, password: person.password })
   expect(wordsOf(confirm)).toContain('A program that calls itself “Inspector” asks to read for')
   expect(wordsOf(confirm)).toContain('You are sent on to localhost:7777.')
+  // A browser applies this list to where a form leads in the end.
+  const policy = confirm.headers.get('content-security-policy') ?? ''
+  expect(policy).toContain(`form-action 'self' http://127.0.0.1:* http://localhost:7777;`)
   const code = codeFrom(await browser.submit(confirm), asked)
   expect(await daysLeft(client_id)).toBeGreaterThan(29)
   const { code_verifier } = asked
@@ -100,6 +103,7 @@ test('what it need not say is filled in, and what is not asked of it is not kept
 test.each([
   ['a page of another site over http', { redirect_uris: ['http://agent.example/cb'] }, 'https'],
   ['a name that begins like ours', { redirect_uris: ['http://localhost.agent.example/cb'] }, 'https'],
+  ['a host that would end a policy', { redirect_uris: ['https://a;b.example/cb'] }, 'https'],
   ['an address of a program', { redirect_uris: ['myapp://cb'], application_type: 'native' }, 'https'],
   ['many addresses', { redirect_uris: Array.from({ length: 11 }, (_, n) => `https://a.example/${n}`) }, 'at most 10'],
   [
