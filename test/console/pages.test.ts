@@ -25,8 +25,8 @@ const looks = [
   { width: 390, theme: 'dark' },
   { width: 390, theme: 'light' },
 ] as const
-/** 1280 at 400 %. */
-const zoomed_width = 320
+/** What a window of 1280 × 800 is at 400 %: each pixel of the page is four by four of the screen. */
+const zoomed = { width: 320, height: 200, deviceScaleFactor: 4, mobile: false }
 const height = 800
 const kept_names = ['howdah.theme', 'howdah.density', 'howdah.project', 'howdah.clock', 'howdah.keys']
 
@@ -42,6 +42,7 @@ const timeout = 900_000
 
 test.skipIf(no_browser)(`every page in every look${no_browser}`, { timeout }, async () => {
   const { page, wrong, open, context } = await browser.newUser('owner')
+  const devtools = await context.newCDPSession(page)
   const found: string[] = []
   for (const [at, [name, path]] of pagesOf(scene).entries()) {
     await open(path)
@@ -54,8 +55,9 @@ test.skipIf(no_browser)(`every page in every look${no_browser}`, { timeout }, as
       found.push(...(await violationsOf(page)).map((text) => `${name}, ${theme}, ${width} px: ${text}`))
       if (await isTooWide(page)) found.push(`${name}: wider than ${width} px`)
     }
-    await page.setViewportSize({ width: zoomed_width, height })
+    await devtools.send('Emulation.setDeviceMetricsOverride', zoomed)
     if (await isTooWide(page)) found.push(`${name}: wider than the screen at 400 %`)
+    await devtools.send('Emulation.clearDeviceMetricsOverride')
     await page.setViewportSize({ width: 1280, height })
   }
   const stored = await page.evaluate(() => [...Object.keys(localStorage), ...Object.keys(sessionStorage)])
