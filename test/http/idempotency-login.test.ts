@@ -17,6 +17,7 @@ test('the password of the first and of every repeated answer logs in', async () 
   const headers = { 'idempotency-key': randomUUID() }
   const create = () => howdah.call('POST', howdah.services, { name: 'once', cpu_millis: 'shared' }, headers)
   const answers = [...(await Promise.all(Array.from({ length: 50 }, create))), await create()]
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
   const told = answers.map(({ body: { service_id, initial_password } }) => `${service_id} ${initial_password}`)
   expect(new Set(told).size).toBe(1)
   const service = answers[0]?.body as ReadyService // the contract's own answer to a create
