@@ -32,16 +32,15 @@ async function newVpc(cidr: string): Promise<Vpc> {
   return (await howdah.call<Vpc>('POST', vpcs(), { cidr, name: 'a VPC', region_code: 'local' })).body
 }
 
-describe('as rows of a region that no server runs', () => {
-  // Passed over again and again in vain, for as long as they are there.
+describe('as rows that no pass is made over', () => {
   afterAll(async () => {
-    for (const table of ['addresses', 'services']) {
+    for (const table of ['work', 'addresses', 'services']) {
       await callers.db.query(`delete from ${table} where region_code = 'elsewhere'`)
     }
     await callers.db.query(`delete from vpcs where region_code = 'elsewhere'`)
   })
 
-  /** A service that seems READY and stays so until a request changes it. */
+  /** A service that seems READY and stays so until a request changes it: a lease that no server holds keeps passes away. */
   async function insertService(): Promise<string> {
     const [row] = await callers.db.query<{ service_id: string }>(
       `insert into services (service_id, project_id, name, region_code, service_type, environment,
@@ -49,6 +48,10 @@ describe('as rows of a region that no server runs', () => {
        values (substr(md5(random()::text), 1, 10), $1, 'a row', 'elsewhere', 'POSTGRES', 'DEV', '', 'serving', 1)
        returning service_id`,
       [howdah.project_id],
+    )
+    await callers.db.query(
+      `insert into work (kind, key, region_code, lease_until) values ('service', $1, 'elsewhere', now() + interval '1 hour')`,
+      [row?.service_id],
     )
     await giveAddresses(callers.db)
     return row?.service_id ?? ''
