@@ -30,7 +30,7 @@ let before_rewind: Date
 
 beforeAll(async () => {
   if (!has_restic) return
-  const own = await startInstallation({ config: { backup_to, backup_lag: 24, service_ports } })
+  const own = await startInstallation({ config: { backup_to, backup_lag: 12, service_ports } })
   howdah = own
   recovery_key = await initFor(own.config)
   shop = await own.createService({ name: 'shop', cpu_millis: 'shared' })
