@@ -1,11 +1,11 @@
 // What has to be done so that a project has what a file describes. Names are keys; a member that the file leaves out stays as it is.
 // Pure: a plan is data, and apply.ts carries it out.
-import type { EndpointName } from '#contract/api.ts'
 import { nearestOf } from '#contract/nearest.ts'
 import type { Service } from '#contract/service.ts'
 import { parseSize } from '#contract/size.ts'
 import { UsageError } from '../command.ts'
 import { set_members, setSteps, type WantedSet } from './apply-sets.ts'
+import type { Step } from './apply-step.ts'
 
 export type WantedService = {
   name: string
@@ -22,19 +22,6 @@ export type WantedService = {
 }
 export type WantedVpc = { name: string; cidr: string; region_code?: string }
 export type Wanted = { services: readonly WantedService[]; vpcs: readonly WantedVpc[] }
-
-/** One request. */
-export type Step = {
-  /** For people. */
-  line: string
-  /** It interrupts connections, or deletes. */
-  is_risky: boolean
-  endpoint: EndpointName
-  /** By name: an earlier step may have made it. */
-  service?: string
-  replica_set?: string
-  body?: object
-}
 
 const service_members = [
   'name',

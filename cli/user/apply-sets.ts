@@ -2,7 +2,7 @@
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { parseSize } from '#contract/size.ts'
 import { UsageError } from '../command.ts'
-import type { Step } from './apply-plan.ts'
+import type { Step } from './apply-step.ts'
 
 export type WantedSet = {
   name: string

@@ -12,11 +12,12 @@ import type { Regions } from '../regions.ts'
 import { newDataLane } from './data-lane.ts'
 import { newLateness, type OnLate } from './lateness.ts'
 import { newMetaStore } from './meta-store.ts'
-import { type BackupState, backupFilesOf, ensureBackupFolder, findState, saveState } from './place.ts'
+import { type BackupState, backupFilesOf, ensureBackupFolder } from './place.ts'
 import { openRepository, type Place, refuseMissingFolder, type Repository } from './repository.ts'
 import type { Archived } from './retention.ts'
 import { holdRunner } from './runner-lock.ts'
 import { takenOf } from './runs.ts'
+import { newStateFile, type StateFile } from './state-file.ts'
 import { type Lacking, newWalStore } from './wal-store.ts'
 
 export type Backups = {
@@ -92,28 +93,6 @@ function newTurns() {
       const own = running.catch(() => undefined).then(work)
       tidying = own.catch(() => undefined)
       await own
-    },
-  }
-}
-
-export type StateFile = { read(): Promise<BackupState>; save(change: Partial<BackupState>): Promise<void> }
-
-/** The file that every server and command of the installation reads. */
-function newStateFile(files: ReturnType<typeof backupFilesOf>): StateFile & { last(): BackupState | undefined } {
-  let state: BackupState | undefined
-  let saving: Promise<unknown> = Promise.resolve()
-  const read = async () => state ?? (await findState(files)) ?? { saved_at: '', services: {} }
-  return {
-    read,
-    last: () => state,
-    /** One at a time: both lanes write. */
-    save: (change: Partial<BackupState>) => {
-      const own = saving.then(async () => {
-        state = { ...(await read()), ...change, saved_at: new Date().toISOString() }
-        await saveState(files, state)
-      })
-      saving = own.catch(() => undefined)
-      return own
     },
   }
 }

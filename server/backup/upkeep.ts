@@ -5,7 +5,7 @@ import { checkRepository } from './check.ts'
 import type { Repository } from './repository.ts'
 import { list_timeout_seconds, listRuns, readRun } from './restic.ts'
 import { type Archived, forgettable } from './retention.ts'
-import type { StateFile } from './runner.ts'
+import type { StateFile } from './state-file.ts'
 import { archivedOf } from './runs.ts'
 
 type Parts = {
