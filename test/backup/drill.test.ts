@@ -32,7 +32,7 @@ async function snapshotFolder(): Promise<string> {
 }
 
 test('a file that is damaged before the first drill is found by it: its checksum was noted when it was made', async () => {
-  const isNoted = async () => (await readdir(join(home, 'backup'))).filter((name) => name.endsWith('.sums')).length >= 2
+  const isNoted = async () => (await readdir(join(home, 'backup'))).filter((name) => name.endsWith('.crc')).length >= 2
   await until(isNoted, { what: 'the checksums of the archive and of the snapshot are noted' })
   const path = join(await snapshotFolder(), 'data', 'global', 'pg_control')
   flipBit(path)

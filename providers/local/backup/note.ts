@@ -11,7 +11,7 @@ import { noteSums } from './checksums.ts'
 import { listHomes, mirrorService, type Staged } from './stage.ts'
 
 /** Where the checksums of a snapshot are, or those of the archive. */
-export const sumsIn = (node: Node, of: string) => join(node.backup, `${of}.sums`)
+export const sumsIn = (node: Node, of: string) => join(node.backup, `${of}.crc`)
 
 export async function noteAll(host: Machine, staged: Staged, signal: AbortSignal): Promise<void> {
   for (const service_id of await listHomes(host)) {
@@ -35,7 +35,8 @@ async function noteService(host: Machine, service_id: string, staged: Staged): P
   }
   const kept = new Set(['archive', ...complete.map((one) => one.snapshot_id)])
   for (const name of await readdir(node.backup)) {
-    const id = /^(\w+)\.sums$/.exec(name)?.[1]
-    if (id !== undefined && !kept.has(id)) await rm(join(node.backup, name), { force: true })
+    // Earlier versions noted sums of another kind.
+    const [, id = '', kind] = /^(\w+)\.(crc|sums)$/.exec(name) ?? []
+    if (kind === 'sums' || (kind === 'crc' && !kept.has(id))) await rm(join(node.backup, name), { force: true })
   }
 }
