@@ -13,7 +13,7 @@ import {
 import { api } from '#contract/api.ts'
 import type { Service } from '#contract/service.ts'
 import { isAtRest, type Seen } from '#contract/wait.ts'
-import { CommandError, UsageError, exit_codes } from '../command.ts'
+import { CommandError, exit_codes } from '../command.ts'
 import { ensureCa } from './ca.ts'
 import { confirm } from './terminal.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
@@ -25,6 +25,8 @@ import type { Session } from './session.ts'
 import { timeoutOf, waitUntil } from './waiting.ts'
 
 const psql_remedy = 'apt-get install postgresql-client installs it'
+/** What psql ends with when it had no connection or lost it. */
+const psql_no_connection = 2
 
 /** Debian's psql is a script that may be there without any version of the client. */
 function isBrokenWrapper(): boolean {
@@ -37,11 +39,6 @@ export async function runPsql(context: Context): Promise<number> {
   const { service } = await serviceOf(context, session)
   const connection = await chosenConnection(context, session, service)
   const direct = connectionOf(service) ?? connection
-  if (input.isSet('read-only') && input.isSet('pooled')) {
-    throw new UsageError(
-      `--read-only: the connection pooler takes no options of a session; without --pooled psql goes to ${direct.host}:${direct.port}`,
-    )
-  }
   const password = await findPassword(direct)
   if (password === undefined)
     terminal.say(`The password of ${service.name} is not in ${pgpassFile()}; psql asks for it.`)
@@ -67,6 +64,11 @@ export async function runPsql(context: Context): Promise<number> {
     throw new CommandError(`psql is not installed; ${psql_remedy}`, { cause: error })
   }
   if (child.exitCode !== 0 && isBrokenWrapper()) throw new CommandError(`psql has no client to run; ${psql_remedy}`)
+  if (child.exitCode === psql_no_connection && input.isSet('read-only') && input.isSet('pooled')) {
+    terminal.say(
+      `--read-only: a connection pooler before PgBouncer 1.20 takes no options of a session; without --pooled psql goes to ${direct.host}:${direct.port}`,
+    )
+  }
   // As a shell says it.
   return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode])
 }

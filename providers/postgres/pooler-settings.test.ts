@@ -27,13 +27,15 @@ test.each([
 })
 
 test.each([
-  { version: '0.0', prepares: false, counts: false },
-  { version: '1.18', prepares: false, counts: false },
-  { version: '1.22', prepares: true, counts: false },
-  { version: '1.24', prepares: true, counts: true },
-  { version: '2.0', prepares: true, counts: true },
-])('PgBouncer $version is told nothing that it does not know', ({ version, prepares, counts }) => {
+  { version: '0.0', tracks: false, prepares: false, counts: false },
+  { version: '1.18', tracks: false, prepares: false, counts: false },
+  { version: '1.20', tracks: true, prepares: false, counts: false },
+  { version: '1.22', tracks: true, prepares: true, counts: false },
+  { version: '1.24', tracks: true, prepares: true, counts: true },
+  { version: '2.0', tracks: true, prepares: true, counts: true },
+])('PgBouncer $version is told nothing that it does not know', ({ version, tracks, prepares, counts }) => {
   const text = settingsFor(version)
+  expect(text.includes('\ntrack_extra_parameters = IntervalStyle, default_transaction_read_only\n')).toBe(tracks)
   expect(text.includes('\nmax_prepared_statements = 200\n')).toBe(prepares)
   expect(text.includes(' pool_mode=session max_db_client_connections=33\n')).toBe(counts)
   expect(text.includes(' pool_mode=transaction max_db_client_connections=660\n')).toBe(counts)

@@ -101,6 +101,9 @@ function valuesOf({ listen, certificate, key, max_connections, version, ...files
     tcp_keepcnt: 4,
     // Prepared statements of a client exist in each of its transactions; older versions cannot keep them.
     ...(isAtLeast(version, '1.21') && { max_prepared_statements: prepared_statements_max }),
+    // What sessions may ask for in `options` at their start, and keep from transaction to transaction, beside what PgBouncer tracks by itself.
+    // Not search_path: PgBouncer before 1.25.1 makes it a part of a statement, unquoted, and that before the client has logged in.
+    ...(isAtLeast(version, '1.20') && { track_extra_parameters: 'IntervalStyle, default_transaction_read_only' }),
     // What drivers send by themselves and what changes no result.
     ignore_startup_parameters: 'extra_float_digits, geqo',
     log_connections: 0,
@@ -112,7 +115,7 @@ function valuesOf({ listen, certificate, key, max_connections, version, ...files
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
 
-export function isAtLeast(version: string, wanted: '1.21' | '1.24'): boolean {
+export function isAtLeast(version: string, wanted: '1.20' | '1.21' | '1.24'): boolean {
   const [[major = 0, minor = 0], [wanted_major = 0, wanted_minor = 0]] = [parts(version), parts(wanted)]
   return major > wanted_major || (major === wanted_major && minor >= wanted_minor)
 }

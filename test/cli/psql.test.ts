@@ -8,10 +8,11 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { leaveLogin } from '#cli/first-login.ts'
 import type { LogEntry } from '#contract/log.ts'
 import type { Service } from '#contract/service.ts'
+import { isAtLeast } from '#providers/postgres/pooler-settings.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { howdah, repository } from '#test/e2e/howdah.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
-import { why_no_pooler } from '#test/pooler/pooled.ts'
+import { pooler_version, why_no_pooler } from '#test/pooler/pooled.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { until } from '#test/until.ts'
 
@@ -92,8 +93,12 @@ test.skipIf(why_not_pooled)(`psql goes through the pooler and to a replica set${
   const pooled = await psql(['--pooled'], '-c', String.raw`\echo :PORT`)
   expect(pooled.stdout).toBe(`${connection_pooler?.endpoint.port}\n`)
   expect((await psql(['--pooled=transaction'], '-c', 'select 5')).stdout).toBe('5\n')
-  const read_only = await psql(['--pooled', '--read-only'], '-c', 'select 5')
-  expect(read_only).toMatchObject({ code: 2, stderr: expect.stringContaining('without --pooled psql goes to') })
+  const read_only = await psql(['--pooled', '--read-only'], '-c', 'show transaction_read_only')
+  expect(read_only).toMatchObject(
+    isAtLeast(pooler_version, '1.20')
+      ? { code: 0, stdout: 'on\n' }
+      : { code: 2, stderr: expect.stringContaining('without --pooled psql goes to') },
+  )
   expect((await psql(['--replica', 'readers'], '-c', 'select pg_is_in_recovery()')).stdout).toBe('t\n')
 })
 

@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { findProgram } from '#providers/host/program.ts'
+import { findPgBouncer } from '#providers/local/pooler/program.ts'
 import type { Endpoint, WantedService } from '#providers/provider.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { ask, loginTo, newWanted, settle, type Login, type World } from '#test/provider/service-fixture.ts'
 
-export const why_no_pooler =
-  (await findProgram('pgbouncer')) === undefined ? ' (skipped: PgBouncer is not installed)' : ''
+const program = await findPgBouncer()
+
+export const why_no_pooler = program === undefined ? ' (skipped: PgBouncer is not installed)' : ''
+export const pooler_version = program?.version ?? '0.0'
 
 /** Where there is no PgBouncer there is nothing to try. */
 export const poolerTest = (name: string, body: () => Promise<void>): void =>
