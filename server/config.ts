@@ -188,7 +188,7 @@ const table = {
   mcp_registration: {
     default: 'off',
     description:
-      'on: programs of agents may register themselves, so that they need not be known beforehand; their users agree to each login.',
+      'on: programs of agents may register themselves, or name a document on the internet that describes them, so that they need not be known beforehand; their users agree to each login.',
     parse: parseOnOrOff,
   },
   isolate: {

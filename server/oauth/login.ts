@@ -4,7 +4,7 @@
 // 2. Where a page leads to afterwards is what the authorization server wrote down itself: no redirect comes from a form.
 // 3. Our own programs are granted exactly what is missing. The command line asks first, unless its user has just logged
 //    in, or has just confirmed a device's code: any program on this machine could pretend to be it.
-//    A program that registered itself always asks, and its page says where its user is sent.
+//    A program that registered itself, or that a document describes, always asks, and its page says where its user is sent.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { InteractionResults } from 'oidc-provider'
 import { Fault, type FaultCode } from '#contract/fault.ts'
@@ -207,7 +207,10 @@ function returnsTo({ params }: Interaction): string | undefined {
 const wantsToWrite = ({ params }: Interaction) => String(params['scope']).split(' ').includes('write')
 
 async function clientNameOf(provider: Provider, interaction: Interaction): Promise<string> {
-  const client = await provider.Client.find(String(interaction.params['client_id']))
+  const client_id = String(interaction.params['client_id'])
+  const client = await provider.Client.find(client_id)
   if (returnsTo(interaction) === undefined) return client?.clientName ?? 'Howdah'
-  return `a program that calls itself “${client?.clientName ?? 'unnamed'}”`
+  // The address of its document is the one thing about it that is proved.
+  const site = URL.parse(client_id)?.host
+  return `a program${site === undefined ? '' : ` of ${site}`} that calls itself “${client?.clientName ?? 'unnamed'}”`
 }

@@ -6,6 +6,7 @@ import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import { newAdapter } from './adapter.ts'
 import { api_scope, clientsOf, console_client_id, isForApi, mcp_scopes, resourceOf } from './clients.ts'
+import { documentSettings } from './documents.ts'
 import { setPageHeaders } from './page.ts'
 import {
   deviceConfirmPage,
@@ -47,7 +48,7 @@ export type ProviderParts = {
   log: Log
   origin: () => string
   forget: () => void
-  /** Whether programs of agents may register themselves. */
+  /** Whether programs of agents may register themselves, or name a document of theirs. */
   registers: boolean
 }
 
@@ -76,7 +77,7 @@ async function makeProvider(parts: ProviderParts, key: SigningKey): Promise<Prov
   const reuse = () => new errors.InvalidGrant('it was used already')
   const unknownResource = () => new errors.InvalidTarget()
   const provider = new Provider(issuerOf(origin()), {
-    ...protocolOf(origin(), { unknownResource, registers }),
+    ...protocolOf(origin(), { unknownResource, registers, reads: registers ? documentSettings(errors) : undefined }),
     ...pagesOf(db, origin()),
     adapter: newAdapter(db, { reuse, forget, admit: (said) => admitProgram(db, said, errors) }),
     jwks: { keys: [{ ...key.private_jwk, kty: 'EC', kid: key.kid, alg: signing_alg, use: 'sig' }] },
@@ -105,10 +106,13 @@ async function makeProvider(parts: ProviderParts, key: SigningKey): Promise<Prov
   return provider
 }
 
-function protocolOf(
-  origin: string,
-  { unknownResource, registers }: { unknownResource: () => Error; registers: boolean },
-) {
+type ProtocolParts = {
+  unknownResource: () => Error
+  registers: boolean
+  reads: ReturnType<typeof documentSettings> | undefined
+}
+
+function protocolOf(origin: string, { unknownResource, registers, reads }: ProtocolParts) {
   const off = { enabled: false }
   return {
     clients: clientsOf(origin),
@@ -126,6 +130,7 @@ function protocolOf(
       client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
     loadExistingGrant,
+    ...(reads && { fetch: reads.fetch, fetchResponseBodyLimits: reads.fetchResponseBodyLimits }),
     // So that a verifier can see whether the login still stands.
     extraTokenClaims: (_context: unknown, token: { grantId?: string }) => ({ grant: token.grantId }),
     features: {
@@ -134,6 +139,7 @@ function protocolOf(
       pushedAuthorizationRequests: off,
       userinfo: off,
       registration: registers ? registration : off,
+      clientIdMetadataDocument: reads?.feature ?? off,
       revocation: {
         enabled: true,
         allowedPolicy: (_context: unknown, client: { clientId: string }, token: { clientId?: string }) =>

@@ -36,25 +36,28 @@ export const registration: NonNullable<Configuration['features']>['registration'
 
 /** What is stored of a program, or an error that tells it why not. */
 export async function admitProgram(db: Sql, said: RecordPayload, errors: typeof Errors): Promise<RecordPayload> {
-  const addresses = textsOf(said['redirect_uris'])
-  if (addresses.length > addresses_max || !addresses.every(isSafeAddress)) {
-    throw new errors.InvalidClientMetadata(
-      `redirect_uris: at most ${addresses_max}, each with https, or with http on 127.0.0.1, [::1] or localhost`,
-    )
-  }
-  if (!textsOf(said['grant_types']).every((grant) => grants.has(grant))) {
-    throw new errors.InvalidClientMetadata(`grant_types: may be ${[...grants].join(' and ')}`)
-  }
-  const name = said['client_name']
-  if (typeof name === 'string' && (name.length > name_characters_max || /\p{C}/u.test(name))) {
-    throw new errors.InvalidClientMetadata(
-      `client_name: at most ${name_characters_max} characters, none of them invisible`,
-    )
-  }
+  const lack = programLack(said)
+  if (lack !== undefined) throw new errors.InvalidClientMetadata(lack)
   if ((await countRecords(db, registered_model)) >= programs_max) {
     throw new errors.TemporarilyUnavailable('too many programs have registered; try again in an hour')
   }
   return Object.fromEntries(kept.filter((member) => member in said).map((member) => [member, said[member]]))
+}
+
+/** Why a program that says this of itself is none of ours; undefined: it may be one. */
+export function programLack(said: RecordPayload): string | undefined {
+  const addresses = textsOf(said['redirect_uris'])
+  if (addresses.length > addresses_max || !addresses.every(isSafeAddress)) {
+    return `redirect_uris: at most ${addresses_max}, each with https, or with http on 127.0.0.1, [::1] or localhost`
+  }
+  if (!textsOf(said['grant_types']).every((grant) => grants.has(grant))) {
+    return `grant_types: may be ${[...grants].join(' and ')}`
+  }
+  const name = said['client_name']
+  if (typeof name === 'string' && (name.length > name_characters_max || /\p{C}/u.test(name))) {
+    return `client_name: at most ${name_characters_max} characters, none of them invisible`
+  }
+  return undefined
 }
 
 /** A user has agreed to it. */
