@@ -49,12 +49,23 @@ export const search_logs: Tool = {
   ...logs,
   name: 'search_logs',
   description: 'Search the log of a service, newest first.',
-  inputSchema: inputOf({ ...log_members, lines: { type: 'integer', description: 'At most; 50 if left out.' } }, [
-    'service_id',
-  ]),
+  inputSchema: inputOf(
+    {
+      ...log_members,
+      lines: { type: 'integer', description: 'At most; 50 if left out.' },
+      histogram: { type: 'boolean', description: 'Also counts over time.' },
+    },
+    ['service_id'],
+  ),
   run: async (world, args) => {
-    const { project_id: _project, service_id: _service, lines, ...query } = args
-    return await logLines(world, args, query, typeof lines === 'number' ? lines : 50)
+    const { project_id: _project, service_id: _service, lines, histogram, ...query } = args
+    const found = await logLines(world, args, query, typeof lines === 'number' ? lines : 50)
+    if (histogram !== true) return found
+    const { cursor: _cursor, ...filters } = query
+    const counted = await world.client.getLogHistogram({ ...(await placeOf(world, args)), query: filters })
+    // Most stretches of time have nothing.
+    const buckets = counted.buckets.filter(({ counts }) => Object.keys(counts).length > 0)
+    return { ...found, data: { ...Object(found.data), histogram: { ...counted, buckets } } }
   },
 }
 

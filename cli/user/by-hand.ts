@@ -219,6 +219,7 @@ const choice_commands: readonly UserCommand[] = [
 ]
 
 const mcp_options = {
+  'read-only': { description: 'Only tools that read, as without any of the two.' },
   write: { description: 'Also tools that change something, and statements that write; left out: it only reads.' },
   'allow-prod-writes': { description: 'With --write: statements may write in services that are tagged PROD.' },
   tools: { value: 'names', repeatable: true, description: 'More tools, by the names of endpoints. May be repeated.' },

@@ -2,10 +2,10 @@
 import { cacheFile, findText, saveText } from './files.ts'
 import type { Session } from './session.ts'
 
-/** The path of the file. */
-export async function ensureCa({ client, api_url }: Session): Promise<string> {
+/** The path of the file; left out: where this command keeps it. */
+export async function ensureCa({ client, api_url }: Session, path?: string): Promise<string> {
   const pem = await client.getCaCertificate({})
-  const file = cacheFile(`ca-${new URL(api_url).host.replaceAll(/[^\w.-]/g, '_')}.pem`)
+  const file = path ?? cacheFile(`ca-${new URL(api_url).host.replaceAll(/[^\w.-]/g, '_')}.pem`)
   if ((await findText(file)) !== pem) await saveText(file, pem)
   return file
 }

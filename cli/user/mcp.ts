@@ -7,6 +7,7 @@ import { pgpassFile, savePassword } from './pgpass.ts'
 export async function runMcp(context: Context): Promise<void> {
   const { input, around } = context
   const session = await context.session('mcp')
+  if (input.isSet('read-only') && input.isSet('write')) throw new UsageError('either --read-only or --write')
   const more_tools = input.texts('tools').flatMap((names) => names.split(','))
   const { unknownTools } = await import('#mcp/tools.ts')
   const unknown = unknownTools(more_tools)

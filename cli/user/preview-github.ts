@@ -57,6 +57,7 @@ function inputOf(env: Variables, key: string): Input {
     service: env['PREVIEW_SERVICE'],
     cpu: env['PREVIEW_CPU'],
     expires: env['PREVIEW_EXPIRES'],
+    ca: env['PREVIEW_CA'],
     at: strategy === 'time' ? need(env, 'PREVIEW_AT') : undefined,
   }
   const text = (name: string) => texts[name] || undefined

@@ -16,6 +16,10 @@ const up_options = {
   cpu: { value: 'number', description: 'Milli-cores, which imply the memory; left out: those of the parent.' },
   pooler: { description: 'With a connection pooler.' },
   expires: { value: 'duration', description: 'After which it is deleted by itself, from this run on; left out: 7d.' },
+  ca: {
+    value: 'path',
+    description: 'Where the certificate that the URLs name is written; left out: where this command keeps it.',
+  },
   reset: { description: 'Delete the fork that is there, and fork anew.' },
   ...of_project,
 } as const satisfies Options

@@ -27,6 +27,8 @@ export type PreviewWanted = {
   has_pooler: boolean
   expires_ms: number
   is_reset: boolean
+  /** Where the certificate is written. */
+  ca_path: string | undefined
 }
 
 export type Preview = {
@@ -85,6 +87,7 @@ export async function wantedOf(session: Session, project_id: string, input: Inpu
     has_pooler: input.isSet('pooler'),
     expires_ms,
     is_reset: input.isSet('reset'),
+    ca_path: input.text('ca'),
   }
 }
 
@@ -110,7 +113,8 @@ export async function ensurePreview(
   if (wanted.has_pooler && service.connection_pooler === undefined) await client.enablePooler(place)
   const latest = wanted.has_pooler ? await client.getService(place) : service
   const password = await ensurePassword(session, latest, initial_password)
-  return { ...(await viewOf(session, latest, password)), created: found === undefined, expires_at }
+  const ca = await ensureCa(session, wanted.ca_path)
+  return { ...viewOf(latest, password, ca), created: found === undefined, expires_at }
 }
 
 /** How many there were. Returns when they are gone: then a fork of the same name can be made. */
@@ -186,13 +190,8 @@ async function ensurePassword(session: Session, service: Service, told: string |
   return password
 }
 
-async function viewOf(
-  session: Session,
-  service: Service,
-  password: string,
-): Promise<Omit<Preview, 'created' | 'expires_at'>> {
+function viewOf(service: Service, password: string, ca: string): Omit<Preview, 'created' | 'expires_at'> {
   const login = connectionIn(service)
-  const ca = await ensureCa(session)
   const pooled = connectionOf(service, { pooled: 'session' })
   return {
     service_id: service.service_id,

@@ -67,6 +67,7 @@ beforeEach(() => {
     GITHUB_HEAD_REF: '$(touch x)',
     PREVIEW_SERVICE: 'shop',
     PREVIEW_GITHUB_TOKEN: 'of-the-workflow',
+    PREVIEW_CA: join(home, 'of-the-job', 'ca.pem'),
   }
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
 })
@@ -104,6 +105,9 @@ test('opened, pushed to three times, closed twice: one fork, one password, one c
   expect(opened.output).toMatchObject({ created: 'true', user: 'tsdbadmin', database: 'tsdb' })
   const { password = '', url = '' } = opened.output
   expect(url).toContain(password)
+  const { 'ca-path': ca = '' } = opened.output
+  expect([ca, url]).toEqual([join(home, 'of-the-job', 'ca.pem'), expect.stringContaining(`sslrootcert=${ca}`)])
+  expect(readFileSync(ca, 'utf8')).toContain('BEGIN CERTIFICATE')
   for (const secret of [password, url]) expect(opened.printed).toContain(`::add-mask::${secret}\n`)
   expect(opened.printed.replaceAll(/^::add-mask::.*$/gm, '')).not.toContain(password)
   const [first] = await forks('pr-1-web')

@@ -57,6 +57,7 @@ describe('with a personal access token', () => {
     const args = {
       service_id: 'shop',
       query: 'select 1',
+      histogram: true,
       name: 'connections',
       from: '2026-11-15T10:00:00Z',
       to: '2026-11-15T11:00:00Z',
@@ -68,6 +69,7 @@ describe('with a personal access token', () => {
       // Its view is there once its extension is.
       if (name === 'top_statements') expect(answer.text).toContain('pg_stat_statements')
       else expect([name, answer.isError ?? false, answer.text]).toEqual([name, false, expect.any(String)])
+      if (name === 'search_logs') expect(answer.text).toContain('"buckets":')
     }
     expect(await wanted()).toEqual(before)
   })
