@@ -47,6 +47,8 @@ export const Region = Type.Object(
         replica_sets: Offered,
         vpcs: Offered,
         snapshots: Offered,
+        forks_in: Offered,
+        forks_out: Offered,
         rewinds: Offered,
         logs: Offered,
         limits: Offered,
@@ -55,7 +57,7 @@ export const Region = Type.Object(
       },
       {
         description:
-          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, logs of databases, limits that the system keeps, SQL statements through the API, and database sessions that ask to read only: offered where each is held to it or refused.',
+          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, forks of services of other regions, forks of its services into those, logs of databases, limits that the system keeps, SQL statements through the API, and database sessions that ask to read only: offered where each is held to it or refused.',
       },
     ),
   },

@@ -63,9 +63,11 @@ export const ForkServiceInput = input(
       ),
     ),
     region_code: Type.Optional(
-      text('A fork is made in the region of its parent; for another one the refusal says how to move there.', 'local', {
-        maxLength: 64,
-      }),
+      text(
+        'Left out: the region of its parent. Another one goes with NOW, and copies the parent while it runs; what the two regions lack for it, the refusal says.',
+        'eu-1',
+        { maxLength: 64 },
+      ),
     ),
   },
   { fork_strategy: 'NOW', name: 'shop-preview', cpu_millis: '500', memory_gbs: '2' },

@@ -45,6 +45,8 @@ export type WantedService = {
   mask?: string
   /** Its data give way to those of a moment, once for each id; absent: that was never requested. */
   exchange?: WantedExchange
+  /** The copies that other regions make of it now: each is let in by a role of its own, and no other is. */
+  copies?: readonly WantedCopy[]
   /** Snapshots that must exist, and snapshots that must be removed. A snapshot that is not listed here is removed too. */
   snapshots: readonly WantedSnapshot[]
 }
@@ -109,8 +111,14 @@ export type WantedExchange = {
   kept_as?: string
 }
 
-/** One moment of one service. */
-export type ServiceSource = { service_id: string; moment: Moment }
+/** One moment of one service. `origin`: where one of another region is read; `closed`: why it does not let the copy in yet. */
+export type ServiceSource = { service_id: string; moment: Moment; origin?: Origin | { closed: string } }
+
+/** A PostgreSQL of another region, as the copy reaches it. `major`: its version, which the copy has too. */
+export type Origin = { endpoint: Endpoint; role: string; password: string; ca_pem: string; major: number }
+
+/** password_verifier: of the role that may read all of it, and do nothing else. */
+export type WantedCopy = { copy_id: string; password_verifier: string }
 
 /**
  * `now`: with all that was committed before it was asked for, whether the service runs or not. A snapshot may still be on its way.

@@ -28,6 +28,11 @@ export type RegionFacts = {
   vpcs: Offered
   /** And with them forks of a snapshot or of a time; a fork of now needs none. */
   snapshots: Offered
+  /** Whether it makes copies of running services of other regions. */
+  forks_in: Offered
+  /** Whether other regions can copy its running services; they reach them at `copy_host`. */
+  forks_out: Offered
+  copy_host?: string
   /** Exchanges of the data of a service, and masked forks. */
   rewinds: Offered
   logs: Offered

@@ -59,7 +59,8 @@ function regionOf(
 ): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
   const facts = region.facts()
   const { provider, volume_type, copy_on_write, postgres_versions } = facts
-  const { pooler, replica_sets, vpcs, snapshots, rewinds, logs, limits, read_only_sessions } = facts
+  const { pooler, replica_sets, vpcs, snapshots, forks_in, forks_out, rewinds, logs, limits, read_only_sessions } =
+    facts
   return {
     provider,
     volume_type,
@@ -73,6 +74,8 @@ function regionOf(
       replica_sets,
       vpcs,
       snapshots,
+      forks_in,
+      forks_out,
       rewinds,
       logs,
       limits,

@@ -17,7 +17,10 @@ const local = { region_code: 'here', provider: 'local' }
 
 test('without a file there is none, and with one its regions come in their order', () => {
   expect(parseRegionFile('')).toBeUndefined()
-  const rows = [local, { region_code: 'there-2', provider: 'memory', delay_seconds: 2 }]
+  const rows = [
+    { ...local, copy_host: 'db.example.com' },
+    { region_code: 'there-2', provider: 'memory', delay_seconds: 2 },
+  ]
   expect(parseRegionFile(fileWith(JSON.stringify(rows)))).toEqual(rows)
 })
 
@@ -40,10 +43,15 @@ test.each([
   [JSON.stringify([{ region_code: 'A!', provider: 'memory' }]), /entry 1 has a region_code that must be 1 to 64/],
   [
     JSON.stringify([{ ...local, size: 3 }]),
-    /entry 1 has the unknown member size; known are region_code, provider, delay_seconds/,
+    /entry 1 has the unknown member size; known are region_code, provider, delay_seconds, copy_host/,
   ],
   [JSON.stringify([{ ...local, delay_seconds: 1 }]), /entry 1 has a delay_seconds, which goes with memory only/],
   [JSON.stringify([{ region_code: 'a', provider: 'memory', delay_seconds: -1 }]), /must be a number from 0 to 86400/],
+  [JSON.stringify([{ ...local, copy_host: 'a b' }]), /entry 1 has a copy_host that must be a name or an address/],
+  [
+    JSON.stringify([{ region_code: 'a', provider: 'memory', copy_host: 'a' }]),
+    /entry 1 has a copy_host, which goes with local only/,
+  ],
   [JSON.stringify([local, { ...local, provider: 'memory' }]), /the region here twice/],
   [JSON.stringify([local, { ...local, region_code: 'b' }]), /more than one region with the provider local/],
 ])('%s is refused', (text, problem) => {

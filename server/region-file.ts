@@ -5,18 +5,20 @@ import { provider_names, type ProviderName } from '#providers/registry.ts'
 import { parseRegion } from './setting-value.ts'
 
 /**
- * delay_seconds: how long each change takes where nothing is really made. members: of a provider with settings of its own, which reads
+ * delay_seconds: how long each change takes where nothing is really made. copy_host: where other regions reach the services of this
+ * machine. members: of a provider with settings of its own, which reads
  * them when it is opened; near: the file that they are in.
  */
 export type RegionRow = {
   region_code: string
   provider: ProviderName
   delay_seconds?: number
+  copy_host?: string
   members?: Readonly<Record<string, unknown>>
   near?: string
 }
 
-const members = ['region_code', 'provider', 'delay_seconds'] as const
+const members = ['region_code', 'provider', 'delay_seconds', 'copy_host'] as const
 const delay_seconds_max = 86_400
 const form = `must name a JSON file such as [{"region_code": "local", "provider": "local"}]`
 
@@ -63,7 +65,9 @@ function parseRow(entry: unknown, path: string): RegionRow {
   const unknown = Object.keys(entry).find((name) => !members.some((one) => one === name))
   if (unknown !== undefined) throw new Error(`has the unknown member ${unknown}; known are ${members.join(', ')}`)
   // Each member is checked below.
-  const { region_code, provider, delay_seconds } = entry as Partial<Record<(typeof members)[number], unknown>>
+  const { region_code, provider, delay_seconds, copy_host } = entry as Partial<
+    Record<(typeof members)[number], unknown>
+  >
   const known = provider_names.find((name) => name === provider)
   if (known === undefined) throw new Error(`needs a provider, one of ${provider_names.join(', ')}`)
   if (typeof region_code !== 'string') throw new Error('needs a region_code')
@@ -72,11 +76,15 @@ function parseRow(entry: unknown, path: string): RegionRow {
   if (delay_seconds !== undefined && !isDelay(delay_seconds)) {
     throw new Error(`has a delay_seconds that must be a number from 0 to ${delay_seconds_max}`)
   }
+  if (copy_host !== undefined && known !== 'local') throw new Error('has a copy_host, which goes with local only')
+  if (copy_host !== undefined && !isHost(copy_host))
+    throw new Error('has a copy_host that must be a name or an address')
   try {
     return {
       region_code: parseRegion(region_code),
       provider: known,
       ...(delay_seconds !== undefined && { delay_seconds }),
+      ...(copy_host !== undefined && { copy_host }),
     }
   } catch (error) {
     throw new Error(`has a region_code that ${error instanceof Error ? error.message : ''}`, { cause: error })
@@ -85,3 +93,5 @@ function parseRow(entry: unknown, path: string): RegionRow {
 
 const isDelay = (value: unknown): value is number =>
   typeof value === 'number' && value >= 0 && value <= delay_seconds_max
+
+const isHost = (value: unknown): value is string => typeof value === 'string' && /^[\w.:-]{1,253}$/.test(value)

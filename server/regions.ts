@@ -10,6 +10,7 @@ import type { Config } from './config.ts'
 import type { Installation } from './installation.ts'
 import type { Log } from './log.ts'
 import type { RegionRow } from './region-file.ts'
+import { isLoopback } from './setting-value.ts'
 
 /** Region code → provider; the first one is the default region. */
 export type Regions = ReadonlyMap<string, Provider>
@@ -44,7 +45,7 @@ export async function stopRegions(parts: RegionParts): Promise<void> {
 
 function optionsOf(parts: RegionParts, row: RegionRow): Options {
   const { config, installation, log, effect, spares, installations } = parts
-  const { region_code: region, delay_seconds = 0, members = {}, near = '' } = row
+  const { region_code: region, delay_seconds = 0, members = {}, near = '', copy_host } = row
   const { installation_id } = installation
   const { service_host: host, service_ports: ports } = config
   return {
@@ -53,6 +54,7 @@ function optionsOf(parts: RegionParts, row: RegionRow): Options {
       installation_id,
       host,
       ports,
+      copy_host: copy_host ?? (isLoopback(host) ? undefined : host),
       postgres_directories: config.postgres_directories,
       log_retention: config.log_retention,
       vpc_ranges: config.vpc_ranges,

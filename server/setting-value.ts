@@ -178,3 +178,8 @@ export function parseLogRetention(text: string): { days: number; mb: number } {
   if (days >= 1 && mb >= 10) return { days, mb }
   throw new Error(`must be days and at least 10 megabytes such as 7d,1024MB, not ${JSON.stringify(text)}`)
 }
+
+const loopback_form = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
+
+/** Whether only this machine reaches it. */
+export const isLoopback = (host: string): boolean => loopback_form.test(host)

@@ -115,6 +115,8 @@ const featureInWords: Readonly<Record<Feature, string>> = {
   replica_sets: 'Read replica sets of several nodes',
   vpcs: 'VPCs',
   snapshots: 'Snapshots, and forks of the past',
+  forks_in: 'Forks of services of other regions',
+  forks_out: 'Forks into other regions',
   rewinds: 'Rewinds in place',
   logs: 'Logs of databases',
   limits: 'CPU and memory limits',

@@ -38,8 +38,8 @@ export type Cell = {
   client: Client
   cache: Cache
   authority: Authority
-  /** The newest major version of the catalog, and its image; undefined: not read yet, or there is none. */
-  image(): { major: number; image: string } | undefined
+  /** This major version of the catalog, or its newest, and the image; undefined: not read yet, or there is none. */
+  image(major?: number): { major: number; image: string } | undefined
   /** Absent: the region keeps no snapshots. */
   store?: Store
   archives: Archives

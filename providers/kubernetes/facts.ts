@@ -48,7 +48,6 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
       .finally(() => (timer = setTimeout(again, images.length === 0 ? first_poll_ms : poll_ms).unref()))
   }
   again()
-  const not_offered = (what: string): Offered => ({ offered: false, reason: `${what} in region ${region}` })
   const now = (): RegionFacts => ({
     identity,
     provider: 'kubernetes',
@@ -57,26 +56,12 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     copy_on_write: false,
     ca_pem: authority.certificate_pem,
     disk_gbs_per_memory_gb: 0,
-    pooler: offeredWith(
-      settings.pooler_image,
-      `region ${region} has no image with PgBouncer; name one with pooler_image`,
-    ),
-    replica_sets: { offered: true },
-    vpcs: not_offered('VPCs are not offered'),
-    snapshots: offeredWith(
-      settings.store,
-      `region ${region} keeps no snapshots: no object store is configured; name one with store`,
-    ),
-    logs: { offered: true },
-    limits: { offered: true },
-    rewinds: not_offered('rewinds, resets and masked forks are not offered'),
-    queries: not_offered('SQL statements through the API are not offered'),
-    read_only_sessions: not_offered('a session that asks to read only is neither held to it nor refused'),
+    ...offersOf(region, settings),
   })
   const sizeRefusal = (size: Size) => refusalOfSize(size, largest, region)
   return {
     now,
-    image: (): Image | undefined => images[0],
+    image: (major?: number): Image | undefined => images.find((one) => major === undefined || one.major === major),
     serviceRefusal: ({ size, extensions, pooler, vpc, copy_of }: ServiceParts): Refusal | undefined =>
       (copy_of === 'off' && settings.store === undefined ? refusalOfPaused(region) : undefined) ??
       (pooler && refused(now().pooler, '')) ??
@@ -90,6 +75,31 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
       await refreshing
       clearTimeout(timer)
     },
+  }
+}
+
+/** What follows from its settings, or always holds. Pure. */
+function offersOf(region: string, settings: CellSettings) {
+  const not_offered = (what: string): Offered => ({ offered: false, reason: `${what} in region ${region}` })
+  const always: Offered = { offered: true }
+  return {
+    pooler: offeredWith(
+      settings.pooler_image,
+      `region ${region} has no image with PgBouncer; name one with pooler_image`,
+    ),
+    replica_sets: always,
+    vpcs: not_offered('VPCs are not offered'),
+    snapshots: offeredWith(
+      settings.store,
+      `region ${region} keeps no snapshots: no object store is configured; name one with store`,
+    ),
+    forks_in: always,
+    forks_out: not_offered('copies into other regions are made with pg_dump only'),
+    logs: always,
+    limits: always,
+    rewinds: not_offered('rewinds, resets and masked forks are not offered'),
+    queries: not_offered('SQL statements through the API are not offered'),
+    read_only_sessions: not_offered('a session that asks to read only is neither held to it nor refused'),
   }
 }
 

@@ -41,6 +41,8 @@ export function namesOf({ installation_id, project_id, service_id }: Owner) {
     cluster,
     admin: `${cluster}-admin`,
     tls: `${cluster}-tls`,
+    /** How a copy of a service of another region logs in there, while it is made. */
+    copy: `${cluster}-copy`,
     public: `${cluster}-public`,
     pooler: `${cluster}-pool`,
     /** Of all services of the namespace. */

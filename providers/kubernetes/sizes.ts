@@ -15,9 +15,9 @@ export function resourcesOf(size: Size): Required<Resources> {
   return { requests: both, limits: both }
 }
 
-/** Libraries that an extension needs from the start. */
+/** Libraries that an extension needs from the start. Of pg_stat_statements the operator makes the extension too, in every database. */
 export const preloadsFor = (extensions: readonly string[]): Preload[] =>
-  preloadsOf(new Set(['timescaledb']), extensions)
+  preloadsOf(new Set(['timescaledb', 'pg_stat_statements']), extensions)
 
 export function parametersOf(size: Size, extensions: readonly string[]): Record<string, string> {
   const preloads = preloadsFor(extensions)

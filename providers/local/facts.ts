@@ -32,6 +32,8 @@ type Host = {
   disk_quota: number
   authority: Pick<Authority, 'certificate_pem'>
   vpc_ranges: VpcRanges
+  /** Where other regions reach its services; absent: they do not. */
+  copy_host?: string | undefined
   networkRefusal(): Promise<string | undefined>
 }
 
@@ -88,7 +90,7 @@ export async function openFacts(host: Host, host_use: Promise<HostUse>): Promise
 }
 
 function factsOf(
-  { installation_id, installations, limits, disk_quota, authority, vpc_ranges: { vpc_ranges } }: Host,
+  { installation_id, installations, limits, disk_quota, authority, vpc_ranges: { vpc_ranges }, copy_host }: Host,
   { pooler, balancer, network, shares_blocks }: Observed,
 ): RegionFacts {
   return {
@@ -105,6 +107,9 @@ function factsOf(
     replica_sets: offeredUnless(balancer),
     vpcs: offeredUnless(network),
     snapshots: { offered: true },
+    forks_in: { offered: false, reason: 'this machine copies its own services only; move one here with pg_dump' },
+    forks_out: offeredUnless(copy_host === undefined ? unreachable : undefined),
+    ...(copy_host !== undefined && { copy_host }),
     logs: { offered: true },
     limits: offeredUnless(limits.enforced ? undefined : limits.description),
     rewinds: { offered: true },
@@ -112,6 +117,9 @@ function factsOf(
     read_only_sessions: offeredUnless(readOnlySessionsLack(installations)),
   }
 }
+
+const unreachable =
+  'the services of this machine listen at addresses that other regions do not reach; name one at which they do with copy_host of the region, or listen there with --service-host'
 
 function readOnlySessionsLack(installations: readonly PostgresInstallation[]): string | undefined {
   const older = installations.filter(({ major }) => major < first_major_with_logins).map(({ version }) => version)

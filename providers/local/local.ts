@@ -53,6 +53,8 @@ export type LocalOptions = {
   directory: string
   host: string
   ports: { first: number; last: number }
+  /** Where other regions reach the services; absent: they do not. */
+  copy_host?: string | undefined
   postgres_directories: readonly string[]
   /** Those that another provider of this process has found; by default each provider tries the programs itself. */
   installations?: readonly PostgresInstallation[]
@@ -81,7 +83,7 @@ export type LocalProvider = Provider & {
 export async function openLocalProvider(options: LocalOptions): Promise<LocalProvider> {
   const host_use = readHostUse()
   const host = await openHost(options)
-  const [facts, kinds] = [await openFacts(host, host_use), newKinds(host)]
+  const [facts, kinds] = [await openFacts({ ...host, copy_host: options.copy_host }, host_use), newKinds(host)]
   // A pass may be under way that takes seconds, in which a disk gets full. The next pass repeats what fails here.
   const applyAccess = (node: Node) => ensureWrites(host, node).catch(() => undefined)
   host.disk_space_watch.onChange(applyAccess)

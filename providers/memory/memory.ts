@@ -11,6 +11,7 @@ import {
   type ObservedSnapshot,
   type Provider,
   type RegionFacts,
+  type ServiceSource,
   type WantedReplicaSet,
   type WantedService,
   type WantedVpc,
@@ -50,6 +51,9 @@ const facts: Omit<RegionFacts, 'identity'> = {
   replica_sets: { offered: true },
   vpcs: { offered: true },
   snapshots: { offered: true },
+  forks_in: { offered: true },
+  forks_out: { offered: true },
+  copy_host: 'memory',
   logs: { offered: true },
   limits: { offered: false, reason: 'nothing runs here that could be limited' },
   rewinds: { offered: true },
@@ -116,7 +120,7 @@ function serviceSubject(services: Things<Service>): Provider['service'] {
       if (deleted && !services.remove(service_id))
         return { ...waiting('not_serving', 'it is being removed'), snapshots: [] }
       if (deleted) return { state: 'absent', settled: true, snapshots: wanted.snapshots.map(absent), events: [] }
-      if (source && !services.find(service_id) && !hasMoment(services.find(source.service_id), source.moment))
+      if (source && !services.find(service_id) && !canCopy(services, source))
         return { ...waiting('absent', `its parent ${source.service_id} does not have that moment yet`), snapshots: [] }
       const thing = services.ensure(service_id, wanted, { snapshots: new Map(), log: [] })
       const observed = services.observe(thing, wanted.power)
@@ -125,6 +129,12 @@ function serviceSubject(services: Things<Service>): Provider['service'] {
       return { ...observed, postgres_version, ...exchange(thing, services), ...copiesOf(thing) }
     },
   }
+}
+
+/** A service of another region is not in these maps. */
+function canCopy(services: Things<Service>, { service_id, moment, origin }: ServiceSource): boolean {
+  if (origin !== undefined) return !('closed' in origin)
+  return hasMoment(services.find(service_id), moment)
 }
 
 function replicaSetSubject(sets: Things<ReplicaSet>, services: Things<Service>): Provider['replica_set'] {

@@ -10,3 +10,7 @@ export const transaction_database = `${master_database}_transaction`
 export const superuser = 'postgres'
 export const standby_role = 'howdah_standby'
 export const pooler_role = 'howdah_pooler'
+
+/** By which a copy in another region reads a service, while it is made. */
+export const copy_role_prefix = 'howdah_copy_'
+export const copyRoleOf = (copy_id: string) => `${copy_role_prefix}${copy_id}`

@@ -2,16 +2,16 @@
 // point its own name at this machine (DNS rebinding) and is then of the same origin in its browser; what betrays it is
 // the Host header. An address there cannot be such a name.
 import type { IncomingMessage } from 'node:http'
+import { isLoopback } from '../setting-value.ts'
 
 const host_form = /^(?:\[([\da-f:.]+)\]|([^\s:/@#?[\]]+))(?::\d{0,5})?$/i
-const loopback_form = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 
 /** What is wrong with the request's Host; undefined while all is well. told: see hostsOf. */
 export function hostProblem(raw: IncomingMessage, told: ReadonlySet<string>): string | undefined {
   if (countHosts(raw.rawHeaders) !== 1) return 'a request must have exactly one header Host'
   const [, address, host = address] = host_form.exec(raw.headers.host ?? '') ?? []
   const name = host?.toLowerCase()
-  if (name !== undefined && (loopback_form.test(name) || told.has(name) || name === ownAddress(raw))) return undefined
+  if (name !== undefined && (isLoopback(name) || told.has(name) || name === ownAddress(raw))) return undefined
   return 'the header Host names another server; use an address of this one, or tell it that name with --public-url'
 }
 

@@ -7,10 +7,11 @@ import type { Service } from '#contract/service.ts'
 import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
-import { getProvider, parseRegion, problemsOf, type Regions, requireOffered } from '../regions.ts'
+import { getProvider, parseRegion, problemsOf, requireOffered } from '../regions.ts'
 import { lastSnapshot, restorableOf } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { type At, getService, lockService, saveChange } from './change.ts'
+import { acrossProblems } from './across.ts'
 import type { ServiceContext } from './context.ts'
 import { parseExpiry } from './expiry-rules.ts'
 import { type Chosen, makeService } from './make.ts'
@@ -28,17 +29,21 @@ export async function forkService(context: ServiceContext, { at, input, idempote
   const name = parseName(input.name ?? forkName(parent.name), [])
   const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, [])
   const target_time = parseTarget(input, [])
-  const provider = getProvider(context.providers, parent.region_code)
-  problems.push(...regionProblems(context.providers, input.region_code, parent.region_code))
-  const { snapshots, rewinds } = provider.facts()
-  if (input.fork_strategy !== 'NOW') requireOffered(snapshots, '/fork_strategy')
-  if (input.mask !== undefined) requireOffered(rewinds, '/mask')
-  const copy = input.fork_strategy === 'NOW' ? { copy_of: parent.power } : {}
+  const region_code = parseRegion(input.region_code ?? parent.region_code, context.providers, problems)
+  const from = getProvider(context.providers, parent.region_code)
+  const provider = context.providers.get(region_code) ?? from
+  const is_across = provider !== from
+  if (is_across)
+    problems.push(...acrossProblems(input, { parent, from: from.facts(), into: provider.facts(), region_code }))
+  const { snapshots, rewinds } = from.facts()
+  if (input.fork_strategy !== 'NOW' && !is_across) requireOffered(snapshots, '/fork_strategy')
+  if (input.mask !== undefined && !is_across) requireOffered(rewinds, '/mask')
+  const copy = input.fork_strategy === 'NOW' && !is_across ? { copy_of: parent.power } : {}
   problems.push(...problemsOf(provider.service.refusal({ size, extensions: parent.extensions, ...copy })))
   if (problems.length > 0) throw invalidRequest(problems)
   const wanted = {
     name,
-    region_code: parent.region_code,
+    region_code,
     service_type: parent.service_type,
     environment: input.environment_tag ?? 'DEV',
     ...sizeColumnsOf(size),
@@ -50,22 +55,13 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     provider,
     project_id: at.project_id,
     wanted,
-    // Without the region, which says nothing: a request with it and one without are the same.
-    request: { ...withoutRegion(input), service_id: at.service_id },
+    // Without the parent's own region, which says nothing: a request with it and one without are the same.
+    request: { ...(is_across ? input : withoutRegion(input)), service_id: at.service_id },
     idempotency_key,
     event: `created as ${name}, a fork of ${parent.service_id} (${input.fork_strategy})`,
-    sourceOf: async (tx) => chooseSource(tx, await lockService(tx, at), input, target_time, snapshots.offered),
+    sourceOf: async (tx) =>
+      chooseSource(tx, await lockService(tx, at), input, { target_time, is_across, has_snapshots: snapshots.offered }),
   })
-}
-
-/** A copy of files needs the same programs and the same disk; a dump needs neither. */
-function regionProblems(providers: Regions, asked: string | undefined, own: string): Problem[] {
-  const problems: Problem[] = []
-  if (asked === undefined || asked === own) return problems
-  parseRegion(asked, providers, problems)
-  if (problems.length > 0) return problems
-  const message = `a fork is made in the region of its parent, ${own}, whose files region ${asked} cannot read; create a service in ${asked} and copy into it with pg_dump, as "Move a service" of docs/kubernetes.md shows`
-  return [{ path: '/region_code', message }]
 }
 
 function withoutRegion(input: Input): Input {
@@ -104,19 +100,22 @@ function parseTarget(input: Partial<Input>, problems: Problem[]): string | undef
 
 const aboutTarget = (message: string): Problem => ({ path: '/target_time', message })
 
-async function chooseSource(
-  tx: Sql,
-  parent: ServiceRow,
-  input: Input,
-  target: string | undefined,
-  has_snapshots: boolean,
-): Promise<Chosen> {
+type Choice = { target_time: string | undefined; is_across: boolean; has_snapshots: boolean }
+
+async function chooseSource(tx: Sql, parent: ServiceRow, input: Input, choice: Choice): Promise<Chosen> {
+  const { target_time, is_across } = choice
   const strategy = input.fork_strategy
-  const event = `a fork was asked for: ${sourceInWords(strategy, target)}`
+  const event = `a fork was asked for: ${sourceInWords(strategy, target_time)}`
   return {
-    source: await sourceOf(tx, parent, input, target, has_snapshots),
-    // The parent may have a snapshot to finish; a fork NOW copies it by itself.
-    tellParent: () => saveChange(tx, parent, { event, event_kind: 'forked', needs_pass: strategy !== 'NOW' }),
+    source: await sourceOf(tx, parent, input, choice),
+    // The parent may have a snapshot to finish; a fork NOW copies it by itself, but from another region it must be let in.
+    tellParent: () =>
+      saveChange(tx, parent, {
+        event,
+        event_kind: 'forked',
+        needs_pass: strategy !== 'NOW',
+        ...(is_across && { generation: parent.generation + 1 }),
+      }),
   }
 }
 
@@ -129,15 +128,14 @@ async function sourceOf(
   tx: Sql,
   parent: ServiceRow,
   input: Input,
-  target: string | undefined,
-  has_snapshots: boolean,
+  { target_time: target, is_across, has_snapshots }: Choice,
 ): Promise<Source> {
   const { service_id } = parent
   const now = new Date()
   const strategy = input.fork_strategy
   const source = { source_service_id: service_id, source_project_id: parent.project_id, source_strategy: strategy }
   if (strategy === 'NOW') {
-    if (has_snapshots) await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'now' })
+    if (has_snapshots && !is_across) await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'now' })
     return { ...source, source_snapshot_id: null, source_time: now.toISOString() }
   }
   const snapshots = await listSnapshots(tx, service_id)

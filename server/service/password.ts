@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import type { Secret } from '../secret.ts'
 
 const scram_iterations = 4096
-const salt_bytes = 16
-const password_bytes = 24 // 32 characters of base64url
+export const salt_bytes = 16
+export const password_bytes = 24 // 32 characters of base64url
 
 export function newPassword(): string {
   return randomBytes(password_bytes).toString('base64url')
@@ -32,8 +32,7 @@ function markOf(secret: Secret, random: Buffer): Buffer {
   return secret.derive(random, 'salt of initial passwords', salt_bytes)
 }
 
-export async function newVerifier(password: string): Promise<string> {
-  const salt = randomBytes(salt_bytes)
+export async function newVerifier(password: string, salt: Buffer = randomBytes(salt_bytes)): Promise<string> {
   const salted = await promisify(pbkdf2)(password, salt, scram_iterations, 32, 'sha256')
   const stored_key = createHash('sha256').update(hmac(salted, 'Client Key')).digest('base64')
   const server_key = hmac(salted, 'Server Key').toString('base64')

@@ -12,6 +12,7 @@ import { listSnapshots, type SnapshotRow } from '../snapshot/store.ts'
 import { releaseAddresses } from '../address.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import { setIdsOf } from './change.ts'
+import { acrossOf } from './across.ts'
 import type { ServiceContext } from './context.ts'
 import { listForksBeingMade, saveExchangeRefused, saveSourceFailed } from './copies.ts'
 import { insertEvent } from '../event.ts'
@@ -44,7 +45,8 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
     },
     apply: async ({ row, snapshots }, pass) => {
       const { service_id, region_code } = row
-      const wanted = wantedOf(row, snapshots)
+      const own = wantedOf(row, snapshots)
+      const wanted = { ...own, ...(await acrossOf(context, row, own)) }
       const needed = wanted.deleted ? await needOf(db, row) : undefined
       // For callers that watch. What fails here fails again when the pass is written down.
       const first = row.state === 'unknown' && !wanted.made && !wanted.deleted
@@ -82,6 +84,9 @@ async function saveRemoved(tx: Sql, row: ServiceRow): Promise<void> {
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
   await removeService(tx, row.service_id)
   await announceSettled(tx, row.service_id)
+  // Its parent may have let it in, and shuts after it.
+  const parent = row.settled_generation === 0 && row.source_service_id
+  if (parent && (await findService(tx, parent))) await nudge(tx, 'service', parent)
 }
 
 async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Subject, observed: ObservedService) {

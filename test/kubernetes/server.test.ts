@@ -29,6 +29,7 @@ async function expectRefusals({ call, project_id }: TestInstallation, at: string
 
 const needing: Readonly<Record<string, readonly (readonly [path: string, body: object])[]>> = {
   pooler: [['enablePooler', {}]],
+  forks_out: [['forkService', { fork_strategy: 'NOW', region_code: 'other' }]],
   vpcs: [['/vpcs', { name: 'a VPC', cidr: '10.100.0.0/16', region_code: 'fake' }]],
   rewinds: [
     ['rewind', { target_time: '2026-03-01T12:00:00Z' }],
@@ -47,7 +48,9 @@ test('without an object store snapshots are refused, and a loss is told', async 
   const { first, last } = newServicePorts()
   const members = { kubeconfig: api.kubeconfig, host: '127.0.0.1', node_ports: `${first}-${last}`, catalog: 'rig' }
   const region = { region_code: 'fake', provider: 'kubernetes', members, near: '/' } as const
-  const howdah = await startInstallation({ config: { regions: [region] } })
+  const howdah = await startInstallation({
+    config: { regions: [region, { region_code: 'other', provider: 'memory' }] },
+  })
   try {
     const { service_id } = await howdah.createService({ cpu_millis: 'shared' })
     const at = `${howdah.services}/${service_id}`

@@ -64,12 +64,21 @@ const resize: Verb = {
   check: serves,
 }
 
-const change_password: Verb = {
-  what: 'another password',
+const change_roles: Verb = {
+  what: 'another password, and a copy in another region that comes or goes',
   change: (wanted) => ({
     password_verifier: [...passwords.keys()].find((one) => one !== wanted.password_verifier) ?? '',
+    copies: wanted.copies?.length ? [] : [{ copy_id: 'fork000000', password_verifier: verifierOf('of the copy') }],
   }),
-  check: serves,
+  check: async (world, provider, wanted) => {
+    await serves(world, provider, wanted)
+    const login = await loginTo(provider, wanted, { password: passwords.get(wanted.password_verifier) ?? '' })
+    const { rows } = await login.query(
+      `select from pg_roles where rolname = 'howdah_copy_fork000000' and rolreplication`,
+    )
+    await login.end()
+    expect(rows.length).toBe(wanted.copies?.length)
+  },
 }
 
 const stop: Verb = {
@@ -86,7 +95,7 @@ test(
   async () => {
     const { world, wanted } = await newSubject()
     let last = await dieAtEveryEffect(world, wanted, [resize])
-    last = await dieAtEveryEffect(world, last, [change_password])
+    last = await dieAtEveryEffect(world, last, [change_roles])
     await dieAtEveryEffect(world, last, [stop, start])
   },
 )

@@ -1,7 +1,7 @@
 // Who reaches a Cluster and how. Clients: at a Service with a fixed node port that follows the primary, so the address outlives every
 // failover. Replicas and forks: at the operator's own Service, by the certificate of the operator's own role. Pure.
 import { master_database, pooler_role, standby_role } from '../../postgres/names.ts'
-import type { Endpoint } from '../../provider.ts'
+import type { Endpoint, Origin } from '../../provider.ts'
 import type { Manifest } from '../api/kinds.ts'
 import { signed } from '../cell.ts'
 import type { ServiceNames } from '../names.ts'
@@ -44,6 +44,23 @@ export const originOf = ({ cluster, tls }: ServiceNames) => ({
   sslKey: { name: `${cluster}-replication`, key: 'tls.key' },
   sslCert: { name: `${cluster}-replication`, key: 'tls.crt' },
   sslRootCert: { name: tls, key: 'ca.crt' },
+})
+
+/** What a Cluster calls the service of another region that it is copied from. */
+export const elsewhere = 'elsewhere'
+
+/** By address, which its certificate need not name: it is signed by the installation's own authority. */
+export const originElsewhere = ({ copy }: ServiceNames, { endpoint, role }: Origin) => ({
+  name: elsewhere,
+  connectionParameters: {
+    host: endpoint.host,
+    port: String(endpoint.port),
+    user: role,
+    dbname: 'postgres',
+    sslmode: 'verify-ca',
+  },
+  password: { name: copy, key: 'password' },
+  sslRootCert: { name: copy, key: 'ca.crt' },
 })
 
 /**

@@ -3,7 +3,7 @@
 import { X509Certificate } from 'node:crypto'
 import { newServerCertificate } from '../../postgres/certificate.ts'
 import { master_role } from '../../postgres/names.ts'
-import type { WantedService } from '../../provider.ts'
+import type { Origin, WantedService } from '../../provider.ts'
 import type { Manifest, Thing } from '../api/kinds.ts'
 import { type Cell, type Change, isAsSigned, signed } from '../cell.ts'
 import { certificateHostsOf, expiry_annotation, type ServiceNames } from '../names.ts'
@@ -23,6 +23,14 @@ export function adminSecretOf(
     ...secretOf({ namespace, name: admin, labels: { ...labels, ...reloaded } }),
     type: 'kubernetes.io/basic-auth',
     stringData: { username: master_role, password: password_verifier },
+  })
+}
+
+/** Of a copy that is being made; with it the copy can read its parent, and nothing else. */
+export function copySecretOf({ namespace, copy, labels }: ServiceNames, { role, password, ca_pem }: Origin): Manifest {
+  return signed({
+    ...secretOf({ namespace, name: copy, labels }),
+    stringData: { username: role, password, 'ca.crt': ca_pem },
   })
 }
 

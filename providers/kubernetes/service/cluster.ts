@@ -1,10 +1,10 @@
 // The Cluster of a service, as the operator is to make it. Pure: the same wanted gives the same object.
 import { lookup_sql } from '../../postgres/pooler-lookup.ts'
-import { master_database, master_role, pooler_role, standby_role } from '../../postgres/names.ts'
+import { copyRoleOf, master_database, master_role, pooler_role, standby_role } from '../../postgres/names.ts'
 import type { WantedService } from '../../provider.ts'
 import type { Cluster, Manifest } from '../api/kinds.ts'
 import { type CellSettings, signed } from '../cell.ts'
-import { client_rules } from '../cluster/access.ts'
+import { client_rules, elsewhere } from '../cluster/access.ts'
 import { hibernation_annotation, type ServiceNames } from '../names.ts'
 import { archivingPlugin } from '../snapshot/store-objects.ts'
 import { parametersOf, preloadsFor, resourcesOf } from '../sizes.ts'
@@ -39,6 +39,11 @@ export function clusterOf(spec: ClusterSpec): Manifest {
   const { names, settings, major, wanted, instances, sync, quorum, hibernated, switchover } = spec
   const { namespace, cluster, labels } = names
   const preloads = preloadsFor(wanted.extensions)
+  const roles = [
+    ...(settings.pooler_image ? [poolerRole(names)] : []),
+    // It came with the data of the service that was copied.
+    ...(isCopied(spec.bootstrap) ? [{ name: copyRoleOf(wanted.service_id), ensure: 'absent' }] : []),
+  ]
   const manifest = {
     apiVersion: 'postgresql.cnpg.io/v1',
     kind: 'Cluster' as const,
@@ -75,7 +80,7 @@ export function clusterOf(spec: ClusterSpec): Manifest {
       enableSuperuserAccess: false,
       certificates: { serverTLSSecret: names.tls, serverCASecret: names.tls },
       ...(settings.store && { plugins: [archivingPlugin(names)] }),
-      ...(settings.pooler_image && { managed: { roles: [poolerRole(names)] } }),
+      ...(roles.length > 0 && { managed: { roles } }),
     },
   }
   // Without its beginning, which never changes and to which the operator adds.
@@ -114,6 +119,10 @@ export function bootstrapOf({ spec }: Cluster): Bootstrap {
       externalClusters: externalClusters as readonly object[],
     }),
   }
+}
+
+export function isCopied({ externalClusters = [] }: Bootstrap): boolean {
+  return externalClusters.some((one) => 'name' in one && one.name === elsewhere)
 }
 
 function poolerRole({ pooler }: ServiceNames) {

@@ -1,103 +1,12 @@
 // Table tests of what a pass over a service changes, and of what it observes: above all in the states in which an operator's word
 // alone would deceive.
 import { expect, test } from 'vitest'
-import type { WantedService } from '../../provider.ts'
 import type { Cluster, Pod } from '../api/kinds.ts'
-import type { CellSettings, Change } from '../cell.ts'
+import type { Change } from '../cell.ts'
 import type { Look } from '../cluster/look.ts'
 import { networkPolicyOf } from '../cluster/network.ts'
-import { namesOf } from '../names.ts'
-import { resourcesOf } from '../sizes.ts'
-import { bootstrapOf, newDatabase } from './cluster.ts'
 import { observedOf } from './observed.ts'
-import { planOf } from './plan.ts'
-
-const names = namesOf({ installation_id: 'inst000000', project_id: 'proj000000', service_id: 'serv000000' })
-const settings: CellSettings = {
-  host: 'pg.example.org',
-  node_ports: { first: 30_000, last: 30_099 },
-  storage_gbs: 5,
-  storage_class: 'fast',
-  catalog: 'howdah',
-  extensions: [],
-}
-const home = { host: 'pg.example.org', port: 30_007 }
-const wanted: WantedService = {
-  service_id: 'serv000000',
-  project_id: 'proj000000',
-  generation: 1,
-  deleted: false,
-  power: 'on',
-  size: { cpu_millis: 1500, memory_gbs: 4 },
-  extensions: ['timescaledb'],
-  password_verifier: 'SCRAM-SHA-256$4096:c2FsdA==$a:b',
-  home,
-  reach: home,
-  snapshots: [],
-}
-const nothing: Look = {
-  namespace: undefined,
-  cluster: undefined,
-  pods: [],
-  claims: [],
-  secrets: [],
-  services: [],
-  deployment: undefined,
-  backups: [],
-  object_store: undefined,
-  store_secret: undefined,
-  network_policy: undefined,
-  sets: [],
-}
-const now = new Date('2026-03-01T12:00:00Z')
-
-const plan = (look: Look, parts: Partial<WantedService> = {}) =>
-  planOf({
-    wanted: { ...wanted, ...parts },
-    look,
-    names,
-    settings,
-    major: 18,
-    bootstrap: look.cluster ? bootstrapOf(look.cluster) : newDatabase(names, wanted.extensions),
-    tls: [],
-    store: [],
-    pooler: { before: [], after: [] },
-    now,
-  })
-
-const specOf = (changes: readonly Change[]) => {
-  const change = changes.find(({ effect }) => effect === 'cluster: apply')
-  return change && 'apply' in change ? (change.apply['spec'] as Record<string, unknown>) : undefined
-}
-
-/** What the API server has after all changes of a plan. */
-function afterwards(changes: readonly Change[], status: Cluster['status'] = {}): Look {
-  const look = { ...nothing, secrets: [...nothing.secrets], services: [...nothing.services] }
-  for (const change of changes) {
-    if ('merge' in change && change.merge.kind === 'Namespace')
-      look.namespace = { metadata: { name: names.namespace, annotations: { 'howdah/has-serv000000': '' } } }
-    if (!('apply' in change)) continue
-    const { apply } = change
-    if (apply.kind === 'NetworkPolicy') look.network_policy = apply
-    if (apply.kind === 'Secret') look.secrets.push(apply)
-    if (apply.kind === 'Service') look.services.push(apply)
-    if (apply.kind === 'Cluster') look.cluster = { ...apply, spec: apply['spec'] as Cluster['spec'], status }
-  }
-  return look
-}
-
-const podOf = (number: number, parts: { ready?: boolean; role?: string; size?: WantedService['size'] } = {}): Pod => ({
-  metadata: {
-    name: `s-serv000000-${number}`,
-    labels: {
-      'cnpg.io/cluster': 's-serv000000',
-      'cnpg.io/podRole': 'instance',
-      'cnpg.io/instanceRole': parts.role ?? (number === 1 ? 'primary' : 'replica'),
-    },
-  },
-  spec: { containers: [{ name: 'postgres', resources: resourcesOf(parts.size ?? wanted.size) }] },
-  status: { conditions: [{ type: 'Ready', status: parts.ready === false ? 'False' : 'True' }] },
-})
+import { afterwards, names, nothing, plan, podOf, specOf, wanted } from './plan-fixture.ts'
 
 test('a new service is made in order, and when all is there nothing is changed', () => {
   const changes = plan(nothing)
@@ -118,7 +27,10 @@ test('the Cluster of a new service', () => {
     imageCatalogRef: { kind: 'ClusterImageCatalog', name: 'howdah', major: 18 },
     storage: { size: '5Gi', storageClass: 'fast' },
     resources: { requests: { cpu: '1500m', memory: '4Gi' }, limits: { cpu: '1500m', memory: '4Gi' } },
-    postgresql: { parameters: { shared_buffers: '1024MB' }, shared_preload_libraries: ['timescaledb'] },
+    postgresql: {
+      parameters: { shared_buffers: '1024MB' },
+      shared_preload_libraries: ['timescaledb', 'pg_stat_statements'],
+    },
     enableSuperuserAccess: false,
     certificates: { serverTLSSecret: 's-serv000000-tls', serverCASecret: 's-serv000000-tls' },
     bootstrap: { initdb: { database: 'tsdb', owner: 'tsdbadmin', secret: { name: 's-serv000000-admin' } } },

@@ -12,7 +12,7 @@ import { type Bootstrap, clusterOf } from './cluster.ts'
 import { nextCounts } from './counts.ts'
 import { hasHibernated, isPoolerStopped } from '../cluster/power.ts'
 import { type Look, named } from '../cluster/look.ts'
-import { adminSecretOf } from '../cluster/secrets.ts'
+import { adminSecretOf, copySecretOf } from '../cluster/secrets.ts'
 import type { Replication } from './replication.ts'
 import { promotionOf, switchoverOf } from './switchover.ts'
 
@@ -41,6 +41,7 @@ export function planOf(spec: PlanSpec): Change[] {
     ...namespaceChanges(spec),
     ...changeUnlessThere('network policy', policies, networkPolicyOf(names, settings)),
     ...changeUnlessThere('admin secret', look.secrets, adminSecretOf(names, wanted)),
+    ...copySecretChanges(spec),
     ...tls,
     ...spec.store,
     ...changeUnlessThere('public service', look.services, publicServiceOf(spec)),
@@ -64,6 +65,16 @@ function namespaceChanges({ wanted, look, names }: PlanSpec): Change[] {
       patch: { metadata: { annotations: { [member]: '' } } },
     },
   ]
+}
+
+/** It goes when all that it served for is done. */
+function copySecretChanges({ wanted, look, names }: PlanSpec): Change[] {
+  const { namespace, copy: name } = names
+  if (wanted.made && named(look.secrets, name))
+    return [{ effect: 'copy secret: remove', remove: { kind: 'Secret', namespace, name } }]
+  const origin = wanted.source?.origin
+  if (look.cluster !== undefined || origin === undefined || 'closed' in origin) return []
+  return changeUnlessThere('copy secret', look.secrets, copySecretOf(names, origin))
 }
 
 function publicServiceOf({ wanted, names }: PlanSpec): Manifest {

@@ -8,6 +8,7 @@ import { noImage, passOver, unknown } from '../cluster/pass.ts'
 import { inProgress, type Lack } from '../cluster/lack.ts'
 import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
 import { type Bootstrap, bootstrapOf } from './cluster.ts'
+import { copyTrouble } from './copying.ts'
 import { asksPrimary } from './counts.ts'
 import { majorOf } from '../cluster/version.ts'
 import { instancesOf, isPrimary, isReady, type Look, lookAt } from '../cluster/look.ts'
@@ -44,10 +45,14 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
   }
   if (wanted.made && (await isLost(cell, names, lookNow()))) return lost(cell)
   const first = lookNow()
-  const major = first.cluster ? majorOf(first.cluster) : cell.image()?.major
+  const origin = wanted.source?.origin
+  const like = origin && 'major' in origin ? origin.major : undefined
+  const major = first.cluster ? majorOf(first.cluster) : cell.image(like)?.major
   if (major === undefined) return { ...unknown(noImage(cell)), snapshots: [] }
   if (isLeaving(first)) return observed('not_serving', inProgress('what it had before is being removed'))
-  const failed = wanted.made ? undefined : await failedRecovery(cell, names, first)
+  const failed = wanted.made
+    ? undefined
+    : ((await failedRecovery(cell, names, first)) ?? (await copyTrouble(cell, names, first)))
   if (failed !== undefined) {
     await make(cell, failed.changes, pass)
     return observed('not_serving', failed.lack)

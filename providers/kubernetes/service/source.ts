@@ -1,8 +1,8 @@
-// Where the data of a new service come from: an empty database, a copy of its parent as it is now, taken from the running primary, or
-// what its parent has in the object store. Pure. Once the Cluster is made this is never asked again.
+// Where the data of a new service come from: an empty database, a copy of its parent as it is now, taken from the running primary, here or
+// in another region, or what its parent has in the object store. Pure. Once the Cluster is made this is never asked again.
 import { master_database, master_role } from '../../postgres/names.ts'
 import type { Moment, WantedService } from '../../provider.ts'
-import { originOf } from '../cluster/access.ts'
+import { elsewhere, originElsewhere, originOf } from '../cluster/access.ts'
 import type { Lack } from '../cluster/lack.ts'
 import { instancesOf, isPrimary, isReady, type Look, named } from '../cluster/look.ts'
 import { hasHibernated } from '../cluster/power.ts'
@@ -29,6 +29,15 @@ export function beginningOf({ wanted, names, look, parentOf, has_store }: Beginn
   if (source === undefined) return { bootstrap: newDatabase(names, extensions) }
   const parent = parentOf(source.service_id)
   const owner = { database: master_database, owner: master_role, secret: { name: names.admin } }
+  const { origin } = source
+  if (origin && 'closed' in origin) return { lack: { waiting_for: origin.closed, in_progress: true } }
+  if (origin)
+    return {
+      bootstrap: {
+        bootstrap: { pg_basebackup: { source: elsewhere, ...owner } },
+        externalClusters: [originElsewhere(names, origin)],
+      },
+    }
   const runs = instancesOf(parent.look.pods).some((pod) => isReady(pod) && isPrimary(pod))
   if (source.moment === 'now' && runs)
     return {

@@ -4,9 +4,10 @@
 // The role cannot log in until it is handed over, and no role can take LOGIN from itself: while it has neither LOGIN nor a
 // password, no tenant has ever been in this server.
 import type pg from 'pg'
-import type { ObservedEvent } from '../../provider.ts'
+import type { ObservedEvent, WantedCopy } from '../../provider.ts'
 import type { Effect } from '../host/effect.ts'
 import { type Node } from '../host/layout.ts'
+import { ensureCopyRoles } from './copy-role.ts'
 import { ensureExtensions, makeExtensions } from './extensions.ts'
 import { ensureMasterDatabase } from './master-database.ts'
 import { ensureReadOnlyLogins, findUnwatched } from './read-only-session.ts'
@@ -16,7 +17,11 @@ import { withCatalogChanges } from './tenant-locks.ts'
 import { TenantSetback } from './tenant-setback.ts'
 import { master_role, pooler_role } from '../../postgres/names.ts'
 
-export type RoleSpec = { password_verifier: string; extensions: readonly string[] }
+export type RoleSpec = {
+  password_verifier: string
+  extensions: readonly string[]
+  copies?: readonly WantedCopy[]
+}
 
 /** `lacks`: what the tenant's databases do not have, for people. `postgres_version`: such as `18.4`. */
 export type ObservedRole = { events: ObservedEvent[]; lacks?: string; postgres_version?: string }
@@ -36,6 +41,7 @@ export async function ensureMasterRole(effect: Effect, node: Node, spec: RoleSpe
     if (role.handed_over) {
       await ensureMasterDatabase(effect, client, events)
       await sweepQueryRoles(effect, client)
+      await ensureCopyRoles(effect, client, spec.copies ?? [])
       return { ...role, unwatched: await findUnwatched(client, role.major) }
     }
     return { ...role, unwatched: [] }

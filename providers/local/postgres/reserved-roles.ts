@@ -8,7 +8,7 @@
 import type pg from 'pg'
 import type { Effect } from '../host/effect.ts'
 import { TenantSetback } from './tenant-setback.ts'
-import { pooler_role, standby_role } from '../../postgres/names.ts'
+import { copy_role_prefix, pooler_role, standby_role } from '../../postgres/names.ts'
 
 export const reserved_roles = [standby_role, pooler_role] as const
 export type ReservedRole = (typeof reserved_roles)[number]
@@ -61,13 +61,14 @@ export async function ensureReservedRole(effect: Effect, client: pg.Client, role
   for (const sql of roleSql(role, observed.major)) await client.query(sql)
 }
 
-/** REPLICATION is the standby role's alone. It is revoked where an earlier server was tricked to grant it. */
+/** REPLICATION is the standby role's and that of copies. It is revoked where an earlier server was tricked to grant it. */
 export async function ensureReplicationReserved(effect: Effect, client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ rolname: string; oid: number }>(
     `select r.rolname, r.oid from pg_catalog.pg_roles r
      where r.rolreplication and not r.rolsuper and (r.rolname <> $1
-       or exists (select from pg_catalog.pg_auth_members m where m.roleid = r.oid))`,
-    [standby_role],
+       or exists (select from pg_catalog.pg_auth_members m where m.roleid = r.oid))
+       and not pg_catalog.starts_with(r.rolname::text, $2)`,
+    [standby_role, copy_role_prefix],
   )
   for (const { rolname, oid } of rows) {
     await effect('replication: take back')
@@ -125,7 +126,7 @@ async function removeLeft(effect: Effect, client: pg.Client, role: ReservedRole,
   })
 }
 
-async function endSessionsOf(client: pg.Client, oid: number): Promise<void> {
+export async function endSessionsOf(client: pg.Client, oid: number): Promise<void> {
   await client.query(
     'select pg_catalog.pg_terminate_backend(pid, 1000) from pg_catalog.pg_stat_activity where usesysid = $1',
     [oid],

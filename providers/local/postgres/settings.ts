@@ -6,7 +6,7 @@ import { archiveSettings, shellPath } from './archive-settings.ts'
 import { type Node } from '../host/layout.ts'
 import { preloadSettings, type Preload } from '../../postgres/preloads.ts'
 import { sizeSettings, type Values } from '../../postgres/size.ts'
-import { master_database, pooler_role, standby_role } from '../../postgres/names.ts'
+import { copy_role_prefix, master_database, pooler_role, standby_role } from '../../postgres/names.ts'
 
 export type SettingsSpec = {
   size: Size
@@ -69,18 +69,21 @@ export function settingsOf(spec: SettingsSpec): string {
  *
  * The word `replication` means physical replication only. A connection with `replication=database`, which can copy a whole
  * cluster as well, is let in like any other to that database: tenants cannot make one because no role of theirs has
- * REPLICATION, and the roles that have it may not connect by TCP.
+ * REPLICATION, and the roles that have it may not connect to a database by TCP. A role that a copy in another region has, for as long
+ * as it is made, may replicate by TLS and SCRAM and do nothing else; a tenant's role of such a name has no REPLICATION.
  */
 export function hbaOf(): string {
+  const copies = `/^${copy_role_prefix}`
   return [
     'local all postgres peer map=howdah',
     'local replication postgres peer map=howdah',
     `local replication ${standby_role} trust`,
     `local ${master_database} ${pooler_role} trust`,
-    `local all,replication ${standby_role},${pooler_role} reject`,
+    `local all,replication ${standby_role},${pooler_role},${copies} reject`,
     'local replication all reject',
     'local all all scram-sha-256',
-    `hostssl all,replication postgres,${standby_role},${pooler_role} all reject`,
+    `hostssl replication ${copies} all scram-sha-256`,
+    `hostssl all,replication postgres,${standby_role},${pooler_role},${copies} all reject`,
     'hostssl replication all all reject',
     'hostssl all all all scram-sha-256',
     '',

@@ -90,4 +90,5 @@ export function isKnown(
   return observed?.what === seenOf(wanted, postmaster) && performance.now() - observed.at_ms < age_ms_max
 }
 
-const seenOf = ({ generation }: WantedService, { pid }: Postmaster) => `${pid}/${generation}`
+const seenOf = ({ generation, copies = [] }: WantedService, { pid }: Postmaster) =>
+  [pid, generation, ...copies.map(({ copy_id }) => copy_id)].join('/')

@@ -1,0 +1,49 @@
+// A fork into another region: what it needs, and how both services look meanwhile.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startInstallation, type TestInstallation } from '#test/installation.ts'
+
+let howdah: TestInstallation
+
+beforeAll(async () => {
+  const regions = [
+    { region_code: 'here', provider: 'memory' },
+    { region_code: 'there', provider: 'memory' },
+  ] as const
+  howdah = await startInstallation({ config: { regions } })
+})
+
+afterAll(() => howdah?.stop())
+
+const now = { fork_strategy: 'NOW', region_code: 'there' }
+const fork = (service_id: string, input: object, headers = {}) =>
+  howdah.call('POST', `${howdah.services}/${service_id}/forkService`, input, headers)
+
+test('a fork NOW is made in the region that it names, once', async () => {
+  const parent = await howdah.createService({ name: 'shop' })
+  const key = { 'idempotency-key': 'move' }
+  const made = await fork(parent.service_id, now, key)
+  expect([made.status, made.body.region_code, made.body.name]).toEqual([202, 'there', 'shop-fork'])
+  expect(made.body.forked_from).toMatchObject({ service_id: parent.service_id })
+  expect((await fork(parent.service_id, now, key)).body.service_id).toBe(made.body.service_id)
+  expect((await fork(parent.service_id, { fork_strategy: 'NOW' }, key)).status).toBe(409)
+  const ready = await howdah.untilStatus(made.body.service_id, 'READY')
+  expect(ready.body).toMatchObject({ region_code: 'there' })
+  expect((await howdah.untilStatus(parent.service_id, 'READY')).body).toMatchObject({ region_code: 'here' })
+  const { body: events } = await howdah.call<unknown[]>('GET', `${howdah.services}/${parent.service_id}/events`)
+  expect(JSON.stringify(events)).toContain('a fork was asked for: as the service is now')
+})
+
+test('what does not go with another region is refused, each with its reason', async () => {
+  const { service_id } = await howdah.createService()
+  const refused = async (input: object) => {
+    const { status, body } = await fork(service_id, input)
+    return { status, text: JSON.stringify(body) }
+  }
+  const past = await refused({ ...now, fork_strategy: 'LAST_SNAPSHOT', mask: 'select 1' })
+  expect(past.status).toBe(400)
+  expect(past.text).toContain('must be NOW with the region_code of another region')
+  expect(past.text).toContain('/mask')
+  await howdah.call('POST', `${howdah.services}/${service_id}/stop`)
+  await howdah.untilStatus(service_id, 'PAUSED')
+  expect(await refused(now)).toMatchObject({ status: 400, text: expect.stringContaining('start it first') })
+})
