@@ -1,6 +1,7 @@
 // A fork into another region: what it needs, and how both services look meanwhile.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { TestInstallation } from '#test/installation.ts'
+import { startInRegion } from './region.ts'
 
 let howdah: TestInstallation
 
@@ -9,7 +10,7 @@ beforeAll(async () => {
     { region_code: 'here', provider: 'memory' },
     { region_code: 'there', provider: 'memory' },
   ] as const
-  howdah = await startInstallation({ config: { regions } })
+  howdah = await startInRegion({ config: { regions } })
 })
 
 afterAll(() => howdah?.stop())

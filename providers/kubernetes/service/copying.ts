@@ -1,5 +1,5 @@
 // A copy of a service of another region, while it is made. Its job waits for ever for a parent that it does not reach, and says so in its
-// log alone; one that breaks off is repeated by Kubernetes a few times, and then never again: so the Cluster is made anew.
+// log alone; a copy that breaks off is repeated by Kubernetes a few times, and then never again: so the Cluster is made anew.
 import type { Pod } from '../api/kinds.ts'
 import type { Cell } from '../cell.ts'
 import type { Look } from '../cluster/look.ts'
