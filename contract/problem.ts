@@ -37,7 +37,7 @@ export const plain_text_pattern = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$'
 const problems_max = 50
 const shown_name_form = /^[\w.~-]{1,64}$/
 const shown_name_characters_max = 40
-const control_characters = /[\u0000-\u001f\u007f-\u009f]/u // oxlint-disable-line no-control-regex
+const control_characters = /\p{Cc}/u
 
 /** Why this cannot be the name of something; undefined when it can. */
 export function nameProblem(name: string): string | undefined {
