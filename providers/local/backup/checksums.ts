@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { readdir, rename, writeFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
+import { signalIfThere } from '../../host/daemon.ts'
 import { system_env } from '../../host/program.ts'
 
 type Sums = Record<string, string>
@@ -14,8 +15,10 @@ type Sums = Record<string, string>
 export type Damage = { differs?: string; missing?: string }
 
 /** sums: the file with the checksums. isNeeded: of a file that was there and is not: whether it should be. */
-export async function compareSums(folder: string, sums: string, isNeeded: (path: string) => boolean): Promise<Damage> {
-  const [known, found] = [readSums(sums), await sumsOf([folder], folder)]
+type AtRest = { folder: string; sums: string; isNeeded: (path: string) => boolean; signal: AbortSignal }
+
+export async function compareSums({ folder, sums, isNeeded, signal }: AtRest): Promise<Damage> {
+  const [known, found] = [readSums(sums), await sumsOf([folder], folder, signal)]
   const differs = Object.entries(found).find(([path, sum]) => known[path] !== undefined && known[path] !== sum)?.[0]
   if (differs !== undefined) return { differs }
   const missing = Object.keys(known).find((path) => found[path] === undefined && isNeeded(path))
@@ -25,7 +28,7 @@ export async function compareSums(folder: string, sums: string, isNeeded: (path:
 }
 
 /** Of files that are not noted yet. Those that are noted and no longer there stay noted while they are needed. */
-export async function noteSums(folder: string, sums: string, isNeeded: (path: string) => boolean): Promise<void> {
+export async function noteSums({ folder, sums, isNeeded, signal }: AtRest): Promise<void> {
   const known = readSums(sums)
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => `${parentPath}/${name}`)
@@ -33,7 +36,7 @@ export async function noteSums(folder: string, sums: string, isNeeded: (path: st
   if (fresh.length === 0) return
   const kept = Object.entries(known).filter(([path]) => isNeeded(path))
   // Of a folder that was never read, all in one go.
-  const noted = await sumsOf(fresh.length === paths.length ? [folder] : fresh, folder)
+  const noted = await sumsOf(fresh.length === paths.length ? [folder] : fresh, folder, signal)
   await saveSums(sums, { ...Object.fromEntries(kept), ...noted })
 }
 
@@ -54,13 +57,20 @@ function readSums(path: string): Sums {
 /** So many files as words of one command. */
 const paths_at_once_max = 1_000
 
-async function sumsOf(paths: readonly string[], folder: string): Promise<Sums> {
+/** A server that ends does not wait for it. */
+async function sumsOf(paths: readonly string[], folder: string, signal: AbortSignal): Promise<Sums> {
   const sums: Sums = {}
   for (let at = 0; at < paths.length; at += paths_at_once_max) {
     const chosen = paths.slice(at, at + paths_at_once_max)
     const words = ['-n', '19', 'find', ...chosen, '-type', 'f', '-exec', 'cksum', '-z', '--', '{}', '+']
-    const child = spawn('nice', words, { env: system_env, stdio: ['ignore', 'pipe', 'ignore'] })
+    signal.throwIfAborted()
+    // A group of its own: with find the programs that it has started are killed.
+    const child = spawn('nice', words, { env: system_env, stdio: ['ignore', 'pipe', 'ignore'], detached: true })
+    const kill = () => child.pid !== undefined && signalIfThere(-child.pid, 'SIGKILL')
+    signal.addEventListener('abort', kill)
     const [output] = await Promise.all([textOf(child.stdout), once(child, 'close')])
+    signal.removeEventListener('abort', kill)
+    signal.throwIfAborted()
     for (const [, sum = '', path = ''] of output.matchAll(/(\d+ \d+) ([^\0]+)\0/g)) sums[relative(folder, path)] = sum
   }
   return sums

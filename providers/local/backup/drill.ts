@@ -82,10 +82,15 @@ async function tryOut(
   const since = new Date()
   await stageService(host, own, staged)
   const snapshot_folder = join(own.snapshots, snapshot.snapshot_id)
-  const damage = await compareAll(own, snapshot.snapshot_id, snapshot_folder, snapshot.start_wal_file)
+  // Both take long. What is damaged here is told, whatever the copy elsewhere gives.
+  const [compared, fetching] = await Promise.allSettled([
+    compareAll(own, { ...snapshot, folder: snapshot_folder, signal }),
+    fetch?.(since),
+  ])
+  const damage = valueOf(compared)
   if (damage !== undefined) return damage
   signal.throwIfAborted()
-  const fetched = await fetch?.(since)
+  const fetched = valueOf(fetching)
   const where = fetched === undefined ? '' : ' in the backup'
   const wal_folder = fetched?.wal_folder ?? own.backup
   const folder = fetched?.snapshot_folder ?? snapshot_folder
@@ -99,6 +104,11 @@ async function tryOut(
   return (await start(host, node)) ?? (await replayedShort(node, wal_folder)) ?? (await check(node))
 }
 
+function valueOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason
+  return settled.value
+}
+
 /** Of services that are no more; their drills were killed. */
 async function removeOthers(host: DrillHost): Promise<void> {
   const drills = join(host.directory, 'drill')
@@ -108,12 +118,15 @@ async function removeOthers(host: DrillHost): Promise<void> {
   }
 }
 
-async function compareAll(own: Node, snapshot_id: string, folder: string, start_wal_file: string) {
+type Compared = { snapshot_id: string; start_wal_file: string; folder: string; signal: AbortSignal }
+
+async function compareAll(own: Node, { snapshot_id, start_wal_file, folder, signal }: Compared) {
   const isNeeded = (name: string) => walPositionOf(name) >= walPositionOf(start_wal_file)
-  const wal = await compareSums(join(own.backup, 'archive'), sumsIn(own, 'archive'), isNeeded)
+  const archive = { folder: join(own.backup, 'archive'), sums: sumsIn(own, 'archive') }
+  const wal = await compareSums({ ...archive, isNeeded, signal })
   if (wal.differs !== undefined) return `the WAL file ${wal.differs} differs from its checksum`
   if (wal.missing !== undefined) return `the WAL file ${wal.missing} is missing`
-  const data = await compareSums(folder, sumsIn(own, snapshot_id), () => true)
+  const data = await compareSums({ folder, sums: sumsIn(own, snapshot_id), isNeeded: () => true, signal })
   if (data.differs !== undefined) return `${data.differs} of the snapshot ${snapshot_id} differs from its checksum`
   if (data.missing !== undefined) return `${data.missing} of the snapshot ${snapshot_id} is missing`
   return undefined

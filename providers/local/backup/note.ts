@@ -17,21 +17,23 @@ export async function noteAll(host: Machine, staged: Staged, signal: AbortSignal
   for (const service_id of await listHomes(host)) {
     if (signal.aborted) return
     // A service may be removed meanwhile; what fails here is noted the next time.
-    await noteService(host, service_id, staged).catch(() => undefined)
+    await noteService(host, service_id, staged, signal).catch(() => undefined)
   }
 }
 
-async function noteService(host: Machine, service_id: string, staged: Staged): Promise<void> {
+async function noteService(host: Machine, service_id: string, staged: Staged, signal: AbortSignal): Promise<void> {
   const node = await findService(host.directory, service_id, host.as_root)
   if (node === undefined || !(await statIfThere(node.archive)) || !(await statIfThere(node.snapshots))) return
   const folder = await mirrorService(host, node, staged)
   const first = (await readdir(folder)).map(walPositionOf).toSorted()[0] ?? ''
   // Pruned files were before all others.
-  await noteSums(folder, sumsIn(node, 'archive'), (name) => walPositionOf(name) >= first)
+  const isNeeded = (name: string) => walPositionOf(name) >= first
+  await noteSums({ folder, sums: sumsIn(node, 'archive'), isNeeded, signal })
   const complete = await listComplete(node)
   for (const { snapshot_id } of complete) {
-    if (await statIfThere(sumsIn(node, snapshot_id))) continue
-    await noteSums(join(node.snapshots, snapshot_id), sumsIn(node, snapshot_id), () => true)
+    const sums = sumsIn(node, snapshot_id)
+    if (await statIfThere(sums)) continue
+    await noteSums({ folder: join(node.snapshots, snapshot_id), sums, isNeeded: () => true, signal })
   }
   const kept = new Set(['archive', ...complete.map((one) => one.snapshot_id)])
   for (const name of await readdir(node.backup)) {
