@@ -84,20 +84,23 @@ export async function applyAll(
   { vpcs = [], services = [], sets = [] }: Spec,
   isDead: () => boolean = () => false,
 ): Promise<void> {
-  const passes: (() => Promise<{ settled: boolean }>)[] = [
+  const passes: (() => Promise<Pass>)[] = [
     ...vpcs.map((vpc) => () => provider.vpc.apply(vpc)),
     ...services.map((service) => () => provider.service.apply(service)),
     ...sets.map((set) => () => provider.replica_set.apply(set)),
   ]
-  let seen: { settled: boolean }[] = []
+  let seen: Pass[] = []
   const isOver = async () => {
     seen = []
     for (const pass of passes) if (!isDead()) seen.push(await pass())
-    return isDead() || seen.every(({ settled }) => settled)
+    return isDead() || seen.every(({ settled, look_again_seconds }) => settled && look_again_seconds !== 0)
   }
   await until(isOver, { what: 'everything settles' }).catch((error: unknown) => {
     throw new Error(`not settled: ${JSON.stringify(seen)}`, { cause: error })
   })
 }
+
+/** 0: what has time is left to the next pass, which follows at once. */
+type Pass = { settled: boolean; look_again_seconds?: number }
 
 const isOfSpec = (name: string) => !name.startsWith('provider folder')
