@@ -5,9 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Fetch } from './drills.ts'
 import { fetchService } from './fetch.ts'
 import { backupFilesOf, findState } from './place.ts'
-import { openRepository, type Place } from './repository.ts'
+import { type Place, resticOf } from './repository.ts'
+import { listRuns, type Restic } from './restic.ts'
 
-const poll_ms = 500
+const poll_ms = 100
+const lowest_nice = 19
 
 /** copyNow: the next copy of WAL begins at once, where this process makes them. */
 export function newProofFetch(place: Place, lag_seconds: number, copyNow: () => void): Fetch {
@@ -25,9 +27,11 @@ export function newProofFetch(place: Place, lag_seconds: number, copyNow: () => 
       throw new Error(`its backup is behind: ${own?.problem ?? state?.problem ?? 'the last run took too long'}`)
     }
     const folder = join(files.folder, 'drill', service_id)
-    const { restic, runs } = await openRepository({ ...place, signal })
+    const own_restic = resticOf({ ...place, signal })
+    const restic: Restic = (args, options) => own_restic(args, { ...options, nice: lowest_nice })
     const remove = () => rm(folder, { recursive: true, force: true })
     try {
+      const runs = await listRuns(restic)
       return { ...(await fetchService({ restic, runs, service_id, folder, backup })), remove }
     } catch (error) {
       await remove()

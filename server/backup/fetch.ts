@@ -3,9 +3,10 @@
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFileSystem } from '#providers/host/sync.ts'
 import type { Backup, FetchedService } from '#providers/provider.ts'
 import { RepositoryRefused } from './repository.ts'
-import { readRun, type Restic, type Run } from './restic.ts'
+import { newLists, type Lists, type Restic, type Run } from './restic.ts'
 import { snapshotsBefore, type StoredSnapshot } from './restore-plan.ts'
 import { ensureWalFrom, walFolderOf } from './restore-wal.ts'
 
@@ -31,10 +32,12 @@ export async function fetchService(wanted: Wanted): Promise<FetchedService> {
   if (newest === undefined) throw new RepositoryRefused(`no snapshot of ${service_id} is in the repository`)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const wal = await findWalRun(restic, runs, { service_id, taken_at: new Date(newest.taken_at), at })
+  const lists = newLists(restic)
+  const finding = findWalRun(lists, runs, { service_id, taken_at: new Date(newest.taken_at), at })
+  const [wal] = await Promise.all([finding, lists.read(newest.run)])
   // The newest one may be of a state that the service left when it was rewound.
   for (const snapshot of [newest, ...older]) {
-    const fetched = await fetchFrom(wanted, snapshot, wal)
+    const fetched = await fetchFrom({ ...wanted, lists }, snapshot, wal)
     if (await backup.leadsOn(fetched, at?.toISOString())) return fetched
     await rm(dataIn(folder), { recursive: true, force: true })
   }
@@ -44,11 +47,11 @@ export async function fetchService(wanted: Wanted): Promise<FetchedService> {
 const dataIn = (folder: string) => join(folder, 'data')
 
 async function fetchFrom(
-  { restic, runs, service_id, folder }: Wanted,
+  { restic, lists, runs, service_id, folder }: Wanted & { lists: Lists },
   { run, snapshot_id, taken_at }: StoredSnapshot,
   wal: string | undefined,
 ): Promise<FetchedService> {
-  await requireSpace(restic, run, folder)
+  await requireSpace(lists, run, folder)
   await ensureRestored(restic, run, dataIn(folder))
   const snapshot_folder = await findSnapshotFolder(dataIn(folder), snapshot_id)
   if (snapshot_folder === undefined)
@@ -57,14 +60,14 @@ async function fetchFrom(
   if (wal !== undefined) {
     const start_wal_file = startOf(snapshot_folder)
     const from = { service_id, start_wal_file, taken_at: new Date(taken_at), target }
-    await ensureWalFrom({ restic, runs, last: wal, has_last: false, ...from })
+    await ensureWalFrom({ restic, lists, runs, last: wal, has_last: false, ...from })
   }
   return { snapshot_id, snapshot_folder, wal_folder: join(target, walFolderOf(service_id)) }
 }
 
 /** For what is fetched and the data that is made of it: the last space of a disk is for the databases that run on it. */
-async function requireSpace(restic: Restic, run: string, folder: string): Promise<void> {
-  const { files } = await readRun(restic, run)
+async function requireSpace(lists: Lists, run: string, folder: string): Promise<void> {
+  const { files } = await lists.read(run)
   const needed = 2 * [...files.values()].reduce((sum, bytes) => sum + bytes, 0) + kept_bytes
   const { bavail, bsize } = statfsSync(folder)
   if (bavail * bsize >= needed) return
@@ -74,11 +77,12 @@ async function requireSpace(restic: Restic, run: string, folder: string): Promis
   )
 }
 
-/** A whole run below a folder of its own; as root, so that files get their owners. */
+/** A whole run below a folder of its own, durable when it has its name; as root, so that files get their owners. */
 export async function ensureRestored(restic: Restic, run: string, to: string): Promise<void> {
   if (existsSync(to)) return
   await rm(`${to}.new`, { recursive: true, force: true })
   await restic(['restore', run, '--no-lock', '--target', `${to}.new`], { timeout_seconds, as_root: true })
+  await syncFileSystem(`${to}.new`)
   await rename(`${to}.new`, to)
 }
 
@@ -98,10 +102,10 @@ export function startOf(snapshot_folder: string): string {
 type Moments = { service_id: string; taken_at: Date; at: Date | undefined }
 
 /** The first run with the WAL up to the moment, or the last run with WAL of the service at all: it may be deleted since. */
-async function findWalRun(restic: Restic, runs: readonly Run[], { service_id, taken_at, at }: Moments) {
+async function findWalRun(lists: Lists, runs: readonly Run[], { service_id, taken_at, at }: Moments) {
   const after = runs.filter(({ tags, time }) => tags.includes('wal') && time >= taken_at)
   const isThere = async ({ id }: Run) => {
-    const { files } = await readRun(restic, id)
+    const { files } = await lists.read(id)
     return [...files.keys()].some((path) => path.startsWith(`${walFolderOf(service_id)}/`))
   }
   const wanted = (at && after.find(({ time }) => time > at)) ?? after.at(-1)

@@ -15,6 +15,8 @@ export function backupFilesOf(data_dir: string) {
     folder,
     /** Opens the repository; the recovery key does, too. */
     daily_key: join(folder, 'daily.key'),
+    /** Which of the repository's keys that is. */
+    daily_key_id: join(folder, 'daily.key-id'),
     repository: join(folder, 'repository.json'),
     state: join(folder, 'state.json'),
     /** Names the process that makes the backups. */
@@ -35,15 +37,16 @@ export async function ensureBackupFolder({ folder, cache }: BackupFiles): Promis
   if (mayGiveUsers()) await chown(cache, unprivileged.uid, unprivileged.gid)
 }
 
-/** Made once; the first of several makers wins. */
-export async function ensureDailyKey({ daily_key }: BackupFiles): Promise<void> {
-  if ((await readIfThere(daily_key)) !== undefined) return
+/** Made once; the first of several makers wins. Whether it was made now. */
+export async function ensureDailyKey({ daily_key }: BackupFiles): Promise<boolean> {
+  if ((await readIfThere(daily_key)) !== undefined) return false
   const aside = `${daily_key}.${process.pid}`
   await writeFile(aside, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
   await link(aside, daily_key).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error
   })
   await unlink(aside)
+  return true
 }
 
 export async function findOwnRepository({ repository }: BackupFiles): Promise<OwnRepository | undefined> {
@@ -88,6 +91,10 @@ export async function findState({ state }: BackupFiles): Promise<BackupState | u
 
 export async function saveState({ state }: BackupFiles, now: BackupState): Promise<void> {
   await replaceWhole(state, JSON.stringify(now))
+}
+
+export async function saveDailyKeyId({ daily_key_id }: BackupFiles, id: string): Promise<void> {
+  await replaceWhole(daily_key_id, id)
 }
 
 async function replaceWhole(path: string, text: string): Promise<void> {

@@ -6,6 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { access, chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
+import { readIfThere } from '#providers/host/read.ts'
 import { unprivileged } from '#providers/host/user-map.ts'
 import type { BackupTarget } from '../backup-target.ts'
 import {
@@ -13,9 +14,11 @@ import {
   ensureBackupFolder,
   ensureDailyKey,
   findOwnRepository,
+  saveDailyKeyId,
   saveOwnRepository,
   type BackupFiles,
 } from './place.ts'
+import { type DeadLocks, isLocked, newDeadLocks } from './dead-locks.ts'
 import { listRuns, newRestic, type Restic, ResticError, type Run, type Secrets } from './restic.ts'
 
 /** What must be known to reach the repository of an installation. */
@@ -40,10 +43,16 @@ const short_seconds = 60
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 export const resticOf = ({ data_dir, target, secrets, signal }: Place, files = backupFilesOf(data_dir)): Restic =>
-  newRestic({ target, secrets, signal, cache: files.cache, key: { file: files.daily_key } })
+  newRestic({
+    target,
+    secrets,
+    signal,
+    cache: files.cache,
+    key: { file: files.daily_key, id_file: files.daily_key_id },
+  })
 
 /** Refuses what is not, or no longer, ours. */
-export async function openRepository(place: Place): Promise<Repository> {
+export async function openRepository(place: Place, locks = newDeadLocks()): Promise<Repository> {
   const files = backupFilesOf(place.data_dir)
   const own = await findOwnRepository(files)
   const { target } = place
@@ -59,7 +68,8 @@ export async function openRepository(place: Place): Promise<Repository> {
     throw new RepositoryRefused(`at ${target.text} is another repository than before; nothing is written to it`)
   }
   // What a killed process of ours has locked stays locked for all others until then.
-  await restic(['unlock'], { timeout_seconds: short_seconds })
+  await locks.remove(restic)
+  await ensureKeyId(restic, files)
   const runs = await listRuns(restic)
   const owner = runs.findLast(({ tags }) => tags.includes('owner'))
   if (owner !== undefined && !owner.tags.includes(`incarnation-${own.incarnation}`)) {
@@ -68,6 +78,15 @@ export async function openRepository(place: Place): Promise<Repository> {
     )
   }
   return { restic, runs }
+}
+
+/** restic is told which key ours is: it would else try those of others first. */
+async function ensureKeyId(restic: Restic, files: BackupFiles): Promise<void> {
+  if ((await readIfThere(files.daily_key_id)) !== undefined) return
+  type Key = { id: string; current: boolean }
+  const keys = JSON.parse(await restic(['key', 'list', '--json'], { timeout_seconds: short_seconds })) as Key[] // restic's own form
+  const own = keys.find(({ current }) => current)
+  if (own !== undefined) await saveDailyKeyId(files, own.id)
 }
 
 /** By a thread: a mounted share that does not answer holds up none but the caller. */
@@ -149,19 +168,40 @@ async function addKey(restic: Restic, { folder }: BackupFiles, key: string): Pro
   }
 }
 
-/** With the recovery key: from now on the key of this data directory opens the repository, too. */
-export async function addDailyKey(place: Place, recovery_key: string): Promise<void> {
+/**
+ * Opened by the key of this data directory, which the recovery key adds to it; while the repository is locked, by the recovery key itself.
+ * Without a recovery key an earlier attempt has added the other.
+ */
+export async function openToRestore(place: Place, recovery_key: string | undefined, locks: DeadLocks): Promise<Restic> {
   const files = backupFilesOf(place.data_dir)
   await ensureBackupFolder(files)
-  await ensureDailyKey(files)
-  const opens = await readRepositoryId(resticOf(place)).then(
-    () => true,
-    () => false,
-  )
-  if (opens) return
-  const key = { text: recovery_key }
-  const restic = newRestic({ target: place.target, secrets: place.secrets, cache: files.cache, key })
-  await restic(['key', 'add', '--new-password-file', files.daily_key], { timeout_seconds: short_seconds })
+  const is_new = await ensureDailyKey(files)
+  if (recovery_key === undefined) return resticOf(place)
+  const { target, secrets } = place
+  const by_recovery_key = newRestic({ target, secrets, cache: files.cache, key: { text: recovery_key } })
+  try {
+    await ensureDailyKeyAdded(place, by_recovery_key, is_new)
+    return resticOf(place)
+  } catch (error) {
+    if (!isLocked(error)) throw error
+    await locks.remove(by_recovery_key)
+    return by_recovery_key
+  }
+}
+
+/** restic: opened by any key. */
+export async function ensureDailyKeyAdded(place: Place, restic: Restic, is_new = false): Promise<void> {
+  const files = backupFilesOf(place.data_dir)
+  const own = resticOf(place)
+  const opens = () =>
+    readRepositoryId(own).then(
+      () => true,
+      () => false,
+    )
+  if (is_new || !(await opens())) {
+    await restic(['key', 'add', '--new-password-file', files.daily_key], { timeout_seconds: short_seconds })
+  }
+  await ensureKeyId(own, files)
 }
 
 /** 256 bits, in groups that can be read aloud. */

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
 import { findProgram, system_env } from '#providers/host/program.ts'
+import { readIfThere } from '#providers/host/read.ts'
 import { unprivileged } from '#providers/host/user-map.ts'
 import type { BackupTarget } from '../backup-target.ts'
 
@@ -29,13 +30,15 @@ export type RunOptions = {
   input?: string
   /** Exit code 3, when some files could not be read, is no error. */
   may_lack?: boolean
+  /** Without it that of a backup; of a restore 0, because a person waits. */
+  nice?: number
 }
 
-/** key: the file with the password, or the password itself. */
+/** key: the file with the password, or the password itself. id_file: which of the repository's keys it opens, where that is known. */
 export type Access = {
   target: BackupTarget
   cache: string
-  key: { file: string } | { text: string }
+  key: { file: string; id_file?: string } | { text: string }
   secrets: Secrets
   signal?: AbortSignal | undefined
 }
@@ -53,6 +56,8 @@ export const missing_sentence =
 /** Kilobytes of what restic says that a message repeats. */
 const words_max = 500
 const kill_after_seconds = 5
+/** A backup gives way, but a busy machine must not keep it from ending in time. */
+const backup_nice = 10
 export const list_timeout_seconds = 120
 
 export function newRestic({ target, cache, key, secrets, signal }: Access): Restic {
@@ -69,8 +74,9 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     const { timeout_seconds, cwd = '/', as_root = false, input, may_lack = false } = options
     const restic = await findProgram('restic')
     if (restic === undefined) throw new ResticError(missing_sentence)
-    // A person waits for a restore. A backup gives way, but a busy machine must not keep it from ending in time.
-    const gently = as_root ? [] : ['nice', '-n', '10']
+    const gently = ['nice', '-n', `${options.nice ?? (as_root ? 0 : backup_nice)}`]
+    // Else restic tries one key after the other, and each costs as much as all the rest of a short command.
+    const key_id = 'file' in key && key.id_file !== undefined ? await readIfThere(key.id_file) : undefined
     // Interrupted, restic removes its lock; terminated, it does not.
     const command = ['timeout', '-s', 'INT', '-k', `${kill_after_seconds}`, `${timeout_seconds}`, ...gently, restic]
     // What root puts into the cache, the other user cannot change.
@@ -78,7 +84,7 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     const [program = '', ...words] = [...(as_root ? [] : lessRights()), ...command, ...unshared, ...limits, ...args]
     const child = spawn(program, words, {
       cwd,
-      env: { ...env, RESTIC_PASSWORD_FILE: key_file },
+      env: { ...env, RESTIC_PASSWORD_FILE: key_file, ...(key_id !== undefined && { RESTIC_KEY_HINT: key_id }) },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     const stop = () => child.kill('SIGINT')
@@ -125,7 +131,7 @@ function lessRights(): string[] {
 /** Of several lines the fatal one. */
 function sentenceOf(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '')
-  const fatal = lines.find((line) => line.startsWith('Fatal: ')) ?? lines.at(-1) ?? ''
+  const fatal = lines.find((line) => /^Fatal: |already locked/.test(line)) ?? lines.at(-1) ?? ''
   // Of a damaged repository: which pack it is, or which file it was of.
   const named = /\bpack (id\b.* )?[0-9a-f]{8}|^ignoring error for /i
   const detail = lines.find((line) => named.test(line) && line !== fatal)
@@ -158,6 +164,19 @@ export async function readRun(restic: Restic, run_id: string): Promise<StoredRun
     else if (node.type === 'file' && node.path !== undefined) files.set(node.path.slice(1), node.size ?? 0)
   }
   return { id, files }
+}
+
+/** The files of runs, each read once. */
+export type Lists = { read(run_id: string): Promise<StoredRun> }
+
+export function newLists(restic: Restic): Lists {
+  const known = new Map<string, Promise<StoredRun>>()
+  const read = (run_id: string) => {
+    const found = known.get(run_id) ?? readRun(restic, run_id)
+    known.set(run_id, found)
+    return found
+  }
+  return { read }
 }
 
 type Listed = { struct_type: string; id?: string; type?: string; path?: string; size?: number }

@@ -8,7 +8,11 @@ export type StoredSnapshot = { run: string; snapshot_id: string; taken_at: strin
 /** Of each service those before a moment, newest first. */
 type StoredSnapshots = Readonly<Record<string, readonly StoredSnapshot[]>>
 
+/** Raised when a plan of before would be misread. */
+export const plan_version = 2
+
 export type RestorePlan = {
+  version: typeof plan_version
   meta: string
   meta_time: string
   /** Absent: no WAL is there; services are as of their snapshots. */
@@ -34,6 +38,7 @@ export function planOf(runs: readonly Run[], { at, services = [] }: Chosen): Res
   // The first run with the WAL up to the moment: later ones may have pruned what leads to it.
   const wal = (at && of('wal').find(({ time }) => time > at)) ?? of('wal').at(-1)
   return {
+    version: plan_version,
     meta: meta.id,
     meta_time: meta.time.toISOString(),
     ...(wal && { wal: wal.id }),

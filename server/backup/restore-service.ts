@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import { readIfThere } from '#providers/host/read.ts'
 import type { Backup } from '#providers/provider.ts'
 import { ensureRestored, findSnapshotFolder, startOf } from './fetch.ts'
-import type { Restic, Run } from './restic.ts'
+import type { Lists, Restic, Run } from './restic.ts'
 import type { RestorePlan, StoredSnapshot } from './restore-plan.ts'
 import { ensureWalFrom, walFolderOf } from './restore-wal.ts'
 
 type Putting = {
   restic: Restic
+  lists: Lists
   runs: readonly Run[]
   plan: RestorePlan
   /** With all that is fetched. */
@@ -56,7 +57,7 @@ const dataIn = (folder: string, snapshot_id: string) => join(folder, `data-${sna
 
 /** Undefined: the folder of the snapshot has been moved into the service. */
 async function fetchFrom(
-  { restic, runs, plan, folder, service_id }: Putting,
+  { restic, lists, runs, plan, folder, service_id }: Putting,
   { run, snapshot_id, taken_at }: StoredSnapshot,
 ): Promise<string | undefined> {
   const data = dataIn(folder, snapshot_id)
@@ -64,13 +65,13 @@ async function fetchFrom(
   const snapshot_folder = await findSnapshotFolder(data, snapshot_id)
   if (snapshot_folder === undefined || plan.wal === undefined) return snapshot_folder
   const from = { service_id, start_wal_file: startOf(snapshot_folder), taken_at: new Date(taken_at) }
-  await ensureWalFrom({ restic, runs, last: plan.wal, has_last: true, target: walIn(folder), ...from })
+  await ensureWalFrom({ restic, lists, runs, last: plan.wal, has_last: true, target: walIn(folder), ...from })
   return snapshot_folder
 }
 
 /** At once, so that half of it is never taken for what has been put in place. */
 async function removeData(folder: string, snapshot_id: string): Promise<void> {
-  const aside = join(folder, 'not-on-the-way')
+  const aside = join(folder, `not-on-the-way-${snapshot_id}`)
   await rm(aside, { recursive: true, force: true })
   await rename(dataIn(folder, snapshot_id), aside)
   await rm(aside, { recursive: true })

@@ -1,12 +1,14 @@
 // The WAL of one service from its snapshot on. The run that was chosen has what the archive had then; what the service had pruned by then
 // is in earlier runs.
 import { readdirSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { readRun, type Restic, type Run } from './restic.ts'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { syncFileSystem } from '#providers/host/sync.ts'
+import type { Lists, Restic, Run } from './restic.ts'
 
 type Needed = {
   restic: Restic
+  lists: Lists
   runs: readonly Run[]
   /** Of the run of WAL that was chosen. */
   last: string
@@ -29,7 +31,7 @@ const files_at_once_max = 1_000
 export const walFolderOf = (service_id: string) => `local/services/${service_id}/backup`
 
 export async function ensureWalFrom(needed: Needed): Promise<void> {
-  const { restic, runs, last, has_last, service_id, start_wal_file, taken_at, target } = needed
+  const { restic, lists, runs, last, has_last, service_id, start_wal_file, taken_at, target } = needed
   const below = walFolderOf(service_id)
   const start = start_wal_file.slice(8)
   await mkdir(join(target, below, 'archive'), { recursive: true, mode: 0o700 })
@@ -39,7 +41,7 @@ export async function ensureWalFrom(needed: Needed): Promise<void> {
     const first = firstIn(join(target, below))
     if (first !== undefined && first <= start) return
     if (at === 0 && has_last) continue
-    const { files } = await readRun(restic, run.id)
+    const { files } = await lists.read(run.id)
     const isWanted = (path: string) => {
       const name = path.slice(path.lastIndexOf('/') + 1)
       if (at === 0 && !segment_name.test(name)) return true
@@ -47,16 +49,39 @@ export async function ensureWalFrom(needed: Needed): Promise<void> {
       return is_between && (at === 0 || path.startsWith(`${below}/archive/`))
     }
     const missing = [...files.keys()].filter((path) => path.startsWith(`${below}/`)).filter(isWanted)
-    await restoreFiles(restic, run.id, missing, target)
+    await restoreFiles(restic, run.id, missing, { target, aside: join(target, `${service_id}.new`) })
     if (run.time < taken_at) return
   }
 }
 
-async function restoreFiles(restic: Restic, run: string, paths: readonly string[], target: string): Promise<void> {
-  for (let at = 0; at < paths.length; at += files_at_once_max) {
-    const chosen = paths.slice(at, at + files_at_once_max).flatMap((path) => ['--include', `/${path}`])
-    const words = ['restore', run, '--no-lock', '--target', target, ...chosen]
+type Places = { target: string; aside: string }
+
+/**
+ * Each file is whole and durable when it has its name. The last segments come first, and all other files before them: whatever is missing
+ * after a kill is before the first segment that is there.
+ */
+async function restoreFiles(restic: Restic, run: string, paths: readonly string[], { target, aside }: Places) {
+  const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
+  const rankOf = (path: string) => (segment_name.test(nameOf(path)) ? nameOf(path).slice(8) : 'others')
+  const sorted = paths.toSorted((one, other) => (rankOf(one) > rankOf(other) ? -1 : 1))
+  for (let at = 0; at < sorted.length; at += files_at_once_max) {
+    const chosen = sorted.slice(at, at + files_at_once_max)
+    await rm(aside, { recursive: true, force: true })
+    const words = [
+      'restore',
+      run,
+      '--no-lock',
+      '--target',
+      aside,
+      ...chosen.flatMap((path) => ['--include', `/${path}`]),
+    ]
     await restic(words, { timeout_seconds, as_root: true })
+    await syncFileSystem(aside)
+    for (const path of chosen) {
+      await mkdir(dirname(join(target, path)), { recursive: true, mode: 0o700 })
+      await rename(join(aside, path), join(target, path))
+    }
+    await rm(aside, { recursive: true })
   }
 }
 

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { syncFileSystem } from '#providers/host/sync.ts'
 import type { Config } from '../config.ts'
 import { openInstallation, restoringOf } from '../installation.ts'
 import { insertEvent } from '../event.ts'
@@ -15,18 +16,19 @@ import { stopMetadataStore } from '../store/embedded.ts'
 import { migrate } from '../store/migrate.ts'
 import { sql } from '../store/sql.ts'
 import type { BackupTarget } from '../backup-target.ts'
+import { newDeadLocks, whenUnlocked } from './dead-locks.ts'
 import { ensureRestored } from './fetch.ts'
 import { loadMetadata, servicesOfCopy, type ServiceOfCopy } from './metadata.ts'
 import {
-  addDailyKey,
   claimRepository,
+  ensureDailyKeyAdded,
+  openToRestore,
   type Place,
   refuseMissingFolder,
   RepositoryRefused,
-  resticOf,
 } from './repository.ts'
-import { listRuns } from './restic.ts'
-import { planOf, type RestorePlan } from './restore-plan.ts'
+import { listRuns, newLists } from './restic.ts'
+import { plan_version, planOf, type RestorePlan } from './restore-plan.ts'
 import { putService, type Restored, walIn } from './restore-service.ts'
 
 export type RestoreSpec = {
@@ -43,7 +45,12 @@ export type RestoreSpec = {
   tell: (line: string) => void
   /** When the keys are in place: an isolated installation goes on inside. */
   enter: () => Promise<void>
+  /** For how long a lock that is not renewed is taken for that of a living process; absent: for as long as restic lives by. */
+  lock_patience_ms?: number
 }
+
+/** While one service is put in place, the next one is fetched. */
+const lanes = 3
 
 export async function restoreInstallation(spec: RestoreSpec): Promise<void> {
   const { config, from, tell } = spec
@@ -72,8 +79,8 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   const { data_dir, aws_access_key_id, aws_secret_access_key } = config
   const secrets = { aws_access_key_id, aws_secret_access_key }
   const place: Place = { data_dir, installation_id: '', target: from, secrets }
-  if (spec.recovery_key !== undefined) await addDailyKey(place, spec.recovery_key)
-  const restic = resticOf(place)
+  const locks = newDeadLocks(spec.lock_patience_ms)
+  const restic = await openToRestore(place, spec.recovery_key, locks)
   const runs = await listRuns(restic)
   const plan = await ensurePlan(folder, spec, () => planOf(runs, spec))
   const meta = join(folder, 'meta')
@@ -93,26 +100,52 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   await ensureLoaded(store.db, copy, folder, config.database_url !== undefined)
   if (plan.wal !== undefined) await ensureRestored(restic, plan.wal, walIn(folder))
   const regions = await openRegions({ config, installation, log: spec.log, spares: 0 }, opened)
+  const lists = newLists(restic)
   const restored: Restored[] = []
   const begun = performance.now()
-  for (const [at, service] of wanted.entries()) {
+  let count = 0
+  await inLanes(wanted, async (service) => {
     const backup = regions.get(service.region_code)?.backup
-    const label = `${service.service_id} (${service.name}), ${at + 1} of ${wanted.length}`
-    const put = backup && (await putService({ restic, runs, plan, folder, backup, ...service }))
+    const put = backup && (await putService({ restic, lists, runs, plan, folder, backup, ...service }))
+    count += 1
+    const label = `${service.service_id} (${service.name}), ${count} of ${wanted.length}`
     if (put === undefined) {
       tell(`Service ${label}: no snapshot in the repository leads to that moment; it is lost.`)
-      continue
+      return
     }
     const { gap, ...one } = put
     restored.push(one)
-    const left_seconds = ((performance.now() - begun) / (at + 1) / 1000) * (wanted.length - at - 1)
+    const left_seconds = ((performance.now() - begun) / count / 1000) * (wanted.length - count)
     const left = left_seconds < 1 ? '' : ` About ${Math.ceil(left_seconds)} s are left.`
     tell(`Service ${label}: in place.${gap === undefined ? '' : ` ${gap}; it recovers up to there.`}${left}`)
-  }
+  })
   await keepOnly(store.db, restored, plan.at ?? plan.meta_time)
   // Part of an installation does not take the repository away from the whole.
-  if (spec.services.length === 0) await claimRepository({ ...place, installation_id: installation.installation_id })
-  await writeFile(join(folder, 'done'), '')
+  if (spec.services.length === 0) {
+    const onWait = () => tell('Another process has locked the repository. Should it be dead, that ends within minutes.')
+    await whenUnlocked(restic, { locks, onWait }, async () => {
+      await ensureDailyKeyAdded(place, restic)
+      await claimRepository({ ...place, installation_id: installation.installation_id })
+    })
+  }
+  await syncFileSystem(data_dir)
+  await writeFile(join(folder, 'done'), '', { flush: true })
+}
+
+/** A failure is thrown when none is under way any more. */
+async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = [...items]
+  const lane = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      await work(next).catch((error: unknown) => {
+        waiting.length = 0
+        throw error
+      })
+    }
+  }
+  const ends = await Promise.allSettled(Array.from({ length: lanes }, lane))
+  const failure = ends.find((end) => end.status === 'rejected')
+  if (failure) throw failure.reason
 }
 
 /** Deleted ones that are kept come back, too. */
@@ -139,6 +172,11 @@ async function ensurePlan(
     await rename(`${path}.new`, path)
   }
   const plan = JSON.parse(await readFile(path, 'utf8')) as RestorePlan // written above, in one piece
+  if (plan.version !== plan_version) {
+    throw new RepositoryRefused(
+      'a restore by another version of Howdah began there; go on with that version, or choose an empty directory',
+    )
+  }
   if (plan.at !== at?.toISOString() || plan.services.join() !== services.join()) {
     const words = [...(plan.at ? [`--at ${plan.at}`] : []), ...plan.services.map((id) => `--service ${id}`)]
     throw new RepositoryRefused(

@@ -10,6 +10,7 @@ import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
 import { newDataLane } from './data-lane.ts'
+import { newDeadLocks } from './dead-locks.ts'
 import { newLateness, type OnLate } from './lateness.ts'
 import { newMetaStore } from './meta-store.ts'
 import { type BackupState, backupFilesOf, ensureBackupFolder } from './place.ts'
@@ -117,12 +118,12 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
     const services = servicesFound(found, (await state.read()).services)
     await state.save({ services })
     const opened = await repository.open()
-    const lacking = await turns.run(async () => {
-      const stored = await wal.store(opened, found.filter(isStaged))
+    await turns.run(async () => {
+      const lacking = await wal.store(opened, found.filter(isStaged))
+      const stored = withBackups(servicesStored(found, services, lacking), opened)
+      await state.save({ services: stored, problem: undefined })
       await storeMeta(opened)
-      return stored
     })
-    await state.save({ services: withBackups(servicesStored(found, services, lacking), opened), problem: undefined })
   }
   const dataRound = async () => {
     // WAL goes on as it did: what keeps a snapshot from being copied need not keep WAL from it.
@@ -163,6 +164,7 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
 /** The repository, opened once until something fails. */
 function newOpening(place: Place, onOpened: () => void) {
   let known: Repository | undefined
+  const locks = newDeadLocks()
   return {
     opened: () => known,
     open: async (): Promise<Repository> => {
@@ -170,7 +172,7 @@ function newOpening(place: Place, onOpened: () => void) {
       // A disk that is unmounted is noticed at once, also when there is nothing to copy.
       if (before !== undefined) await refuseMissingFolder(place.target)
       if (before !== undefined) return before
-      const repository = await openRepository(place)
+      const repository = await openRepository(place, locks)
       known = repository
       onOpened()
       return repository

@@ -1,6 +1,6 @@
 // The machine is lost: a server that made backups ends, its data directory is removed, and another one is filled from the repository
 // alone. Real restic, real PostgreSQL; the repository is a folder.
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { backupFilesOf } from '#server/backup/place.ts'
@@ -16,6 +16,7 @@ import { newTestConfig, type ReadyService, startInstallation, type TestInstallat
 import { newServicePorts } from '#test/ports.ts'
 import { until } from '#test/until.ts'
 import { has_restic, initFor, untilCopied, why } from './copied.ts'
+import { leaveLock, why_no_lock } from './locked.ts'
 
 const nowhere = newDataDir()
 const text = `file://${nowhere}/repository`
@@ -111,8 +112,16 @@ test.skipIf(why)(
     await expect(restoreInstallation({ ...spec, services: [] })).rejects.toThrow(
       'a restore with other options began there',
     )
+    const plan = join(part, 'restoring', 'plan.json')
+    writeFileSync(plan, JSON.stringify({ ...JSON.parse(readFileSync(plan, 'utf8')), version: undefined }))
+    await expect(restoreInstallation({ ...spec, services: ['unknown123'] })).rejects.toThrow(
+      'a restore by another version of Howdah began there',
+    )
     await removeDataDir(part)
+    // The lost machine died while it pruned the repository: to read, that need not be waited for.
+    const lock = why_no_lock ? undefined : await leaveLock(join(nowhere, 'repository'), recovery_key)
     await restoreInstallation({ ...spec, services: [shop.service_id] })
+    if (lock !== undefined) rmSync(join(nowhere, 'repository', 'locks', lock))
     const own = await startServer(config, { log: newLog('silent'), spares: 0 })
     try {
       const call = newCall(own.api_url, token)

@@ -1,12 +1,10 @@
 // Makes durable and hands over whole directory trees that no service's user can enter.
-import { execFile } from 'node:child_process'
 import { lchownSync, readdirSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { errorCode } from '../../host/read.ts'
-import { system_env } from '../../host/program.ts'
+import { syncFileSystem } from '../../host/sync.ts'
 import { inLanes } from './together.ts'
 
 /** Hands a whole tree to a user, every folder after its contents: until then no other user can enter it. */
@@ -21,10 +19,10 @@ export async function chownTree(path: string, owner: { uid: number; gid: number 
   await nextTurn()
 }
 
-/** Makes a freshly written tree durable: one flush of its file system, cheaper than an fsync of each of a thousand files. */
+/** Makes a freshly written tree durable. */
 export async function syncTree(path: string): Promise<void> {
   try {
-    await promisify(execFile)('sync', ['-f', path], { env: system_env })
+    await syncFileSystem(path)
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
     const entries = await readdir(path, { recursive: true, withFileTypes: true })

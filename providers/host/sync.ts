@@ -1,0 +1,9 @@
+// Makes files durable.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { system_env } from './program.ts'
+
+/** Every file of the file system of this path: cheaper than an fsync of each of a thousand files. */
+export async function syncFileSystem(path: string): Promise<void> {
+  await promisify(execFile)('sync', ['-f', path], { env: system_env })
+}

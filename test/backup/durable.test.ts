@@ -1,0 +1,94 @@
+// What was fetched counts as fetched when it has its name: the machine may lose its power right after that, or the command may be killed
+// before.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ensureRestored } from '#server/backup/fetch.ts'
+import { listRuns, newLists, newRestic, type Restic } from '#server/backup/restic.ts'
+import { ensureWalFrom, walFolderOf } from '#server/backup/restore-wal.ts'
+import { parseBackupTarget } from '#server/backup-target.ts'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { has_restic, why } from './copied.ts'
+
+const folder = newDataDir()
+const disk = join(folder, 'disk')
+const content = Buffer.alloc(1_000_000, 'what is to come back\n')
+const segment = '000000010000000000000002'
+const archived = (name: string) => join(walFolderOf('service'), 'archive', name)
+const target = parseBackupTarget(`file://${folder}/repository`) ?? expect.fail()
+const secrets = { aws_access_key_id: undefined, aws_secret_access_key: undefined }
+const real = newRestic({ target, secrets, cache: join(folder, 'cache'), key: { text: 'a-secret-of-a-test' } })
+const restic: Restic = (words, options) => real(words, { ...options, as_root: true })
+const why_no_disk = why || (hasDisk() ? '' : ' (skipped: it takes a root that may mount XFS)')
+let run_id = ''
+
+beforeAll(async () => {
+  if (!has_restic) return
+  await restic(['init'], { timeout_seconds: 60 })
+  const source = join(folder, 'source')
+  mkdirSync(join(source, archived('.')), { recursive: true })
+  writeFileSync(join(source, archived(segment)), content)
+  const words = ['backup', '--tag', 'wal', walFolderOf('service')]
+  await restic(words, { timeout_seconds: 60, cwd: source })
+  run_id = (await listRuns(restic))[0]?.id ?? ''
+})
+
+afterAll(async () => {
+  if (!why_no_disk) execFileSync('umount', ['--lazy', disk])
+  await removeDataDir(folder)
+})
+
+test.skipIf(why_no_disk)(`it is all there after a loss of power${why_no_disk}`, async () => {
+  const to = join(disk, 'data')
+  await ensureRestored(restic, run_id, to)
+  // Names have reached the disk; what was not flushed has not.
+  execFileSync('xfs_io', ['-x', '-c', 'shutdown -f', disk])
+  execFileSync('umount', [disk])
+  mountDisk()
+  expect(readFileSync(join(to, archived(segment))).equals(content)).toBe(true)
+})
+
+test.skipIf(why)(`a WAL file that a killed command has written in part is fetched again${why}`, async () => {
+  const to = join(folder, 'fetched')
+  const cutShort: Restic = async (words, options) => {
+    const said = await restic(words, options)
+    const written = join(words[words.indexOf('--target') + 1] ?? '', archived(segment))
+    if (words[0] !== 'restore' || !existsSync(written)) return said
+    truncateSync(written, 1_000)
+    throw new Error('killed')
+  }
+  const runs = await listRuns(restic)
+  const fetch = (by: Restic) =>
+    ensureWalFrom({
+      restic: by,
+      lists: newLists(by),
+      runs,
+      last: run_id,
+      has_last: false,
+      service_id: 'service',
+      start_wal_file: segment,
+      taken_at: new Date(0),
+      target: to,
+    })
+  await expect(fetch(cutShort)).rejects.toThrow('killed')
+  await fetch(restic)
+  expect(readFileSync(join(to, archived(segment))).equals(content)).toBe(true)
+})
+
+function hasDisk(): boolean {
+  try {
+    mkdirSync(disk, { recursive: true })
+    execFileSync('truncate', ['-s', '320M', join(folder, 'image')])
+    execFileSync('mkfs.xfs', ['-q', join(folder, 'image')], { stdio: 'ignore' })
+    execFileSync('xfs_io', ['-V'], { stdio: 'ignore' })
+    mountDisk()
+    return true
+  } catch {
+    return false
+  }
+}
+
+function mountDisk(): void {
+  execFileSync('mount', ['-o', 'loop', join(folder, 'image'), disk], { stdio: 'ignore' })
+}
