@@ -1,17 +1,19 @@
 // Bench: what backups cost commits, and how long it takes to come back: from the repository against `restic restore` by hand, from a
 // deletion, and in a drill against a fork to a moment; and how much is lost with a machine that is lost at a random moment.
-// `--services 4 --gb 1` chooses what is restored, `--runs 20` how many losses there are.
+// `--services 4 --gb 1` chooses what is restored, `--runs 20` how many losses there are. All services but the first are forks of it: what
+// the repository stores is small then, and what is restored is not.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { howdah, repository, startHowdah } from '#test/e2e/howdah.ts'
-import { ask, login, newParent, type Parent, takeSnapshot } from './fork-parent.ts'
+import { ask, listSnapshots, login, newParent, type Parent, takeSnapshot } from './fork-parent.ts'
 import { atLeast, atMost, type Figure, medianOf, printFigures, spread, timed } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
-import { inPlace } from './place.ts'
+import { inPlace, type Place } from './place.ts'
 
-const lag_seconds = 10
+/** As without the setting. */
+const lag_seconds = 60
 const services_max = 20
 const turns = 4
 const turn_ms = 20_000
@@ -19,40 +21,51 @@ const rows_every_ms = 100
 /** Between two losses, on average. */
 const loss_every_ms = 20_000
 
-await inPlace(10, async ({ folder, description, runs, gb, services }) => {
-  const [size, count] = [gb[0] ?? 1, Math.min(services, services_max)]
-  const target = join(folder, 'repository')
-  const env = {
-    HOWDAH_BACKUP_TO: `file://${target}`,
-    HOWDAH_BACKUP_LAG: String(lag_seconds),
-  }
-  const figures: Figure[] = []
-  const losses: Loss[] = []
-  let key = ''
-  await withHowdah(
-    join(folder, 'howdah'),
-    async (bench) => {
-      const words = ['admin', 'backup', 'init', '--backup-to', env.HOWDAH_BACKUP_TO, '--data-dir', bench.data_dir]
-      key = /[A-Z2-7]{4}(-[A-Z2-7]{4}){12}/.exec((await howdah(words)).stdout)?.[0] ?? ''
-      const parents: Parent[] = []
-      for (let made = 0; made < count; made += 1) {
-        say(`service ${made + 1} of ${count} is filled with ${size} GB`)
-        parents.push(await newParent(bench, size))
-      }
-      for (const parent of parents) await takeSnapshot(bench, parent)
-      for (const parent of parents) await untilCopied(bench, parent)
-      const [first] = parents
-      if (first === undefined) return
-      figures.push(await commitCost(bench, first), await drillTime(bench, first), await undeleteTime(bench, first))
-      losses.push(...(await lose(first, { target, folder, runs })))
-    },
-    env,
-    '1h',
-  )
-  figures.push(await restoreTime(folder, target, key))
-  figures.push(await lossFigure(folder, losses, key))
-  printFigures(`backup, ${count} services of ${size} GB, ${runs} losses, on ${description}`, figures)
-})
+await inPlace(
+  10,
+  async ({ folder, description, runs, gb, services }) => {
+    const [size, count] = [gb[0] ?? 1, Math.min(services, services_max)]
+    const target = join(folder, 'repository')
+    const env = {
+      HOWDAH_BACKUP_TO: `file://${target}`,
+      HOWDAH_BACKUP_LAG: String(lag_seconds),
+    }
+    const figures: Figure[] = []
+    const losses: Loss[] = []
+    let key = ''
+    await withHowdah(
+      join(folder, 'howdah'),
+      async (bench) => {
+        const words = ['admin', 'backup', 'init', '--backup-to', env.HOWDAH_BACKUP_TO, '--data-dir', bench.data_dir]
+        key = /[A-Z2-7]{4}(-[A-Z2-7]{4}){12}/.exec((await howdah(words)).stdout)?.[0] ?? ''
+        const forks: string[] = []
+        say(`a service is filled with ${size} GB`)
+        const first = await newParent(bench, size)
+        await keepNewest(bench, first, await takeSnapshot(bench, first))
+        say(`${count - 1} forks are made of it, and all are copied`)
+        for (let made = 1; made < count; made += 1) {
+          const { service_id } = await bench.forkService(first.service_id, { fork_strategy: 'NOW' })
+          await bench.waitFor(service_id, 'READY')
+          forks.push(service_id)
+        }
+        for (const service_id of [first.service_id, ...forks]) await untilCopied(bench, { service_id })
+        figures.push(await commitCost(bench, first), await drillTime(bench, first), await undeleteTime(bench, first))
+        losses.push(...(await lose(first, { target, folder, runs })))
+      },
+      env,
+      '1h',
+    )
+    figures.push(await restoreTime(folder, target, key))
+    figures.push(...(await lossFigures(folder, losses, key)))
+    printFigures(`backup, ${count} services of ${size} GB, ${runs} losses, on ${description}`, figures)
+  },
+  restoredGbOf,
+)
+
+/** All services are restored: by hand, and when that is removed by us. */
+function restoredGbOf({ gb, services }: Pick<Place, 'gb' | 'services'>): number {
+  return Math.min(services, services_max) * (gb[0] ?? 1)
+}
 
 /** It takes minutes: it prints what it is waiting for. */
 function say(what: string): void {
@@ -68,12 +81,20 @@ async function call<T>({ url, token, project_id }: Bench, method: string, path: 
   return (await answer.json()) as T // the contract's own answers
 }
 
-async function protectionOf(bench: Bench, { service_id }: Parent): Promise<Protection> {
+/** Its archive is pruned then: what is restored is its data, and little WAL. */
+async function keepNewest(bench: Bench, parent: Parent, newest: { id: string }): Promise<void> {
+  const older = (await listSnapshots(bench, parent)).filter(({ id }) => id !== newest.id)
+  for (const { id } of older) await call(bench, 'DELETE', `services/${parent.service_id}/snapshots/${id}`)
+}
+
+type Known = Pick<Parent, 'service_id'>
+
+async function protectionOf(bench: Bench, { service_id }: Known): Promise<Protection> {
   return (await call<{ protection?: Protection }>(bench, 'GET', `services/${service_id}`)).protection ?? {}
 }
 
 /** All that was committed before, and a snapshot that was taken before. */
-async function untilCopied(bench: Bench, parent: Parent): Promise<void> {
+async function untilCopied(bench: Bench, parent: Known): Promise<void> {
   const begun = new Date()
   for (;;) {
     const { last_backup_at = '', backup_lag_seconds = Infinity } = await protectionOf(bench, parent)
@@ -153,11 +174,11 @@ type Loss = { at_ms: number; copy: string; service_id: string }
 async function lose(parent: Parent, { target, folder, runs }: { target: string; folder: string; runs: number }) {
   say(`${runs} losses`)
   const client = await login(parent)
-  await client.query('create table acknowledged (at timestamptz)')
+  await client.query('create table acknowledged (n int, at timestamptz)')
   const end = new AbortController()
   const write = async () => {
-    while (!end.signal.aborted) {
-      await client.query('insert into acknowledged values (clock_timestamp())')
+    for (let n = 1; !end.signal.aborted; n += 1) {
+      await client.query('insert into acknowledged values ($1, clock_timestamp())', [n])
       await pause(rows_every_ms)
     }
   }
@@ -213,34 +234,43 @@ async function restore(target: string, data_dir: string, key: string): Promise<v
   if (code !== 0) throw new Error(`the restore ended with ${code}: ${stderr}`)
 }
 
-/** From the loss back to the last row that each copy still has. */
-async function lossFigure(folder: string, losses: readonly Loss[], key: string): Promise<Figure> {
+/** From the loss back to the last row that each copy still has; and whether any before that is missing. */
+async function lossFigures(folder: string, losses: readonly Loss[], key: string): Promise<Figure[]> {
   const lost: number[] = []
+  let missing = 0
   for (const [at, { at_ms, copy, service_id }] of losses.entries()) {
     say(`loss ${at + 1} of ${losses.length} is restored`)
     const data_dir = join(folder, 'found')
     await restore(copy, data_dir, key)
     const server = await startHowdah(['--data-dir', data_dir], { XDG_CONFIG_HOME: `${data_dir}-config` })
     const sockets = join(data_dir, 'local', 'run', service_id)
-    lost.push((at_ms - (await lastRow(data_dir, sockets))) / 1000)
+    const last = await lastRow(data_dir, sockets)
+    lost.push((at_ms - last.at_ms) / 1000)
+    missing += last.missing
     await server.end()
     execFileSync(join(repository, 'bin/howdah'), ['stop', '--all', '--data-dir', data_dir], { stdio: 'ignore' })
     for (const one of [data_dir, copy]) rmSync(one, { recursive: true, force: true })
   }
-  const worst = Math.max(...lost)
-  return {
-    what: `lost with the machine, --backup-lag ${lag_seconds}`,
-    ours: spread(lost, 's'),
-    goal: atMost(60, worst, ' s'),
-  }
+  // Of fewer than a hundred losses the 99th percentile is the worst.
+  const p99 = lost.toSorted((one, other) => one - other)[Math.ceil(lost.length * 0.99) - 1] ?? Infinity
+  const what = `lost with the machine, --backup-lag ${lag_seconds}`
+  return [
+    { what: `${what}, 99th percentile`, ours: spread(lost, 's'), goal: atMost(lag_seconds, p99, ' s') },
+    { what: 'rows missing before the last one that came back', ours: String(missing), goal: atMost(0, missing) },
+  ]
 }
 
-async function lastRow(data_dir: string, sockets: string): Promise<number> {
+async function lastRow(data_dir: string, sockets: string): Promise<{ at_ms: number; missing: number }> {
   for (;;) {
     try {
       const [name = ''] = execFileSync('ls', ['-A', sockets], { encoding: 'utf8' }).match(/\.s\.PGSQL\.\d+/) ?? []
       const at = { service_id: '', home: data_dir, sockets, port: Number(name.slice('.s.PGSQL.'.length)) }
-      return Number(await ask(at, 'select extract(epoch from max(at)) * 1000 from acknowledged'))
+      const text = await ask(
+        at,
+        `select extract(epoch from max(at)) * 1000 || ' ' || max(n) - count(distinct n) from acknowledged`,
+      )
+      const [at_ms = 0, missing = Infinity] = text.split(' ').map(Number)
+      return { at_ms, missing }
     } catch {
       // It recovers.
       await pause(200)

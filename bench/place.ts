@@ -21,9 +21,14 @@ type Mount = (typeof mounts)[number]
 const image_gb_min = 12
 const image_gb_per_gb = 10
 
-/** Reads the options, such as `--runs`, `--directory` and `--mount`, and runs the work in a fresh folder. */
-export async function inPlace(runs_default: number, work: (place: Place) => Promise<void>): Promise<void> {
-  const { directory, mount, ...chosen } = parseOptions(runs_default)
+/** moreGbOf: what the work writes beyond the usual. Reads the options, such as `--runs`, `--directory` and `--mount`, and runs the work in a fresh folder. */
+export async function inPlace(
+  runs_default: number,
+  work: (place: Place) => Promise<void>,
+  moreGbOf: (chosen: Options) => number = () => 0,
+): Promise<void> {
+  const options = parseOptions(runs_default)
+  const { directory, mount, ...chosen } = options
   const own = mkdtempSync(join(directory, 'howdah-bench-'))
   // PostgreSQL runs as another user when the bench runs as root, and must be able to walk in.
   chmodSync(own, 0o755)
@@ -34,7 +39,7 @@ export async function inPlace(runs_default: number, work: (place: Place) => Prom
     await withCleanup(
       () => unmount(at),
       async () => {
-        mountImage(mount, join(own, 'image'), at, imageGbOf(chosen.gb))
+        mountImage(mount, join(own, 'image'), at, imageGbOf(chosen.gb) + moreGbOf(options))
         await work({ folder: at, description: describe(at, directory), ...chosen })
       },
     )
