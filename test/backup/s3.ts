@@ -18,14 +18,20 @@ export const why_no_s3 = lacks && ` (skipped: ${lacks})`
 
 export const secrets = { aws_access_key_id: 'howdah', aws_secret_access_key: 'a-secret-of-a-test' }
 
+export const s3TargetAt = (url: string) => parseBackupTarget(`s3://backups/here?endpoint=${url}`) ?? expect.fail()
+
 /** Started again, it has what it had. */
 export function newS3() {
   const folder = newDataDir()
-  const url = `http://127.0.0.1:${newServicePorts().first}`
+  const ports = newServicePorts()
+  const url = `http://127.0.0.1:${ports.first}`
   let server: ChildProcess | undefined
   mkdirSync(join(folder, 'backups'))
   return {
-    target: parseBackupTarget(`s3://backups/here?endpoint=${url}`) ?? expect.fail(),
+    url,
+    /** Of the test's own. */
+    other_port: ports.last,
+    target: s3TargetAt(url),
     start: async () => {
       const env = { ROOT_ACCESS_KEY: secrets.aws_access_key_id, ROOT_SECRET_KEY: secrets.aws_secret_access_key }
       const words = ['--port', new URL(url).host, 'posix', folder]
