@@ -69,6 +69,10 @@ export type MetricName = keyof typeof metric_series
 // Object.keys forgets the names that the object's type has.
 export const metric_names = Object.keys(metric_series) as MetricName[]
 
+/** What it is called at `/metrics`, where values are in base units: cores, not thousandths of them. */
+export const exportedName = (name: MetricName): string =>
+  `howdah_service_${name === 'cpu_usage_millicores' ? 'cpu_cores' : name.replace('_usage', '')}`
+
 export const metric_roles = ['primary', 'replica'] as const
 export type MetricRole = (typeof metric_roles)[number]
 

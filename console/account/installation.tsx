@@ -4,7 +4,7 @@ import type { Capabilities } from '#contract/capabilities.ts'
 import { base_path } from '#contract/api.ts'
 import { bytes, cores, count } from '../part/amount.ts'
 import { Card, Facts, layout, Page } from '../part/layout.tsx'
-import { Table } from '../part/table.tsx'
+import { nothing, Table } from '../part/table.tsx'
 import { lengthOf } from '../part/time.tsx'
 import { q } from '../query.ts'
 import css from './installation.module.css'
@@ -101,7 +101,7 @@ function RegionCard({ region }: { region: Region }) {
             label: 'Offered',
             cell: ({ offered }) => <span className={offered ? css['yes'] : css['no']}>{offered ? 'yes' : 'no'}</span>,
           },
-          { label: 'Why not, and what to do', cell: ({ reason }) => reason ?? '–' },
+          { label: 'Why not, and what to do', long: true, cell: ({ reason }) => reason ?? nothing },
         ]}
       />
     </Card>

@@ -125,48 +125,32 @@ function Marks({ service, from, until, at }: PlaceProps) {
   const { data: events = [] } = useQuery(q('listServiceEvents', place))
   const warnings = useWarnings(place, from, until)
   const most = Math.max(1, ...warnings.map(({ count }) => count))
-  const x = (moment: number) => ((moment - from) / (until - from)) * 1000
+  /** Percent of the band. */
+  const x = (moment: number) => ((moment - from) / (until - from)) * 100
   const inside = (time: string | undefined) =>
     time !== undefined && Date.parse(time) >= from && Date.parse(time) <= until
   return (
-    <svg viewBox="0 0 1000 58" preserveAspectRatio="none" aria-hidden="true">
-      <rect className={css['past']} x="0" y="0" width={x(at)} height="58" />
+    <div className={css['marks']} aria-hidden="true">
+      <i className={css['past']} style={{ width: `${x(at)}%` }} />
       {warnings.map(({ time, count, ms }) => (
-        <rect
+        <i
           key={time}
           className={css['warnings']}
-          x={x(time)}
-          width={Math.max(2, (ms / (until - from)) * 1000)}
-          y={58 - 16 * (count / most)}
-          height={16 * (count / most)}
+          style={{ left: `${x(time)}%`, width: `${x(from + ms)}%`, height: `${30 * (count / most)}%` }}
         />
       ))}
       {snapshots
         .filter(({ taken }) => inside(taken))
         .map(({ id, taken = '' }) => (
-          <line
-            key={id}
-            className={css['snapshot']}
-            x1={x(Date.parse(taken))}
-            x2={x(Date.parse(taken))}
-            y1="0"
-            y2="26"
-            vectorEffect="non-scaling-stroke"
-          />
+          <i key={id} className={css['snapshot']} style={{ left: `${x(Date.parse(taken))}%` }} />
         ))}
       {events
         .filter(({ time, kind }) => kind !== 'snapshot' && inside(time))
         .map(({ time }, index) => (
-          // Of no length: its round ends are a dot, however wide the band is.
-          <path
-            key={`${time} ${index}`}
-            className={css['event']}
-            d={`M ${x(Date.parse(time))} 44 h 0`}
-            vectorEffect="non-scaling-stroke"
-          />
+          <i key={`${time} ${index}`} className={css['event']} style={{ left: `${x(Date.parse(time))}%` }} />
         ))}
-      <line className={css['hand']} x1={x(at)} x2={x(at)} y1="0" y2="58" vectorEffect="non-scaling-stroke" />
-    </svg>
+      <i className={css['hand']} style={{ left: `${x(at)}%` }} />
+    </div>
   )
 }
 

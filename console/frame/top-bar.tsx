@@ -65,9 +65,12 @@ function Crumbs() {
   )
 }
 
+/** Of the project on screen. */
 function LiveMark() {
+  const { project_id } = useParams({ strict: false })
   const offline = useOfflineSince() !== undefined
   const live = useLive()
+  if (project_id === undefined && !offline) return null
   const text = offline ? 'reconnecting' : live ? 'live' : 'polling'
   return (
     <span className={`${css['live']} ${offline ? css['away'] : ''}`} role="status" aria-label={text}>

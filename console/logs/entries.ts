@@ -17,7 +17,7 @@ type Place = { project_id: string; service_id: string }
 export function useEntries(place: Place, view: Search, live: boolean) {
   const [at_top, setAtTop] = useState(true)
   const pages = useInfiniteQuery({
-    queryKey: ['getServiceLogs', place.service_id, { ...view, live: '' }],
+    queryKey: ['getServiceLogs', place.service_id, { ...view, live: '', entry: '' }],
     queryFn: ({ pageParam }) =>
       readLogs(place, view, { ...queryOf(view), ...(pageParam !== '' && { cursor: pageParam }) }),
     initialPageParam: '',
@@ -47,7 +47,7 @@ function useTail({ place, view, from, enabled, at_top }: TailParts) {
   const [come, setCome] = useState<readonly LogEntry[]>([])
   const [shown, setShown] = useState(0)
   const { project_id, service_id } = place
-  const key = JSON.stringify({ ...view, live: '' })
+  const key = JSON.stringify({ ...view, live: '', entry: '' })
   useEffect(() => {
     setCome([])
     setShown(0)

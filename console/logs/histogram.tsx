@@ -1,6 +1,7 @@
 // When how much was logged, as a strip of bars by severity. A drag over bars, or a click on one, makes their time the range.
 import { useState } from 'react'
 import type { LogHistogram, LogSeverity } from '#contract/log.ts'
+import { count } from '../part/amount.ts'
 import { exact } from '../part/time.tsx'
 import css from './logs.module.css'
 
@@ -41,7 +42,8 @@ export function Histogram({ histogram: { buckets, partial }, severities, onRange
   }
   const total = sums.reduce((sum, one) => sum + one, 0)
   const highest = buckets[sums.indexOf(most)]?.time
-  const words = `${total} entries${partial ? ' at least' : ''}${highest ? `, most of them after ${secondOf(highest)}` : ''}`
+  const most_after = highest && total > 1 ? `, most of them after ${secondOf(highest)}` : ''
+  const words = `${count(total, 'entry', 'entries')}${partial ? ' at least' : ''}${most_after}`
   return (
     <figure className={css['histogram']}>
       <svg

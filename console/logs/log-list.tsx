@@ -17,13 +17,17 @@ type ListProps = {
   /** Whether the newest entry is in sight. */
   onTop: (at_top: boolean) => void
   onAround: (timestamp: string) => void
+  /** The address of an entry, among those of its time. */
+  linkTo: (entry: LogEntry) => string
+  /** The entry that the page was opened at. */
+  sought: string | undefined
   /** How often the reader asked for the newest. */
   asked: number
 }
 
-export function LogList({ entries, onEnd, onTop, onAround, asked }: ListProps) {
+export function LogList({ entries, onEnd, onTop, onAround, linkTo, sought, asked }: ListProps) {
   const list = useRef<HTMLDivElement>(null)
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set(sought === undefined ? [] : [sought]))
   const rows = useVirtualizer({
     count: entries.length,
     getScrollElement: () => list.current,
@@ -34,6 +38,11 @@ export function LogList({ entries, onEnd, onTop, onAround, asked }: ListProps) {
   useEffect(() => {
     list.current?.scrollTo({ top: 0 })
   }, [asked])
+  useEffect(() => {
+    const index = entries.findIndex(({ id }) => id === sought)
+    if (sought !== undefined && index >= 0) rows.scrollToIndex(index, { align: 'center' })
+    // Once: from then on the reader moves.
+  }, [])
   const toggle = (key: string) => {
     const next = new Set(opened)
     if (!next.delete(key)) next.add(key)
@@ -67,6 +76,7 @@ export function LogList({ entries, onEnd, onTop, onAround, asked }: ListProps) {
                 open={opened.has(String(key))}
                 onToggle={() => toggle(String(key))}
                 onAround={onAround}
+                link={linkTo(entry)}
               />
             </div>
           )
@@ -76,9 +86,15 @@ export function LogList({ entries, onEnd, onTop, onAround, asked }: ListProps) {
   )
 }
 
-type EntryProps = { entry: LogEntry; open: boolean; onToggle: () => void; onAround: (timestamp: string) => void }
+type EntryProps = {
+  entry: LogEntry
+  link: string
+  open: boolean
+  onToggle: () => void
+  onAround: (timestamp: string) => void
+}
 
-function Entry({ entry, open, onToggle, onAround }: EntryProps) {
+function Entry({ entry, link, open, onToggle, onAround }: EntryProps) {
   const { timestamp, severity, message } = entry
   return (
     <>
@@ -94,6 +110,7 @@ function Entry({ entry, open, onToggle, onAround }: EntryProps) {
           <div className={layout['row']}>
             <CopyButton text={`${timestamp} ${severity} ${message}`} label="Copy as text" />
             <CopyButton text={JSON.stringify(entry, null, 2)} label="Copy as JSON" />
+            <CopyButton text={link} label="Copy the link" />
             <Button small onPress={() => onAround(timestamp)}>
               All within 2 minutes of it
             </Button>

@@ -4,13 +4,14 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { LogEntry, LogHistogram } from '#contract/log.ts'
 import type { Service } from '#contract/service.ts'
+import { count } from '../part/amount.ts'
 import { Button } from '../part/button.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { Empty, layout, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { saveFile } from '../part/save-file.ts'
 import { read } from '../query.ts'
-import { type Search, useView } from '../search.ts'
+import { type Search, stringifySearch, useView } from '../search.ts'
 import { useService } from '../service/frame.tsx'
 import { readLogs, useEntries } from './entries.ts'
 import { Histogram } from './histogram.tsx'
@@ -45,11 +46,6 @@ export function Logs() {
     show()
     setAsked(asked + 1)
   }
-  const around = (timestamp: string) => {
-    const at = Date.parse(timestamp)
-    const [from, to] = [new Date(at - around_ms), new Date(at + around_ms)].map((moment) => moment.toISOString())
-    setView({ from, to, range: custom.value, q: '', severity: '' })
-  }
   return (
     <div className={layout['stack']}>
       <Filters view={view} setView={setView} sources={sourcesOf(service)} counts={countsOf(histogram)} />
@@ -64,7 +60,8 @@ export function Logs() {
         <LiveSwitch {...{ view, setView, live }} />
         <Download view={view} is_empty={entries.length === 0} />
         <span className={layout['muted']} role="status">
-          {entries.length} entries{pages.hasNextPage ? ', older ones follow' : ''}
+          {count(entries.length, 'entry', 'entries')}
+          {pages.hasNextPage ? ', older ones follow' : ''}
         </span>
         {waiting > 0 && (
           <Button small kind="primary" onPress={showNew}>
@@ -80,7 +77,11 @@ export function Logs() {
       {entries.length > 0 && (
         <LogList
           entries={entries}
-          onAround={around}
+          onAround={(timestamp) => setView(around(timestamp))}
+          linkTo={({ id, timestamp }) =>
+            `${location.origin}${location.pathname}${stringifySearch({ ...view, ...around(timestamp), entry: id })}`
+          }
+          sought={view['entry']}
           onTop={setAtTop}
           asked={asked}
           onEnd={() => {
@@ -90,6 +91,13 @@ export function Logs() {
       )}
     </div>
   )
+}
+
+/** Everything within two minutes of a moment. */
+function around(timestamp: string): Search {
+  const at = Date.parse(timestamp)
+  const [from, to] = [new Date(at - around_ms), new Date(at + around_ms)].map((moment) => moment.toISOString())
+  return { from, to, range: custom.value, q: '', severity: '', entry: '' }
 }
 
 type LiveProps = { view: Search; setView: (changes: Search) => void; live: boolean }
@@ -108,7 +116,7 @@ const LiveSwitch = ({ view, setView, live }: LiveProps) => (
 function useHistogram(view: Search, live: boolean): LogHistogram | undefined {
   const { project_id, service_id, created } = useService()
   const { data } = useQuery({
-    queryKey: ['getLogHistogram', service_id, { ...view, severity: '', live: '' }],
+    queryKey: ['getLogHistogram', service_id, { ...view, severity: '', live: '', entry: '' }],
     queryFn: () => read.getLogHistogram({ project_id, service_id, query: histogramQueryOf(view, Date.parse(created)) }),
     refetchInterval: live ? count_ms : false,
     placeholderData: keepPreviousData,
@@ -156,7 +164,7 @@ function Filters({ view, setView, sources, counts }: FilterProps) {
         )}
         {sources.length > 1 && (
           <SelectField
-            label="Of"
+            label="Node"
             value={`${view['set'] ?? ''}/${view['node'] ?? ''}`}
             options={sources}
             onChange={(source) => {

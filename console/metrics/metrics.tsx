@@ -2,11 +2,12 @@
 // table.
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { metric_series, type MetricFunction, type MetricName } from '#contract/metric.ts'
+import { exportedName, metric_series, type MetricFunction, type MetricName } from '#contract/metric.ts'
 import type { Service } from '#contract/service.ts'
 import { measured } from '../part/amount.ts'
 import { Button } from '../part/button.tsx'
 import { Chart, type Line } from '../part/chart.tsx'
+import { CopyButton } from '../part/copy.tsx'
 import { Segments } from '../part/field.tsx'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
@@ -14,6 +15,7 @@ import { type Range, ranges } from '../part/range.ts'
 import { exact } from '../part/time.tsx'
 import { q, read } from '../query.ts'
 import { useView } from '../search.ts'
+import { type Events, EventList } from '../service/event-list.tsx'
 import { useService } from '../service/frame.tsx'
 import css from './metrics.module.css'
 
@@ -50,6 +52,7 @@ export function Metrics() {
     to: zoomed ? Number(view['to']) : undefined,
     range_ms: range.ms,
   }
+  const events = useEvents(service, window)
   const zoom = (from: number, to: number) => setView({ from: String(Math.round(from)), to: String(Math.round(to)) })
   const back = () => setView({ from: '', to: '' })
   return (
@@ -77,15 +80,48 @@ export function Metrics() {
         {available.data
           ?.filter((name) => !shown_elsewhere.has(name))
           .map((name) => (
-            <MetricCard key={name} {...{ service, name, window, fn }} onRange={zoom} onBack={back} />
+            <MetricCard
+              key={name}
+              {...{ service, name, window, fn }}
+              marks={events.marks}
+              onRange={zoom}
+              onBack={back}
+            />
           ))}
       </div>
+      <EventsInRange events={events.list} />
     </div>
   )
 }
 
+function EventsInRange({ events }: { events: Events }) {
+  if (events.length === 0) return null
+  return (
+    <Card title="Events in this range">
+      <p className={css['legend']}>
+        <span className={css['mark']}>each is a dotted line in every chart</span>
+      </p>
+      <EventList events={events} />
+    </Card>
+  )
+}
+
+/** Those of the range, and their times for the charts. */
+function useEvents({ project_id, service_id }: Service, { from, to, range_ms }: Window) {
+  const { data } = useQuery(q('listServiceEvents', { project_id, service_id }))
+  return useMemo(() => {
+    const end = to ?? Date.now()
+    const begin = from ?? end - range_ms
+    const timeOf = ({ time }: Events[number]) => Date.parse(time)
+    const list = (data ?? []).filter((event) => timeOf(event) >= begin && timeOf(event) <= end)
+    return { list, marks: list.map((event) => timeOf(event) / 1000) }
+  }, [data, from, to, range_ms])
+}
+
 type CardProps = {
   service: Service
+  /** Of events, in seconds since 1970. */
+  marks: readonly number[]
   name: MetricName
   window: Window
   fn: MetricFunction
@@ -93,7 +129,7 @@ type CardProps = {
   onBack: () => void
 }
 
-function MetricCard({ service, name, window, fn, onRange, onBack }: CardProps) {
+function MetricCard({ service, name, window, fn, marks, onRange, onBack }: CardProps) {
   const { unit, description } = metric_series[name]
   const [as_table, setAsTable] = useState(false)
   const { times, lines, error } = useSeries(service, name, window, fn)
@@ -105,9 +141,12 @@ function MetricCard({ service, name, window, fn, onRange, onBack }: CardProps) {
     <Card
       title={titles[name] ?? name}
       actions={
-        <Button small kind="quiet" pressed={as_table} onPress={() => setAsTable(!as_table)}>
-          {as_table ? 'Chart' : 'Table'}
-        </Button>
+        <>
+          <CopyButton quiet label="PromQL" text={`${exportedName(name)}{service_id="${service.service_id}"}`} />
+          <Button small kind="quiet" pressed={as_table} onPress={() => setAsTable(!as_table)}>
+            {as_table ? 'Chart' : 'Table'}
+          </Button>
+        </>
       }
     >
       <Problem error={error} />
@@ -116,7 +155,7 @@ function MetricCard({ service, name, window, fn, onRange, onBack }: CardProps) {
       ) : (
         <Chart
           label={`${description} ${summaryOf(lines, format)}`}
-          {...{ times, lines, format, onRange, onBack }}
+          {...{ times, lines, marks, format, onRange, onBack }}
           limit={near}
           binary={unit === 'bytes'}
           height={chart_pixels}
@@ -180,7 +219,10 @@ type NumbersProps = {
   format: (value: number) => string
 }
 
+/** The newest first, without moments at which nothing was measured. */
 function Numbers({ label, times, lines, format }: NumbersProps) {
+  const isMeasured = (index: number) => lines.some(({ values }) => typeof values[index] === 'number')
+  const rows = times.map((time, index) => ({ time, index })).filter(({ index }) => isMeasured(index))
   return (
     <div className={css['numbers']} tabIndex={0} role="region" aria-label={label}>
       <table>
@@ -195,7 +237,7 @@ function Numbers({ label, times, lines, format }: NumbersProps) {
           </tr>
         </thead>
         <tbody>
-          {times.map((time, index) => (
+          {rows.toReversed().map(({ time, index }) => (
             <tr key={time}>
               <th scope="row">{exact(time * 1000, { ms: false })}</th>
               {lines.map(({ label, values }) => (

@@ -1,6 +1,7 @@
 // The networks as a drawing: each VPC a box with its services, peerings as lines between boxes. Every box is a link; the list beneath
 // says the same in words.
 import { useQuery } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
 import type { Service } from '#contract/service.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
@@ -40,8 +41,16 @@ export function Drawing({ project_id, vpcs, services }: DrawingProps) {
   return <Plan project_id={project_id} boxes={[...own, ...foreign.values()]} wires={wires} />
 }
 
+const narrow = matchMedia('(max-width: 599px)')
+
+function onWidth(listener: () => void): () => void {
+  narrow.addEventListener('change', listener)
+  return () => narrow.removeEventListener('change', listener)
+}
+
 function Plan({ project_id, boxes, wires }: { project_id: string; boxes: readonly Box[]; wires: readonly Wire[] }) {
-  const placed = place(boxes)
+  const is_narrow = useSyncExternalStore(onWidth, () => narrow.matches)
+  const placed = place(boxes, is_narrow ? 1 : 3)
   const width = Math.max(...placed.map(({ x }) => x + box_width)) + 24
   const height = Math.max(...placed.map((box) => box.y + box.height)) + 24
   const at = new Map(placed.map((box) => [box.id, box]))
@@ -93,8 +102,8 @@ function BoxShape({ box }: { box: Placed }) {
   )
 }
 
-function place(boxes: readonly Box[]): Placed[] {
-  const columns = boxes.length > 4 ? 3 : Math.min(2, boxes.length)
+function place(boxes: readonly Box[], columns_max: number): Placed[] {
+  const columns = Math.min(columns_max, boxes.length > 4 ? 3 : Math.min(2, boxes.length))
   const below = Array.from({ length: columns }, () => 24)
   return boxes.map((box, index) => {
     const column = index % columns

@@ -1,5 +1,6 @@
 // The peerings of a VPC: which other network it is linked with, whether traffic flows, and what a pending one waits for.
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
@@ -11,7 +12,8 @@ import { SelectField, TextField } from '../part/field.tsx'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
 import { Problem, problemAt } from '../part/problem.tsx'
 import { Status } from '../part/status.tsx'
-import { Table } from '../part/table.tsx'
+import { nothing, Table } from '../part/table.tsx'
+import { paths } from '../paths.ts'
 import { q, useAct } from '../query.ts'
 
 type PeeringsProps = { project_id: string; vpc: Vpc }
@@ -43,10 +45,10 @@ export function Peerings({ project_id, vpc }: PeeringsProps) {
           columns={[
             {
               label: 'With',
-              cell: (peering) => <code>{`VPC ${peering.peer_vpc_id} of ${peering.peer_account_id}`}</code>,
+              cell: (peering) => <Peer project_id={project_id} peering={peering} />,
             },
             { label: 'Status', cell: ({ status }) => <Status status={status} /> },
-            { label: 'About', cell: ({ error_message }) => error_message ?? '–' },
+            { label: 'About', cell: ({ error_message }) => error_message ?? nothing },
             {
               label: 'Acts',
               end: true,
@@ -69,6 +71,17 @@ export function Peerings({ project_id, vpc }: PeeringsProps) {
         <RemovePeering project_id={project_id} vpc={vpc} peering={removing} onClose={() => setRemoving(undefined)} />
       )}
     </Card>
+  )
+}
+
+function Peer({ project_id, peering }: { project_id: string; peering: Peering }) {
+  const { data: own = [] } = useQuery(q('listVpcs', { project_id }))
+  const { peer_vpc_id, peer_account_id } = peering
+  const known = own.find(({ id }) => id === peer_vpc_id)
+  return known === undefined ? (
+    <code>{`VPC ${peer_vpc_id} of ${peer_account_id}`}</code>
+  ) : (
+    <Link to={paths.vpc(project_id, known.id)}>{`${known.name} (${known.cidr})`}</Link>
   )
 }
 

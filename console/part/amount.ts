@@ -13,7 +13,7 @@ export function bytes(count: number): string {
 }
 
 export function cores(millis: number): string {
-  return millis >= 1000 ? `${Number((millis / 1000).toFixed(1))} CPU` : `${millis / 1000} CPU`
+  return `${Number((millis / 1000).toFixed(millis >= 1000 ? 1 : 3))} CPU`
 }
 
 export function count(value: number, one: string, many = `${one}s`): string {
@@ -24,6 +24,6 @@ export function count(value: number, one: string, many = `${one}s`): string {
 export function measured(value: number, unit: string): string {
   if (unit === 'bytes') return bytes(value)
   if (unit === 'ratio') return `${(value * 100).toFixed(value > 0.99 && value < 1 ? 2 : 1)} %`
-  if (unit === 'millicores') return `${Math.round(value)} m`
+  if (unit === 'millicores') return cores(Math.round(value))
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toFixed(2)))
 }

@@ -14,6 +14,8 @@ type ChartProps = {
   lines: readonly Line[]
   /** A limit to show, such as the size. */
   limit?: number | undefined
+  /** Moments to mark, in seconds since 1970. */
+  marks: readonly number[]
   format: (value: number) => string
   /** Round numbers of bytes are powers of two. */
   binary?: boolean
@@ -27,7 +29,7 @@ type ChartProps = {
 const shared = uPlot.sync('metrics')
 
 export function Chart(props: ChartProps) {
-  const { label, times, lines, limit, binary = false, format, height, className, onRange, onBack } = props
+  const { label, times, lines, limit, marks, binary = false, format, height, className, onRange, onBack } = props
   const place = useRef<HTMLDivElement>(null)
   const acts = useRef({ onRange, onBack, format })
   acts.current = { onRange, onBack, format }
@@ -35,7 +37,7 @@ export function Chart(props: ChartProps) {
     const element = place.current
     if (element === null) return undefined
     const plot = new uPlot(
-      optionsOf(element, { lines, limit, binary, height }, acts),
+      optionsOf(element, { lines, limit, marks, binary, height }, acts),
       dataOf(times, lines, limit),
       element,
     )
@@ -46,7 +48,7 @@ export function Chart(props: ChartProps) {
       resizing.disconnect()
       plot.destroy()
     }
-  }, [times, lines, limit, binary, height])
+  }, [times, lines, limit, marks, binary, height])
   return <div ref={place} className={className} role="img" aria-label={label} />
 }
 
@@ -54,7 +56,7 @@ const powers_of_two = Array.from({ length: 45 }, (_, power) => 2 ** power)
 
 type Acts = { current: Pick<ChartProps, 'onRange' | 'onBack' | 'format'> }
 
-type Drawn = Required<Pick<ChartProps, 'lines' | 'binary' | 'height'>> & Pick<ChartProps, 'limit'>
+type Drawn = Required<Pick<ChartProps, 'lines' | 'marks' | 'binary' | 'height'>> & Pick<ChartProps, 'limit'>
 
 /** A canvas takes no variable: as an element shows it, in the theme that is on. */
 function newColours(element: HTMLElement): (name: string) => string {
@@ -66,7 +68,8 @@ function newColours(element: HTMLElement): (name: string) => string {
   }
 }
 
-function optionsOf(element: HTMLElement, { lines, limit, binary, height }: Drawn, acts: Acts): uPlot.Options {
+function optionsOf(element: HTMLElement, drawn: Drawn, acts: Acts): uPlot.Options {
+  const { lines, limit, marks, binary, height } = drawn
   const colour = newColours(element)
   const [ink, grid] = [colour('--muted'), colour('--line')]
   const strokes = [colour('--series-1'), colour('--series-2')]
@@ -106,6 +109,7 @@ function optionsOf(element: HTMLElement, { lines, limit, binary, height }: Drawn
       ...(limit === undefined ? [] : [{ stroke: colour('--bad'), width: 1, dash: [5, 4], points: { show: false } }]),
     ],
     hooks: {
+      drawAxes: [(plot) => drawMarks(plot, marks, colour('--busy'))],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select
@@ -116,6 +120,33 @@ function optionsOf(element: HTMLElement, { lines, limit, binary, height }: Drawn
       ],
     },
   }
+}
+
+const marks_apart_pixels = 5
+
+/** Below the lines, as high as the chart. */
+function drawMarks(plot: uPlot, marks: readonly number[], colour: string): void {
+  const { ctx, bbox, scales } = plot
+  const { min = 0, max = 0 } = scales['x'] ?? {}
+  ctx.save()
+  ctx.strokeStyle = colour
+  ctx.lineWidth = devicePixelRatio
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio])
+  const places = marks
+    .filter((time) => time >= min && time <= max)
+    .map((time) => Math.round(plot.valToPos(time, 'x', true)))
+    .toSorted((one, other) => one - other)
+  // Of marks that stand close together one is drawn.
+  let last = -Infinity
+  for (const x of places) {
+    if (x - last < marks_apart_pixels * devicePixelRatio) continue
+    last = x
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+  }
+  ctx.restore()
 }
 
 /** A value without neighbours is a point, because no line leads to it. */

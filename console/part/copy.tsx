@@ -15,10 +15,12 @@ function useCopy(text: string): [boolean, () => void] {
   return [done, () => void navigator.clipboard.writeText(text).then(() => setDone(true))]
 }
 
-export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+type CopyProps = { text: string; label?: string; quiet?: boolean }
+
+export function CopyButton({ text, label = 'Copy', quiet = false }: CopyProps) {
   const [done, copy] = useCopy(text)
   return (
-    <Button small icon={done ? 'check' : 'copy'} onPress={copy}>
+    <Button small kind={quiet ? 'quiet' : 'plain'} icon={done ? 'check' : 'copy'} onPress={copy}>
       {done ? 'Copied' : label}
     </Button>
   )
@@ -44,12 +46,12 @@ export function CopyText({ text, what }: { text: string; what: string }) {
 export function CodeBlock({ text, label, wrap = false }: { text: string; label: string; wrap?: boolean }) {
   return (
     <div className={`${css['block']} ${wrap ? css['wrap'] : ''}`}>
-      <pre tabIndex={0} role="region" aria-label={label}>
-        <code>{text}</code>
-      </pre>
       <span className={css['corner']}>
         <CopyButton text={text} />
       </span>
+      <pre tabIndex={0} role="region" aria-label={label}>
+        <code>{text}</code>
+      </pre>
     </div>
   )
 }

@@ -2,6 +2,9 @@
 import { type InputHTMLAttributes, type ReactNode, useId } from 'react'
 import css from './field.module.css'
 
+/** The look of labels and hints. */
+export const field = css
+
 type FieldProps = { label: string; hint?: ReactNode; problem?: string | undefined }
 
 type Described = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined }
@@ -117,7 +120,7 @@ export function CheckField({ label, checked, onChange, reason }: CheckProps) {
   const id = useId()
   return (
     <div className={css['field']}>
-      <label className={css['check']}>
+      <label className={`${css['check']} ${reason === undefined ? '' : css['stopped']}`}>
         <input
           type="checkbox"
           checked={checked}
@@ -128,7 +131,7 @@ export function CheckField({ label, checked, onChange, reason }: CheckProps) {
         <span>{label}</span>
       </label>
       {reason !== undefined && (
-        <p className={css['hint']} id={id}>
+        <p className={`${css['hint']} ${css['below']}`} id={id}>
           {reason}
         </p>
       )}
@@ -176,7 +179,7 @@ export function CardsField<Value extends string>({ label, name, value, options, 
   )
 }
 
-type SegmentsProps<Value extends string> = Omit<SelectProps<Value>, 'hint' | 'problem'> & {
+type SegmentsProps<Value extends string> = Omit<SelectProps<Value>, 'problem'> & {
   name: string
   hide_label?: boolean
 }
@@ -187,10 +190,16 @@ export function Segments<Value extends string>({
   value,
   options,
   onChange,
+  hint,
   hide_label = false,
 }: SegmentsProps<Value>) {
+  const id = useId()
   return (
-    <fieldset className={css['field']} aria-label={hide_label ? label : undefined}>
+    <fieldset
+      className={css['field']}
+      aria-label={hide_label ? label : undefined}
+      aria-describedby={hint === undefined ? undefined : id}
+    >
       {!hide_label && <legend className={css['label']}>{label}</legend>}
       <div className={css['segments']}>
         {options.map((option) => (
@@ -206,6 +215,11 @@ export function Segments<Value extends string>({
           </label>
         ))}
       </div>
+      {hint !== undefined && (
+        <p className={css['hint']} id={id}>
+          {hint}
+        </p>
+      )}
     </fieldset>
   )
 }

@@ -22,11 +22,12 @@ export function Page({ title, actions, children, narrow = false }: PageProps) {
   )
 }
 
-export function usePageTitle(title: string) {
+/** `part`: which page of the thing it is. */
+export function usePageTitle(title: string, part?: string) {
   const head = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} · Howdah`
-  }, [title])
+    document.title = [...(part === undefined ? [] : [part]), title, 'Howdah'].join(' · ')
+  }, [title, part])
   useEffect(() => {
     if (document.activeElement === document.body) head.current?.focus({ preventScroll: true })
   }, [])

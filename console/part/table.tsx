@@ -3,6 +3,9 @@ import type { ReactNode } from 'react'
 import { layout } from './layout.tsx'
 import css from './table.module.css'
 
+/** Of a cell that has no value; a card leaves it out. */
+export const nothing = '–'
+
 export type Column<Row> = {
   label: string
   /** The first column names the row. */
@@ -11,13 +14,21 @@ export type Column<Row> = {
   end?: boolean
   /** Never on two lines. */
   nowrap?: boolean
+  /** Sentences: in a card they stand below their label. */
+  long?: boolean
+  /** By what rows can be sorted. */
+  order?: (row: Row) => string | number
 }
+
+/** `by`: the label of a column, with a minus before it for the other direction; '': as they come. */
+export type Sort = { by: string; onChange: (by: string) => void }
 
 type TableProps<Row> = {
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string
+  sort?: Sort
   /** A column of check boxes before the others. */
   selection?: Selection<Row>
 }
@@ -28,7 +39,7 @@ type Selection<Row> = {
   onChange: (keys: ReadonlySet<string>) => void
 }
 
-export function Table<Row>({ label, columns, rows, keyOf, selection }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, sort, selection }: TableProps<Row>) {
   const all = new Set(rows.map(keyOf))
   const are_all = rows.length > 0 && rows.every((row) => selection?.keys.has(keyOf(row)))
   return (
@@ -47,14 +58,12 @@ export function Table<Row>({ label, columns, rows, keyOf, selection }: TableProp
               </td>
             )}
             {columns.map((column) => (
-              <th key={column.label} scope="col" className={column.end ? css['end'] : undefined}>
-                {column.end ? <span className={layout['hidden']}>{column.label}</span> : column.label}
-              </th>
+              <Heading key={column.label} column={column} sort={column.order && sort} />
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {sorted(rows, columns, sort).map((row) => (
             <tr key={keyOf(row)}>
               {selection && (
                 <td className={css['check']}>
@@ -77,6 +86,38 @@ export function Table<Row>({ label, columns, rows, keyOf, selection }: TableProp
   )
 }
 
+type HeadingProps<Row> = { column: Column<Row>; sort: Sort | undefined }
+
+function Heading<Row>({ column: { label, end }, sort }: HeadingProps<Row>) {
+  const direction = sort?.by === label ? 'ascending' : sort?.by === `-${label}` ? 'descending' : undefined
+  const next = { ascending: `-${label}`, descending: '' }
+  return (
+    <th scope="col" className={end ? css['end'] : undefined} aria-sort={direction}>
+      {sort === undefined ? (
+        <span className={end ? layout['hidden'] : undefined}>{label}</span>
+      ) : (
+        <button
+          type="button"
+          className={css['sort']}
+          onClick={() => sort.onChange(direction === undefined ? label : next[direction])}
+        >
+          {label}
+          <span aria-hidden="true">{{ ascending: '↑', descending: '↓', none: '' }[direction ?? 'none']}</span>
+        </button>
+      )}
+    </th>
+  )
+}
+
+function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: Sort | undefined): readonly Row[] {
+  const sign = sort?.by.startsWith('-') ? -1 : 1
+  const order = columns.find(({ label }) => label === sort?.by.replace(/^-/, ''))?.order
+  if (order === undefined) return rows
+  const compare = (one: string | number, other: string | number) =>
+    typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other))
+  return rows.toSorted((one, other) => sign * compare(order(one), order(other)))
+}
+
 function toggled(keys: ReadonlySet<string>, key: string): ReadonlySet<string> {
   const next = new Set(keys)
   if (!next.delete(key)) next.add(key)
@@ -91,11 +132,9 @@ function Cell<Row>({ column, row, names_row }: { column: Column<Row>; row: Row; 
         {content}
       </th>
     )
+  const kind = column.end ? css['end'] : column.nowrap ? css['nowrap'] : column.long ? css['long'] : ''
   return (
-    <td
-      className={column.end ? css['end'] : column.nowrap ? css['nowrap'] : undefined}
-      data-label={column.end ? '' : column.label}
-    >
+    <td className={`${kind} ${content === nothing ? css['none'] : ''}`} data-label={column.end ? '' : column.label}>
       {content}
     </td>
   )

@@ -32,21 +32,28 @@ export function Time({ value }: { value: string }) {
   const now = useNow()
   return (
     <time dateTime={value} title={exactTitle(at)}>
-      {relative(at - Math.max(now, Date.now()))}
+      {relativeTo(Math.max(now, Date.now()), at)}
     </time>
   )
 }
 
 const units = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
 ] as const
-const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narrow' })
+const present_ms = 10_000
+const far_ms = 90 * 86_400_000
 
-function relative(ms: number): string {
-  for (const [unit, size] of units) if (Math.abs(ms) >= size) return words.format(Math.trunc(ms / size), unit)
-  return Math.abs(ms) < 10_000 ? 'now' : words.format(Math.trunc(ms / 1000), 'second')
+/** With the units of `lengthOf`; a day that is far away is named. */
+function relativeTo(now: number, at: number): string {
+  const ms = at - now
+  if (Math.abs(ms) > far_ms) return exact(at).slice(0, 10)
+  const [unit, size] = units.find(([, one]) => Math.abs(ms) >= one) ?? units[3]
+  if (Math.abs(ms) < present_ms) return 'now'
+  const length = `${Math.trunc(Math.abs(ms) / size)} ${unit}`
+  return ms < 0 ? `${length} ago` : `in ${length}`
 }
 
 /** Such as `2 d 3 h`: the two greatest parts. */

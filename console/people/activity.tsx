@@ -64,7 +64,7 @@ export function Activity() {
               cell: ({ service_id }) => <Link to={paths.service(project_id, service_id)}>{nameOf(service_id)}</Link>,
             },
             { label: 'Kind', nowrap: true, cell: (event) => event.kind },
-            { label: 'What happened', cell: ({ message }) => message },
+            { label: 'What happened', long: true, cell: ({ message }) => message },
             { label: 'When', nowrap: true, cell: ({ time }) => <Time value={time} /> },
           ]}
         />

@@ -22,8 +22,24 @@ const outcomes = [
 ] as const
 
 const columns: readonly Column<AuditEntry>[] = [
-  { label: 'What', cell: ({ endpoint }) => endpoint },
-  { label: 'Who', cell: ({ email, public_key }) => (public_key === undefined ? email : `${email} by ${public_key}`) },
+  {
+    label: 'What',
+    cell: ({ endpoint, method, path }) => (
+      <span>
+        {endpoint}
+        <code className={css['sub']}>{`${method} ${path.replace(/^\/projects\/\w+/, '')}`}</code>
+      </span>
+    ),
+  },
+  {
+    label: 'Who',
+    cell: ({ email, public_key }) => (
+      <span>
+        {email}
+        {public_key !== undefined && <code className={css['sub']}>token {public_key}</code>}
+      </span>
+    ),
+  },
   { label: 'When', nowrap: true, cell: ({ time }) => <Time value={time} /> },
   {
     label: 'Outcome',
@@ -31,12 +47,6 @@ const columns: readonly Column<AuditEntry>[] = [
       <span className={code === undefined ? undefined : css['bad']}>
         {code === undefined ? status : `${status} ${code}`}
       </span>
-    ),
-  },
-  {
-    label: 'Path',
-    cell: ({ method, path }) => (
-      <code className={css['path']}>{`${method} ${path.replace(/^\/projects\/\w+/, '')}`}</code>
     ),
   },
   { label: 'From', cell: ({ address }) => <code>{address}</code> },

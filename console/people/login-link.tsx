@@ -31,7 +31,9 @@ export function LoginLinkButton({ project_id, member }: { project_id: string; me
         <code className={css['secret']}>{url}</code>
         <div className={layout['row']}>
           <CopyButton text={url ?? ''} label="Copy the link" />
-          <Button onPress={() => setUrl(undefined)}>Close</Button>
+          <Button small onPress={() => setUrl(undefined)}>
+            Close
+          </Button>
         </div>
       </Dialog>
     </>

@@ -15,6 +15,7 @@ import { Tag } from '../part/status.tsx'
 import { Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
 import { q, useAct } from '../query.ts'
+import { currentUser } from '../session.ts'
 import { LoginLinkButton } from './login-link.tsx'
 import css from './people.module.css'
 import { RoleField, useRoles } from './role-field.tsx'
@@ -42,9 +43,10 @@ export function Members() {
           columns={[
             {
               label: 'Name',
-              cell: ({ name, joined }) => (
+              cell: ({ user_id, name, joined }) => (
                 <span className={css['who']}>
                   {name} {!joined && <Tag>invited</Tag>}
+                  {user_id === currentUser()?.id && <Tag>you</Tag>}
                 </span>
               ),
             },

@@ -12,9 +12,8 @@ export function EventList({ events }: { events: Events }) {
       {events.map(({ time, kind, message }, index) => (
         <li key={`${time} ${index}`}>
           <Time value={time} />
-          <span>
-            <span className={css['kind']}>{kind}</span> {message}
-          </span>
+          <span className={css['kind']}>{kind}</span>
+          <span>{message}</span>
         </li>
       ))}
     </ul>

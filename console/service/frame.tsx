@@ -1,6 +1,6 @@
 // The head of a service and its tabs: what it is called, whether it is well, and what can be done with it.
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { Link, Outlet, useParams } from '@tanstack/react-router'
+import { Link, Outlet, useParams, useRouterState } from '@tanstack/react-router'
 import type { Service } from '#contract/service.ts'
 import { useOffered } from '../actions.ts'
 import { Button, ButtonLink, iconTrigger } from '../part/button.tsx'
@@ -11,7 +11,7 @@ import { Note } from '../part/problem.tsx'
 import { Env, Status } from '../part/status.tsx'
 import { Tabs } from '../part/tabs.tsx'
 import { Time } from '../part/time.tsx'
-import { paths, service_tabs } from '../paths.ts'
+import { paths, type ServiceTab, service_tabs } from '../paths.ts'
 import { q } from '../query.ts'
 import { useServiceActs } from './acts.tsx'
 import css from './frame.module.css'
@@ -48,11 +48,12 @@ export function ServiceFrame() {
           label="Parts of the service"
           tabs={service_tabs.map((tab) => ({
             to: paths.service(project_id, service_id, tab),
-            text: tab === 'sql' ? 'SQL' : tab.charAt(0).toUpperCase() + tab.slice(1),
+            text: tabInWords(tab),
           }))}
         />
       </div>
-      <div className={css['body']}>
+      {/* What a page has of one service, such as how far it was scrolled, is not that of the next. */}
+      <div className={css['body']} key={service_id}>
         {service.status_reason !== undefined && (
           <Note warn={service.status === 'UNSTABLE'}>It waits for: {service.status_reason}</Note>
         )}
@@ -64,8 +65,17 @@ export function ServiceFrame() {
   )
 }
 
+const tabInWords = (tab: ServiceTab) => (tab === 'sql' ? 'SQL' : tab.charAt(0).toUpperCase() + tab.slice(1))
+
+/** Of the page that is shown, which may not yet be the one that was asked for. */
+function useTab(): ServiceTab {
+  const path = useRouterState({ select: ({ location, resolvedLocation }) => (resolvedLocation ?? location).pathname })
+  return service_tabs.find((tab) => path.endsWith(`/${tab}`)) ?? 'overview'
+}
+
 function Head({ service, children }: { service: Service; children: React.ReactNode }) {
-  const head = usePageTitle(service.name)
+  const tab = useTab()
+  const head = usePageTitle(service.name, tab === 'overview' ? undefined : tabInWords(tab))
   const { forked_from, project_id } = service
   return (
     <div className={css['who']}>

@@ -2,10 +2,9 @@
 import type { ServiceNode } from '#contract/replica-set.ts'
 import type { Service } from '#contract/service.ts'
 import { bytes, count } from '../part/amount.ts'
-import { layout } from '../part/layout.tsx'
 import { Note } from '../part/problem.tsx'
 import { Status } from '../part/status.tsx'
-import { Table } from '../part/table.tsx'
+import { nothing, Table } from '../part/table.tsx'
 import css from './overview.module.css'
 import { sizeInWords } from './size.tsx'
 
@@ -16,41 +15,39 @@ export function Nodes({ service }: { service: Service }) {
   const wanted = Array.from({ length: replica_count }, (_, index) => index < sync_replica_count)
   const known = service.replicas?.filter(({ role }) => role !== 'primary')
   return (
-    <div className={layout['stack']}>
-      <ul className={css['nodes']} aria-label="Nodes">
-        <li className={`${css['node']} ${css['main']}`}>
-          <b>primary</b>
-          {sizeInWords(service)}
+    <ul className={css['nodes']} aria-label="Parts">
+      <li className={`${css['node']} ${css['main']}`}>
+        <b>primary</b>
+        {sizeInWords(service)}
+      </li>
+      {known?.map((node) => (
+        <li key={node.node} className={css['node']}>
+          <b>replica, node {node.node}</b>
+          {role_words[node.role]}, {behind(node)}
         </li>
-        {known?.map((node) => (
-          <li key={node.node} className={css['node']}>
-            <b>replica, node {node.node}</b>
-            {role_words[node.role]}, {behind(node)}
+      ))}
+      {known === undefined &&
+        wanted.map((is_sync, index) => (
+          <li key={index} className={css['node']}>
+            <b>replica {index + 1}</b>
+            {role_words[is_sync ? 'sync' : 'async']}
           </li>
         ))}
-        {known === undefined &&
-          wanted.map((is_sync, index) => (
-            <li key={index} className={css['node']}>
-              <b>replica {index + 1}</b>
-              {role_words[is_sync ? 'sync' : 'async']}
-            </li>
-          ))}
-      </ul>
       {service.read_replica_sets.map((set) => (
-        <div key={set.id} className={css['node']}>
-          <b>{set.name}</b>
-          <span>
-            read replica set, {count(set.nodes, 'node')} <Status status={set.status} />
-          </span>
-        </div>
+        <li key={set.id} className={css['node']}>
+          <b>
+            {set.name} <Status status={set.status} />
+          </b>
+          read replica set, {count(set.nodes, 'node')}
+        </li>
       ))}
       {service.connection_pooler !== undefined && (
-        <div className={css['node']}>
+        <li className={css['node']}>
           <b>pooler</b>
           {service.connection_pooler.endpoint.host}:{service.connection_pooler.endpoint.port}
-        </div>
+        </li>
       )}
-    </div>
+    </ul>
   )
 }
 
@@ -64,9 +61,9 @@ export function NodeTable({ nodes, wanted, label }: { nodes: readonly ServiceNod
         rows={nodes}
         keyOf={({ node }) => String(node)}
         columns={[
-          { label: 'Node', cell: ({ node }) => node },
+          { label: 'Node', nowrap: true, cell: ({ node }) => `node ${node}` },
           { label: 'Role', cell: ({ role }) => role_words[role] },
-          { label: 'State', cell: ({ state, role }) => (role === 'primary' ? 'writes' : (state ?? '–')) },
+          { label: 'State', cell: ({ state, role }) => (role === 'primary' ? 'writes' : (state ?? nothing)) },
           { label: 'How far', cell: behind },
         ]}
       />
@@ -81,7 +78,7 @@ export function NodeTable({ nodes, wanted, label }: { nodes: readonly ServiceNod
 }
 
 function behind({ lag_bytes, lag_seconds = 0 }: ServiceNode): string {
-  if (lag_bytes === undefined) return '–'
+  if (lag_bytes === undefined) return nothing
   if (lag_bytes === 0) return 'up to date'
   return `${bytes(lag_bytes)}${lag_seconds < 1 ? '' : `, ${Math.round(lag_seconds)} s`} behind`
 }

@@ -71,7 +71,9 @@ function EnvironmentSetting({ service }: { service: Service }) {
   return (
     <Card title="Environment">
       <Segments
-        label="A tag: acts on PROD are confirmed, and PROD is protected unless you say otherwise"
+        label="Environment"
+        hide_label
+        hint="A tag. Acts on PROD are confirmed, and PROD is protected unless you say otherwise."
         name="environment"
         value={shown}
         options={environments.map((value) => ({ value, label: value }))}
@@ -97,7 +99,9 @@ function ProtectionSetting({ service }: { service: Service }) {
   return (
     <Card title="Protection">
       <Segments
-        label="A protected service is not deleted and does not expire"
+        label="Protection"
+        hide_label
+        hint="A protected service is not deleted and does not expire."
         name="protection"
         value={shown ? 'yes' : 'no'}
         options={protections}

@@ -50,7 +50,14 @@ function Spark({ project_id, service_id, name, label }: SparkProps) {
     },
     refetchInterval: refresh_ms,
   })
-  const values = data?.find(({ labels }) => labels.role === 'primary')?.data.map(({ value }) => value) ?? []
+  const measurements = data?.find(({ labels }) => labels.role === 'primary')?.data.map(({ value }) => value) ?? []
+  // A service that is younger than an hour has a line from end to end as well.
+  const values = measurements.slice(
+    Math.max(
+      0,
+      measurements.findIndex((value) => value !== null),
+    ),
+  )
   const last = values.findLast((value) => value !== null)
   return (
     <div className={css['spark']}>

@@ -8,7 +8,7 @@ import type { Service } from '#contract/service.ts'
 import { type Addon, replica_count_max } from '#contract/service-input.ts'
 import { useMay } from '../may.ts'
 import { Button, ButtonLink } from '../part/button.tsx'
-import { CheckField, Segments, SelectField, TextField } from '../part/field.tsx'
+import { CheckField, field, Segments, SelectField, TextField } from '../part/field.tsx'
 import { layout, Page } from '../part/layout.tsx'
 import { Problem, problemAt } from '../part/problem.tsx'
 import { paths } from '../paths.ts'
@@ -123,9 +123,7 @@ function Choices({ draft, change }: ChoicesProps) {
       )}
       <SizePicker value={draft.size} onChange={(size) => change({ size })} region_code={draft.region_code} />
       <fieldset className={layout['stack']}>
-        <legend>
-          <strong>Addons</strong>
-        </legend>
+        <legend className={field['label']}>Addons</legend>
         {region?.addons.map(({ name, offered, reason }) => (
           <CheckField
             key={name}
@@ -164,7 +162,7 @@ function ReplicaChoice({ draft: { replicas, sync }, change }: ChoicesProps) {
           onChange={(value) => change({ sync: Number(value) })}
         />
       )}
-      <p className={layout['muted']}>{replicasInWords(replicas, sync)}</p>
+      <p className={field['hint']}>{replicasInWords(replicas, sync)}</p>
     </div>
   )
 }

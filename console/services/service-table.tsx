@@ -6,7 +6,7 @@ import { iconTrigger } from '../part/button.tsx'
 import { Meter } from '../part/layout.tsx'
 import { Menu } from '../part/menu.tsx'
 import { Env, Status, Tag } from '../part/status.tsx'
-import { type Column, Table } from '../part/table.tsx'
+import { type Column, nothing, type Sort, Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { useServiceActs } from '../service/acts.tsx'
@@ -14,24 +14,63 @@ import { sizeInWords } from '../service/size.tsx'
 import { type Branch, treeOf } from './tree.ts'
 import css from './services.module.css'
 
+type Spec = Partial<Service['resources'][number]['spec']>
+
+const specOf = ({ resources }: Service): Spec => resources[0]?.spec ?? {}
+const share = (used: number, of: number | undefined) => (of === undefined ? undefined : used / of)
+
 const columns: readonly Column<Branch>[] = [
-  { label: 'Name', nowrap: true, cell: (branch) => <Name branch={branch} /> },
-  { label: 'Status', cell: ({ service }) => <StatusCell service={service} /> },
-  { label: 'Size', nowrap: true, cell: ({ service }) => sizeInWords(service) },
-  { label: 'Now', cell: ({ service }) => <Now service={service} /> },
+  { label: 'Name', nowrap: true, order: ({ service }) => service.name, cell: (branch) => <Name branch={branch} /> },
+  { label: 'Status', order: ({ service }) => service.status, cell: ({ service }) => <StatusCell service={service} /> },
+  {
+    label: 'Size',
+    nowrap: true,
+    order: ({ service }) => specOf(service).cpu_millis ?? 0,
+    cell: ({ service }) => sizeInWords(service),
+  },
+  {
+    label: 'CPU',
+    order: ({ service: { metrics } }) => metrics?.milli_cpu ?? 0,
+    cell: ({ service }) =>
+      meterOf('CPU', service, ({ milli_cpu }, spec) => [String(milli_cpu / 1000), share(milli_cpu, spec.cpu_millis)]),
+  },
+  {
+    label: 'Memory',
+    order: ({ service: { metrics } }) => metrics?.memory_mb ?? 0,
+    cell: ({ service }) =>
+      meterOf('Memory', service, ({ memory_mb }, spec) => [
+        bytes(memory_mb * 2 ** 20),
+        share(memory_mb / 1024, spec.memory_gbs),
+      ]),
+  },
+  {
+    label: 'Storage',
+    order: ({ service: { metrics } }) => metrics?.storage_mb ?? 0,
+    cell: ({ service }) =>
+      meterOf('Storage', service, ({ storage_mb }, spec) => [
+        bytes(storage_mb * 2 ** 20),
+        share(storage_mb / 1024, spec.disk_gbs),
+      ]),
+  },
   { label: 'Extras', cell: ({ service }) => extrasOf(service) },
-  { label: 'Made', cell: ({ service }) => <Time value={service.created} /> },
+  {
+    label: 'Made',
+    nowrap: true,
+    order: ({ service }) => -Date.parse(service.created),
+    cell: ({ service }) => <Time value={service.created} />,
+  },
   { label: 'Acts', end: true, cell: ({ service }) => <Acts service={service} /> },
 ]
 
 type TableProps = {
   services: readonly Service[]
   tree: boolean
+  sort: Sort
   chosen: ReadonlySet<string>
   onChoose: (ids: ReadonlySet<string>) => void
 }
 
-export function ServiceTable({ services, tree, chosen, onChoose }: TableProps) {
+export function ServiceTable({ services, tree, sort, chosen, onChoose }: TableProps) {
   const flat = services.map((service) => ({ service, prefix: '' }))
   const rows = tree ? treeOf(services) : flat
   if (rows.length === 0) return null
@@ -41,6 +80,8 @@ export function ServiceTable({ services, tree, chosen, onChoose }: TableProps) {
       columns={columns}
       rows={rows}
       keyOf={({ service }) => service.service_id}
+      // A tree has the order of its branches.
+      {...(!tree && { sort })}
       selection={{ keys: chosen, nameOf: ({ service }) => service.name, onChange: onChoose }}
     />
   )
@@ -74,28 +115,16 @@ function StatusCell({ service: { status, status_reason, protection } }: { servic
   )
 }
 
-function Now({ service: { metrics, resources } }: { service: Service }) {
-  if (metrics === undefined) return '–'
-  const { cpu_millis, memory_gbs, disk_gbs } = resources[0]?.spec ?? {}
-  const shareOf = (used: number, of: number | undefined) => (of === undefined ? undefined : used / of)
-  return (
-    <span className={css['now']}>
-      <Meter label="CPU" text={`${metrics.milli_cpu} m`} share={shareOf(metrics.milli_cpu, cpu_millis)} />
-      <Meter
-        label="Memory"
-        text={bytes(metrics.memory_mb * 2 ** 20)}
-        share={shareOf(metrics.memory_mb, memory_gbs && memory_gbs * 1024)}
-      />
-      <Meter
-        label="Storage"
-        text={bytes(metrics.storage_mb * 2 ** 20)}
-        share={shareOf(metrics.storage_mb, disk_gbs && disk_gbs * 1024)}
-      />
-    </span>
-  )
+type Use = (metrics: NonNullable<Service['metrics']>, spec: Spec) => [string, number | undefined]
+
+/** How much it uses now. */
+function meterOf(label: string, service: Service, use: Use): React.ReactNode {
+  if (service.metrics === undefined) return nothing
+  const [text, part] = use(service.metrics, specOf(service))
+  return <Meter label={label} text={text} share={part} />
 }
 
-function extrasOf(service: Service): string {
+function extrasOf(service: Service): React.ReactNode {
   const { replica_count, sync_replica_count } = service.ha_replicas
   const sets = service.read_replica_sets.length
   const parts = [
@@ -105,7 +134,19 @@ function extrasOf(service: Service): string {
     service.connection_pooler !== undefined && 'pooler',
     service.vpc_endpoint !== undefined && 'VPC',
   ].filter((part) => part !== false)
-  return parts.length === 0 ? '–' : parts.join(', ')
+  if (parts.length === 0) return nothing
+  return (
+    <span>
+      {parts.map((part, index) => (
+        <span key={part}>
+          <span className={css['extra']}>
+            {part}
+            {index < parts.length - 1 && ','}
+          </span>{' '}
+        </span>
+      ))}
+    </span>
+  )
 }
 
 function Acts({ service }: { service: Service }) {

@@ -37,7 +37,13 @@ export function Services() {
             services={shown.filter(({ service_id }) => chosen.has(service_id))}
             onDone={() => setChosen(new Set())}
           />
-          <ServiceTable services={shown} tree={view['view'] === 'tree'} chosen={chosen} onChoose={setChosen} />
+          <ServiceTable
+            services={shown}
+            tree={view['view'] === 'tree'}
+            sort={{ by: view['sort'] ?? '', onChange: (sort) => setView({ sort }) }}
+            chosen={chosen}
+            onChoose={setChosen}
+          />
           {shown.length === 0 && (
             <Empty title="No service fits" text="The filters leave nothing over.">
               <Button onPress={() => setView({ q: '', status: '', env: '' })}>Clear the filters</Button>

@@ -1,6 +1,6 @@
 // What the server says about itself and its services to Prometheus. Requests and passes are counted as they happen; all else
 // is read when Prometheus asks. It carries ids and routes, never names, paths or contents.
-import type { ServiceMetrics } from '#providers/provider.ts'
+import { exportedName, type MetricName } from '#contract/metric.ts'
 import type { Sql } from '../store/db.ts'
 import { family, newHistogram, type Reading } from './exposition.ts'
 import type { Sampler } from './sampler.ts'
@@ -67,36 +67,29 @@ const read =
   (of: 'due' | 'failing') =>
   (row: { kind: string; due: number; failing: number }): Reading => ({ labels: { kind: row.kind }, value: row[of] })
 
-/** Each in the base unit, as Prometheus wants it. */
-const service_families: [name: string, help: string, of: (metrics: ServiceMetrics) => number | undefined][] = [
-  ['cpu_cores', 'Processor cores in use.', ({ cpu_usage_millicores: it }) => (it === undefined ? it : it / 1000)],
-  ['memory_bytes', 'Memory in use.', ({ memory_usage_bytes }) => memory_usage_bytes],
-  ['disk_bytes', 'Data and write-ahead log on the disk.', ({ disk_usage_bytes }) => disk_usage_bytes],
-  ['disk_archive_bytes', 'Archived write-ahead log on the disk.', ({ disk_archive_bytes }) => disk_archive_bytes],
-  ['disk_quota_bytes', 'What the two may take together.', ({ disk_quota_bytes }) => disk_quota_bytes],
-  ['connections', 'Open sessions of clients.', ({ connections }) => connections],
-  ['transactions_per_second', 'Committed and rolled back.', ({ transactions_per_second }) => transactions_per_second],
-  [
-    'replication_lag_bytes',
-    'Write-ahead log that the replica farthest behind has yet to replay.',
-    ({ replication_lag_bytes }) => replication_lag_bytes,
-  ],
-  [
-    'cache_hit_ratio',
-    'Blocks found in shared memory, of all that were read.',
-    ({ cache_hit_ratio }) => cache_hit_ratio,
-  ],
+const service_families: [name: MetricName, help: string][] = [
+  ['cpu_usage_millicores', 'Processor cores in use.'],
+  ['memory_usage_bytes', 'Memory in use.'],
+  ['disk_usage_bytes', 'Data and write-ahead log on the disk.'],
+  ['disk_archive_bytes', 'Archived write-ahead log on the disk.'],
+  ['disk_quota_bytes', 'What the two may take together.'],
+  ['connections', 'Open sessions of clients.'],
+  ['transactions_per_second', 'Committed and rolled back.'],
+  ['replication_lag_bytes', 'Write-ahead log that the replica farthest behind has yet to replay.'],
+  ['cache_hit_ratio', 'Blocks found in shared memory, of all that were read.'],
 ]
 
+/** Each in the base unit, as Prometheus wants it. */
 function serviceFamilies(sampler: Sampler): string[] {
   const samples = [...sampler.all()]
-  return service_families.map(([name, help, of]) => {
+  return service_families.map(([name, help]) => {
     const role = name === 'replication_lag_bytes' ? 'replica' : 'primary'
+    const units = name === 'cpu_usage_millicores' ? 1000 : 1
     const readings = samples.flatMap(({ service_id, project_id, metrics }) => {
-      const value = of(metrics)
-      return value === undefined ? [] : [{ labels: { service_id, project_id, role }, value }]
+      const value = metrics[name]
+      return value === undefined ? [] : [{ labels: { service_id, project_id, role }, value: value / units }]
     })
-    return family(`howdah_service_${name}`, 'gauge', help, readings)
+    return family(exportedName(name), 'gauge', help, readings)
   })
 }
 

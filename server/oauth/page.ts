@@ -28,7 +28,7 @@ ${style_element}
 </head>
 <body>
 <main>
-<p class="name">Howdah</p>
+<p class="name">${mark_element}Howdah</p>
 <h1>${title}</h1>
 ${body}
 </main>
@@ -54,9 +54,12 @@ export function hiddenInputs(values: Readonly<Record<string, string>>): Html {
 const style = `
 ${tokens_css}body { margin: 0; font: 1rem/1.5 var(--font); color: var(--ink); background: var(--page) }
 main { max-width: 26rem; margin: 12vh auto 2rem; padding: 0 1.25rem }
-.name { margin: 0; font-weight: 600; color: var(--muted) }
-h1 { margin: 0 0 1rem; font-size: 1.5rem }
-label { display: block; margin-top: 1rem; font-weight: 600 }
+.name { display: flex; align-items: center; gap: .6rem; margin: 0 0 1.5rem; font-size: 1.1rem; font-weight: 680 }
+.name svg { width: 1.75rem; height: 1.75rem }
+.name rect { fill: #0b57a4 }
+.name path { fill: none; stroke: #fff; stroke-width: 2.2; stroke-linejoin: round; stroke-linecap: round }
+h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 2rem }
+label { display: block; margin: 1rem 0 .35rem; font-weight: 600 }
 input { box-sizing: border-box; width: 100%; padding: .6rem; font: inherit; color: inherit; background: transparent;
   border: 1px solid var(--line-strong); border-radius: var(--radius-small) }
 button { margin: 1.5rem .75rem 0 0; padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--accent-ink);
@@ -95,6 +98,12 @@ for (const input of document.querySelectorAll('input[type=password]')) {
 `
 
 const script_element: Html = { html: `<script>${script}</script>` }
+
+/** As in the console; the policy lets no picture be loaded. */
+const mark_element: Html = {
+  html: `<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7"/>
+<path d="M7 13h18M9 13V9l7-3 7 3v4M10 13v6M22 13v6M6 19h20l-2 6H8z"/></svg>`,
+}
 
 const style_element: Html = { html: `<style>${style}</style>` }
 
