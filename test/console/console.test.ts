@@ -1,18 +1,21 @@
-// The console before a server without databases: every endpoint from the browser, every role, and changes that others make. One server,
-// one browser, and a proxy between them.
+// The console before a server without databases: every endpoint from the browser, every role, changes that others make, and the login of a
+// program that is none of ours. One server, one browser, and a proxy between them.
 import { afterAll, beforeAll, describe } from 'vitest'
 import { no_browser, startBrowser, type TestBrowser, without_databases } from './browser.ts'
 import { endpointTests } from './every-endpoint.ts'
 import { roleTests } from './every-role.ts'
 import { liveTests } from './live-changes.ts'
 import { type Proxy, startProxy } from './proxy.ts'
+import { programTests } from './registered-program.ts'
 
 let proxy: Proxy
 let browser: TestBrowser
 beforeAll(async () => {
   if (no_browser !== '') return
   proxy = await startProxy()
-  browser = await startBrowser({ config: { ...without_databases, undelete: 3_600, public_url: proxy.url } })
+  browser = await startBrowser({
+    config: { ...without_databases, undelete: 3_600, mcp_registration: 'on', public_url: proxy.url },
+  })
   proxy.to = browser.howdah.server.url
 })
 afterAll(async () => {
@@ -23,6 +26,7 @@ afterAll(async () => {
 
 describe('every endpoint', () => endpointTests(() => browser))
 describe('every role', () => roleTests(() => browser))
+describe('other programs', () => programTests(() => browser))
 describe('what others change', () =>
   liveTests(
     () => browser,

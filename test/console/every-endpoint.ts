@@ -47,7 +47,7 @@ let at = ''
 export function endpointTests(started: () => TestBrowser): void {
   beforeAll(async () => {
     if (no_browser !== '') return
-    user = await started().newUser('owner')
+    user = await started().userOf('owner')
     project = `/projects/${started().howdah.project_id}`
   })
 
@@ -155,7 +155,7 @@ export function endpointTests(started: () => TestBrowser): void {
     await closed()
     await user.page.getByRole('region', { name: 'reports' }).getByText('active').waitFor()
     await open(`${at}/logs`)
-    await user.page.getByLabel('Of', { exact: true }).selectOption({ label: 'reports, node 0' })
+    await user.page.getByLabel('Node', { exact: true }).selectOption({ label: 'reports, node 0' })
     await untilCalled('getReplicaSetLogs', 'getServiceLogs', 'getLogHistogram')
     await open(`${at}/metrics`)
     await untilCalled('listMetricSeries', 'getMetricSeries')

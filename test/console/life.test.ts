@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { nodesOf } from '#test/history/nodes.ts'
 import { until } from '#test/until.ts'
 import { no_browser, startBrowser, type TestBrowser, type User } from './browser.ts'
 
@@ -174,27 +175,46 @@ test.skipIf(no_browser)(`a log of 100,000 entries is searched, counted and scrol
   )
 })
 
-test.skipIf(no_browser)(`a log is followed from one primary to the next${no_browser}`, async () => {
-  const { page, open } = user
-  const { howdah } = browser
-  const made = await howdah.createService({ name: 'two', cpu_millis: 'shared', replica_count: 1 })
-  const write = async (words: string) => {
-    const at = { ...made.endpoint, user: 'tsdbadmin', database: 'tsdb', ssl: { rejectUnauthorized: false } }
-    const client = new pg.Client({ ...at, password: made.initial_password })
-    await client.connect()
-    await client.query(`do $$ begin raise warning '${words}'; end $$`)
-    await client.end()
-  }
-  await open(`${services}/${made.service_id}/logs`)
-  const list = page.getByRole('region', { name: 'Log entries, newest first' })
-  await write('of the first')
-  await list.getByText('of the first', { exact: true }).waitFor()
-  const moved = await howdah.call('POST', `${howdah.services}/${made.service_id}/switchover`)
-  expect(moved.status).toBe(202)
-  await howdah.untilStatus(made.service_id, 'READY')
-  await write('of the second')
-  await list.getByText('of the second', { exact: true }).waitFor()
-})
+test.skipIf(no_browser)(
+  `a log is followed from one primary to the next, and over a primary that is killed${no_browser}`,
+  async () => {
+    const { page, open } = user
+    const { howdah } = browser
+    const made = await howdah.createService({ name: 'two', cpu_millis: 'shared', replica_count: 1 })
+    const nodes = nodesOf(howdah.config.data_dir, made.service_id, made.endpoint.port)
+    const write = async (words: string) => {
+      const at = { ...made.endpoint, user: 'tsdbadmin', database: 'tsdb', ssl: { rejectUnauthorized: false } }
+      const client = new pg.Client({ ...at, password: made.initial_password })
+      await client.connect()
+      await client.query(`do $$ begin raise warning '${words}'; end $$`)
+      await client.end()
+    }
+    const list = page.getByRole('region', { name: 'Log entries, newest first' })
+    const written: string[] = []
+    const isFollowed = async (words: string) => {
+      await write(words)
+      written.unshift(words)
+      await list.getByText(words, { exact: true }).waitFor()
+    }
+    const isOther = async (node: number) => {
+      await until(() => nodes.primary() !== node, { what: 'the other node is the primary' })
+      await until(() => nodes.streaming(0), { what: 'the one that was follows it' })
+      await howdah.untilStatus(made.service_id, 'READY')
+    }
+    await open(`${services}/${made.service_id}/logs`)
+    await isFollowed('of the first')
+    const moved = await howdah.call('POST', `${howdah.services}/${made.service_id}/switchover`)
+    expect(moved.status).toBe(202)
+    await isOther(0)
+    await isFollowed('of the second')
+    const killed = nodes.primary()
+    process.kill(nodes.postmaster(killed) ?? Number.NaN, 'SIGKILL')
+    await isOther(killed)
+    await isFollowed('of the third')
+    const told = await list.getByText(/^of the (first|second|third)$/).allTextContents()
+    expect(told).toEqual(written)
+  },
+)
 
 test.skipIf(no_browser)(
   `a PROD service is deleted by its typed name only, when it is not protected${no_browser}`,

@@ -28,6 +28,8 @@ const looks = [
 /** What a window of 1280 × 800 is at 400 %: each pixel of the page is four by four of the screen. */
 const zoomed = { width: 320, height: 200, deviceScaleFactor: 4, mobile: false }
 const height = 800
+/** Looked at with every frame, a page would draw one frame after the other. */
+const often = { polling: 50 }
 const kept_names = ['howdah.theme', 'howdah.density', 'howdah.project', 'howdah.clock', 'howdah.keys']
 
 /** A page's in its turn: those of every second page differ from each other, and between them is one without. */
@@ -46,12 +48,12 @@ test.skipIf(no_browser)(`every page in every look${no_browser}`, { timeout }, as
   const found: string[] = []
   for (const [at, [name, path]] of pagesOf(scene).entries()) {
     await open(path)
-    await page.waitForFunction(isAtRest)
+    await page.waitForFunction(isAtRest, undefined, often)
     if (name !== 'not-found') expect([name, await page.getByRole('alert').allTextContents()]).toEqual([name, []])
     for (const { width, theme } of looksOf(at)) {
       await page.setViewportSize({ width, height })
       await page.emulateMedia({ colorScheme: theme })
-      await page.waitForFunction(isAtRest)
+      await page.waitForFunction(isAtRest, undefined, often)
       found.push(...(await violationsOf(page)).map((text) => `${name}, ${theme}, ${width} px: ${text}`))
       if (await isTooWide(page)) found.push(`${name}: wider than ${width} px`)
     }
@@ -81,7 +83,7 @@ const isAtRest = () =>
 /** What follows the width of the window, as a chart does, does so a moment later. */
 async function isTooWide(page: Page): Promise<boolean> {
   const fits = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth
-  const outcome = page.waitForFunction(fits, undefined, { timeout: 10_000 })
+  const outcome = page.waitForFunction(fits, undefined, { ...often, timeout: 10_000 })
   return await outcome.then(
     () => false,
     () => true,

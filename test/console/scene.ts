@@ -2,9 +2,10 @@
 // replica set, networks, members and tokens.
 import pg from 'pg'
 import type { Service } from '#contract/service.ts'
+import type { ReadyService } from '#test/installation.ts'
 import type { TestBrowser } from './browser.ts'
 
-export type Scene = { project_id: string; service_id: string; vpc_id: string }
+export type Scene = { project_id: string; service_id: string; vpc_id: string; shop: pg.ClientConfig }
 
 export async function newScene({ howdah, people }: TestBrowser): Promise<Scene> {
   const { call, services, project_id } = howdah
@@ -14,7 +15,8 @@ export async function newScene({ howdah, people }: TestBrowser): Promise<Scene> 
     replica_count: 1,
     sync_replica_count: 1,
   })
-  await fillLog(shop)
+  const client_config = configOf(shop)
+  await fillLog(client_config)
   const at = `${services}/${shop.service_id}`
   const pooler = call('POST', `${at}/enablePooler`)
   const [notes] = await Promise.all([howdah.createService({ name: 'notes', cpu_millis: 'shared' }), pooler])
@@ -45,23 +47,19 @@ export async function newScene({ howdah, people }: TestBrowser): Promise<Scene> 
   await call('POST', `${services}/${notes.service_id}/stop`)
   await howdah.untilStatus(notes.service_id, 'PAUSED')
   await howdah.untilStatus(shop.service_id, 'READY')
-  return { project_id, service_id: shop.service_id, vpc_id: home.body.id }
+  return { project_id, service_id: shop.service_id, vpc_id: home.body.id, shop: client_config }
 }
 
-async function fillLog({
-  endpoint,
-  initial_password,
-}: {
-  endpoint: { host: string; port: number }
-  initial_password: string
-}) {
-  const client = new pg.Client({
-    ...endpoint,
-    user: 'tsdbadmin',
-    database: 'tsdb',
-    password: initial_password,
-    ssl: { rejectUnauthorized: false },
-  })
+const configOf = ({ endpoint, initial_password }: ReadyService): pg.ClientConfig => ({
+  ...endpoint,
+  user: 'tsdbadmin',
+  database: 'tsdb',
+  password: initial_password,
+  ssl: { rejectUnauthorized: false },
+})
+
+async function fillLog(config: pg.ClientConfig): Promise<void> {
+  const client = new pg.Client(config)
   await client.connect()
   await client.query('create table orders (id bigint generated always as identity, item text, price numeric)')
   await client.query(`insert into orders (item, price) select 'item ' || n, n from generate_series(1, 20000) n`)
@@ -69,6 +67,22 @@ async function fillLog({
     await client.query(text).catch(() => undefined)
   }
   await client.query(`do $$ begin raise warning 'stock of item 12 is low'; end $$`)
+  await client.end()
+}
+
+/** For so long: orders come in waves, and now and then one fails. */
+export async function work({ shop }: Scene, ms: number): Promise<void> {
+  const client = new pg.Client(shop)
+  await client.connect()
+  const end = Date.now() + ms
+  for (let turn = 0; Date.now() < end; turn += 1) {
+    const orders = Math.round(400 + 350 * Math.sin(turn / 20))
+    await client.query(`insert into orders (item, price) select 'item ' || n, n from generate_series(1, $1::int) n`, [
+      orders,
+    ])
+    if (turn % 97 === 0) await client.query('select price / 0 from orders').catch(() => undefined)
+    await client.query('select pg_sleep(0.2)')
+  }
   await client.end()
 }
 

@@ -1,11 +1,11 @@
 // Programs of agents that register themselves: what each may say of itself, what its user is shown, and how long it is known.
-import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newCall } from '#test/call.ts'
 import { startInRegion } from '#test/http/region.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { newBrowser, type Page } from './browser.ts'
 import { codeFrom, openPeople, type People, postToken } from './people.ts'
+import { askFor, newProgram, register } from './programs.ts'
 
 let howdah: TestInstallation
 let people: People
@@ -21,32 +21,7 @@ afterAll(async () => {
   await howdah?.stop()
 })
 
-type Registered = { client_id: string; token_endpoint_auth_method: string; error?: string; error_description?: string }
-
 const redirect_uri = 'http://localhost:7777/done'
-
-async function register(said: object) {
-  const found = await (await fetch(`${origin}/.well-known/oauth-authorization-server/oauth`)).json()
-  const headers = { 'content-type': 'application/json' }
-  const { registration_endpoint } = found as { registration_endpoint: string }
-  const answer = await fetch(registration_endpoint, { method: 'POST', headers, body: JSON.stringify(said) })
-  return { status: answer.status, body: (await answer.json()) as Registered }
-}
-
-const newProgram = async () => {
-  const grant_types = ['authorization_code', 'refresh_token']
-  const said = { client_name: 'Inspector', redirect_uris: [redirect_uri], grant_types }
-  return (await register({ ...said, token_endpoint_auth_method: 'none' })).body
-}
-
-function askFor(client_id: string, scope: string) {
-  const [code_verifier, state] = [randomBytes(32).toString('base64url'), randomBytes(8).toString('hex')]
-  const code_challenge = createHash('sha256').update(code_verifier).digest('base64url')
-  const challenge = { code_challenge, code_challenge_method: 'S256' }
-  const asked = { client_id, response_type: 'code', redirect_uri, scope, state, resource: `${origin}/mcp` }
-  const url = `${origin}/oauth/auth?${new URLSearchParams({ ...asked, ...challenge })}`
-  return { url, redirect_uri, code_verifier, state }
-}
 
 const daysLeft = async (client_id: string) => {
   const text = `select extract(epoch from expires_at - now())::float8 / 86400 as days from oauth_records where id = $1`
@@ -58,11 +33,11 @@ const daysLeft = async (client_id: string) => {
 const wordsOf = (page: Page) => page.text.replaceAll(/<[^>]+>/g, '').replaceAll(/\s+/g, ' ')
 
 test('its user sees where it leads each time, and its token is for agents alone', async () => {
-  const { client_id } = await newProgram()
+  const { client_id } = await newProgram(origin, redirect_uri)
   expect(await daysLeft(client_id)).toBeLessThan(0.1)
   const person = await people.newPerson('developer')
   const browser = newBrowser()
-  const asked = askFor(client_id, 'read')
+  const asked = askFor(origin, client_id, { scope: 'read', redirect_uri })
   const form = await browser.follow(await browser.get(asked.url))
   expect(wordsOf(form)).toContain('to go on to a program that calls itself “Inspector”')
   const confirm = await browser.submit(form, { email: person.email, password: person.password })
@@ -84,12 +59,14 @@ test('its user sees where it leads each time, and its token is for agents alone'
   const tools = await (await fetch(`${origin}/mcp`, { method: 'POST', headers: all, body })).text()
   expect(tools).toContain('list_services')
   expect(tools).not.toContain('delete_service')
-  const again = await browser.follow(await browser.get(askFor(client_id, 'read write').url))
+  const again = await browser.follow(
+    await browser.get(askFor(origin, client_id, { scope: 'read write', redirect_uri }).url),
+  )
   expect(wordsOf(again)).toContain('“Inspector” asks to act for')
 })
 
 test('what it need not say is filled in, and what is not asked of it is not kept', async () => {
-  const { status, body } = await register({
+  const { status, body } = await register(origin, {
     redirect_uris: ['https://agent.example/cb'],
     logo_uri: 'https://agent.example/',
   })
@@ -115,14 +92,14 @@ test.each([
   ['a name that no page has room for', { client_name: 'x'.repeat(81) }, 'client_name'],
   ['a name that turns the text around', { client_name: 'x\u202Ey' }, 'client_name'],
 ])('%s is refused', async (_what, said, why) => {
-  const { status, body } = await register({ redirect_uris: [redirect_uri], ...said })
+  const { status, body } = await register(origin, { redirect_uris: [redirect_uri], ...said })
   expect([status, body.error_description]).toEqual([400, expect.stringContaining(why)])
 })
 
 test('one whose time is over is not known any more', async () => {
-  const { client_id } = await newProgram()
+  const { client_id } = await newProgram(origin, redirect_uri)
   const text = `update oauth_records set expires_at = now() - interval '1 second' where id = $1`
   await people.db.query({ text, values: [client_id] })
-  const page = await newBrowser().get(askFor(client_id, 'read').url)
+  const page = await newBrowser().get(askFor(origin, client_id, { scope: 'read', redirect_uri }).url)
   expect([page.status, wordsOf(page)]).toEqual([400, expect.stringContaining('client is invalid')])
 })
