@@ -67,7 +67,7 @@ export function ServiceFrame() {
 
 const tabInWords = (tab: ServiceTab) => (tab === 'sql' ? 'SQL' : tab.charAt(0).toUpperCase() + tab.slice(1))
 
-/** Of the page that is shown, which may not yet be the one that was asked for. */
+/** Of the page that is shown; a page that is still being loaded is not shown yet. */
 function useTab(): ServiceTab {
   const path = useRouterState({ select: ({ location, resolvedLocation }) => (resolvedLocation ?? location).pathname })
   return service_tabs.find((tab) => path.endsWith(`/${tab}`)) ?? 'overview'
