@@ -11,4 +11,5 @@ VOLUME /var/lib/howdah
 EXPOSE 8080
 # Databases are daemons, so their parent becomes process 1: tini collects those that end.
 ENTRYPOINT ["tini", "--"]
-CMD ["howdah", "start"]
+# They would be killed with the container: when it is stopped, they are stopped first.
+CMD ["sh", "-c", "trap 'howdah stop --all; exit $?' TERM INT; howdah start & wait $!"]
