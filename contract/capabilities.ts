@@ -51,13 +51,14 @@ export const Region = Type.Object(
         forks_out: Offered,
         rewinds: Offered,
         logs: Offered,
+        complete_logs: Offered,
         limits: Offered,
         queries: Offered,
         read_only_sessions: Offered,
       },
       {
         description:
-          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, forks of services of other regions, forks of its services into those, logs of databases, limits that the system keeps, SQL statements through the API, and database sessions that ask to read only: offered where each is held to it or refused.',
+          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, forks of services of other regions, forks of its services into those, logs of databases, logs that have every login, every entry of a burst and all from before a stop, limits that the system keeps, SQL statements through the API, and database sessions that ask to read only: offered where each is held to it or refused.',
       },
     ),
   },

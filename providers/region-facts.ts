@@ -36,6 +36,8 @@ export type RegionFacts = {
   /** Exchanges of the data of a service, and masked forks. */
   rewinds: Offered
   logs: Offered
+  /** Whether those have every login, every entry of a burst, and all from before a stop. */
+  complete_logs: Offered
   /** Of processor and memory, kept by the system. */
   limits: Offered
   /** Statements through the API. */

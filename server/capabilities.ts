@@ -59,8 +59,19 @@ function regionOf(
 ): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
   const facts = region.facts()
   const { provider, volume_type, copy_on_write, postgres_versions } = facts
-  const { pooler, replica_sets, vpcs, snapshots, forks_in, forks_out, rewinds, logs, limits, read_only_sessions } =
-    facts
+  const {
+    pooler,
+    replica_sets,
+    vpcs,
+    snapshots,
+    forks_in,
+    forks_out,
+    rewinds,
+    logs,
+    complete_logs,
+    limits,
+    read_only_sessions,
+  } = facts
   return {
     provider,
     volume_type,
@@ -78,6 +89,7 @@ function regionOf(
       forks_out,
       rewinds,
       logs,
+      complete_logs,
       limits,
       queries: queriesOffered(facts, sql_api),
       read_only_sessions,

@@ -119,6 +119,7 @@ const featureInWords: Readonly<Record<Feature, string>> = {
   forks_out: 'Forks into other regions',
   rewinds: 'Rewinds in place',
   logs: 'Logs of databases',
+  complete_logs: 'Every entry in these logs',
   limits: 'CPU and memory limits',
   queries: 'SQL through the API',
   read_only_sessions: 'Sessions that only read',

@@ -96,6 +96,10 @@ function offersOf(region: string, settings: CellSettings) {
     forks_in: always,
     forks_out: not_offered('copies into other regions are made with pg_dump only'),
     logs: always,
+    complete_logs: offeredWith(
+      undefined,
+      `logs in region ${region} are those of the Pods: they have no logins, of more than 100 entries in a second each hundredth only, and nothing from before a stop`,
+    ),
     limits: always,
     rewinds: not_offered('rewinds, resets and masked forks are not offered'),
     queries: not_offered('SQL statements through the API are not offered'),

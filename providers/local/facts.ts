@@ -111,6 +111,7 @@ function factsOf(
     forks_out: offeredUnless(copy_host === undefined ? unreachable : undefined),
     ...(copy_host !== undefined && { copy_host }),
     logs: { offered: true },
+    complete_logs: { offered: true },
     limits: offeredUnless(limits.enforced ? undefined : limits.description),
     rewinds: { offered: true },
     queries: { offered: true },

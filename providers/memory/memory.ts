@@ -55,6 +55,7 @@ const facts: Omit<RegionFacts, 'identity'> = {
   forks_out: { offered: true },
   copy_host: 'memory',
   logs: { offered: true },
+  complete_logs: { offered: true },
   limits: { offered: false, reason: 'nothing runs here that could be limited' },
   rewinds: { offered: true },
   queries: { offered: false, reason: no_database },

@@ -6,6 +6,7 @@ import type { FaultBody } from '#contract/fault.ts'
 import type { LogHistogram, ServiceLogs } from '#contract/log.ts'
 import { loginTo } from '#test/database.ts'
 import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import { isOffered } from '#test/offered.ts'
 import { until } from '#test/until.ts'
 import { startWithDatabases } from './region.ts'
 
@@ -14,6 +15,7 @@ type Logs = Static<typeof ServiceLogs> & FaultBody
 let howdah: TestInstallation
 let service: ReadyService
 let client: pg.Client
+let is_complete: boolean
 
 const entries_written = 1_230
 
@@ -21,7 +23,10 @@ beforeAll(async () => {
   howdah = await startWithDatabases()
   service = await howdah.createService({ cpu_millis: 'shared' })
   client = await loginTo(howdah.server.api_url, service, service.initial_password)
-  await client.query(`do $$ begin for n in 1..${entries_written} loop raise log 'entry %', n; end loop; end $$`)
+  is_complete = await isOffered(howdah, 'complete_logs')
+  // Where a burst is not kept whole, there is none.
+  const rest = is_complete ? '' : 'perform pg_sleep(0.015);'
+  await client.query(`do $$ begin for n in 1..${entries_written} loop raise log 'entry %', n; ${rest} end loop; end $$`)
   await client.query(`do $$ begin raise warning 'Ärger mit "Anführung" und\nZeilen'; end $$`)
   await client.query('select * from nowhere').catch(() => undefined)
   await logged('nowhere')
@@ -46,8 +51,7 @@ const logged = (term: string) =>
 describe('by cursor', () => {
   test('the newest entries come first, at most 500, with all their fields', async () => {
     const { status, body } = await read()
-    expect(status).toBe(200)
-    expect(body.entries).toHaveLength(500)
+    expect([status, body.entries?.length]).toEqual([200, 500])
     expect(body.logs).toEqual(body.entries?.map(({ message }) => message))
     expect(body.last_cursor).toBe(body.lastCursor)
     const times = body.entries?.map(({ timestamp }) => timestamp) ?? []
@@ -147,8 +151,7 @@ describe('by page', () => {
 
   test('a page beyond the window is refused with a pointer to cursors', async () => {
     const { status, body } = await read('page=20')
-    expect(status).toBe(400)
-    expect(body.details).toContain('lastCursor')
+    expect([status, body.details]).toEqual([400, expect.stringContaining('lastCursor')])
   })
 })
 
@@ -283,16 +286,15 @@ test('no password appears, whichever role sets it and however it fails', async (
 
 test('what the control plane does in the service does not show', async () => {
   const { body } = await read('search=connection')
-  expect(body.logs.filter((message) => message.startsWith('connection authorized: user=tsdbadmin'))).not.toEqual([])
+  expect(body.logs.some((message) => message.startsWith('connection authorized: user=tsdbadmin'))).toBe(is_complete)
   const all = [...body.logs, ...(await read('search=howdah')).body.logs]
   expect(all.filter((message) => /user=postgres|connection received|application_name=howdah/.test(message))).toEqual([])
 })
 
-test('a stopped service still has its log', async () => {
+test('a stopped service still has its log, where logs are complete', async () => {
   await client.end()
   await howdah.call('POST', `${howdah.services}/${service.service_id}/stop`)
   await howdah.untilStatus(service.service_id, 'PAUSED')
   const { status, body } = await read('search=shut%20down')
-  expect(status).toBe(200)
-  expect(body.logs).toContain('database system is shut down')
+  expect([status, body.logs.includes('database system is shut down')]).toEqual([200, is_complete])
 })

@@ -15,8 +15,9 @@ async function expectRefusals({ call, project_id }: TestInstallation, at: string
   const { body } = await call<{ regions: { features: Features }[] }>('GET', '/capabilities')
   const { features = {} } = body.regions[0] ?? {}
   const missing = Object.keys(features).filter((name) => features[name]?.offered === false)
-  // A session is the database's own, and no request.
-  expect(missing).toEqual([...Object.keys(needing), 'snapshots', 'read_only_sessions'].toSorted(byPlaceIn(features)))
+  // A session is the database's own, and what a log lacks is no request.
+  const of_no_request = ['complete_logs', 'read_only_sessions']
+  expect(missing).toEqual([...Object.keys(needing), 'snapshots', ...of_no_request].toSorted(byPlaceIn(features)))
   for (const [name, requests] of Object.entries(needing)) {
     for (const [path, input] of requests) {
       const place = path.startsWith('/') ? `/projects/${project_id}${path}` : `${at}/${path}`

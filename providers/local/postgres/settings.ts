@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
 import { archiveSettings, shellPath } from './archive-settings.ts'
 import { type Node } from '../host/layout.ts'
+import { log_settings } from '../../postgres/log-settings.ts'
 import { preloadSettings, type Preload } from '../../postgres/preloads.ts'
 import { sizeSettings, type Values } from '../../postgres/size.ts'
 import { copy_role_prefix, master_database, pooler_role, standby_role } from '../../postgres/names.ts'
@@ -154,16 +155,7 @@ const fixed = {
   log_file_mode: '0600',
   log_rotation_age: '1d',
   log_timezone: 'UTC',
-  // What people search for afterwards, and nothing that a busy service logs a thousand times a second.
-  log_statement: 'ddl',
-  log_min_duration_statement: '1s',
-  log_autovacuum_min_duration: '1s',
-  log_checkpoints: 'on',
-  log_lock_waits: 'on',
-  log_temp_files: '10MB',
-  // Values that are bound to statements are data, and may be secrets.
-  log_parameter_max_length: 0,
-  log_parameter_max_length_on_error: 0,
+  ...log_settings,
 } satisfies Values
 
 function locations({
