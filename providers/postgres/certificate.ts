@@ -5,7 +5,13 @@ import { X509Certificate as NodeCertificate, createPrivateKey, randomBytes } fro
 import { isIP } from 'node:net'
 import * as x509 from '@peculiar/x509'
 
-export type Authority = { certificate_pem: string; certificate: x509.X509Certificate; signing_key: CryptoKey }
+/** `fingerprint`: by SHA-256. */
+export type Authority = {
+  certificate_pem: string
+  certificate: x509.X509Certificate
+  signing_key: CryptoKey
+  fingerprint: string
+}
 export type Pair = { certificate_pem: string; key_pem: string }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -38,7 +44,8 @@ export async function parseAuthority({ certificate_pem, key_pem }: Pair): Promis
   if (!belongTogether(certificate_pem, key_pem)) return undefined
   const key = createPrivateKey(key_pem).export({ type: 'pkcs8', format: 'der' })
   const signing_key = await crypto.subtle.importKey('pkcs8', key, algorithm, false, ['sign'])
-  return { certificate_pem, certificate: new x509.X509Certificate(certificate_pem), signing_key }
+  const fingerprint = new NodeCertificate(certificate_pem).fingerprint256
+  return { certificate_pem, certificate: new x509.X509Certificate(certificate_pem), signing_key, fingerprint }
 }
 
 export async function newServerCertificate(

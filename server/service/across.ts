@@ -4,8 +4,6 @@
 import type { Problem } from '#contract/problem.ts'
 import { copyRoleOf } from '#providers/postgres/names.ts'
 import type { RegionFacts, WantedCopy, WantedService } from '#providers/provider.ts'
-import type { Sql } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
 import { endpointOf } from '../address.ts'
 import { getProvider } from '../regions.ts'
 import type { Secret } from '../secret.ts'
@@ -54,7 +52,7 @@ export async function acrossOf(
   row: ServiceRow,
   wanted: WantedService,
 ): Promise<Pick<WantedService, 'copies' | 'source'>> {
-  const copies = await listCopies(context.db, row)
+  const { copies } = row
   const { source } = wanted
   const parent =
     source && !wanted.made && !wanted.deleted ? await findService(context.db, source.service_id) : undefined
@@ -67,16 +65,6 @@ export async function acrossOf(
       },
     }),
   }
-}
-
-/** Forks of it in other regions that have no data of their own yet. */
-async function listCopies(db: Sql, { service_id, region_code }: ServiceRow): Promise<string[]> {
-  const rows = await db.query(sql<{ service_id: string }>`
-    select service_id from services
-    where source_service_id = ${service_id} and settled_generation = 0 and not source_failed and deleted_at is null
-      and region_code <> ${region_code}
-    order by service_id`)
-  return rows.map((row) => row.service_id)
 }
 
 /** A request for a copy raises the generation of its parent: once that is settled, the copy is let in. */

@@ -42,7 +42,7 @@ export async function tlsChanges(
   now: Date,
 ): Promise<Change[]> {
   const hosts = certificateHostsOf(cluster, namespace, settings.host)
-  const about = { hosts, authority: new X509Certificate(authority.certificate_pem).fingerprint256 }
+  const about = { hosts, authority: authority.fingerprint }
   const empty = signed(secretOf({ namespace, name, labels: { ...labels, ...reloaded } }), about)
   const there = named(secrets, name)
   const expires = Date.parse(there?.metadata.annotations?.[expiry_annotation] ?? '')
