@@ -9,22 +9,18 @@ import { adminSecretOf, tlsChanges } from '#providers/kubernetes/cluster/secrets
 import { namesOf, type ServiceNames } from '#providers/kubernetes/names.ts'
 import { clusterOf, newDatabase } from '#providers/kubernetes/service/cluster.ts'
 import type { Provider, WantedService } from '#providers/provider.ts'
-import { newEndpoint } from '#test/addresses.ts'
-import { loginAt, newRigId, openRig, type Rig, rig_settings } from '#test/kubernetes/rig-region.ts'
-import { verifierOf } from '#test/provider/service-fixture.ts'
+import { loginAt, openRig, type Rig, rig_settings } from '#test/kubernetes/rig-region.ts'
+import { newTestId, newWanted, password } from '#test/kubernetes/wanted.ts'
 import { measureStored } from './kubernetes-stored.ts'
 import { atMost, medianOf, printFigures, spread, timed } from './figures.ts'
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' }, stored: { type: 'string' } } })
-const password = 'bench password'
 const poll_ms = 200
 const verbs = ['create', 'stop', 'start', 'one replica', 'fork NOW', 'delete'] as const
 type Verb = (typeof verbs)[number]
 type Side = Record<Verb, () => Promise<void>>
 /** Poolers and stores need more objects than a person would write by hand. */
 const { store: _store, pooler_image: _image, ...settings } = rig_settings
-
-const taken = new Set<number>()
 
 if (values.stored === undefined) await compare()
 else await measureStored(Number(values.stored))
@@ -64,26 +60,8 @@ async function measure(side: Side, times: Record<Verb, number[]>): Promise<void>
   }
 }
 
-async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
-  const home = await newEndpoint(provider, taken)
-  return {
-    service_id: newRigId(),
-    project_id: newRigId(),
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: 'shared',
-    extensions: [],
-    password_verifier: verifierOf(password),
-    home,
-    reach: home,
-    snapshots: [],
-    ...parts,
-  }
-}
-
 async function byHowdah(provider: Provider): Promise<Side> {
-  const wanted = await newWanted(provider)
+  const wanted = await newWanted(provider, { project_id: newTestId() })
   const source = { service_id: wanted.service_id, moment: 'now' } as const
   const fork = await newWanted(provider, { project_id: wanted.project_id, source })
   const settle = async (one: WantedService) => {
@@ -105,7 +83,7 @@ async function byHowdah(provider: Provider): Promise<Side> {
 }
 
 async function byHand({ client, ca_pem, authority, installation_id }: Rig, provider: Provider): Promise<Side> {
-  const wanted = await newWanted(provider)
+  const wanted = await newWanted(provider, { project_id: newTestId() })
   const fork = await newWanted(provider, { project_id: wanted.project_id })
   const namesFor = ({ project_id, service_id }: WantedService) => namesOf({ installation_id, project_id, service_id })
   const names = namesFor(wanted)

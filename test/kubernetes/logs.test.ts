@@ -1,10 +1,8 @@
 // The log of a service in a Kubernetes region, from the lines of its Pods: pages and tails, filters, refusals, and no password.
 import { expect, test } from 'vitest'
 import type { LogPage, LogQuery, LogRefusal, LogTail } from '#providers/log.ts'
-import type { Provider, WantedService } from '#providers/provider.ts'
-import { newEndpoint } from '#test/addresses.ts'
-import { verifierOf } from '#test/provider/service-fixture.ts'
-import { until } from '#test/until.ts'
+import type { Provider } from '#providers/provider.ts'
+import { newWanted, settle } from './wanted.ts'
 import { namespaceOf, useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
@@ -34,21 +32,8 @@ const lines = [
 async function openLogged() {
   const world = await newWorld()
   const provider = await world.open()
-  const home = await newEndpoint(provider)
-  const wanted: WantedService = {
-    service_id,
-    project_id: 'project000',
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: 'shared',
-    extensions: [],
-    password_verifier: verifierOf('a password'),
-    home,
-    reach: home,
-    snapshots: [],
-  }
-  await until(async () => (await provider.service.apply(wanted)).settled, { what: 'it settles' })
+  const wanted = await newWanted(provider, { service_id })
+  await settle(provider, wanted)
   const path = `/api/v1/namespaces/${namespaceOf(wanted)}/pods/s-${service_id}-1`
   world.api.logs.set(path, lines)
   return { provider, add: (line: string) => void world.api.logs.set(path, [...lines, line]) }

@@ -1,44 +1,13 @@
 // The Kubernetes provider over a fake API server: the verbs of a service, a death at every effect of each, and the faults of a cluster.
 import { expect, test } from 'vitest'
 import type { Provider, WantedService } from '#providers/provider.ts'
-import { newEndpoint } from '#test/addresses.ts'
 import { verifierOf } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
+import { newWanted, settle } from './wanted.ts'
 import { namespaceOf, useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
-let count = 0
-const taken = new Set<number>()
-
-async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
-  const home = await newEndpoint(provider, taken)
-  return {
-    service_id: `k${String((count += 1)).padStart(9, '0')}`,
-    project_id: 'project000',
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: 'shared',
-    extensions: [],
-    password_verifier: first_password,
-    home,
-    reach: home,
-    snapshots: [],
-    ...parts,
-  }
-}
-
-const [first_password, second_password] = [verifierOf('first password'), verifierOf('second password')]
-
-const settle = (provider: Provider, wanted: WantedService, what = 'the service') =>
-  until(
-    async () => {
-      const observed = await provider.service.apply(wanted)
-      if (!observed.settled) throw new Error(observed.waiting_for)
-      return observed
-    },
-    { what: `${what} settles` },
-  )
+const second_password = verifierOf('second password')
 
 test('create, resize, password, replicas, switchover, stop, start and delete', async () => {
   const { api, open } = await newWorld()
@@ -75,7 +44,7 @@ test('no clear text and nothing of a password is in what is made', async () => {
   await settle(provider, wanted)
   const namespace = namespaceOf(wanted)
   const secret = api.store.find(`/api/v1/namespaces/${namespace}/secrets/s-${wanted.service_id}-admin`)
-  expect(secret?.stringData).toEqual({ username: 'tsdbadmin', password: first_password })
+  expect(secret?.stringData).toEqual({ username: 'tsdbadmin', password: wanted.password_verifier })
 })
 
 type Verb = { what: string; before?: Partial<WantedService>; parts: Partial<WantedService> }

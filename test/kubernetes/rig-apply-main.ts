@@ -8,7 +8,7 @@ import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { type Rig, rig_settings } from './rig-region.ts'
 
-/** `nth`: from 1; 0: it does not die. */
+/** `nth`: from 1. */
 export type Task = Rig['task'] & { wanted: WantedService; nth: number }
 
 const { wanted, nth, pair, ...options } = JSON.parse(await text(process.stdin)) as Task // written by rig-kill.ts

@@ -5,49 +5,24 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type pg from 'pg'
-import type { Provider, WantedService } from '#providers/provider.ts'
-import { newEndpoint } from '#test/addresses.ts'
+import type { WantedService } from '#providers/provider.ts'
 import { verifierOf } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { loginAt, newRigId, openRig, type Rig } from './rig-region.ts'
+import { loginAt, openRig, type Rig } from './rig-region.ts'
+import { newWanted, password, settle } from './wanted.ts'
 
 const rounds = Number(process.env['RIG_ROUNDS'] ?? 3)
 const silent_ms = Number(process.env['RIG_SILENT_SECONDS'] ?? 60) * 1000
-const password = 'first password'
 
 async function openWith(parts: Partial<WantedService>) {
   const rig = await openRig()
   onTestFinished(rig.close)
   const provider = await rig.open()
   await until(() => provider.facts().postgres_versions.length > 0, { what: 'the facts are read' })
-  const home = await newEndpoint(provider)
-  const wanted: WantedService = {
-    service_id: newRigId(),
-    project_id: newRigId(),
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: 'shared',
-    extensions: [],
-    password_verifier: verifierOf(password),
-    home,
-    reach: home,
-    snapshots: [],
-    ...parts,
-  }
+  const wanted = await newWanted(provider, parts)
   await settle(provider, wanted)
   return { rig, provider, wanted }
 }
-
-const settle = (provider: Provider, wanted: WantedService) =>
-  until(
-    async () => {
-      const observed = await provider.service.apply(wanted)
-      if (!observed.settled) throw new Error(observed.waiting_for)
-      return observed
-    },
-    { what: 'the service settles', interval_ms: 300 },
-  )
 
 test.each(['killed', 'deleted'])(
   `0 acknowledged rows are lost when the primary is %s under writes, ${rounds} times`,

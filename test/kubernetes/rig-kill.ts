@@ -1,42 +1,31 @@
 // A server that is killed (SIGKILL) in the middle of a verb leaves nothing on a real cluster that the next one does not finish. Each verb
-// is killed at some of its effects, chosen by TEST_SEED.
+// is killed at each of its effects.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import type { WantedService } from '#providers/provider.ts'
-import { newEndpoint } from '#test/addresses.ts'
 import { compileCacheFor } from '#test/compile-cache.ts'
-import { verifierOf } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 import type { Task } from './rig-apply-main.ts'
-import { loginAt, newRigId, openRig, type Rig } from './rig-region.ts'
+import { loginAt, openRig, type Rig } from './rig-region.ts'
+import { newWanted, password } from './wanted.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? 1)
-const deaths_max = 4
-const farthest = 3
-const password = 'first password'
+const deaths_at_one_max = 4
 
 test('create, setHA, fork and delete of a server that is killed on the way come to their end', async () => {
   const rig = await openRig()
   onTestFinished(rig.close)
   const provider = await rig.open()
   await until(() => provider.facts().postgres_versions.length > 0, { what: 'the facts are read' })
-  const taken = new Set<number>()
-  const newWanted = async (parts: Partial<WantedService> = {}): Promise<WantedService> => {
-    const home = await newEndpoint(provider, taken)
-    const of_home = { home, reach: home, password_verifier: verifierOf(password) }
-    const plain = { deleted: false, power: 'on', size: 'shared', extensions: [], snapshots: [] } as const
-    return { service_id: newRigId(), project_id: newRigId(), generation: 1, ...plain, ...of_home, ...parts }
-  }
   const ask = async (one: WantedService, sql: string) => {
     const login = await loginAt({ at: one.reach, password, ca_pem: rig.ca_pem })
     const { rows } = await login.query<Record<string, unknown>>(sql)
     await login.end()
     return rows
   }
-  const wanted = await newWanted()
+  const wanted = await newWanted(provider)
   await finish(rig, wanted, 'create')
   await ask(wanted, 'create table kept as select 7 as n')
   await finish(
@@ -45,24 +34,36 @@ test('create, setHA, fork and delete of a server that is killed on the way come 
     'setHA',
   )
   expect(await ask(wanted, 'select n from kept')).toEqual([{ n: 7 }])
-  const { project_id, service_id } = wanted
-  const fork = await newWanted({ project_id, source: { service_id, moment: 'now' } })
+  await finish(
+    rig,
+    { ...wanted, generation: 3, ha: { replica_count: 0, sync_replica_count: 0, switchovers: 0 } },
+    'setHA back',
+  )
+  const { service_id } = wanted
+  const fork = await newWanted(provider, { source: { service_id, moment: 'now' } })
   await finish(rig, fork, 'fork')
   expect(await ask(fork, 'select n from kept')).toEqual([{ n: 7 }])
   await finish(rig, { ...fork, generation: 2, deleted: true }, 'delete of the fork')
-  await finish(rig, { ...wanted, generation: 3, deleted: true }, 'delete')
+  await finish(rig, { ...wanted, generation: 4, deleted: true }, 'delete')
   const namespace = rig.namespaceOf(wanted)
   const isGone = async () => (await rig.client.find({ kind: 'Namespace', name: namespace })) === undefined
   await until(isGone, { what: 'the namespace is gone' })
 })
 
-/** One process after the other; each of the first dies at an effect. */
+/**
+ * One process after the other. The first dies before its first effect, each other one after it has made one: so at every effect. What every
+ * process does anew, such as looking through the store, must not keep it from the next: a few deaths at one effect are enough.
+ */
 async function finish(rig: Rig, wanted: WantedService, what: string): Promise<void> {
-  for (let death = 0; ; death += 1) {
-    const nth = death < deaths_max ? 1 + ((seed + death) % farthest) : 0
+  const deaths: string[] = []
+  for (;;) {
+    const at = deaths.at(-1)
+    const again = deaths.length - 1 - deaths.findLastIndex((one) => one !== at)
+    const nth = at === undefined ? 1 : 2 + Math.floor(again / deaths_at_one_max)
     const { died, effects } = await applyElsewhere({ ...rig.task, wanted, nth })
     process.stdout.write(`${what}: ${died ? `killed at ${effects.at(-1)}` : 'settled'}\n`)
     if (!died) return
+    deaths.push(effects.at(-1) ?? '')
   }
 }
 

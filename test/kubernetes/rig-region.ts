@@ -1,5 +1,4 @@
 // A region on a real cluster: the one of KUBECONFIG. Each has an installation of its own, and removes what it made.
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +12,7 @@ import type { Provider, WantedService } from '#providers/provider.ts'
 import type { RegionRow } from '#server/region-file.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
+import { newTestId } from './wanted.ts'
 
 /** As rig/up makes it; another cluster is described by the same variables. */
 const members = {
@@ -50,12 +50,10 @@ export function withRigRemoved(installation: TestInstallation): TestInstallation
   return installation
 }
 
-export const newRigId = () => `p${randomBytes(5).toString('hex').slice(0, 9)}`
-
 export type Rig = Awaited<ReturnType<typeof openRig>>
 
 export async function openRig(parts: { settings?: CellSettings } = {}) {
-  const installation_id = newRigId()
+  const installation_id = newTestId()
   const pair = await newAuthority()
   const authority = await parseAuthority(pair)
   if (authority === undefined) throw new Error('a new authority is whole')

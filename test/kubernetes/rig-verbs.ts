@@ -5,10 +5,10 @@ import { newEndpoint } from '#test/addresses.ts'
 import { verifierOf } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 import { openStore } from '#providers/kubernetes/store/store.ts'
-import { loginAt, newRigId, openRig, rig_settings } from './rig-region.ts'
+import { loginAt, openRig, rig_settings } from './rig-region.ts'
+import { newTestId, newWanted } from './wanted.ts'
 
 const patience_ms = 600_000
-const taken = new Set<number>()
 const times: string[] = []
 
 async function settle<Wanted>(
@@ -30,24 +30,6 @@ async function settle<Wanted>(
   return observed
 }
 
-const newWanted = async (provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> => {
-  const home = await newEndpoint(provider, taken)
-  return {
-    service_id: newRigId(),
-    project_id: newRigId(),
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: 'shared',
-    extensions: ['vector'],
-    password_verifier: verifierOf('first password'),
-    home,
-    reach: home,
-    snapshots: [],
-    ...parts,
-  }
-}
-
 async function timed(what: string, work: () => Promise<unknown>): Promise<void> {
   const begun = performance.now()
   await work()
@@ -55,7 +37,7 @@ async function timed(what: string, work: () => Promise<unknown>): Promise<void> 
 }
 
 async function takenFrom(provider: Provider, wanted: WantedService, what: string): Promise<void> {
-  wanted.snapshots = [...wanted.snapshots, { snapshot_id: newRigId(), deleted: false }]
+  wanted.snapshots = [...wanted.snapshots, { snapshot_id: newTestId(), deleted: false }]
   const isTaken = async () =>
     (await provider.service.apply(wanted)).snapshots.every(({ state }) => state === 'complete')
   await timed(what, () => until(isTaken, { what, timeout_ms: patience_ms, interval_ms: 500 }))
@@ -69,7 +51,7 @@ test(
     const provider = await rig.open()
     await until(() => provider.facts().postgres_versions.length > 0, { what: 'the facts are read' })
     expect(await provider.doctor()).toEqual([])
-    const wanted = await newWanted(provider)
+    const wanted = await newWanted(provider, { extensions: ['vector'] })
     const { ca_pem } = rig
     const change = async (what: string, parts: Partial<WantedService>) => {
       Object.assign(wanted, parts, { generation: wanted.generation + 1 })
@@ -101,7 +83,7 @@ test(
     expect(await ask('select n from kept', wanted.reach, 'tsdb', 'second password')).toEqual([{ n: 7 }])
     await change('password back', { password_verifier: verifierOf('first password') })
 
-    const pooler = await newEndpoint(provider, taken)
+    const pooler = await newEndpoint(provider)
     await change('pooler on', { pooler })
     expect(await ask('select n from kept', pooler)).toEqual([{ n: 7 }])
     expect(await ask('select n from kept', pooler, 'tsdb_transaction')).toEqual([{ n: 7 }])
@@ -112,9 +94,9 @@ test(
     expect(await ask('select n from kept')).toEqual([{ n: 7 }])
     await change('no HA', { ha: { replica_count: 0, sync_replica_count: 0, switchovers: 1 } })
 
-    const home = await newEndpoint(provider, taken)
+    const home = await newEndpoint(provider)
     const set: WantedReplicaSet = {
-      replica_set_id: newRigId(),
+      replica_set_id: newTestId(),
       generation: 1,
       deleted: false,
       nodes: 1,
@@ -128,7 +110,6 @@ test(
     await settle((one) => provider.replica_set.apply(one), { ...set, deleted: true }, 'replica set deleted')
 
     const fork = await newWanted(provider, {
-      project_id: wanted.project_id,
       source: { service_id: wanted.service_id, moment: 'now' },
     })
     await settle((one) => provider.service.apply(one), fork, 'fork of now')
@@ -136,7 +117,6 @@ test(
 
     await takenFrom(provider, wanted, 'snapshot')
     const early = await newWanted(provider, {
-      project_id: wanted.project_id,
       source: { service_id: wanted.service_id, moment: { snapshot_id: wanted.snapshots[0]?.snapshot_id ?? '' } },
     })
     await settle((one) => provider.service.apply(one), early, 'fork of a snapshot')
@@ -156,7 +136,6 @@ test(
       until(isArchived, { what: 'archived', timeout_ms: patience_ms, interval_ms: 1000 }),
     )
     const past = await newWanted(provider, {
-      project_id: wanted.project_id,
       source: { service_id: wanted.service_id, moment: { at } },
     })
     await settle((one) => provider.service.apply(one), past, 'fork of a time')
@@ -165,7 +144,6 @@ test(
 
     expect((await change('stop', { power: 'off' })).state).toBe('stopped')
     const of_paused = await newWanted(provider, {
-      project_id: wanted.project_id,
       source: { service_id: wanted.service_id, moment: 'now' },
     })
     await settle((one) => provider.service.apply(one), of_paused, 'fork of now, of a paused service')

@@ -2,32 +2,11 @@
 // needed, forked, and gone with their service.
 import { expect, test } from 'vitest'
 import type { Moment, Provider, WantedService } from '#providers/provider.ts'
-import { newEndpoint } from '#test/addresses.ts'
-import { verifierOf } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
+import { newWanted, settle } from './wanted.ts'
 import { namespaceOf, useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
-const taken = new Set<number>()
-let count = 0
-
-async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
-  const home = await newEndpoint(provider, taken)
-  return {
-    service_id: `n${String((count += 1)).padStart(9, '0')}`,
-    project_id: 'project000',
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: 'shared',
-    extensions: [],
-    password_verifier: verifierOf('a password'),
-    home,
-    reach: home,
-    snapshots: [],
-    ...parts,
-  }
-}
 
 const applyUntil = (provider: Provider, wanted: WantedService, what: string, isSo: (seen: Seen) => boolean) =>
   until(
@@ -38,9 +17,6 @@ const applyUntil = (provider: Provider, wanted: WantedService, what: string, isS
     { what },
   )
 type Seen = Awaited<ReturnType<Provider['service']['apply']>>
-
-const settle = (provider: Provider, wanted: WantedService) =>
-  applyUntil(provider, wanted, 'it settles', ({ settled }) => settled)
 
 async function withSnapshots(provider: Provider, ids: readonly string[]) {
   const wanted = await newWanted(provider)
