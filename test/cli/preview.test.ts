@@ -107,7 +107,7 @@ test('opened, pushed to three times, closed twice: one fork, one password, one c
   expect(url).toContain(password)
   const { 'ca-path': ca = '' } = opened.output
   expect([ca, url]).toEqual([join(home, 'of-the-job', 'ca.pem'), expect.stringContaining(`sslrootcert=${ca}`)])
-  expect(readFileSync(ca, 'utf8')).toContain('BEGIN CERTIFICATE')
+  expect(readFileSync(ca, 'utf8')).toBe(await (await fetch(`${installation.server.api_url}/ca.pem`)).text())
   for (const secret of [password, url]) expect(opened.printed).toContain(`::add-mask::${secret}\n`)
   expect(opened.printed.replaceAll(/^::add-mask::.*$/gm, '')).not.toContain(password)
   const [first] = await forks('pr-1-web')
