@@ -169,8 +169,12 @@ test.skipIf(why_no_s3)(
       },
       { what: 'the archive gives way' },
     )
-    const isSmall = () => foldersOfWal().every((folder) => bytesIn(folder) < (quota_gb * 1024 ** 3) / 2)
-    await until(isSmall, { what: 'the archive is small again, and what waits to be copied with it' })
+    const [archive = '', links = ''] = foldersOfWal()
+    const isWithin = () => {
+      const archived = new Set(segmentsIn(archive))
+      return bytesIn(archive) < quota_gb * 1024 ** 3 && segmentsIn(links).every((name) => archived.has(name))
+    }
+    await until(isWithin, { what: 'the archive is within the quota, and no link keeps what it has given up' })
     await proxy.open()
     await untilTold(/^its backup is in time again$/)
     await untilWhole()
