@@ -1,7 +1,7 @@
 // The provider that runs PostgreSQL as daemons on this host, below one directory. Opening it observes what the host
 // can do; closing it releases everything but the databases, which go on running and are found again by the next server.
 import { mkdir, stat } from 'node:fs/promises'
-import { totalmem, userInfo } from 'node:os'
+import { totalmem } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Pass, Provider } from '../provider.ts'
 import { addressesFor } from './addresses.ts'
@@ -16,6 +16,7 @@ import { isDiskFull, statIfThere } from '../host/read.ts'
 import { findInstallations, type PostgresInstallation } from './postgres/installation.ts'
 import { newJobs } from './host/jobs.ts'
 import { unprivileged } from '../host/user-map.ts'
+import { ownUserName } from '../host/user-name.ts'
 import { foldersOf, type Node, tooLongSentence } from './host/layout.ts'
 import { openLimits } from './host/limits.ts'
 import type { LocalHost } from './local-host.ts'
@@ -204,7 +205,7 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     authority,
     limits,
     installations,
-    control_plane_user: userInfo().username,
+    control_plane_user: ownUserName(),
     memory_mb: Math.floor(totalmem() / 1024 ** 2),
     template,
     spares,

@@ -3,11 +3,11 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { identityOf } from '#providers/host/process.ts'
 import { unprivileged, type Owner } from '#providers/host/user-map.ts'
+import { ownUserName } from '#providers/host/user-name.ts'
 
 type Parts = { directory: string; data: string; bin: string; owner: Owner | undefined }
 
@@ -21,6 +21,7 @@ export async function ensureStoreData(parts: Parts): Promise<void> {
 }
 
 async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<void> {
+  const user = ownUserName()
   const aside = join(directory, `${aside_prefix}${makerOf(process.pid)}-${randomUUID()}`)
   const fresh = join(aside, 'data')
   await mkdir(aside, { mode: 0o700 })
@@ -37,7 +38,7 @@ async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<vo
   // The server's own from here on, so that no other user can plant a link where it writes.
   if (owner) await chown(fresh, 0, 0)
   await writeFile(join(fresh, 'pg_hba.conf'), 'local all postgres peer map=howdah\n', { flush: true })
-  await writeFile(join(fresh, 'pg_ident.conf'), `howdah ${quoted(userInfo().username)} postgres\n`, { flush: true })
+  await writeFile(join(fresh, 'pg_ident.conf'), `howdah ${quoted(user)} postgres\n`, { flush: true })
   if (owner) await handOver(fresh, owner)
   // A folder that is not empty is never replaced: of several servers that start at once, the first one wins.
   await rename(fresh, data).catch((error: NodeJS.ErrnoException) => {

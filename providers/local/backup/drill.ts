@@ -4,13 +4,13 @@
 // may already run a tenant's function, and sessions here are a superuser's. Rows are compared with primary keys, which have no expressions.
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DrillOptions } from '../../provider.ts'
 import { spawnDaemon } from '../../host/daemon.ts'
 import { endsWithin, signalPostmaster } from '../../host/postmaster.ts'
 import { errorCode, statIfThere } from '../../host/read.ts'
+import { ownUserName } from '../../host/user-name.ts'
 import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
@@ -176,7 +176,7 @@ async function start({ effect, installations }: DrillHost, node: Node): Promise<
     .join('')
   await ensureFile(effect, 'settings', node.settings, text, node.owner)
   await ensureFile(effect, 'client rules', node.hba, 'local all postgres peer map=howdah\n', node.owner)
-  await ensureFile(effect, 'user map', node.ident, identOf(userInfo().username), node.owner)
+  await ensureFile(effect, 'user map', node.ident, identOf(ownUserName()), node.owner)
   await ensureRemoved(effect, 'start log', node.start_log)
   const words = [join(installation.bin, 'postgres'), '-D', node.data, '-c', `config_file=${node.settings}`]
   const child = await spawnDaemon(
