@@ -248,6 +248,7 @@ async function lossFigures(folder: string, losses: readonly Loss[], key: string)
     const last = await lastRow(data_dir, sockets)
     lost.push((at_ms - last.at_ms) / 1000)
     missing += last.missing
+    say(`lost: ${lost.at(-1)?.toFixed(1)} s; rows missing before that: ${last.missing}`)
     await server.end()
     execFileSync(join(repository, 'bin/howdah'), ['stop', '--all', '--data-dir', data_dir], { stdio: 'ignore' })
     for (const one of [data_dir, copy]) rmSync(one, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 // One service out of the repository, into a folder: its snapshot, and the WAL after it. What is in the folder is whole when the function
-// returns; a folder of an attempt that was killed is filled anew.
+// returns, and not durable; a folder of an attempt that was killed is filled anew.
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ async function fetchFrom(
   wal: string | undefined,
 ): Promise<FetchedService> {
   await requireSpace(lists, run, folder)
-  await ensureRestored(restic, run, dataIn(folder))
+  await restoreRun(restic, run, dataIn(folder))
   const snapshot_folder = await findSnapshotFolder(dataIn(folder), snapshot_id)
   if (snapshot_folder === undefined)
     throw new RepositoryRefused(`the snapshot ${snapshot_id} in the backup is not whole`)
@@ -60,7 +60,7 @@ async function fetchFrom(
   if (wal !== undefined) {
     const start_wal_file = startOf(snapshot_folder)
     const from = { service_id, start_wal_file, taken_at: new Date(taken_at), target }
-    await ensureWalFrom({ restic, lists, runs, last: wal, has_last: false, ...from })
+    await ensureWalFrom({ restic, lists, runs, last: wal, has_last: false, durable: false, ...from })
   }
   return { snapshot_id, snapshot_folder, wal_folder: join(target, walFolderOf(service_id)) }
 }
@@ -81,9 +81,13 @@ async function requireSpace(lists: Lists, run: string, folder: string): Promise<
 export async function ensureRestored(restic: Restic, run: string, to: string): Promise<void> {
   if (existsSync(to)) return
   await rm(`${to}.new`, { recursive: true, force: true })
-  await restic(['restore', run, '--no-lock', '--target', `${to}.new`], { timeout_seconds, as_root: true })
+  await restoreRun(restic, run, `${to}.new`)
   await syncFileSystem(`${to}.new`)
   await rename(`${to}.new`, to)
+}
+
+async function restoreRun(restic: Restic, run: string, to: string): Promise<void> {
+  await restic(['restore', run, '--no-lock', '--target', to], { timeout_seconds, as_root: true })
 }
 
 /** Undefined: it has been put in place. */

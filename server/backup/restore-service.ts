@@ -65,7 +65,16 @@ async function fetchFrom(
   const snapshot_folder = await findSnapshotFolder(data, snapshot_id)
   if (snapshot_folder === undefined || plan.wal === undefined) return snapshot_folder
   const from = { service_id, start_wal_file: startOf(snapshot_folder), taken_at: new Date(taken_at) }
-  await ensureWalFrom({ restic, lists, runs, last: plan.wal, has_last: true, target: walIn(folder), ...from })
+  await ensureWalFrom({
+    restic,
+    lists,
+    runs,
+    last: plan.wal,
+    has_last: true,
+    durable: true,
+    target: walIn(folder),
+    ...from,
+  })
   return snapshot_folder
 }
 

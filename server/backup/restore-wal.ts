@@ -14,6 +14,8 @@ type Needed = {
   last: string
   /** All of that run lies there already. */
   has_last: boolean
+  /** Each file, when it has its name. */
+  durable: boolean
   service_id: string
   start_wal_file: string
   /** When the snapshot was taken: WAL from there on is in later runs, and in the one before. */
@@ -31,7 +33,7 @@ const files_at_once_max = 1_000
 export const walFolderOf = (service_id: string) => `local/services/${service_id}/backup`
 
 export async function ensureWalFrom(needed: Needed): Promise<void> {
-  const { restic, lists, runs, last, has_last, service_id, start_wal_file, taken_at, target } = needed
+  const { restic, lists, runs, last, has_last, durable, service_id, start_wal_file, taken_at, target } = needed
   const below = walFolderOf(service_id)
   const start = start_wal_file.slice(8)
   await mkdir(join(target, below, 'archive'), { recursive: true, mode: 0o700 })
@@ -49,18 +51,18 @@ export async function ensureWalFrom(needed: Needed): Promise<void> {
       return is_between && (at === 0 || path.startsWith(`${below}/archive/`))
     }
     const missing = [...files.keys()].filter((path) => path.startsWith(`${below}/`)).filter(isWanted)
-    await restoreFiles(restic, run.id, missing, { target, aside: join(target, `${service_id}.new`) })
+    await restoreFiles(restic, run.id, missing, { target, aside: join(target, `${service_id}.new`), durable })
     if (run.time < taken_at) return
   }
 }
 
-type Places = { target: string; aside: string }
+type Places = { target: string; aside: string; durable: boolean }
 
 /**
- * Each file is whole and durable when it has its name. The last segments come first, and all other files before them: whatever is missing
+ * Each file is whole when it has its name. The last segments come first, and all other files before them: whatever is missing
  * after a kill is before the first segment that is there.
  */
-async function restoreFiles(restic: Restic, run: string, paths: readonly string[], { target, aside }: Places) {
+async function restoreFiles(restic: Restic, run: string, paths: readonly string[], { target, aside, durable }: Places) {
   const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
   const rankOf = (path: string) => (segment_name.test(nameOf(path)) ? nameOf(path).slice(8) : 'others')
   const sorted = paths.toSorted((one, other) => (rankOf(one) > rankOf(other) ? -1 : 1))
@@ -76,7 +78,7 @@ async function restoreFiles(restic: Restic, run: string, paths: readonly string[
       ...chosen.flatMap((path) => ['--include', `/${path}`]),
     ]
     await restic(words, { timeout_seconds, as_root: true })
-    await syncFileSystem(aside)
+    if (durable) await syncFileSystem(aside)
     for (const path of chosen) {
       await mkdir(dirname(join(target, path)), { recursive: true, mode: 0o700 })
       await rename(join(aside, path), join(target, path))

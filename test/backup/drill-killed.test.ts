@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 /** Those that a service does not have in its other passes. */
-const effects = ['restore: copy snapshot', 'restore: make durable', 'restore: rename into place', 'home: rename away']
+const effects = ['restore: copy snapshot', 'drill: rename into place', 'home: rename away']
 
 test('a drill whose server is killed is made again', async () => {
   server = await startServerProcess(options)

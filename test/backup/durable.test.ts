@@ -66,6 +66,7 @@ test.skipIf(why)(`a WAL file that a killed command has written in part is fetche
       runs,
       last: run_id,
       has_last: false,
+      durable: true,
       service_id: 'service',
       start_wal_file: segment,
       taken_at: new Date(0),

@@ -109,7 +109,7 @@ test('a drill that dies anywhere leaves nothing behind when it is made again', a
   // What is made once and for all is there after the first.
   await dyingAt(world, undefined, drill)
   const effects = await dyingAt(world, undefined, drill)
-  expect(effects).toEqual(expect.arrayContaining(['restore: rename into place', 'home: rename away']))
+  expect(effects).toEqual(expect.arrayContaining(['drill: rename into place', 'home: rename away']))
   for (const effect of sampleOf(effects, 6)) await dyingAt(world, effect, drill)
   await dyingAt(world, undefined, drill)
   expect(readdirSync(join(world.directory, 'drill', 'services'))).toEqual([])

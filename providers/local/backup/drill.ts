@@ -2,8 +2,8 @@
 // back, are brought to life in a node that no client reaches, at the lowest priority: it recovers to the end, PostgreSQL's amcheck reads
 // its catalogs and tables, and it is removed. What is wrong is a sentence that names the file. No statement reads a tenant's table: to plan one
 // may already run a tenant's function, and sessions here are a superuser's. Rows are compared with primary keys, which have no expressions.
-import { readFileSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { lchownSync, readFileSync } from 'node:fs'
+import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DrillOptions } from '../../provider.ts'
@@ -22,13 +22,13 @@ import { findPostmaster } from '../postgres/process.ts'
 import { identOf } from '../postgres/settings.ts'
 import { fatalOfOutput } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
+import { copyData } from '../snapshot/fetched-data.ts'
 import { findWay, listComplete, readSnapshot } from '../snapshot/snapshot.ts'
 import { stagedIn } from '../wal/staged-wal.ts'
 import { fileIsOnPath, findPath } from '../wal/timeline.ts'
 import { pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
 import { compareSums } from './checksums.ts'
 import { sumsIn } from './note.ts'
-import { makeData } from './restore.ts'
 import { stageService, type Staged } from './stage.ts'
 
 type DrillHost = Machine & { installations: readonly PostgresInstallation[] }
@@ -98,8 +98,12 @@ async function tryOut(
   if (facts === undefined) return `the snapshot ${fetched?.snapshot_id}${where} is not whole`
   await ensureHome(host.effect, node)
   const source = { facts, snapshot_data: join(folder, 'data'), wal_folder, keep: true, signal }
-  const gap = await makeData(host, node, source)
+  const gap = await copyData(host, node, source)
   if (gap !== undefined) return `the WAL file ${gap}${where} is missing`
+  // Not durable: whatever is there after a crash is removed.
+  if (node.owner) lchownSync(node.data_aside, node.owner.uid, node.owner.gid)
+  await host.effect('drill: rename into place')
+  await rename(node.data_aside, node.data)
   signal.throwIfAborted()
   return (await start(host, node)) ?? (await replayedShort(node, wal_folder)) ?? (await check(node))
 }

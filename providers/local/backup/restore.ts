@@ -11,7 +11,7 @@ import type { Machine } from '../host/machine.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureHome } from '../postgres/data-directory.ts'
 import { putDataInPlace } from '../postgres/data-in-place.ts'
-import { copyData, type DataSource } from '../snapshot/fetched-data.ts'
+import { copyData } from '../snapshot/fetched-data.ts'
 import { isThrough, readSnapshot } from '../snapshot/snapshot.ts'
 import { readExchange, saveExchange } from '../wal/left.ts'
 import { findStagedPath, stagedIn } from '../wal/staged-wal.ts'
@@ -27,7 +27,8 @@ export async function restoreService(host: Machine, restored: RestoredService): 
     await ensureHome(effect, node)
     await putLeft(host, node, restored)
     const source = { facts, snapshot_data: join(snapshot_folder, 'data'), wal_folder }
-    gap = await makeData(host, node, { ...source, keep: false, at })
+    gap = await copyData(host, node, { ...source, keep: false, at })
+    await putDataInPlace(effect, node, 'restore')
   }
   await ensureFolder(effect, 'snapshots', node.snapshots, 0o700)
   const own = join(node.snapshots, restored.snapshot_id)
@@ -53,11 +54,4 @@ export async function leadsOn(fetched: FetchedService, at: string | undefined): 
   if (facts === undefined) return true
   const { segment_bytes, timeline } = await readControl(join(snapshot_folder, 'data'))
   return isThrough(await findStagedPath(wal_folder, { own: timeline, at }), facts, segment_bytes)
-}
-
-/** A data directory in place. Returns the first WAL file that is missing on the way, up to which it recovers. */
-export async function makeData(host: Machine, node: Node, source: DataSource): Promise<string | undefined> {
-  const gap = await copyData(host, node, source)
-  await putDataInPlace(host.effect, node, 'restore')
-  return gap
 }
