@@ -84,23 +84,20 @@ export async function applyAll(
   { vpcs = [], services = [], sets = [] }: Spec,
   isDead: () => boolean = () => false,
 ): Promise<void> {
-  const passes: (() => Promise<Pass>)[] = [
+  const passes: (() => Promise<{ settled: boolean }>)[] = [
     ...vpcs.map((vpc) => () => provider.vpc.apply(vpc)),
     ...services.map((service) => () => provider.service.apply(service)),
     ...sets.map((set) => () => provider.replica_set.apply(set)),
   ]
-  let seen: Pass[] = []
+  let seen: { settled: boolean }[] = []
   const isOver = async () => {
     seen = []
     for (const pass of passes) if (!isDead()) seen.push(await pass())
-    return isDead() || seen.every(({ settled, look_again_seconds }) => settled && look_again_seconds !== 0)
+    return isDead() || seen.every(({ settled }) => settled)
   }
   await until(isOver, { what: 'everything settles' }).catch((error: unknown) => {
     throw new Error(`not settled: ${JSON.stringify(seen)}`, { cause: error })
   })
 }
-
-/** 0: what has time is left to the next pass, which follows at once. */
-type Pass = { settled: boolean; look_again_seconds?: number }
 
 const isOfSpec = (name: string) => !name.startsWith('provider folder')

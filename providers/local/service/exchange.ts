@@ -36,25 +36,23 @@ type ObservedExchange = {
   waiting_for?: string
   look_again_seconds?: number
   stopped?: true
-  /** The data were exchanged in this pass. */
-  moved?: true
   /** The id of an exchange that can never be made. */
   refused?: string
 }
 
 const look_again_soon_seconds = 0.3
 
-/** The first step of a pass: the rest of it works on the data that is in force afterwards. moved: since this pass. */
+/** The first step of a pass: the rest of it works on the data that is in force afterwards. */
 export async function withExchange(
   host: ServiceHost,
   base: Node,
   wanted: WantedService,
-  rest: (moved: boolean) => Promise<ObservedService>,
+  rest: () => Promise<ObservedService>,
 ): Promise<ObservedService> {
-  const { events, stopped, refused, moved = false, ...exchange } = await ensureExchanged(host, base, wanted)
+  const { events, stopped, refused, ...exchange } = await ensureExchanged(host, base, wanted)
   const pending = { ...exchange, settled: false, in_progress: true }
   if (stopped) return { ...pending, state: 'not_serving', events, snapshots: [] }
-  const observed = await rest(moved)
+  const observed = await rest()
   const all = { ...observed, ...(refused && { exchange_refused: refused }), events: [...events, ...observed.events] }
   return exchange.waiting_for === undefined || !observed.settled ? all : { ...all, ...pending }
 }
@@ -150,7 +148,7 @@ async function move(host: ServiceHost, found: Node, exchange: Exchange): Promise
     exchange.kept_as === undefined
       ? 'its data is that of its parent'
       : `its data is that of the moment; until ${until} it was another, which snapshot ${exchange.kept_as} keeps`
-  return { events: [{ kind: 'rewound', message }], moved: true }
+  return { events: [{ kind: 'rewound', message }] }
 }
 
 async function setAside(host: ServiceHost, node: Node, { kept_as }: Exchange): Promise<void> {

@@ -68,11 +68,10 @@ export async function applyService(host: ServiceHost, wanted: WantedService): Pr
 async function observe(host: ServiceHost, own: Node, wanted: WantedService): Promise<ObservedService> {
   const base = listeningAt(own, wanted.reach.port)
   if (wanted.deleted) return { ...(await ensureServiceRemoved(host, base)), snapshots: [] }
-  return await withExchange(host, base, wanted, (moved) => observeInForce(host, base, wanted, moved))
+  return await withExchange(host, base, wanted, () => observeInForce(host, base, wanted))
 }
 
-/** moved: its data were exchanged in this pass, and a caller waits for it. */
-async function observeInForce(host: ServiceHost, base: Node, wanted: WantedService, moved: boolean) {
+async function observeInForce(host: ServiceHost, base: Node, wanted: WantedService): Promise<ObservedService> {
   const { node, events, waiting_for } = await leaderFor(host, base, wanted)
   // A lost primary has been reported already as not serving.
   if (events.length > 0) host.deaths_told.add(wanted.service_id)
@@ -89,8 +88,7 @@ async function observeInForce(host: ServiceHost, base: Node, wanted: WantedServi
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(node), noSpaceSentence(host.directory))
   })
-  const pace = moved && of_server.settled ? { look_again_seconds: 0 } : {}
-  const observed = { ...of_server, ...pace, events: [...events, ...of_server.events] }
+  const observed = { ...of_server, events: [...events, ...of_server.events] }
   // A pass that is followed by the next at once does not wait for copies.
   if (observed.look_again_seconds === 0 || !(await statIfThere(node.data))) return { ...observed, snapshots: [] }
   // A service that waits for its VPC still runs where it was.
