@@ -52,12 +52,9 @@ function Spark({ project_id, service_id, name, label }: SparkProps) {
   })
   const measurements = data?.find(({ labels }) => labels.role === 'primary')?.data.map(({ value }) => value) ?? []
   // A service that is younger than an hour has a line from end to end as well.
-  const values = measurements.slice(
-    Math.max(
-      0,
-      measurements.findIndex((value) => value !== null),
-    ),
-  )
+  const isValue = (value: number | null) => value !== null
+  const [first, end] = [measurements.findIndex(isValue), measurements.findLastIndex(isValue) + 1]
+  const values = measurements.slice(Math.max(0, first), end)
   const last = values.findLast((value) => value !== null)
   return (
     <div className={css['spark']}>

@@ -13,6 +13,7 @@ import { paths } from '../paths.ts'
 import { q } from '../query.ts'
 import { type Search, useView } from '../search.ts'
 import { BulkActs } from './bulk.tsx'
+import { createCommand } from './command.ts'
 import { DeletedServices } from './deleted.tsx'
 import { ServiceTable } from './service-table.tsx'
 import css from './services.module.css'
@@ -152,6 +153,7 @@ function NoService({ project_id, children }: { project_id: string; children: Rea
     <Empty title="No service yet" text="A service is a PostgreSQL of its own, ready in a second or two.">
       {children}
       <div className={css['commands']}>
+        <CodeBlock label="The same as a command" text={createCommand(project_id, { name: 'first' })} wrap />
         <CodeBlock label="The same with curl" text={lines.join('\n')} wrap />
       </div>
     </Empty>

@@ -1,9 +1,10 @@
-// A real browser before a real server: Debian's Chromium, a person who is logged in through the real login page, and a record of
+// A real browser before a real server: Debian's Chromium, a person who is logged in, and a record of
 // everything that must not happen: errors in the console, violations of the policy, requests to elsewhere, keys in the storage.
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Role } from '#contract/endpoint.ts'
 import { startInstallation, type TestInstallation, type TestOptions } from '#test/installation.ts'
+import { newBrowser } from '#test/oauth/browser.ts'
 import { openPeople, type People, type Person } from '#test/oauth/people.ts'
 import { ensureBuilt } from './build.ts'
 
@@ -20,12 +21,14 @@ export type TestBrowser = {
   url: string
   /** A browser of its own, logged in as a new member with this role. */
   newUser(role: Role, look?: Look): Promise<User>
-  /** The one of this role that tests share: every login costs two seconds of a processor. */
-  userOf(role: Role): Promise<User>
+  /** The one that tests share, with this role from now on: a person costs some seconds of a processor, another role a loaded page. */
+  userAs(role: Role): Promise<User>
   /** The same before any login. */
   newVisitor(look?: Look): Promise<Visitor>
   stop(): Promise<void>
 }
+
+type Cookie = Parameters<BrowserContext['addCookies']>[0][number]
 
 type Look = { width?: number; theme?: 'light' | 'dark' }
 
@@ -50,23 +53,28 @@ export async function startBrowser(options: TestOptions = {}): Promise<TestBrows
   const howdah = await startInstallation({ sample_interval_ms: 500, ...options })
   const people = await openPeople(howdah)
   const browser = await launchBrowser()
-  const users = new Map<Role, Promise<User>>()
+  const origin = howdah.server.public_url
   const newUser = async (role: Role, look?: Look): Promise<User> => {
     const person = await people.newPerson(role)
-    const visitor = await newVisitor(browser, howdah.server.public_url, look)
-    await logIn(visitor.page, howdah.server.public_url, person)
+    const visitor = await newVisitor(browser, origin, look)
+    await visitor.context.addCookies([await sessionOf(origin, person)])
     return Object.assign(visitor, { person })
   }
+  let shared: Promise<User> | undefined
   return {
     howdah,
     people,
-    url: howdah.server.public_url,
-    newVisitor: (look) => newVisitor(browser, howdah.server.public_url, look),
+    url: origin,
+    newVisitor: (look) => newVisitor(browser, origin, look),
     newUser,
-    userOf: (role) => {
-      const known = users.get(role) ?? newUser(role)
-      users.set(role, known)
-      return known
+    userAs: async (role) => {
+      shared ??= newUser(role)
+      const user = await shared
+      const member = `/projects/${howdah.project_id}/members/${user.person.user_id}`
+      const { status } = await howdah.call('POST', `${member}/setRole`, { role })
+      if (status !== 200) throw new Error(`setting a role answered ${status}`)
+      await user.page.goto('about:blank')
+      return user
     },
     stop: async () => {
       await browser.close()
@@ -80,7 +88,14 @@ export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: program ?? '',
     // Without a graphics card everything is drawn by the processor anyway, and cheaper without the process that plays one.
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--force-color-profile=srgb'],
+    // Tabs of one site share a process, and what it has compiled.
+    args: [
+      '--no-sandbox',
+      '--disable-dev-shm-usage',
+      '--disable-gpu',
+      '--process-per-site',
+      '--force-color-profile=srgb',
+    ],
   })
 
 async function newVisitor(
@@ -120,11 +135,23 @@ async function isInConsole(page: Page, to: URL): Promise<boolean> {
   return at.origin === to.origin && at.pathname !== to.pathname && (await page.locator('#main h1').count()) > 0
 }
 
-/** As a link does, which costs a tenth of what loading everything anew does. Every page has a title of its own, once it is there. */
+/** As a link does, at half the price of loading everything anew. Every page has a title of its own, once it is there. */
 async function goTo(page: Page, { pathname, search }: URL): Promise<void> {
   const title = await page.title()
   await page.evaluate((path) => history.pushState({}, '', path), pathname + search)
   await page.waitForFunction((old) => document.title !== old, title, { polling: 50 })
+}
+
+/** By the forms that a browser without scripts sends, which costs a tenth of the pages that people see. */
+async function sessionOf(origin: string, { email, password }: Person): Promise<Cookie> {
+  const browser = newBrowser()
+  const form = await browser.follow(await browser.get(`${origin}/console/login`))
+  const back = await browser.submit(form, { email, password })
+  await browser.get(back.location ?? '')
+  const cookie = [...browser.cookies.values()].find(({ name }) => name === 'howdah_console')
+  if (cookie === undefined) throw new Error(`no session (${back.status}): ${back.text.slice(-400)}`)
+  const { name, value, path } = cookie
+  return { name, value, path, domain: new URL(origin).hostname, httpOnly: true, sameSite: 'Strict' }
 }
 
 /** By the page that people see. */

@@ -44,10 +44,18 @@ const untilCalled = (...names: EndpointName[]) =>
 
 let at = ''
 
+/** An act is over that the service refuses others for; the page may still show what was before it. */
+async function settled({ howdah }: TestBrowser, verb: string, act: () => Promise<void>): Promise<void> {
+  const answer = user.page.waitForResponse((response) => response.url().endsWith(`/${verb}`))
+  await act()
+  await answer
+  await howdah.untilStatus(at.split('/')[2] ?? '', 'READY')
+}
+
 export function endpointTests(started: () => TestBrowser): void {
   beforeAll(async () => {
     if (no_browser !== '') return
-    user = await started().userOf('owner')
+    user = await started().userAs('owner')
     project = `/projects/${started().howdah.project_id}`
   })
 
@@ -131,11 +139,9 @@ export function endpointTests(started: () => TestBrowser): void {
     await open(`${at}/replicas`)
     const replicas = user.page.getByRole('region', { name: 'Replicas that can take over' })
     await replicas.getByText('1', { exact: true }).first().click()
-    await replicas.getByRole('button', { name: 'Apply' }).click()
-    await untilCalled('setHA')
-    await ready()
-    await press('Switch over')
-    await untilCalled('switchover')
+    await settled(started(), 'setHA', () => replicas.getByRole('button', { name: 'Apply' }).click())
+    await settled(started(), 'switchover', () => press('Switch over'))
+    await untilCalled('setHA', 'switchover')
     const pooler = user.page.getByRole('region', { name: 'Connection pooler' })
     await pooler.getByRole('button', { name: 'Enable' }).click()
     await pooler.getByRole('button', { name: 'Disable' }).click()
@@ -238,9 +244,20 @@ export function endpointTests(started: () => TestBrowser): void {
       await press('Start')
       await ready()
       await open('/services')
+      await press('Name')
+      await press('Name')
+      await user.page.locator('th[aria-sort=descending]').waitFor()
+      const names = await user.page.getByRole('rowheader').getByRole('link').allTextContents()
+      expect(names.length).toBeGreaterThan(1)
+      expect(names).toEqual(names.toSorted((one, other) => other.localeCompare(one)))
       await user.page.getByRole('checkbox', { name: 'Choose all' }).check()
       await press('Make DEV')
       await user.page.getByText('is DEV').first().waitFor()
+      // When all of them are done, none is chosen any more.
+      await user.page
+        .getByRole('status')
+        .filter({ hasText: /chosen$/ })
+        .waitFor({ state: 'detached' })
       await user.page.getByRole('checkbox', { name: 'Choose bazaar', exact: true }).check()
       await press('Delete')
       await answer('Delete them')

@@ -71,7 +71,7 @@ export function roleTests(started: () => TestBrowser): void {
 
   for (const role of sampleOf(roles, 2)) {
     test.skipIf(no_browser)(`every act, as ${role}${no_browser}`, async () => {
-      const user = await started().userOf(role)
+      const user = await started().userAs(role)
       for (const [path, rows] of acts()) {
         await user.open(path)
         // The page is there before the role is known.
@@ -79,12 +79,11 @@ export function roleTests(started: () => TestBrowser): void {
         expect([path, await surprisesOf(user, role, rows)]).toEqual([path, []])
       }
       expect(user.wrong).toEqual([])
-      await user.page.goto('about:blank')
     })
   }
 
   test.skipIf(no_browser)(`with the keyboard alone: create, copy, fork, delete${no_browser}`, async () => {
-    const user = await started().userOf('developer')
+    const user = await started().userAs('developer')
     const { page, open } = user
     const keys = async (...names: string[]) => {
       for (const name of names) await page.keyboard.press(name)
@@ -140,7 +139,6 @@ export function roleTests(started: () => TestBrowser): void {
     await page.getByRole('heading', { name: 'Services' }).waitFor()
     await page.getByRole('link', { name: 'typed-fork' }).waitFor({ state: 'detached' })
     expect(user.wrong).toEqual([])
-    await user.page.goto('about:blank')
   })
 }
 

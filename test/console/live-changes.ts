@@ -25,7 +25,7 @@ export function liveTests(started: () => TestBrowser, between: () => Proxy): voi
   beforeAll(async () => {
     if (no_browser !== '') return
     ;[browser, proxy] = [started(), between()]
-    user = await browser.userOf('owner')
+    user = await browser.userAs('owner')
     await user.open(`/projects/${browser.howdah.project_id}/services`)
     await changeIsSeen(user.page)
   })
