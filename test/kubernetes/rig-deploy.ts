@@ -44,10 +44,16 @@ const node = process.env['RIG_NODE_ADDRESS'] ?? '10.77.0.1'
 const members = `"host": "${node}", "node_ports": "31000-31189", "storage_class": "rig-local", "storage_gbs": 1`
 
 test('two servers in the cluster make a service there, and one of them is enough', async () => {
-  onTestFinished(() => void kubectl('delete', 'namespace', 'howdah-system', '--ignore-not-found'))
+  const installation = run(process.execPath, ['deploy/kubernetes/new-installation.ts'])
+  onTestFinished(() => {
+    kubectl('delete', 'namespace', 'howdah-system', '--ignore-not-found')
+    // What a deleted service leaves for as long as it can be restored.
+    const { stringData } = JSON.parse(installation) as { stringData: Record<string, string> } // written by that program
+    kubectl('delete', 'namespace', '-l', `howdah/installation-id=${stringData['installation-id']?.trim()}`)
+  })
   run(join(import.meta.dirname, 'rig/howdah-image'), [])
   kubectl('apply', '-f', 'deploy/kubernetes/rbac.yaml')
-  create(run(process.execPath, ['deploy/kubernetes/new-installation.ts']))
+  create(installation)
   create(JSON.stringify(store))
   const uri = await until(() => secretOf('rows-app', 'uri'), { what: 'the store has its Secret' })
   create(
