@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { exportedName, metric_names } from '#contract/metric.ts'
 import { why_no_promtool } from '#test/promtool.ts'
 import { production, root } from '#test/sources.ts'
 import { pageAt } from './pages.ts'
@@ -13,11 +14,10 @@ const alerts = readFileSync(alerts_file, 'utf8')
 const dashboard = readFileSync(join(root, 'docs', 'monitoring', 'howdah-dashboard.json'), 'utf8')
 const telemetry = production.find(({ path }) => path === 'server/metric/telemetry.ts')?.text ?? ''
 
-/** As the server names them: whole, or after howdah_service_. */
+/** Of the server and its services as they stand there; of each service by their names in the contract. */
 const told = new Set([
   ...[...telemetry.matchAll(/'((?:howdah|process)_\w+)'/g)].map(([, name]) => name),
-  ...[...telemetry.matchAll(/^ {2,4}\[?\s*'(\w+)',/gm)].map(([, name]) => `howdah_service_${name}`),
-  ...[...telemetry.matchAll(/^ {2}\['(\w+)',/gm)].map(([, name]) => `howdah_service_${name}`),
+  ...metric_names.filter((name) => telemetry.includes(`['${name}',`)).map(exportedName),
 ])
 
 const metricsIn = (text: string) =>
