@@ -1,4 +1,4 @@
-// Tests run real PostgreSQL servers: three files at once on two cores, for they wait a lot; generous limits, and no test depends on how
+// Tests run real PostgreSQL servers: four files at once on two cores, for they wait a lot; generous limits, and no test depends on how
 // long a thing takes.
 import { randomBytes, randomInt } from 'node:crypto'
 import { readFileSync, statfsSync } from 'node:fs'
@@ -14,7 +14,7 @@ export default defineConfig({
     include: [process.env['TEST_FILES'] ?? '**/*.test.ts'],
     exclude: ['node_modules/**'],
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // A second of a processor for each file, if every one had a process of its own that loads the product anew.
     isolate: false,
