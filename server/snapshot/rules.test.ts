@@ -47,6 +47,12 @@ test('of those that forks NOW have left, the newest stays until a newer snapshot
   expect(lastSnapshot([rowOf(0.05, { kind: 'manual' }), ...under_way])?.snapshot_id).toBe('0.1')
 })
 
+test('of two that forks NOW have left, the later one stays, in whatever order they were requested', () => {
+  const [earlier, later] = [new Date(now.getTime() - 60_000), new Date(now.getTime() - 30_000)]
+  const rows = [ofNow(0.1, { taken_at: earlier }), ofNow(0.2, { taken_at: later }), rowOf(1)]
+  expect(expiredSnapshots(rows, policy)).toEqual(['0.1'])
+})
+
 test('the newest complete one stays, however few are kept', () => {
   expect(expiredSnapshots([rowOf(0), rowOf(1), rowOf(2)], { ...policy, kept: 0 })).toEqual(['1', '2'])
 })
