@@ -59,19 +59,6 @@ function regionOf(
 ): Omit<Capabilities['regions'][number], 'code' | 'is_default'> {
   const facts = region.facts()
   const { provider, volume_type, copy_on_write, postgres_versions } = facts
-  const {
-    pooler,
-    replica_sets,
-    vpcs,
-    snapshots,
-    forks_in,
-    forks_out,
-    rewinds,
-    logs,
-    complete_logs,
-    limits,
-    read_only_sessions,
-  } = facts
   return {
     provider,
     volume_type,
@@ -81,18 +68,18 @@ function regionOf(
     shared: offeredUnless(service.refusal({ size: 'shared' })),
     addons: addons.map((name) => ({ name, ...offeredUnless(service.refusal({ extensions: extensionsOf([name]) })) })),
     features: {
-      pooler,
-      replica_sets,
-      vpcs,
-      snapshots,
-      forks_in,
-      forks_out,
-      rewinds,
-      logs,
-      complete_logs,
-      limits,
+      pooler: facts.pooler,
+      replica_sets: facts.replica_sets,
+      vpcs: facts.vpcs,
+      snapshots: facts.snapshots,
+      forks_in: facts.forks_in,
+      forks_out: facts.forks_out,
+      rewinds: facts.rewinds,
+      logs: facts.logs,
+      complete_logs: facts.complete_logs,
+      limits: facts.limits,
       queries: queriesOffered(facts, sql_api),
-      read_only_sessions,
+      read_only_sessions: facts.read_only_sessions,
     },
   }
 }
