@@ -62,9 +62,7 @@ export function expiredSnapshots(rows: readonly SnapshotRow[], policy: SnapshotP
   const rewinds = complete.filter((row) => row.kind === 'rewind').slice(1)
   // Of two that were requested at once, the one that was requested first may be of the later moment.
   const [newest] = byMoment(complete)
-  return [...beyond, ...of_now, ...rewinds]
-    .filter((row) => row !== newest && !row.in_use)
-    .map((row) => row.snapshot_id)
+  return [...beyond, ...of_now, ...rewinds].filter((row) => row !== newest && !row.in_use).map((row) => row.snapshot_id)
 }
 
 type Window = { from: Date; until: Date }
