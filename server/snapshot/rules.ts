@@ -60,7 +60,7 @@ export function expiredSnapshots(rows: readonly SnapshotRow[], policy: SnapshotP
   const beyond = complete.filter(isRegular).slice(policy.kept)
   const of_now = lasting(rows).filter((row) => row.kind === 'now' && isReplaced(row, rows))
   const rewinds = complete.filter((row) => row.kind === 'rewind').slice(1)
-  // Of two that were requested at once, the one that was requested first may be of the later moment.
+  // Two that are requested at once may be taken in the other order.
   const [newest] = byMoment(complete)
   return [...beyond, ...of_now, ...rewinds].filter((row) => row !== newest && !row.in_use).map((row) => row.snapshot_id)
 }
