@@ -8,6 +8,7 @@ import { endpointOf } from '../address.ts'
 import { getProvider } from '../regions.ts'
 import type { Secret } from '../secret.ts'
 import type { ServiceContext } from './context.ts'
+import { listForksAcross } from './copies.ts'
 import { newVerifier, password_bytes, salt_bytes } from './password.ts'
 import { findService, type ServiceRow } from './store.ts'
 
@@ -52,12 +53,12 @@ export async function acrossOf(
   row: ServiceRow,
   wanted: WantedService,
 ): Promise<Pick<WantedService, 'copies' | 'source'>> {
-  const { copies } = row
+  const { db, secret } = context
   const { source } = wanted
-  const parent =
-    source && !wanted.made && !wanted.deleted ? await findService(context.db, source.service_id) : undefined
+  const copies = await listForksAcross(db, row)
+  const parent = source && !wanted.made && !wanted.deleted ? await findService(db, source.service_id) : undefined
   return {
-    ...(copies.length > 0 && { copies: await Promise.all(copies.map((id) => wantedCopy(context.secret, id))) }),
+    ...(copies.length > 0 && { copies: await Promise.all(copies.map((id) => wantedCopy(secret, id))) }),
     ...(source && {
       source: {
         ...source,

@@ -1,6 +1,7 @@
 // What is copied from one service into another, or into itself: which copies are pending, and those that can never be made.
 import type { Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import type { ServiceRow } from './store.ts'
 
 /** Forks of this service that have no data of their own yet, or are to have its present again. */
 export async function listForksBeingMade(db: Sql, service_id: string): Promise<string[]> {
@@ -8,6 +9,19 @@ export async function listForksBeingMade(db: Sql, service_id: string): Promise<s
     select service_id from services
     where source_service_id = ${service_id} and deleted_at is null and (settled_generation = 0 and not source_failed
       or exchange->>'service_id' = ${service_id} and (exchange->>'generation')::int > settled_generation)`)
+  return rows.map((row) => row.service_id)
+}
+
+/** Forks of this service in other regions that have no data of their own yet. */
+export async function listForksAcross(db: Sql, { service_id, region_code }: ServiceRow): Promise<string[]> {
+  const rows = await db.query(
+    sql<{ service_id: string }>`
+      select service_id from services
+      where source_service_id = ${service_id} and region_code <> ${region_code} and deleted_at is null
+        and settled_generation = 0 and not source_failed
+      order by service_id`,
+    'list forks across',
+  )
   return rows.map((row) => row.service_id)
 }
 

@@ -64,8 +64,6 @@ export type ServiceRow = {
   /** In UTC, to the microsecond. */
   source_time: string | null
   source_failed: boolean
-  /** Its forks in other regions that have no data of their own yet. */
-  copies: string[]
   /** SQL that is run in what is copied from its source. */
   mask: string | null
   /** By which its data gave way, or gives way, to those of a moment. */
@@ -96,8 +94,6 @@ const columns = fragment`service_id, project_id, name, created, region_code, ser
   (select max(taken_at) from snapshots where snapshots.service_id = services.service_id) as last_snapshot_at,
   proven_restorable_at, drill_error,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed, mask, exchange,
-  array(select f.service_id from services f where f.source_service_id = services.service_id and f.settled_generation = 0
-    and not f.source_failed and f.deleted_at is null and f.region_code <> services.region_code order by 1) as copies,
   to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
   replica_count, sync_replica_count, switchovers, pooler, replica_set_count,
   vpc_id, (${select_addresses} where owner_id = services.service_id) as addresses`

@@ -85,6 +85,7 @@ export async function copyFileIn(
   target: string,
   options: { sharing: Sharing; keep_reserve?: boolean },
 ): Promise<void> {
+  if (options.keep_reserve) requireDiskSpace(dirname(target))
   const source = openFile(folder, path)
   if (source === undefined) throw Object.assign(new Error(`${path} has been removed`), { code: 'ENOENT' })
   await copyOpened(source, target, options)
@@ -123,6 +124,8 @@ async function copyFolder(copying: Copying, path: string): Promise<void> {
 async function copyEntry(copying: Copying, from: OpenFolder, name: string, target: string): Promise<void> {
   await copying.turn
   copying.signal?.throwIfAborted()
+  // A large file asks again while it is copied.
+  if (copying.keep_reserve && copying.files % files_per_turn === 0) requireDiskSpace(copying.to)
   const source = unlessMissing(copying, () => openIn(from, name))
   if (source === undefined) return
   const bytes = await copyOpened(source, target, copying)
@@ -137,7 +140,6 @@ type FileOptions = Pick<CopyOptions, 'owner' | 'public' | 'keep_reserve'> & { sh
 async function copyOpened(source: number, target: string, options: FileOptions): Promise<number> {
   try {
     const { size, mode } = fstatSync(source)
-    if (options.keep_reserve) requireDiskSpace(dirname(target))
     const shared = await isShared(source, target, options.sharing)
     if (!shared) await copyBytes(source, target, size, options)
     // A file with shared blocks has its source's mode and user.
