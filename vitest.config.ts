@@ -5,14 +5,18 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { drawn, leftOut } from './test/run/draw.ts'
 import { failed } from './test/run/failed.ts'
 import { LongestFirst } from './test/run/order.ts'
 import { skipped } from './test/run/skipped.ts'
 
+process.env['TEST_SEED'] ??= String(randomInt(1_000_000))
+const left_out = leftOut(process.argv.slice(2))
+
 export default defineConfig({
   test: {
     include: [process.env['TEST_FILES'] ?? '**/*.test.ts'],
-    exclude: ['node_modules/**'],
+    exclude: ['node_modules/**', ...left_out],
     pool: 'forks',
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
@@ -25,13 +29,13 @@ export default defineConfig({
     execArgv: ['--max-semi-space-size=16'],
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    reporters: ['default', skipped, failed],
+    reporters: ['default', drawn(left_out), skipped, failed],
     globalSetup: 'test/run/set-up.ts',
     env: {
       MALLOC_ARENA_MAX: '2',
       // Of this run alone, so that all it leaves is known by this name. Short, because paths of sockets are.
       TMPDIR: join(inMemory('/dev/shm') ?? tmpdir(), `howdah-${randomBytes(4).toString('hex')}`),
-      TEST_SEED: process.env['TEST_SEED'] ?? String(randomInt(1_000_000)),
+      TEST_SEED: process.env['TEST_SEED'],
     },
   },
 })

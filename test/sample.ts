@@ -2,12 +2,14 @@
 // Each run has another seed, which it prints; TEST_SEED gives a run the sample of an earlier one.
 import { createHash } from 'node:crypto'
 
-const { TEST_ALL: all, TEST_SEED: seed = '' } = process.env
+const all = process.env['TEST_ALL']
+/** A run that is being set up has given itself one. */
+const seed = () => process.env['TEST_SEED'] ?? ''
 
 /** In their order. */
 export function sampleOf<T>(things: readonly T[], count: number): T[] {
   if (all !== undefined || things.length <= count) return [...things]
-  const chance = (at: number) => createHash('sha256').update(`${seed}/${things.length}/${at}`).digest('hex')
+  const chance = (at: number) => createHash('sha256').update(`${seed()}/${things.length}/${at}`).digest('hex')
   const chosen = new Set(
     [...things.keys()].toSorted((one, other) => (chance(one) < chance(other) ? -1 : 1)).slice(0, count),
   )
@@ -32,5 +34,5 @@ const parts = 6
 export function examplesOf(count: number): { numRuns: number; path?: string } {
   if (all !== undefined) return { numRuns: count }
   const some = Math.ceil(count / parts)
-  return { numRuns: some, path: String((Number(seed) % parts) * some) }
+  return { numRuns: some, path: String((Number(seed()) % parts) * some) }
 }
