@@ -2,7 +2,7 @@
 // over. So a search of gigabytes takes two processors, and next to none of the time that the server has for other requests.
 // One search at a time has them: the others read every file themselves.
 import { on } from 'node:events'
-import { statSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { LogQuery } from '../../log.ts'
@@ -27,11 +27,11 @@ let busy = false
 /** One answer a file, in their order; none at all where threads are not worth it or not to be had. */
 export async function* lookAhead(files: readonly FileQuery[]): AsyncGenerator<Looked, undefined> {
   if (busy || files.reduce((sum, file) => sum + bytesOf(file), 0) < log_bytes_min) return
-  busy = true
   const workers = Array.from({ length: threads }, (_, part) => {
     const workerData = files.filter((_, at) => at % threads === part)
     return new Worker(program, { workerData, resourceLimits: { maxOldGenerationSizeMb: thread_memory_mb } })
   })
+  busy = true
   try {
     const answers = workers.map((worker) => on(worker, 'message', { close: ['exit'] }))
     for (const at of files.keys()) {
@@ -46,5 +46,5 @@ export async function* lookAhead(files: readonly FileQuery[]): AsyncGenerator<Lo
 }
 
 function bytesOf({ folder, name }: FileQuery): number {
-  return statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0
+  return lstatSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0
 }
