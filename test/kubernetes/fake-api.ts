@@ -57,23 +57,24 @@ export async function startFakeApi() {
       return resolve
     },
     logs,
-    /** As the operator would see it: the job of a recovery has failed, with these lines. */
-    failJob(namespace: string, cluster: string, lines: readonly string[]): void {
-      const path = `/api/v1/namespaces/${namespace}/pods/${cluster}-1-full-recovery`
-      logs.set(path, lines)
+    /** As the operator would see it: an attempt of the job has failed, with these lines. */
+    failJob(namespace: string, cluster: string, job: 'full-recovery' | 'pgbasebackup', lines: readonly string[]): void {
+      const clusters = `/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters`
+      const pods = `/api/v1/namespaces/${namespace}/pods`
+      const name = `${cluster}-1-${job}-${store.version()}`
+      logs.set(`${pods}/${name}`, lines)
       const labels = {
-        ...store.find(`/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/${cluster}`)?.metadata.labels,
+        ...store.find(`${clusters}/${cluster}`)?.metadata.labels,
         'cnpg.io/cluster': cluster,
-        'cnpg.io/jobRole': 'full-recovery',
+        'cnpg.io/jobRole': job,
       }
-      const metadata = { name: `${cluster}-1-full-recovery`, namespace, labels, annotations: {} }
-      store.apply(path, {
+      store.apply(`${pods}/${name}`, {
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: { ...metadata, uid: '', resourceVersion: '', generation: 0 },
+        metadata: { name, namespace, labels, annotations: {}, uid: '', resourceVersion: '', generation: 0 },
         spec: { containers: [] },
       })
-      store.merge(path, { status: { phase: 'Failed' } })
+      store.merge(`${pods}/${name}`, { status: { phase: 'Failed' } })
     },
     cutWatches: () => watches.forEach((one) => one.socket?.resetAndDestroy()),
     stop: async (): Promise<void> => {

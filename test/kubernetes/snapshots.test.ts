@@ -101,7 +101,7 @@ test('the end of an archive before the moment is told by the failed job, and the
   }
   await provider.service.apply(fork)
   expect(recovery()).toMatchObject({ targetTime: at })
-  api.failJob(namespace, `s-${fork.service_id}`, [
+  api.failJob(namespace, `s-${fork.service_id}`, 'full-recovery', [
     'redo done at 0/50000D8 system usage',
     'recovery ended before configured recovery target was reached',
   ])
