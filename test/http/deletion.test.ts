@@ -4,6 +4,7 @@ import type { DeletedService } from '#contract/deletion.ts'
 import type { Service } from '#contract/service.ts'
 import { openStoreOf } from '#test/database.ts'
 import type { TestInstallation } from '#test/installation.ts'
+import { needs } from '#test/offered.ts'
 import { until } from '#test/until.ts'
 import { startInRegion } from './region.ts'
 
@@ -150,7 +151,8 @@ test('what is purged, what was kept long enough, and what never served is remove
   expect(await deletedIds()).not.toContain(never.service_id)
 })
 
-test('a VPC can be deleted under a deleted service, which comes back outside of it', async () => {
+test('a VPC can be deleted under a deleted service, which comes back outside of it', async (context) => {
+  await needs(context, howdah, 'vpcs')
   const vpcs = `/projects/${howdah.project_id}/vpcs`
   const vpc = { cidr: '10.64.7.0/24', name: 'gone', region_code: 'local' }
   const { id: vpc_id } = (await howdah.call<{ id: string }>('POST', vpcs, vpc)).body

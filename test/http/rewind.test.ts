@@ -1,7 +1,8 @@
 // Rewinds, resets and masks by the API: what is refused, what is kept, and what is told.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openStoreOf } from '#test/database.ts'
 import type { TestInstallation } from '#test/installation.ts'
+import { needs } from '#test/offered.ts'
 import { until } from '#test/until.ts'
 import { startInRegion } from './region.ts'
 
@@ -12,6 +13,8 @@ let howdah: TestInstallation
 beforeAll(async () => {
   howdah = await startInRegion()
 })
+
+beforeEach((context) => needs(context, howdah, 'rewinds'))
 
 afterAll(async () => {
   await howdah?.stop()

@@ -4,6 +4,7 @@ import { newClient, type Client } from '#contract/client.ts'
 import { Fault } from '#contract/fault.ts'
 import { newLog } from '#server/log.ts'
 import type { TestInstallation } from '#test/installation.ts'
+import { needs } from '#test/offered.ts'
 import { until } from '#test/until.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
@@ -128,7 +129,8 @@ test('a request for events that waits is answered with the next one', async () =
   expect(messages).toContain('renamed to waited-for')
 })
 
-test('a log goes on, and each of its entries comes once', async () => {
+test('a log goes on, and each of its entries comes once', async (context) => {
+  await needs(context, howdah, 'complete_logs')
   const { service_id } = await howdah.createService()
   const stream = client.stream('getServiceLogs', at(service_id))
   const first = await stream.next()

@@ -4,6 +4,7 @@ import { unknown_service, unknown_vpc } from '#contract/fault.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import type { TestInstallation } from '../installation.ts'
 import { giveAddresses } from '#test/addresses.ts'
+import { needs } from '#test/offered.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
 
@@ -101,7 +102,8 @@ describe('as rows that no pass is made over', () => {
     expect(await detach(service_id)).toMatchObject({ status: 400, body: { code: 'WRONG_STATE' } })
   })
 
-  test('a VPC of another project, of no project, or deleted is unknown; one of another region is refused', async () => {
+  test('a VPC of another project, of no project, or deleted is unknown; one of another region is refused', async (context) => {
+    await needs(context, howdah, 'vpcs')
     const service_id = await insertService()
     const deleted = await insertVpc('10.67.0.0/24')
     expect((await howdah.call('DELETE', `${vpcs()}/${deleted}`)).status).toBe(204)

@@ -1,11 +1,12 @@
 // VPCs by the API: made, named, refused, deleted; never two with a common address in one project, whichever request is first.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { overlaps, parseCidr } from '#contract/cidr.ts'
 import { type FaultBody, unknown_vpc } from '#contract/fault.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { vpcs_per_project_max } from '#server/vpc/rules.ts'
 import type { Call } from '../call.ts'
 import type { TestInstallation } from '../installation.ts'
+import { needs } from '../offered.ts'
 import { until } from '../until.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
@@ -19,6 +20,8 @@ beforeAll(async () => {
   installation = await startInRegion()
   callers = await openCallers(installation)
 })
+
+beforeEach((context) => needs(context, installation, 'vpcs'))
 
 afterAll(async () => {
   await callers?.close()
