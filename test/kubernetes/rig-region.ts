@@ -37,9 +37,14 @@ export const rig_settings = parseSettings('rig', members, '/')
 /** The same for a server, as its file of regions has it. */
 export const rig_row: RegionRow = { region_code: 'local', provider: 'kubernetes', members, near: '/' }
 
-/** A server leaves its services running; a test does not. */
+/**
+ * A server leaves its services running; a test does not. The rig has two cores to promise to Pods, so services whose size a test leaves
+ * open are shared.
+ */
 export function withRigRemoved(installation: TestInstallation): TestInstallation {
   const stop = installation.stop.bind(installation)
+  const createService = installation.createService.bind(installation)
+  installation.createService = (input) => createService({ cpu_millis: 'shared', ...input })
   installation.stop = async () => {
     const client = openClient(rig_settings)
     const installation_id = readFileSync(join(installation.config.data_dir, 'installation-id'), 'utf8').trim()
