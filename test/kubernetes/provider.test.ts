@@ -110,6 +110,7 @@ test('while the API server is silent nothing is declared dead, and afterwards al
   const provider = await open()
   const wanted = await newWanted(provider)
   await settle(provider, wanted)
+  const asked = api.asked.length
   const goOn = api.pause()
   const changed = { ...wanted, generation: 2, password_verifier: second_password }
   const observed = await provider.service.apply(changed)
@@ -117,6 +118,8 @@ test('while the API server is silent nothing is declared dead, and afterwards al
   expect(observed.waiting_for).toMatch(/region test does not answer .*; the databases go on running/)
   goOn()
   expect((await settle(provider, changed)).state).toBe('serving')
+  // A watch that had nothing to tell all the while has gone on.
+  expect(api.asked.slice(asked)).not.toContain('GET /apis/postgresql.cnpg.io/v1/backups')
 })
 
 test('a watch that is cut, or whose place is not known any more, goes on with what it missed', async () => {

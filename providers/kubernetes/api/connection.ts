@@ -50,6 +50,7 @@ export function openConnection(source: KubeconfigSource) {
       try {
         const answer = await send(await access.now(), call, streams, either)
         if ((answer.statusCode ?? 500) >= 300) throw apiErrorOf(answer.statusCode ?? 500, await textOf(answer))
+        silence.heard()
         const lines = createInterface({ input: answer, crlfDelay: Infinity })
         // A connection that is cut may end the lines first and fail afterwards, when no reader is left to hear of it.
         for (const source of [answer, lines]) source.on('error', () => undefined)
@@ -87,7 +88,7 @@ function newAccess(source: KubeconfigSource) {
   }
 }
 
-/** Aborts a stream that has begun too late or has said nothing for too long; and at its end, whatever ends it. */
+/** Aborts a stream whose answer begins too late, or that has said nothing for too long; and at its end, whatever ends it. */
 function newSilence() {
   const late = new AbortController()
   const end = () => late.abort()
