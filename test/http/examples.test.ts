@@ -51,6 +51,8 @@ test('every example is taken as it stands', async () => {
   ].filter((row) => row !== undefined)
   for (const row of in_order) {
     const { name, endpoint } = row
+    // Where VPCs are not offered there is none.
+    if (endpoint.path.includes('{vpc_id}') && !made.has('vpc_id')) continue
     const service_id = made.get('service_id')
     if (service_id !== undefined && endpoint.accepts !== undefined) await howdah.untilStatus(service_id, 'READY')
     const set_id = made.get('replica_set_id')
