@@ -1,13 +1,12 @@
 // Bench: what backups cost commits, and how long it takes to come back: from the repository against `restic restore` by hand, from a
-// deletion, and in a drill against a fork to a moment; and how much is lost with a machine that is lost at a random moment.
-// `--services 4 --gb 1` chooses what is restored, `--runs 20` how many losses there are. All services but the first are forks of it: what
-// the repository stores is small then, and what is restored is not.
+// deletion, and in a drill against a fork to a moment. `--services 4 --gb 1` chooses what is restored. All services but the first are
+// forks of it: what the repository stores is small then, and what is restored is not. How much a lost machine loses, bench/losses.ts has.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { howdah, repository, startHowdah } from '#test/e2e/howdah.ts'
-import { ask, listSnapshots, login, newParent, type Parent, takeSnapshot } from './fork-parent.ts'
+import { call, initRepository, protectionOf, restore, say, untilCopied } from './copied.ts'
+import { listSnapshots, login, newParent, type Parent, takeSnapshot } from './fork-parent.ts'
 import { atLeast, atMost, type Figure, medianOf, printFigures, spread, timed } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
 import { inPlace, type Place } from './place.ts'
@@ -17,13 +16,10 @@ const lag_seconds = 60
 const services_max = 20
 const turns = 4
 const turn_ms = 20_000
-const rows_every_ms = 100
-/** Between two losses, on average. */
-const loss_every_ms = 20_000
 
 await inPlace(
-  10,
-  async ({ folder, description, runs, gb, services }) => {
+  turns,
+  async ({ folder, description, gb, services }) => {
     const [size, count] = [gb[0] ?? 1, Math.min(services, services_max)]
     const target = join(folder, 'repository')
     const env = {
@@ -31,13 +27,11 @@ await inPlace(
       HOWDAH_BACKUP_LAG: String(lag_seconds),
     }
     const figures: Figure[] = []
-    const losses: Loss[] = []
     let key = ''
     await withHowdah(
       join(folder, 'howdah'),
       async (bench) => {
-        const words = ['admin', 'backup', 'init', '--backup-to', env.HOWDAH_BACKUP_TO, '--data-dir', bench.data_dir]
-        key = /[A-Z2-7]{4}(-[A-Z2-7]{4}){12}/.exec((await howdah(words)).stdout)?.[0] ?? ''
+        key = await initRepository(bench, target)
         const forks: string[] = []
         say(`a service is filled with ${size} GB`)
         const first = await newParent(bench, size)
@@ -50,14 +44,12 @@ await inPlace(
         }
         for (const service_id of [first.service_id, ...forks]) await untilCopied(bench, { service_id })
         figures.push(await commitCost(bench, first), await drillTime(bench, first), await undeleteTime(bench, first))
-        losses.push(...(await lose(first, { target, folder, runs })))
       },
       env,
       '1h',
     )
     figures.push(await restoreTime(folder, target, key))
-    figures.push(...(await lossFigures(folder, losses, key)))
-    printFigures(`backup, ${count} services of ${size} GB, ${runs} losses, on ${description}`, figures)
+    printFigures(`backup, ${count} services of ${size} GB, on ${description}`, figures)
   },
   restoredGbOf,
 )
@@ -67,43 +59,10 @@ function restoredGbOf({ gb, services }: Pick<Place, 'gb' | 'services'>): number 
   return Math.min(services, services_max) * (gb[0] ?? 1)
 }
 
-/** It takes minutes: it prints what it is waiting for. */
-function say(what: string): void {
-  console.log(`${new Date().toISOString().slice(11, 19)} ${what}`)
-}
-
-type Protection = { last_backup_at?: string; backup_lag_seconds?: number; last_proven_restorable_at?: string }
-
-async function call<T>({ url, token, project_id }: Bench, method: string, path: string): Promise<T> {
-  const headers = { authorization: `Bearer ${token}` }
-  const answer = await fetch(`${url}/projects/${project_id}/${path}`, { method, headers })
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
-  const text = await answer.text()
-  return (text === '' ? undefined : JSON.parse(text)) as T // the contract's own answers
-}
-
 /** Its archive is pruned then: what is restored is its data, and little WAL. */
 async function keepNewest(bench: Bench, parent: Parent, newest: { id: string }): Promise<void> {
   const older = (await listSnapshots(bench, parent)).filter(({ id }) => id !== newest.id)
   for (const { id } of older) await call(bench, 'DELETE', `services/${parent.service_id}/snapshots/${id}`)
-}
-
-type Known = Pick<Parent, 'service_id'>
-
-async function protectionOf(bench: Bench, { service_id }: Known): Promise<Protection> {
-  return (await call<{ protection?: Protection }>(bench, 'GET', `services/${service_id}`)).protection ?? {}
-}
-
-/** All that was committed before, and a snapshot that was taken before. */
-async function untilCopied(bench: Bench, parent: Known): Promise<void> {
-  const begun = new Date()
-  for (;;) {
-    const { last_backup_at = '', backup_lag_seconds = Infinity } = await protectionOf(bench, parent)
-    const listed = await call<{ taken?: string }[]>(bench, 'GET', `services/${parent.service_id}/snapshots`)
-    const newest = Math.max(...listed.map(({ taken = '' }) => Date.parse(taken) || 0))
-    if (Date.parse(last_backup_at) >= newest && Date.now() - backup_lag_seconds * 1000 > begun.getTime() + 1000) return
-    await pause(200)
-  }
 }
 
 /** The server that makes the backups is stopped for every other turn. */
@@ -169,42 +128,6 @@ async function undeleteTime(bench: Bench, { service_id }: Parent): Promise<Figur
   return { what: 'undelete, until READY', ours: spread(times, 'ms'), goal: atMost(1_000, medianOf(times), ' ms') }
 }
 
-type Loss = { at_ms: number; copy: string; service_id: string }
-
-/** The repository as it is at random moments, while rows are written. */
-async function lose(parent: Parent, { target, folder, runs }: { target: string; folder: string; runs: number }) {
-  say(`${runs} losses`)
-  const client = await login(parent)
-  await client.query('create table acknowledged (n int, at timestamptz)')
-  const end = new AbortController()
-  const write = async () => {
-    for (let n = 1; !end.signal.aborted; n += 1) {
-      await client.query('insert into acknowledged values ($1, clock_timestamp())', [n])
-      await pause(rows_every_ms)
-    }
-  }
-  const writing = write()
-  const losses: Loss[] = []
-  for (let loss = 0; loss < runs; loss += 1) {
-    await pause(Math.random() * 2 * loss_every_ms)
-    const copy = join(folder, `lost-${loss}`)
-    const locks = join(copy, 'locks')
-    mkdirSync(locks, { recursive: true })
-    // restic is another user, and makes a lock before it writes.
-    execFileSync('chown', [`--reference=${target}`, copy, locks])
-    const at_ms = Date.now()
-    // What is named is there before what names it, so it is copied after it.
-    for (const part of ['snapshots', 'index', 'keys', 'config', 'data']) {
-      execFileSync('cp', ['--archive', '--reflink=auto', join(target, part), copy])
-    }
-    losses.push({ at_ms, copy, service_id: parent.service_id })
-  }
-  end.abort()
-  await writing
-  await client.end()
-  return losses
-}
-
 async function restoreTime(folder: string, target: string, key: string): Promise<Figure> {
   say('the installation is restored, by hand and by us')
   const env = { ...process.env, RESTIC_REPOSITORY: target, RESTIC_PASSWORD: key }
@@ -222,60 +145,9 @@ async function restoreTime(folder: string, target: string, key: string): Promise
   })
   rmSync(by_hand, { recursive: true })
   const data_dir = join(folder, 'restored')
-  const ours_ms = await timed(() => restore(target, data_dir, key))
+  const ours_ms = await timed(() => restore(target, { data_dir, key }))
   rmSync(data_dir, { recursive: true })
   const ratio = ours_ms / hand_ms
   const compared = { floor: spread([hand_ms], 'ms'), ours: spread([ours_ms], 'ms') }
   return { what: 'restore of all, against restic by hand', ...compared, ratio, goal: atMost(1.3, ratio) }
-}
-
-async function restore(target: string, data_dir: string, key: string): Promise<void> {
-  const words = ['admin', 'restore', '--from', `file://${target}`, '--data-dir', data_dir]
-  const { code, stderr } = await howdah(words, { HOWDAH_RECOVERY_KEY: key })
-  if (code !== 0) throw new Error(`the restore ended with ${code}: ${stderr}`)
-}
-
-/** From the loss back to the last row that each copy still has; and whether any before that is missing. */
-async function lossFigures(folder: string, losses: readonly Loss[], key: string): Promise<Figure[]> {
-  const lost: number[] = []
-  let missing = 0
-  for (const [at, { at_ms, copy, service_id }] of losses.entries()) {
-    say(`loss ${at + 1} of ${losses.length} is restored`)
-    const data_dir = join(folder, 'found')
-    await restore(copy, data_dir, key)
-    const server = await startHowdah(['--data-dir', data_dir], { XDG_CONFIG_HOME: `${data_dir}-config` })
-    const sockets = join(data_dir, 'local', 'run', service_id)
-    const last = await lastRow(data_dir, sockets)
-    lost.push((at_ms - last.at_ms) / 1000)
-    missing += last.missing
-    say(`lost: ${lost.at(-1)?.toFixed(1)} s; rows missing before that: ${last.missing}`)
-    await server.end()
-    execFileSync(join(repository, 'bin/howdah'), ['stop', '--all', '--data-dir', data_dir], { stdio: 'ignore' })
-    for (const one of [data_dir, copy]) rmSync(one, { recursive: true, force: true })
-  }
-  // Of fewer than a hundred losses the 99th percentile is the worst.
-  const p99 = lost.toSorted((one, other) => one - other)[Math.ceil(lost.length * 0.99) - 1] ?? Infinity
-  const what = `lost with the machine, --backup-lag ${lag_seconds}`
-  return [
-    { what: `${what}, 99th percentile`, ours: spread(lost, 's'), goal: atMost(lag_seconds, p99, ' s') },
-    { what: 'rows missing before the last one that came back', ours: String(missing), goal: atMost(0, missing) },
-  ]
-}
-
-async function lastRow(data_dir: string, sockets: string): Promise<{ at_ms: number; missing: number }> {
-  for (;;) {
-    try {
-      const [name = ''] = execFileSync('ls', ['-A', sockets], { encoding: 'utf8' }).match(/\.s\.PGSQL\.\d+/) ?? []
-      const at = { service_id: '', home: data_dir, sockets, port: Number(name.slice('.s.PGSQL.'.length)) }
-      const text = await ask(
-        at,
-        `select extract(epoch from max(at)) * 1000 || ' ' || max(n) - count(distinct n) from acknowledged`,
-      )
-      const [at_ms = 0, missing = Infinity] = text.split(' ').map(Number)
-      return { at_ms, missing }
-    } catch {
-      // It recovers.
-      await pause(200)
-    }
-  }
 }

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { withCleanup } from './cleanup.ts'
 
-/** `gb`: sizes of the database, `services`: how many, `wal_mb`: how much WAL, for benches to which they matter. */
+/** `gb`: sizes of the database, `services`: how many, `wal_mb`: how much WAL, `minutes`: how long, for benches to which they matter. */
 export type Place = { folder: string; description: string } & Omit<Options, 'directory' | 'mount'>
 
 const mounts = ['none', 'xfs', 'ext4'] as const
@@ -51,6 +51,7 @@ type Options = {
   gb: readonly number[]
   wal_mb: readonly number[]
   services: number
+  minutes: number
   after_kill: boolean
   directory: string
   mount: Mount
@@ -65,6 +66,7 @@ function parseOptions(runs_default: number): Options {
       gb: { type: 'string', default: '1' },
       'wal-mb': { type: 'string', default: '0' },
       services: { type: 'string', default: '200' },
+      minutes: { type: 'string', default: '60' },
       'after-kill': { type: 'boolean', default: false },
     },
   })
@@ -78,7 +80,10 @@ function parseOptions(runs_default: number): Options {
   if (!wal_mb.every((size) => size >= 0 && size <= 2_000)) throw new Error('--wal-mb: up to 2000, separated by commas')
   const services = Number(values.services)
   if (!(services > 0 && services <= 1000)) throw new Error('--services: a whole number from 1 to 1000')
-  return { runs, directory: values.directory, mount, gb, wal_mb, services, after_kill: values['after-kill'] }
+  const minutes = Number(values.minutes)
+  if (!(minutes > 0 && minutes <= 1440)) throw new Error('--minutes: a number up to 1440')
+  const after_kill = values['after-kill']
+  return { runs, directory: values.directory, mount, gb, wal_mb, services, minutes, after_kill }
 }
 
 const imageGbOf = (gb: readonly number[]) => image_gb_min + image_gb_per_gb * Math.max(...gb)
