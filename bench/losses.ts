@@ -24,6 +24,12 @@ const loss_every_ms = 25_000
 const burst_rows = 20
 const burst_row_bytes = 500_000
 const recovery_ms_max = 180_000
+/** Processes, ports and control groups of the lost machine are not seen there; all of it ends with its first process, and that with ours. */
+const elsewhere = [
+  ...'setpriv --pdeathsig KILL nice -n 5 unshare --net --mount --pid --fork --kill-child --mount-proc -- sh -c'.split(' '),
+  'ip link set lo up; umount --recursive --lazy /sys/fs/cgroup; "$@"; exit',
+  'sh',
+]
 
 type Writer = { service_id: string; sockets: string; port: number; kind: Kind; acknowledged_ms: number[] }
 type Loss = { at_ms: number; copy: string }
@@ -169,13 +175,6 @@ async function restoreSome(result: Result, { until_ms, signal, ...known }: Resto
     }
   }
 }
-
-/** Processes, ports and control groups of the lost machine are not seen there; all of it ends with its first process, and that with ours. */
-const elsewhere = [
-  ...'setpriv --pdeathsig KILL nice -n 5 unshare --net --mount --pid --fork --kill-child --mount-proc -- sh -c'.split(' '),
-  'ip link set lo up; umount --recursive --lazy /sys/fs/cgroup; "$@"; exit',
-  'sh',
-]
 
 async function compare(
   { at_ms, copy }: Loss,
