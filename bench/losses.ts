@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { startHowdah } from '#test/e2e/howdah.ts'
 import { initRepository, restore, say, untilCopied } from './copied.ts'
 import { login } from './fork-parent.ts'
@@ -24,12 +24,6 @@ const loss_every_ms = 25_000
 const burst_rows = 20
 const burst_row_bytes = 500_000
 const recovery_ms_max = 180_000
-/** Processes, ports and control groups of the lost machine are not seen there; all of it ends with its first process, and that with ours. */
-const elsewhere = [
-  ...'setpriv --pdeathsig KILL nice -n 5 unshare --net --mount --pid --fork --kill-child --mount-proc -- sh -c'.split(' '),
-  'ip link set lo up; umount --recursive --lazy /sys/fs/cgroup; "$@"; exit',
-  'sh',
-]
 
 type Writer = { service_id: string; sockets: string; port: number; kind: Kind; acknowledged_ms: number[] }
 type Loss = { at_ms: number; copy: string }
@@ -167,7 +161,9 @@ async function restoreSome(result: Result, { until_ms, signal, ...known }: Resto
     try {
       const one = await compare(loss, known)
       found.push(one)
-      say(`${name}: lost up to ${one.oldest_seconds.toFixed(1)} s; older than the lag: ${one.late}; holes: ${one.holes}`)
+      say(
+        `${name}: lost up to ${one.oldest_seconds.toFixed(1)} s; older than the lag: ${one.late}; holes: ${one.holes}`,
+      )
       rmSync(loss.copy, { recursive: true, force: true })
     } catch (error) {
       result.failed += 1
@@ -176,15 +172,27 @@ async function restoreSome(result: Result, { until_ms, signal, ...known }: Resto
   }
 }
 
+/**
+ * Words before a command. Processes, ports and control groups of the lost machine are not seen there; all of it ends with its first process, and
+ * that with ours. Mounts of others are left, else they could not be unmounted.
+ */
+function elsewhere(folder: string): string[] {
+  const spaces = '--net --mount --pid --fork --kill-child --mount-proc'.split(' ')
+  const script = `awk -v own="$0" '$1 ~ "^/dev/loop" && index(own, $2) != 1 { print $2 }' /proc/mounts | xargs -r umount --lazy
+    umount --recursive --lazy /sys/fs/cgroup; ip link set lo up; "$@"; exit`
+  return ['setpriv', '--pdeathsig', 'KILL', 'nice', '-n', '5', 'unshare', ...spaces, '--', 'sh', '-c', script, folder]
+}
+
 async function compare(
   { at_ms, copy }: Loss,
   { writers, key, folder }: Pick<Restoring, 'writers' | 'key' | 'folder'>,
 ): Promise<Found> {
   const data_dir = join(folder, 'back')
   const config_home = `${data_dir}-config`
+  const prefix = elsewhere(folder)
   try {
-    await restore(copy, { data_dir, key, prefix: elsewhere })
-    const server = await startHowdah(['--data-dir', data_dir], { XDG_CONFIG_HOME: config_home }, elsewhere)
+    await restore(copy, { data_dir, key, prefix })
+    const server = await startHowdah(['--data-dir', data_dir], { XDG_CONFIG_HOME: config_home }, prefix)
     try {
       const all = writers.map(async ({ service_id, acknowledged_ms }) => {
         const back = await rowsIn(join(data_dir, 'local', 'run', service_id))

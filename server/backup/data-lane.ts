@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { statIfThere } from '#providers/host/read.ts'
 import type { Backup, StagedSnapshot } from '#providers/provider.ts'
 import type { Place, Repository } from './repository.ts'
-import { list_timeout_seconds, storeRun } from './restic.ts'
+import { list_timeout_seconds, listStored, storeRun } from './restic.ts'
 import { newUpkeep } from './upkeep.ts'
 
 type Parts = Parameters<typeof newUpkeep>[0] & { place: Place; backups: readonly Backup[] }
@@ -20,8 +20,10 @@ export function newDataLane({ place, backups, state, ...parts }: Parts) {
     const tags = ['data', `service-${service_id}`, `snapshot-${snapshot_id}`, `taken-${taken_at.getTime()}`]
     const named = { host: place.installation_id, tags, paths: [inDataDir(folder)], time: new Date() }
     const options = { timeout_seconds: data_timeout_seconds, cwd: place.data_dir }
-    const { id, files } = await storeRun(restic, named, options)
+    const run = await storeRun(restic, named, options)
     const wanted = await sizesIn(folder)
+    const by_name = new Map(wanted.map(([path, bytes]) => [inDataDir(path), bytes]))
+    const { id, files } = await listStored(restic, run, by_name)
     const lacks = wanted.find(([path, bytes]) => files.get(inDataDir(path)) !== bytes)?.[0]
     const is_gone = wanted.length === 0
     if (lacks === undefined && !is_gone) {

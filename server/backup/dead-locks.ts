@@ -16,9 +16,11 @@ export function newDeadLocks(patience_ms = renewed_within_ms): DeadLocks {
   const first_seen = new Map<string, number>()
   return {
     remove: async (restic) => {
-      await restic(['unlock'], { timeout_seconds: list_timeout_seconds })
-      const text = await restic(['list', 'locks', '--no-lock'], { timeout_seconds: list_timeout_seconds })
-      const ids = text.split('\n').filter(Boolean)
+      let ids = await listLocks(restic)
+      if (ids.length > 0) {
+        await restic(['unlock'], { timeout_seconds: list_timeout_seconds })
+        ids = await listLocks(restic)
+      }
       const now = performance.now()
       for (const id of first_seen.keys()) if (!ids.includes(id)) first_seen.delete(id)
       for (const id of ids) first_seen.set(id, first_seen.get(id) ?? now)
@@ -28,6 +30,11 @@ export function newDeadLocks(patience_ms = renewed_within_ms): DeadLocks {
       }
     },
   }
+}
+
+async function listLocks(restic: Restic): Promise<string[]> {
+  const text = await restic(['list', 'locks', '--no-lock'], { timeout_seconds: list_timeout_seconds })
+  return text.split('\n').filter(Boolean)
 }
 
 export const isLocked = (error: unknown): boolean =>

@@ -21,8 +21,8 @@ export function newMetaStore({ data_dir, installation_id }: Place, db: Db, folde
     const parent = runs.findLast(({ tags }) => tags.includes('meta'))?.id
     const named = { host: installation_id, tags: ['meta'], parent, paths, time }
     const options = { timeout_seconds: run_timeout_seconds, cwd: data_dir }
-    const { id, files: stored } = await storeRun(restic, named, options)
-    if (!stored.has(join(relative(data_dir, folder), 'services.jsonl'))) {
+    const { id, names } = await storeRun(restic, named, options)
+    if (!names.has(join(relative(data_dir, folder), 'services.jsonl'))) {
       throw new Error('the metadata did not reach the repository')
     }
     runs.push({ id, time, tags: ['meta'], hostname: installation_id })

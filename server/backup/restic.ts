@@ -190,18 +190,39 @@ type NewRun = {
   time: Date
 }
 
-/** Stores these paths and reads the list of what is stored. */
+/** What restic says of a run that it made: its id, of which old versions tell the beginning, its files, and their bytes together. */
+export type NewlyStored = { id: string; names: ReadonlySet<string>; bytes: number }
+
 export async function storeRun(
   restic: Restic,
   { host, tags, parent, paths, time }: NewRun,
   options: RunOptions,
-): Promise<StoredRun> {
+): Promise<NewlyStored> {
   const from = parent === undefined ? [] : ['--parent', parent]
   const utc = time.toISOString().slice(0, 19).replace('T', ' ')
   const named = ['--host', host, '--time', utc, '--tag', tags.join(','), ...from]
-  const text = await restic(['backup', '--json', ...named, '--', ...paths], { ...options, may_lack: true })
-  const summary = text.split('\n').findLast((line) => line.includes('"snapshot_id"'))
-  const id = summary === undefined ? undefined : (JSON.parse(summary) as { snapshot_id?: string }).snapshot_id // restic's own form
-  if (id === undefined) throw new ResticError('restic made no backup')
-  return await readRun(restic, id)
+  const words = ['backup', '--json', '--verbose=2', ...named, '--', ...paths]
+  const text = await restic(words, { ...options, may_lack: true })
+  const names = new Set<string>()
+  for (const line of text.split('\n').filter((one) => /^."message_type":"(verbose_status|summary)"/.test(one))) {
+    const told = JSON.parse(line) as Told // restic's own form
+    // Folders end with a slash.
+    if (told.item !== undefined && !told.item.endsWith('/')) names.add(told.item.slice(1))
+    const { snapshot_id: id, total_bytes_processed: bytes } = told
+    if (id !== undefined && bytes !== undefined) return { id, names, bytes }
+  }
+  throw new ResticError('restic made no backup')
+}
+
+type Told = { item?: string; snapshot_id?: string; total_bytes_processed?: number }
+
+/** The files of such a run. Where restic named those that were wanted and no others, and their bytes add up, its list need not be read. */
+export async function listStored(
+  restic: Restic,
+  { id, names, bytes }: NewlyStored,
+  wanted: ReadonlyMap<string, number>,
+): Promise<StoredRun> {
+  const sum = [...wanted.values()].reduce((total, one) => total + one, 0)
+  const is_same = wanted.size > 0 && wanted.size === names.size && [...wanted.keys()].every((path) => names.has(path))
+  return is_same && sum === bytes ? { id, files: wanted } : await readRun(restic, id)
 }

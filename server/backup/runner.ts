@@ -1,7 +1,7 @@
 // Makes the backups, as long as the server runs: WAL and metadata in one lane, every few seconds; snapshots, forgetting and checks in
 // another, because they take long. One process of an installation does it. It reads what lies on the disk and waits for nothing that a
 // commit, a fork or a failover needs.
-// 1. What counts as copied is what the list of a run shows, not what restic's exit code says.
+// 1. What counts as copied is what restic names, or what the list of a run shows; not what its exit code says.
 // 2. A repository that is away is tried again and again; nothing local waits for it. That a service is late is told while a run hangs, too.
 // 3. The state is one file, so every server and every command of the installation reads the same.
 import { setTimeout as pause } from 'node:timers/promises'

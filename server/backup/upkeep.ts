@@ -3,7 +3,7 @@
 import type { Log } from '../log.ts'
 import { checkRepository } from './check.ts'
 import type { Repository } from './repository.ts'
-import { list_timeout_seconds, listRuns, readRun } from './restic.ts'
+import { list_timeout_seconds, listRuns, readRun, type Run } from './restic.ts'
 import { type Archived, forgettable } from './retention.ts'
 import type { StateFile } from './state-file.ts'
 import { archivedOf } from './runs.ts'
@@ -37,17 +37,19 @@ export function newUpkeep({ archived, lag_seconds, state, log, exclusively }: Pa
    * together as fits into that.
    */
   const tidy = async ({ restic, runs }: Repository, repacks: boolean) => {
-    const unknown = runs.filter(({ id, tags }) => tags.includes('wal') && !archived.has(id))
+    const listed = await listRuns(restic)
+    nameWhole(archived, listed)
+    const unknown = listed.filter(({ id, tags }) => tags.includes('wal') && !archived.has(id))
     for (const { id } of unknown.slice(0, runs_read_max))
       archived.set(id, archivedOf((await readRun(restic, id)).files))
-    const ids = forgettable({ runs, archived, now: new Date() }).slice(0, forget_at_once_max)
+    const ids = forgettable({ runs: listed, archived, now: new Date() }).slice(0, forget_at_once_max)
     const moves = ['--max-repack-size', `${prune_seconds * repack_mb_per_second}M`]
     const words = repacks ? ['--max-unused', '10%', ...moves] : ['--max-unused', 'unlimited']
     await exclusively(async () => {
       await restic(['unlock'], { timeout_seconds: list_timeout_seconds })
       if (ids.length > 0) await restic(['forget', ...ids], { timeout_seconds: list_timeout_seconds })
-      const forgotten = new Set(ids)
-      runs.splice(0, runs.length, ...runs.filter(({ id }) => !forgotten.has(id)))
+      const isForgotten = ({ id }: Run) => ids.some((forgotten) => forgotten.startsWith(id))
+      runs.splice(0, runs.length, ...runs.filter((run) => !isForgotten(run)))
       await restic(['prune', ...words], { timeout_seconds: prune_seconds })
       runs.splice(0, runs.length, ...(await listRuns(restic)))
     })
@@ -73,5 +75,15 @@ export function newUpkeep({ archived, lag_seconds, state, log, exclusively }: Pa
       if (found !== undefined) log.error({ reason: found }, 'the repository is damaged')
       await state.save({ damage: found })
     }
+  }
+}
+
+/** A run that this process made is known by the beginning of its id; where that is of several, its list is read. */
+function nameWhole(archived: Map<string, Archived>, listed: readonly Run[]): void {
+  for (const [id, known] of archived) {
+    const [one, ...others] = listed.filter((run) => run.id.startsWith(id))
+    if (one === undefined || one.id === id) continue
+    archived.delete(id)
+    if (others.length === 0) archived.set(one.id, known)
   }
 }

@@ -2,7 +2,7 @@
 import { join, relative } from 'node:path'
 import type { StagedWal } from '#providers/provider.ts'
 import type { Place, Repository } from './repository.ts'
-import { run_timeout_seconds, storeRun } from './restic.ts'
+import { listStored, run_timeout_seconds, storeRun } from './restic.ts'
 import type { Archived } from './retention.ts'
 
 /** A run is not cut short while it can be as slow as this: what it has sent would be sent again. */
@@ -11,6 +11,9 @@ const slowest_bytes_per_second = 256 * 1024
 /** A run although nothing has changed: it shows that the repository is there. */
 const proof_every_ms = 300_000
 const never = { text: '', at_ms: -Infinity }
+
+/** Checksums, which lie beside the WAL and change often, stay here. */
+const topOf = (path: string) => path.split('/')[0] ?? path
 
 /** The first file of a service that the run lacks; undefined: it has all. */
 export type Lacking = (one: StagedWal) => string | undefined
@@ -26,9 +29,13 @@ export function newWalStore({ data_dir, installation_id }: Place, archived: Map<
     // Every commit before the time of the run is in it.
     const time = new Date(Math.min(...staged.map(({ at }) => at.getTime())))
     const parent = runs.findLast(({ tags }) => tags.includes('wal'))?.id
-    const paths = staged.map(({ folder }) => relative(data_dir, folder))
+    const paths = [...new Set(staged.flatMap((one) => one.files.map(({ path }) => keyOf(one, topOf(path)))))]
     const named = { host: installation_id, tags: ['wal'], parent, paths, time }
-    const { id, files: stored } = await storeRun(restic, named, { timeout_seconds, cwd: data_dir })
+    const wanted = new Map(
+      staged.flatMap((one) => one.files.map((file) => [keyOf(one, file.path), file.bytes] as const)),
+    )
+    const run = await storeRun(restic, named, { timeout_seconds, cwd: data_dir })
+    const { id, files: stored } = await listStored(restic, run, wanted)
     known = stored
     runs.push({ id, time, tags: ['wal'], hostname: installation_id })
     const entries = staged.flatMap((one) => (one.archived ? [[one.service_id, one.archived] as const] : []))
@@ -40,7 +47,7 @@ export function newWalStore({ data_dir, installation_id }: Place, archived: Map<
     store: async (repository: Repository, staged: readonly StagedWal[]): Promise<Lacking> => {
       const text = JSON.stringify(staged.map(({ folder, files }) => [folder, files]))
       const is_due = text !== last.text || performance.now() - last.at_ms > proof_every_ms
-      if (staged.length === 0 || !is_due) return () => undefined
+      if (staged.every(({ files }) => files.length === 0) || !is_due) return () => undefined
       const lacking = await copy(repository, staged)
       const is_whole = staged.every((each) => lacking(each) === undefined)
       last = { text: is_whole ? text : '', at_ms: performance.now() }
