@@ -39,7 +39,7 @@ export function guideList(guides: Guides, version: string): string {
   const parts = grouped(guides).map(
     ([name, members]) =>
       `<h2>${escaped(name)}</h2><ul class="list">${members
-        .map((guide) => `<li>${linkTo(guide)}<p>${escaped(firstSentence(guide))}</p></li>`)
+        .map((guide) => `<li>${linkTo(guide)}<p>${escaped(guide.summary)}</p></li>`)
         .join('')}</ul>`,
   )
   const reference = `<p><a href="/docs/reference">API reference</a>: every endpoint with its fields and an example.</p>`
@@ -99,10 +99,6 @@ function grouped(guides: Guides): [string, Guide[]][] {
 
 function linkTo({ slug, title }: Guide, here?: string): string {
   return `<a href="/docs/${escaped(slug)}"${slug === here ? ' aria-current="page"' : ''}>${escaped(title)}</a>`
-}
-
-function firstSentence({ sections }: Guide): string {
-  return /^.*?\.(?=\s|$)/.exec(sections[0]?.text ?? '')?.[0] ?? ''
 }
 
 const guide_style = `

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { escaped } from './html.ts'
 
 export type Section = { anchor: string; title: string; text: string }
-export type Guide = { slug: string; title: string; html: string; sections: readonly Section[] }
+/** `summary`: the sentence that it begins with. */
+export type Guide = { slug: string; title: string; summary: string; html: string; sections: readonly Section[] }
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -43,7 +44,7 @@ async function newGuide(slug: string, markdown: string): Promise<Guide> {
     .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>')
   const sections = sectionsOf(markdown)
-  return { slug, title: sections[0]?.title ?? slug, html, sections }
+  return { slug, title: sections[0]?.title ?? slug, summary: summaryOf(markdown), html, sections }
 }
 
 /** Pure: a link between files of the clone as the address of what it leads to. */
@@ -72,11 +73,17 @@ function sectionsOf(markdown: string): Section[] {
     })
 }
 
+/** The first sentence, where the page begins with one. */
+function summaryOf(markdown: string): string {
+  const [, paragraph = ''] = /^# .*\n\n([A-Z`[].*(?:\n.+)*)/.exec(markdown) ?? []
+  return /^.*?\.(?=\s|$)/.exec(plain(paragraph))?.[0] ?? ''
+}
+
 /** Without what marks links, code and tables. */
 function plain(markdown: string): string {
   const text = markdown
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replaceAll(/```\w*|[|<>]|\*\*|-{3,}/g, ' ')
-    .replaceAll('`', '')
+    .replaceAll(/```\w*|[|<>]|-{3,}/g, ' ')
+    .replaceAll(/`|\*\*/g, '')
   return text.replaceAll(/\s+/g, ' ').trim()
 }

@@ -32,6 +32,13 @@ test('the list leads to every page', () => {
   for (const slug of slugs) expect(pages.get('/docs')).toContain(`href="/docs/${slug}"`)
 })
 
+test('the list tells of each page in a sentence', () => {
+  const told = [...(pages.get('/docs') ?? '').matchAll(/<li><a href="\/docs\/([\w-]+)">[^<]*<\/a><p>(.*?)<\/p>/g)]
+  expect(told.map(([, slug]) => slug)).toEqual(expect.arrayContaining(slugs))
+  const bare = told.filter(([, , text = '']) => !/^[A-Z].{30,}\.$/.test(text))
+  expect(bare.map(([, slug, text]) => [slug, text])).toEqual([])
+})
+
 test('every link leads to a page, a heading or a file that is there', async () => {
   const links = new Set(
     [...pages].flatMap(([path, page]) => hrefsOf(page).map((href) => new URL(href, `http://h${path}`).href)),
