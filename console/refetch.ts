@@ -16,6 +16,7 @@ export const ofServices: readonly ReadName[] = [...sets, ...snapshots, 'getLinea
 
 export const staleAfter: Readonly<Record<ActName, readonly ReadName[]>> = {
   logout: [],
+  endLogin: ['listLogins'],
   createProject: projects,
   renameProject: projects,
   deleteProject: projects,

@@ -3,12 +3,15 @@
 import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { fault_codes } from './fault.ts'
-import { PublicKey, UserId } from './id.ts'
-import { choice, input, integer, moment, text } from './schema.ts'
+import { number_pattern, PublicKey, UserId } from './id.ts'
+import { choice, input, integer, moment, momentInput, text } from './schema.ts'
 import { Type } from './type.ts'
 
 export const audit_entries_max = 500
 export const audit_entries_default = 100
+
+/** Whether what was requested came to be. */
+export const audit_outcomes = ['done', 'refused'] as const
 
 /** By the first word of their user agents, after `howdah-`. */
 export const audit_clients = ['cli', 'mcp'] as const
@@ -58,8 +61,18 @@ export const audit_endpoints = {
           }),
         ),
         cursor: Type.Optional(text('`last_cursor` of an earlier answer.', 'YmVmb3JlOjEwNDI', { maxLength: 64 })),
+        user_id: Type.Optional(text('Of this user only.', '7', { pattern: number_pattern })),
+        endpoint: Type.Optional(
+          text('Of this endpoint only; `login` for logins.', 'deleteService', { pattern: '^[A-Za-z]{1,64}$' }),
+        ),
+        resource_id: Type.Optional(
+          text('About the thing with this id only.', 'k3v9x2m7qp', { pattern: '^[A-Za-z0-9]{1,32}$' }),
+        ),
+        outcome: Type.Optional(choice(audit_outcomes, 'Only what was done, or only what was refused.', 'refused')),
+        since: Type.Optional(momentInput('Entries from this time on only.', '2026-11-15T11:00:00Z')),
+        until: Type.Optional(momentInput('Entries before this time only.')),
       },
-      { limit: 50 },
+      { limit: 50, endpoint: 'deleteService', since: '2026-11-15T11:00:00Z' },
     ),
     success: 200,
     output: Type.Object({

@@ -1,7 +1,8 @@
-// Who is calling. `api_key` and `apiKey` carry the same value: the spec's spelling and the newer one.
+// Who is calling, and where they have logged in. `api_key` and `apiKey` carry the same value: the spec's spelling and the newer one.
+import type { Static } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { ProjectId, PublicKey, UserId } from './id.ts'
-import { GivenName, input, moment, text } from './schema.ts'
+import { LoginId, ProjectId, PublicKey, UserId } from './id.ts'
+import { flag, GivenName, input, moment, text } from './schema.ts'
 import { Type } from './type.ts'
 
 export const User = Type.Object(
@@ -46,6 +47,19 @@ export const AuthInfo = Type.Object(
   { $id: 'AuthInfo' },
 )
 
+export const Login = Type.Object(
+  {
+    id: LoginId,
+    client_id: text('The program that it was made with.', 'howdah-console'),
+    client_name: text('What that program calls itself.', 'Howdah console'),
+    created: moment('When it was made.'),
+    last_used_at: moment('When the program last asked for a token, which a program in use does every 15 minutes.'),
+    is_current: flag('Whether this very request came with it.', true),
+  },
+  { $id: 'Login', description: 'A program in which a person is logged in.' },
+)
+export type Login = Static<typeof Login>
+
 export const auth_endpoints = {
   getAuthInfo: endpoint({
     method: 'GET',
@@ -75,6 +89,25 @@ export const auth_endpoints = {
       },
       { refresh_token: 'VZ3q9nUe0sYd' },
     ),
+    success: 204,
+  }),
+  listLogins: endpoint({
+    method: 'GET',
+    path: '/logins',
+    summary: 'List the programs in which you are logged in',
+    description: 'The last used first.',
+    tag: 'Identity',
+    access: 'user',
+    success: 200,
+    output: Type.Array(Login),
+  }),
+  endLogin: endpoint({
+    method: 'DELETE',
+    path: '/logins/{login_id}',
+    summary: 'End a login of yours',
+    description: 'Its tokens are worthless afterwards, as after a logout. Personal access tokens stay.',
+    tag: 'Identity',
+    access: 'user',
     success: 204,
   }),
 }

@@ -57,6 +57,16 @@ test.each<[ConnectionFormat, { password?: string; ca?: string }, string]>([
     { ca: '/ca.pem', password: 'x"' },
     String.raw`new pg.Client({ host: "10.0.0.1", port: 5432, database: "tsdb", user: "tsdbadmin", password: "x\"", ssl: { ca: readFileSync("/ca.pem") } })`,
   ],
+  [
+    'postgres-js',
+    { ca: '/ca.pem', password: 'x' },
+    'postgres({ host: "10.0.0.1", port: 5432, database: "tsdb", username: "tsdbadmin", password: "x", ssl: { ca: readFileSync("/ca.pem") } })',
+  ],
+  [
+    'sqlalchemy',
+    { password: 'x' },
+    'create_engine("postgresql+psycopg://tsdbadmin:x@10.0.0.1:5432/tsdb?sslmode=require")',
+  ],
   ['python', {}, 'psycopg.connect("host=10.0.0.1 port=5432 dbname=tsdb user=tsdbadmin sslmode=require")'],
   ['go', {}, 'pgx.Connect(ctx, "postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require")'],
   [

@@ -37,7 +37,9 @@ export const connection_formats = [
   'jdbc',
   'prisma',
   'node',
+  'postgres-js',
   'python',
+  'sqlalchemy',
   'go',
   'ruby',
   'rust',
@@ -86,14 +88,16 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
     const tls = ca === undefined ? { sslmode: 'require' } : { sslmode: 'require', sslcert: ca, sslaccept: 'strict' }
     return uriWith(it, secrets, { ...tls, ...(it.database === transaction_database && { pgbouncer: 'true' }) })
   },
-  node: (it, secrets) => {
-    const { host, port, database, user } = it
-    const tls =
-      secrets.ca === undefined ? '{ rejectUnauthorized: false }' : `{ ca: readFileSync(${JSON.stringify(secrets.ca)}) }`
-    const members = Object.entries({ host, port, database, user, ...passwordOf(secrets) })
-    return `new pg.Client({ ${members.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ')}, ssl: ${tls} })`
+  node: ({ host, port, database, user }, secrets) =>
+    `new pg.Client(${literalOf({ host, port, database, user }, secrets)})`,
+  'postgres-js': ({ host, port, database, user }, secrets) => {
+    // Between two transactions there is nothing that was prepared.
+    const more = database === transaction_database ? { prepare: false } : {}
+    return `postgres(${literalOf({ host, port, database, username: user, ...more }, secrets)})`
   },
   python: (it, secrets) => `psycopg.connect(${JSON.stringify(keywordsOf(it, secrets))})`,
+  sqlalchemy: (it, secrets) =>
+    `create_engine(${JSON.stringify(uriOf(it, secrets).replace(/^postgresql:/, 'postgresql+psycopg:'))})`,
   go: (it, secrets) => `pgx.Connect(ctx, ${JSON.stringify(uriOf(it, secrets))})`,
   ruby: (it, secrets) => `PG.connect(${singleQuoted(keywordsOf(it, secrets))})`,
   rust: (it, secrets) => `sqlx::PgPool::connect(${JSON.stringify(uriOf(it, secrets))}).await?`,
@@ -104,6 +108,14 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
     return `new PDO(${singleQuoted(`pgsql:${source.join(';')}`)}, ${singleQuoted(user)}, ${password})`
   },
   pg_dump: (it, secrets) => `pg_dump -d ${shellQuoted(keywordsOf(it, secrets))} -Fc -f ${master_database}.dump`,
+}
+
+/** For JavaScript, with TLS. */
+function literalOf(members: Record<string, unknown>, secrets: ConnectionSecrets): string {
+  const tls =
+    secrets.ca === undefined ? '{ rejectUnauthorized: false }' : `{ ca: readFileSync(${JSON.stringify(secrets.ca)}) }`
+  const given = Object.entries({ ...members, ...passwordOf(secrets) })
+  return `{ ${given.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ')}, ssl: ${tls} }`
 }
 
 function uriOf(it: Connection, secrets: ConnectionSecrets): string {

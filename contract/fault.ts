@@ -65,6 +65,7 @@ export const unknown_peering = 'no peering with that id exists'
 
 export const unknown_member = 'no member of this project has that id'
 export const unknown_token = 'no token of this project has that public key'
+export const unknown_login = 'no login of yours has that id'
 
 export function notFound(message: string): Fault {
   return new Fault('NOT_FOUND', message)

@@ -1,6 +1,7 @@
 // The ids that paths name: the form of each, an example, and what a caller hears where no such thing exists. A malformed id
 // is an unknown one. A path of the table uses these names only.
 import {
+  unknown_login,
   unknown_member,
   unknown_peering,
   unknown_project,
@@ -16,6 +17,7 @@ export const id_pattern = '^[a-z0-9]{10}$'
 /** Few enough digits to be exact as a number. */
 export const number_pattern = '^[1-9][0-9]{0,14}$'
 export const public_key_pattern = '^[A-Z0-9]{10,32}$'
+export const login_pattern = '^[0-9a-f]{16}$'
 
 const id = (description: string, example: string) =>
   Type.String({
@@ -38,6 +40,11 @@ export const PublicKey = Type.String({
   description: 'The public key of a personal access token: capital letters and digits.',
   examples: ['HQ2V7KXW4MB3N9TZ'],
 })
+export const LoginId = Type.String({
+  pattern: login_pattern,
+  description: 'The id of a login: sixteen hexadecimal digits.',
+  examples: ['5f0c2a91d7e34b68'],
+})
 
 export const path_ids = {
   project_id: { schema: ProjectId, pattern: id_pattern, unknown: unknown_project },
@@ -48,6 +55,7 @@ export const path_ids = {
   vpc_id: { schema: VpcId, pattern: number_pattern, unknown: unknown_vpc },
   peering_id: { schema: PeeringId, pattern: number_pattern, unknown: unknown_peering },
   public_key: { schema: PublicKey, pattern: public_key_pattern, unknown: unknown_token },
+  login_id: { schema: LoginId, pattern: login_pattern, unknown: unknown_login },
 } as const
 export type PathIdName = keyof typeof path_ids
 

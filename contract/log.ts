@@ -83,6 +83,9 @@ const filters = {
       examples: [['ERROR', 'FATAL']],
     }),
   ),
+  process_id: Type.Optional(
+    integer('Entries of this process only, which is one connection.', 4711, { minimum: 1, maximum: 2_147_483_647 }),
+  ),
 }
 
 const LogQuery = input(
@@ -151,7 +154,7 @@ export const LogHistogram = Type.Object(
 export type LogHistogram = Static<typeof LogHistogram>
 
 const service = '/projects/{project_id}/services/{service_id}'
-const description = `The newest ${log_page_entries_max} entries at most; follow \`lastCursor\` for older ones. With a \`page\` above 0 and no cursor the answer has \`logs\` only, and of the filters \`until\` and \`node\` apply. With \`after\` the log is read forwards, as a stream does: both go over to the next primary by themselves, and take \`node\`, \`search\`, \`severities\` and \`since\` only.`
+const description = `The newest ${log_page_entries_max} entries at most; follow \`lastCursor\` for older ones. With a \`page\` above 0 and no cursor the answer has \`logs\` only, and of the filters \`until\` and \`node\` apply. With \`after\` the log is read forwards, as a stream does: both go over to the next primary by themselves, and take \`node\`, \`search\`, \`severities\`, \`process_id\` and \`since\` only.`
 const answer = { query: LogQuery, streams: true, waits: 'entries', success: 200, output: ServiceLogs } as const
 
 export const log_endpoints = {

@@ -28,6 +28,8 @@ export type LogQuery = {
   search: readonly string[]
   /** One of these, in PostgreSQL's spelling; empty: any. */
   severities: readonly string[]
+  /** Of this process only. */
+  process_id?: number | undefined
   /** Both exclusive. */
   since_ms?: number | undefined
   until_ms?: number | undefined
@@ -37,9 +39,13 @@ export type LogQuery = {
 export type LogPage = { entries: readonly LogEntry[]; cursor?: string; placed: () => readonly PlacedEntry[] }
 
 /** A log that is read forwards. `after`: from an earlier page of the same service, in either direction; absent: from the beginning. */
-export type LogTailQuery = Pick<LogQuery, 'node' | 'search' | 'severities' | 'since_ms'> & {
-  after?: string | undefined
-}
+/** Which entries are asked for. */
+export type LogFilter = Pick<LogQuery, 'search' | 'severities' | 'process_id'>
+
+export type LogTailQuery = LogFilter &
+  Pick<LogQuery, 'node' | 'since_ms'> & {
+    after?: string | undefined
+  }
 
 /**
  * In the order of writing, as many as are read at once. `at`: where to go on, which moves also when no entry matched; absent: the log

@@ -30,6 +30,7 @@ import { metricHandlers } from './metric/routes.ts'
 import { type Sampler, startSampler } from './metric/sampler.ts'
 import { serveMetrics } from './metric/scrape.ts'
 import { newTelemetry, type Telemetry } from './metric/telemetry.ts'
+import { loginHandlers } from './oauth/logins.ts'
 import { logoutHandlers } from './oauth/logout.ts'
 import { openOauth } from './oauth/oauth.ts'
 import { startPasses } from './passes.ts'
@@ -195,6 +196,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
       ...identityHandlers(),
       ...capabilityHandlers({ config, providers: context.providers }),
       ...logoutHandlers({ db, callers }),
+      ...loginHandlers({ db, callers }),
       ...projectHandlers({ db, callers }),
       ...memberHandlers({ db, callers }),
       ...oauth.handlers,

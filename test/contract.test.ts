@@ -14,6 +14,8 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
   logout: ['POST', '/auth/logout', 204, 'caller'],
   getCapabilities: ['GET', '/capabilities', 200, 'caller'],
   getAuthInfo: ['GET', '/auth/info', 200, 'caller'],
+  listLogins: ['GET', '/logins', 200, 'user'],
+  endLogin: ['DELETE', '/logins/{login_id}', 204, 'user'],
   getCaCertificate: ['GET', '/ca.pem', 200, 'public'],
   listProjects: ['GET', '/projects', 200, 'caller'],
   createProject: ['POST', '/projects', 201, 'user'],
@@ -89,6 +91,8 @@ const promised: Record<EndpointName, [method: string, path: string, success: num
 
 /** What only those see who manage it. And every user may log out: that changes only their own session. */
 const guarded_reads = ['listTokens', 'listAudit']
+/** What a person sees of themselves, and no token of theirs does. */
+const own_reads = ['listLogins']
 
 const rows = Object.entries<Endpoint>(api).map(([name, endpoint]) => ({ name, endpoint }))
 
@@ -117,6 +121,7 @@ describe.each(rows)('$name', ({ name, endpoint }) => {
     expect(isRole(endpoint.access)).toBe(endpoint.path.includes('{project_id}'))
     const only_reads = effectOf(endpoint) === 'read'
     if (guarded_reads.includes(name)) expect(endpoint.access).toBe('admin')
+    else if (own_reads.includes(name)) expect(endpoint.access).toBe('user')
     else if (only_reads) expect(['public', 'caller', 'viewer']).toContain(endpoint.access)
     else if (name !== 'logout') expect(['public', 'caller', 'viewer']).not.toContain(endpoint.access)
   })
@@ -140,6 +145,8 @@ describe.each(rows)('$name', ({ name, endpoint }) => {
 const derived: Record<EndpointName, string> = {
   logout: 'auth logout: change',
   getAuthInfo: 'auth info: read',
+  listLogins: 'login list: read',
+  endLogin: 'login delete: remove',
   getCaCertificate: 'ca get: read',
   getCapabilities: 'capabilities get: read',
   listProjects: 'project list: read',

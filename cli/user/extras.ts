@@ -140,6 +140,7 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   addMember: { aliases: ['add'] },
   removeMember: { aliases: ['remove'] },
   revokeToken: { aliases: ['revoke'] },
+  endLogin: { aliases: ['end'] },
   createToken: {
     show: (answer) => {
       const { public_key, secret_key } = answer as OutputOf<Api['createToken']>

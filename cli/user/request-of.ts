@@ -20,6 +20,7 @@ export const id_words = {
   vpc_id: 'vpc',
   peering_id: 'peering',
   public_key: 'token',
+  login_id: 'login',
 } as const satisfies Record<PathIdName, string>
 
 export function pathIdsOf({ path }: Pick<Endpoint, 'path'>): PathIdName[] {

@@ -1,7 +1,7 @@
 // The provider that runs no program: what is wanted of it is held in maps, at once or after a given delay, as long as the process
 // lives. For tests of everything above a provider, and to try the API without PostgreSQL. It keeps the promises of
 // providers/provider.ts (test/provider/promises.ts runs on it) but one: no server listens at its addresses.
-import type { LogEntry, LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery, PlacedEntry } from '../log.ts'
+import type { LogEntry, LogFilter, LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery, PlacedEntry } from '../log.ts'
 import {
   NoAddress,
   type Endpoint,
@@ -224,13 +224,21 @@ function lastNodeOf(owner: Service | ReplicaSet | undefined): number {
   return 'replica_set_id' in owner.wanted ? owner.wanted.nodes - 1 : (owner.wanted.ha?.replica_count ?? 0)
 }
 
+function fits(entry: LogEntry, { search, severities, process_id }: LogFilter): boolean {
+  return (
+    search.every((word) => entry.message.includes(word)) &&
+    (severities.length === 0 || severities.includes(entry.severity)) &&
+    (process_id === undefined || entry.process_id === process_id)
+  )
+}
+
 /** One page has all entries. */
 function pageOf(
   owner: Service | ReplicaSet | undefined,
-  { node = 0, search, skip, limit }: LogQuery,
+  { node = 0, skip, limit, ...filter }: LogQuery,
 ): LogPage | LogRefusal {
   if (node > lastNodeOf(owner)) return { refused: 'node' }
-  const matching = placedOf(owner).filter(({ entry }) => search.every((word) => entry.message.includes(word)))
+  const matching = placedOf(owner).filter(({ entry }) => fits(entry, filter))
   const placed = matching.toReversed().slice(skip, skip + limit)
   return { entries: placed.map(({ entry }) => entry), placed: () => placed }
 }
@@ -240,14 +248,13 @@ const placedOf = (owner: Service | ReplicaSet | undefined): PlacedEntry[] =>
   (owner?.log ?? []).map((entry, before) => ({ entry, node: 0, at: String(before + 1) }))
 
 function tailOf(owner: Service | ReplicaSet | undefined, query: LogTailQuery): LogTail | LogRefusal {
-  const { node = 0, search, severities, since_ms = -Infinity, after = '0' } = query
+  const { node = 0, since_ms = -Infinity, after = '0', ...filter } = query
   const log = placedOf(owner)
   if (node > lastNodeOf(owner)) return { refused: 'node' }
   if (!/^\d{1,9}$/.test(after) || Number(after) > log.length) return { refused: 'cursor' }
   const entries = log
     .slice(Number(after))
-    .filter(({ entry }) => search.every((word) => entry.message.includes(word)))
-    .filter(({ entry }) => severities.length === 0 || severities.includes(entry.severity))
+    .filter(({ entry }) => fits(entry, filter))
     .filter(({ entry }) => Date.parse(entry.timestamp) > since_ms)
   return { entries, at: String(log.length) }
 }

@@ -1,10 +1,11 @@
 // Whether a caller asks for an entry of a log. Pure. Decided on the text without its passwords.
-import type { LogQuery } from '../log.ts'
+import type { LogFilter } from '../log.ts'
 import type { ParsedEntry } from './log-entry.ts'
 
-export function newMatch({ search, severities }: Pick<LogQuery, 'search' | 'severities'>) {
+export function newMatch({ search, severities, process_id }: LogFilter) {
   const terms = search.map(foldCase).filter((term) => term !== '')
-  return ({ severity, text }: ParsedEntry): boolean => {
+  return ({ severity, text, writer }: ParsedEntry): boolean => {
+    if (process_id !== undefined && writer.process_id !== process_id) return false
     if (severities.length > 0 && !severities.includes(severity)) return false
     const folded = terms.length > 0 ? foldCase(text) : ''
     return terms.every((term) => folded.includes(term))

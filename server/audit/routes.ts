@@ -1,10 +1,11 @@
 // Reading the audit log, newest first, page by page. A cursor is the place of the last entry that was shown.
 import type { AuditEntry, audit_endpoints } from '#contract/audit.ts'
 import { audit_entries_default } from '#contract/audit.ts'
+import type { QueryOf } from '#contract/endpoint.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Db } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
-import { type AuditRow, listAudit } from './store.ts'
+import { type AuditFilter, type AuditRow, listAudit } from './store.ts'
 
 export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof audit_endpoints> {
   return {
@@ -12,9 +13,8 @@ export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof a
       const limit = query.limit ?? audit_entries_default
       const problems = cursorProblems(query.cursor)
       if (problems.length > 0) throw invalidRequest(problems)
-      const before = placeOf(query.cursor) ?? null
       // One more than the limit tells whether there is a next page.
-      const rows = await listAudit(db, params.project_id, { before, limit: limit + 1 })
+      const rows = await listAudit(db, params.project_id, filterOf(query), limit + 1)
       const shown = rows.slice(0, limit)
       const last = shown.at(-1)
       return {
@@ -22,6 +22,19 @@ export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof a
         ...(rows.length > limit && last !== undefined && { last_cursor: newCursor(last.id) }),
       }
     },
+  }
+}
+
+function filterOf(query: QueryOf<typeof audit_endpoints.listAudit>): AuditFilter {
+  const { cursor, user_id, endpoint = null, resource_id = null, outcome, since, until } = query
+  return {
+    before: placeOf(cursor) ?? null,
+    user_id: user_id === undefined ? null : Number(user_id),
+    endpoint,
+    resource_id,
+    is_done: outcome === undefined ? null : outcome === 'done',
+    since: since === undefined ? null : new Date(since),
+    until: until === undefined ? null : new Date(until),
   }
 }
 

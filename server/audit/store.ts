@@ -54,20 +54,41 @@ export async function insertLogin(db: Sql, login: NewLogin): Promise<void> {
 const columns = fragment`id, time, project_id, user_id, email, public_key, client, address, endpoint, method, path,
   resource_id, status, code, request_id`
 
-/** Newest first, with the logins of the members; before: the id of an entry, exclusive. */
-export async function listAudit(
-  db: Sql,
-  project_id: string,
-  { before, limit }: { before: number | null; limit: number },
-): Promise<AuditRow[]> {
+/** Null: any. `before`: the id of an entry, exclusive. */
+export type AuditFilter = {
+  before: number | null
+  user_id: number | null
+  endpoint: string | null
+  resource_id: string | null
+  is_done: boolean | null
+  since: Date | null
+  until: Date | null
+}
+
+const fits = fragment`(wanted.before is null or id < wanted.before)
+  and (wanted.by_user is null or user_id = wanted.by_user)
+  and (wanted.of_endpoint is null or endpoint = wanted.of_endpoint)
+  and (wanted.about is null or resource_id = wanted.about)
+  and (wanted.is_done is null or (code is null) = wanted.is_done)
+  and (wanted.since is null or time >= wanted.since)
+  and (wanted.until is null or time < wanted.until)`
+
+/** Newest first, with the logins of the members. */
+export async function listAudit(db: Sql, project_id: string, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
+  const { before, user_id, endpoint, resource_id, is_done, since, until } = filter
   return db.query(sql<AuditRow>`
+    with wanted as (
+      select ${before}::bigint as before, ${user_id}::bigint as by_user, ${endpoint}::text as of_endpoint,
+        ${resource_id}::text as about, ${is_done}::boolean as is_done, ${since}::timestamptz as since,
+        ${until}::timestamptz as until
+    )
     select ${columns} from (
-      (select ${columns} from audit
-       where project_id = ${project_id} and (${before}::bigint is null or id < ${before})
+      (select ${columns} from audit, wanted
+       where project_id = ${project_id} and ${fits}
        order by id desc limit ${limit})
       union all
-      (select ${columns} from audit
-       where project_id is null and endpoint = 'login' and (${before}::bigint is null or id < ${before})
+      (select ${columns} from audit, wanted
+       where project_id is null and endpoint = 'login' and ${fits}
          and user_id in (select user_id from members where project_id = ${project_id})
        order by id desc limit ${limit})
     ) as either order by id desc limit ${limit}`)

@@ -19,13 +19,22 @@ export const isOurs = (client_id: string) => [cli_client_id, mcp_client_id, cons
 /** Whose tokens are for the API. */
 export const isForApi = (client_id: string) => client_id === cli_client_id || client_id === console_client_id
 
+const names: Readonly<Record<string, string>> = {
+  [cli_client_id]: 'Howdah command line',
+  [mcp_client_id]: 'An agent by the Model Context Protocol',
+  [console_client_id]: 'Howdah console',
+}
+
+/** Of a program of ours. */
+export const clientNameOf = (client_id: string): string | undefined => names[client_id]
+
 export function clientsOf(origin: string): ClientMetadata[] {
   const all = { token_endpoint_auth_method: 'none', response_types: ['code'], response_modes: ['query'] } as const
   return [
     {
       ...all,
       client_id: cli_client_id,
-      client_name: 'Howdah command line',
+      client_name: names[cli_client_id],
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       redirect_uris: ['http://127.0.0.1/callback'],
@@ -33,7 +42,7 @@ export function clientsOf(origin: string): ClientMetadata[] {
     {
       ...all,
       client_id: mcp_client_id,
-      client_name: 'An agent by the Model Context Protocol',
+      client_name: names[mcp_client_id],
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token'],
       redirect_uris: ['callback', 'oauth/callback'].flatMap((path) => [
@@ -44,7 +53,7 @@ export function clientsOf(origin: string): ClientMetadata[] {
     {
       ...all,
       client_id: console_client_id,
-      client_name: 'Howdah console',
+      client_name: names[console_client_id],
       application_type: 'web',
       grant_types: ['authorization_code', 'refresh_token'],
       redirect_uris: [`${origin}/console/callback`],

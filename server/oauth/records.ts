@@ -117,6 +117,31 @@ export async function removeRecordsOfUser(db: Sql, user_id: number): Promise<voi
   await db.query(sql`delete from oauth_records where user_id = ${user_id}`)
 }
 
+export type LoginRow = {
+  grant_id: string
+  client_id: string
+  /** Of a program that registered itself. */
+  client_name: string | null
+  created: Date
+  last_used_at: Date
+}
+
+/** A grant without a refresh token is of use for as long as its access token lasts. The last used first. */
+export async function listLogins(db: Sql, user_id: number, access_token_seconds: number): Promise<LoginRow[]> {
+  return db.query(sql<LoginRow>`
+    select g.id as grant_id, g.payload ->> 'clientId' as client_id, c.payload ->> 'client_name' as client_name,
+      to_timestamp((g.payload ->> 'iat')::float8) as created,
+      to_timestamp(max(greatest((g.payload ->> 'iat')::float8, (r.payload ->> 'iat')::float8))) as last_used_at
+    from oauth_records g
+    left join oauth_records r on r.model = 'RefreshToken' and r.grant_id = g.id
+    left join oauth_records c on c.model = 'Client' and c.id = g.payload ->> 'clientId'
+    where g.model = 'Grant' and g.user_id = ${user_id} and g.expires_at > now()
+    group by g.model, g.id, c.model, c.id
+    having bool_or(r.consumed_at is null and r.expires_at > now())
+      or to_timestamp((g.payload ->> 'iat')::float8) > now() - make_interval(secs => ${access_token_seconds})
+    order by last_used_at desc, g.id`)
+}
+
 export type GrantUser = { id: number; email: string; name: string }
 
 /** The user, while the grant that they gave stands. */

@@ -141,8 +141,8 @@ const unknownAfter = () =>
 const inContract = ({ entry, node, at }: PlacedEntry) => ({ ...entry, node, id: at }) as LogEntry
 
 /** Whether it reads more entries than it answers. */
-function scansLog({ search, severities, skip }: LogQuery): boolean {
-  return search.length > 0 || severities.length > 0 || skip > 0
+function scansLog({ search, severities, process_id, skip }: LogQuery): boolean {
+  return search.length > 0 || severities.length > 0 || process_id !== undefined || skip > 0
 }
 
 function problemOf({ refused }: LogRefusal): Problem {

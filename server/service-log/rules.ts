@@ -13,13 +13,14 @@ export type LogRequest = {
   node?: number
   search?: string[]
   severities?: string[]
+  process_id?: number
   since?: string
   until?: string
 }
 
 /** `by_cursor`: the mode, and with it the shape of the answer. */
 export function parseLogRequest(request: LogRequest, problems: Problem[]): { query: LogQuery; by_cursor: boolean } {
-  const { cursor, page = 0, node } = request
+  const { cursor, page = 0, node, process_id } = request
   const by_cursor = cursor !== undefined || page === 0
   const until_ms =
     request.until === undefined ? undefined : momentOf(request.until, 'query/until', problems)?.ceiling_ms
@@ -32,10 +33,11 @@ export function parseLogRequest(request: LogRequest, problems: Problem[]): { que
   const since_ms = request.since === undefined ? undefined : momentOf(request.since, 'query/since', problems)?.floor_ms
   const severities = (request.severities ?? []).map((severity) => parseSeverity(severity, problems))
   const search = request.search ?? []
-  return { query: { ...place, cursor, since_ms, skip: 0, search, severities: [...new Set(severities)] }, by_cursor }
+  const filter = { search, severities: [...new Set(severities)], process_id }
+  return { query: { ...place, ...filter, cursor, since_ms, skip: 0 }, by_cursor }
 }
 
-export type HistogramRequest = Pick<LogRequest, 'node' | 'search' | 'severities' | 'since' | 'until'> & {
+export type HistogramRequest = Pick<LogRequest, 'node' | 'search' | 'severities' | 'process_id' | 'since' | 'until'> & {
   buckets?: number
 }
 

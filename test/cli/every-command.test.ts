@@ -11,6 +11,8 @@ import { commands_by_hand } from '#cli/user/by-hand.ts'
 import { named_things } from '#cli/user/ids.ts'
 import { user_commands } from '#cli/user/main.ts'
 import { namesOf } from '#cli/command.ts'
+import { loginIdOf } from '#server/oauth/logins.ts'
+import { saveRecord } from '#server/oauth/records.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { type Callers, openCallers, userCredential, userVerifier } from '#test/http/callers.ts'
 import { startInRegion } from '#test/http/region.ts'
@@ -28,7 +30,18 @@ beforeAll(async () => {
   home = newDataDir()
   installation = await startInRegion({ verifiers: [userVerifier], config: { undelete: 3600 } })
   callers = await openCallers(installation)
-  credential = userCredential(await callers.newToken('owner'))
+  const owner = await callers.newToken('owner')
+  credential = userCredential(owner)
+  await saveRecord(callers.db, {
+    model: 'Grant',
+    id: grant_id,
+    payload: { clientId: 'howdah-cli', iat: Math.floor(Date.now() / 1000) },
+    user_id: owner.user_id,
+    grant_id: null,
+    user_code: null,
+    uid: null,
+    expires_at: new Date(Date.now() + 3_600_000),
+  })
   const files = { HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, PGPASSFILE: join(home, '.pgpass') }
   const session = {
     HOWDAH_SERVER: installation.server.url,
@@ -51,6 +64,8 @@ const at = '2026-11-15T10:00:00Z'
 /** In an order in which each finds what it needs. `{…}` is filled with what an earlier row printed by that name. */
 const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['getAuthInfo', 'auth info'],
+  ['listLogins', 'login list'],
+  ['endLogin', 'login end {login} --yes'],
   ['getCapabilities', 'capabilities get'],
   ['getCaCertificate', 'ca get'],
   ['listProjects', 'project list'],
@@ -130,7 +145,12 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['logout', 'auth logout'],
 ]
 const kept = new Map<string, string>()
-const given: Record<string, () => string> = { home: () => home, now: () => new Date().toISOString() }
+const grant_id = 'a grant of theirs'
+const given: Record<string, () => string> = {
+  home: () => home,
+  now: () => new Date().toISOString(),
+  login: () => loginIdOf(grant_id),
+}
 
 test('every endpoint is run', () => {
   expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(api).toSorted())

@@ -139,6 +139,33 @@ test('it is read page by page, newest first, while it grows', async () => {
   }
 })
 
+test('it is narrowed to a user, an endpoint, a thing, an outcome and a time', async () => {
+  const at = await inNewProject()
+  const other = await callers.newToken('developer', { project_id })
+  const made = await call<{ public_key: string }>('POST', `${at}/tokens`, { name: 'a token' }, { 'x-request-id': 'r1' })
+  const { body: before } = await call<Page>('GET', `${at}/audit`)
+  await call('DELETE', `${at}/tokens/${made.body.public_key}`, undefined, { 'x-request-id': 'r2' })
+  await callers.callWith(other.token)('POST', `${at}/rename`, { name: 'mine' }, { 'x-request-id': 'r3' })
+  await call('POST', `${at}/rename`, { name: 'renamed' }, { 'x-request-id': 'r4' })
+  const fitting = async (query: string) => {
+    const { body } = await call<Page>('GET', `${at}/audit?${query}`)
+    return body.entries.map(({ request_id }) => request_id)
+  }
+  expect(await fitting(`user_id=${other.user_id}`)).toEqual(['r3'])
+  expect(await fitting('endpoint=renameProject')).toEqual(['r4', 'r3'])
+  expect(await fitting('endpoint=renameProject&outcome=done')).toEqual(['r4'])
+  expect(await fitting('outcome=refused')).toEqual(['r3'])
+  expect(await fitting(`resource_id=${made.body.public_key}`)).toEqual(['r2', 'r1'])
+  const time = encodeURIComponent(before.entries[0]?.time ?? '')
+  expect(await fitting(`until=${time}`)).toEqual([])
+  expect(await fitting(`since=${time}`)).toEqual(['r4', 'r3', 'r2', 'r1'])
+  const page = await call<Page>('GET', `${at}/audit?outcome=done&limit=1`)
+  expect(await fitting(`outcome=done&limit=9&cursor=${page.body.last_cursor}`)).toEqual(['r2', 'r1'])
+  for (const query of ['user_id=x', 'endpoint=%00', 'resource_id=a-b', 'outcome=failed', 'since=yesterday']) {
+    expect((await call<Page>('GET', `${at}/audit?${query}`)).body.code, query).toBe('INVALID_REQUEST')
+  }
+})
+
 test('the store refuses to change or remove an entry', async () => {
   for (const statement of [`update audit set email = 'x'`, 'delete from audit', 'truncate audit']) {
     await expect(callers.db.query(statement)).rejects.toThrow('append-only')

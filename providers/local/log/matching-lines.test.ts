@@ -44,6 +44,20 @@ test.each([
   expect(found(['nothing', line, 'nothing'], searchFor(term))).toContain(line)
 })
 
+test('a line of a process is found whatever its severity, and an entry of another is not accepted', () => {
+  const search = newSearch({ search: [], severities: ['ERROR'], process_id: 47 })
+  const texts = [47, 471, 4].map((pid) => `{"pid":${pid},"error_severity":"LOG"}`)
+  expect(found(texts, search)).toEqual([texts[1], texts[0]])
+  const entry = (process_id: number) => ({
+    time_ms: 0,
+    timestamp: '',
+    severity: 'ERROR',
+    text: '',
+    writer: { process_id },
+  })
+  expect([47, 471].map((pid) => search.accepts(entry(pid)))).toEqual([true, false])
+})
+
 test('a line with one of several severities is found, and no other', () => {
   const search = newSearch({ search: [], severities: ['ERROR', 'FATAL'] })
   const texts = ['LOG', 'ERROR', 'PANIC', 'FATAL'].map(

@@ -3,7 +3,7 @@
 // on the parsed entry, without its passwords.
 // A caller chooses the terms and a tenant the lines: the pattern takes time in proportion to the bytes, whatever both are.
 import { isAscii } from 'node:buffer'
-import type { LogQuery } from '../../log.ts'
+import type { LogFilter } from '../../log.ts'
 import { type ParsedEntry, text_labels } from '../../postgres/log-entry.ts'
 import { masked } from '../../postgres/log-mask.ts'
 import { foldCase, newMatch } from '../../postgres/log-match.ts'
@@ -16,21 +16,24 @@ export type Search = {
   accepts(entry: ParsedEntry): boolean
 }
 
-export function newSearch({ search, severities }: Pick<LogQuery, 'search' | 'severities'>): Search {
+export function newSearch({ search, severities, process_id }: LogFilter): Search {
   const terms = search.map(foldCase).filter((term) => term !== '')
   // The longest term is the rarest.
   const [form] = terms.flatMap(formOf).toSorted((a, b) => b.length - a.length)
-  const members = severities.map((severity) => `"error_severity":${JSON.stringify(severity)}`)
+  const of_process = process_id === undefined ? [] : [`"pid":${process_id}`]
+  const of_severities = severities.map((severity) => `"error_severity":${JSON.stringify(severity)}`)
+  // One process writes less than a severity has.
+  const members = of_process.length > 0 ? of_process : of_severities
   const hasLetters = newLetterCheck(terms.map(coreOf))
-  const hasSeverity = (bytes: Buffer) => members.length === 0 || members.some((member) => bytes.includes(member))
+  const hasMember = (bytes: Buffer) => members.length === 0 || members.some((member) => bytes.includes(member))
   return {
-    mayBeIn: (bytes) => (form === undefined ? hasSeverity(bytes) : hasLetters(bytes)),
-    pattern: form === undefined ? severityPattern(members) : new RegExp(form, 'gi'),
-    accepts: newMatch({ search, severities }),
+    mayBeIn: (bytes) => (form === undefined ? hasMember(bytes) : hasLetters(bytes)),
+    pattern: form === undefined ? memberPattern(members) : new RegExp(form, 'gi'),
+    accepts: newMatch({ search, severities, process_id }),
   }
 }
 
-function severityPattern(members: readonly string[]): RegExp | undefined {
+function memberPattern(members: readonly string[]): RegExp | undefined {
   return members.length > 0 ? new RegExp(members.map(escaped).join('|'), 'g') : undefined
 }
 

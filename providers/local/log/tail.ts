@@ -9,7 +9,7 @@ import { collectFile, type Harvest, type NodeLog } from './page.ts'
 import { newSearch } from './search.ts'
 import { disorder_ms, seekTime } from './seek.ts'
 
-export type TailQuery = Pick<LogTailQuery, 'search' | 'severities' | 'since_ms'>
+export type TailQuery = Omit<LogTailQuery, 'node' | 'after'>
 
 export type Tail = { found: readonly { entry: LogEntry; position: LogPosition }[]; at: LogPosition | undefined }
 
