@@ -1,7 +1,8 @@
-// Whether what is on screen is the truth: whether a stream tells of changes, how often things are asked for again, and since when the
-// server has not answered.
+// Whether what is on screen is the truth: whether a stream tells of changes, how often things are asked for again, since when the
+// server has not answered, and whether it is another one by now than that which this page came from.
 import { useSyncExternalStore } from 'react'
 import { isUnderWay, service_statuses } from '#contract/service-status.ts'
+import { version } from '#contract/version.ts'
 import { ofServices, type ReadName } from './refetch.ts'
 
 const poll_ms = 4_000
@@ -32,9 +33,9 @@ const busy_words = new Set<unknown>([
   'pending',
 ])
 
-type State = { is_live: boolean; offline_since: number | undefined }
+type State = { is_live: boolean; offline_since: number | undefined; other_version: string | undefined }
 
-let state: State = { is_live: false, offline_since: undefined }
+let state: State = { is_live: false, offline_since: undefined, other_version: undefined }
 const listeners = new Set<() => void>()
 
 function change(changes: Partial<State>): void {
@@ -87,3 +88,12 @@ export function noteAnswer(reached: boolean): void {
 
 /** Since when the server cannot be reached; undefined while it can. */
 export const useOfflineSince = () => usePolling().offline_since
+
+/** Told with every answer. */
+export function noteVersion(theirs: string | null): void {
+  const other_version = theirs === null || theirs === version ? undefined : theirs
+  if (theirs !== null && other_version !== state.other_version) change({ other_version })
+}
+
+/** The version of the server, where this page is of another one. */
+export const useOtherVersion = () => usePolling().other_version

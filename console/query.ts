@@ -6,7 +6,8 @@ import { type ClientInput, newClient } from '#contract/client.ts'
 import type { OutputOf } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { type ActName, type ReadName, staleAfter } from './refetch.ts'
-import { noteAnswer, pollInterval } from './polling.ts'
+import { version_header } from '#contract/version.ts'
+import { noteAnswer, noteVersion, pollInterval } from './polling.ts'
 import { sessionFetch } from './session.ts'
 
 export const client = newClient({ base_url: base_path, fetch: notedFetch })
@@ -58,6 +59,7 @@ async function notedFetch(input: RequestInfo | URL, init?: RequestInit): Promise
   try {
     const response = await sessionFetch(input, init)
     noteAnswer(true)
+    noteVersion(response.headers.get(version_header))
     return response
   } catch (error) {
     noteAnswer(false)

@@ -1,16 +1,19 @@
 // The family of a service, drawn: every service of the project that shares an ancestor with it, older ones to the left. Arrow keys
-// move between them. On a narrow screen, and for readers, the same as an indented list.
+// move between them. Below it the same as an indented list, with what each takes up and every act on it.
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type KeyboardEvent, useRef } from 'react'
 import type { Service } from '#contract/service.ts'
 import { isUnderWay } from '#contract/service-status.ts'
-import { Card, layout, Skeleton } from '../part/layout.tsx'
+import { bytes } from '../part/amount.ts'
+import { Card, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Status } from '../part/status.tsx'
+import { nothing, Table } from '../part/table.tsx'
 import { exact } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { q } from '../query.ts'
+import { ServiceMenu } from '../service/acts.tsx'
 import { type Family as Kinship, familyOf, type Kin, type Placed } from './family-tree.ts'
 import css from './forks.module.css'
 
@@ -22,36 +25,56 @@ export function Family({ service }: { service: Service }) {
   const { data, error } = useQuery(q('getLineage', { project_id }))
   const { data: services = [] } = useQuery(q('listServices', { project_id }))
   const family = familyOf(data ?? [], service_id)
-  const statusOf = (id: string) => services.find((one) => one.service_id === id)?.status
+  const serviceOf = (id: string) => services.find((one) => one.service_id === id)
+  const statusOf = (id: string) => serviceOf(id)?.status
   const shared = { project_id, service_id, family, statusOf }
   return (
     <Card title="Family" wide>
       <Problem error={error} />
       {data === undefined && <Skeleton />}
-      {family.placed.length > 0 && <Drawing {...shared} />}
-      <ul className={`${css['family']} ${css['listed']}`}>
-        {family.placed.map(({ kin, lead }) => (
-          <li key={kin.service_id} aria-current={kin.service_id === service_id || undefined}>
-            <span className={css['lead']} aria-hidden="true">
-              {lead}
-            </span>
-            <Link
-              to={paths.service(project_id, kin.service_id)}
-              className={kin.service_id === service_id ? css['here'] : undefined}
-            >
-              {kin.name}
-            </Link>
-            <StatusOf status={statusOf(kin.service_id)} />
-            <span className={`${layout['muted']} ${layout['small']}`}>{originOf(kin)}</span>
-          </li>
-        ))}
-      </ul>
+      {family.placed.length > 1 && <Drawing {...shared} />}
+      {family.placed.length > 0 && (
+        <Table
+          label="The family"
+          rows={family.placed}
+          keyOf={({ kin }) => kin.service_id}
+          columns={[
+            {
+              label: 'Service',
+              nowrap: true,
+              cell: ({ kin, lead }) => (
+                <span aria-current={kin.service_id === service_id || undefined}>
+                  <span className={css['lead']} aria-hidden="true">
+                    {lead}
+                  </span>
+                  <Link
+                    to={paths.service(project_id, kin.service_id)}
+                    className={kin.service_id === service_id ? css['here'] : undefined}
+                  >
+                    {kin.name}
+                  </Link>
+                </span>
+              ),
+            },
+            { label: 'Status', cell: ({ kin }) => <StatusOf status={statusOf(kin.service_id)} /> },
+            { label: 'Storage', nowrap: true, cell: ({ kin }) => storageOf(serviceOf(kin.service_id)) },
+            { label: 'From', cell: ({ kin }) => originOf(kin) || nothing },
+            { label: 'Acts', end: true, cell: ({ kin }) => <Acts service={serviceOf(kin.service_id)} /> },
+          ]}
+        />
+      )}
     </Card>
   )
 }
 
 const StatusOf = ({ status }: { status: Service['status'] | undefined }) =>
   status === undefined ? null : <Status status={status} />
+
+const storageOf = (service: Service | undefined) =>
+  service?.metrics === undefined ? nothing : bytes(service.metrics.storage_mb * 2 ** 20)
+
+const Acts = ({ service }: { service: Service | undefined }) =>
+  service === undefined ? null : <ServiceMenu service={service} />
 
 type FindStatus = (service_id: string) => Service['status'] | undefined
 type DrawingProps = { project_id: string; service_id: string; family: Kinship; statusOf: FindStatus }

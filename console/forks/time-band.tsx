@@ -1,14 +1,14 @@
-// The window of moments as a band: snapshots and events are marked on it, a moment is chosen by drag, by keys (1 s, with Shift 1 min)
-// or typed to the millisecond.
-import { useQuery } from '@tanstack/react-query'
+// The window of moments as a band: what happened is marked on it, a part of it can be looked at closely, and a moment is chosen by drag, by
+// keys (1 s, with Shift 1 min) or typed to the millisecond.
 import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { Button } from '../part/button.tsx'
 import { TextField } from '../part/field.tsx'
 import { layout } from '../part/layout.tsx'
-import { exact, isUtc } from '../part/time.tsx'
-import { q } from '../query.ts'
+import { exact, isUtc, lengthOf } from '../part/time.tsx'
 import css from './forks.module.css'
+import { Marks } from './time-marks.tsx'
+import { canZoomIn, lengthIn, reaching, type Span, zoomedIn, zoomedOut } from './zoom.ts'
 
 type BandProps = {
   service: Service
@@ -23,26 +23,43 @@ type BandProps = {
 }
 
 const minute_ms = 60_000
+const hour_ms = 3_600_000
 
 export function TimeBand({ service, from, until, reason, rewind_reason, onFork, onLook, onRewind }: BandProps) {
   const [chosen, setChosen] = useState<number>()
   const [typed, setTyped] = useState<string>()
+  const [part, setPart] = useState<Span>()
+  const whole = { from, until }
   const at = Math.min(until, Math.max(from, chosen ?? until))
+  const shown = part ?? whole
+  const goTo = (moment: number) => {
+    const next = Math.min(until, Math.max(from, moment))
+    setChosen(next)
+    setPart(part && reaching(whole, part, next))
+  }
   const choose = (moment: number) => {
     setTyped(undefined)
-    setChosen(Math.min(until, Math.max(from, moment)))
+    goTo(moment)
   }
   const written = typed === undefined ? at : parseTyped(typed)
   const problem = Number.isNaN(written) || written < from || written > until ? 'not a moment of this window' : undefined
+  const zoom = (next: Span | undefined) => {
+    // What is looked at closely stays, while the window moves on.
+    setChosen(at)
+    setPart(next)
+  }
   return (
     <div className={layout['stack']}>
       <div className={css['band']}>
-        <Slider {...{ service, from, until, at }} onChoose={choose} />
+        <Slider {...{ service, shown, at }} is_part={part !== undefined} onChoose={choose} />
         <div className={css['ends']}>
-          <span>{exact(from, { ms: false })}</span>
-          <span>{exact(until, { ms: false })}</span>
+          <span>{exact(shown.from, { ms: false })}</span>
+          <span>{exact(shown.until, { ms: false })}</span>
         </div>
-        <Legend />
+        <div className={css['below']}>
+          <Legend />
+          <Zoom {...{ whole, shown, at }} onZoom={zoom} />
+        </div>
       </div>
       <div className={`${layout['row']} ${layout['rowend']}`}>
         <div className={css['time']}>
@@ -58,7 +75,7 @@ export function TimeBand({ service, from, until, reason, rewind_reason, onFork, 
             onChange={(text) => {
               setTyped(text)
               const moment = parseTyped(text)
-              if (!Number.isNaN(moment)) setChosen(moment)
+              if (!Number.isNaN(moment)) goTo(moment)
             }}
             problem={problem}
           />
@@ -92,10 +109,40 @@ const Legend = () => (
   </p>
 )
 
-type PlaceProps = { service: Service; from: number; until: number; at: number }
+type ZoomProps = { whole: Span; shown: Span; at: number; onZoom: (shown: Span | undefined) => void }
 
-function Slider({ onChoose, ...place }: PlaceProps & { onChoose: (moment: number) => void }) {
-  const { from, until, at } = place
+function Zoom({ whole, shown, at, onZoom }: ZoomProps) {
+  const is_whole = lengthIn(shown) === lengthIn(whole)
+  const all = is_whole ? 'the whole window is shown' : undefined
+  return (
+    <div className={layout['row']} role="group" aria-label="Zoom">
+      <span className={`${layout['muted']} ${layout['small']}`} role="status">
+        {is_whole ? '' : `${lengthOf(lengthIn(shown))} of ${lengthOf(lengthIn(whole))}`}
+      </span>
+      <Button
+        small
+        reason={canZoomIn(shown) ? undefined : 'nothing shorter can be shown'}
+        onPress={() => onZoom(zoomedIn(whole, shown, at))}
+      >
+        Zoom in
+      </Button>
+      <Button small reason={all} onPress={() => onZoom(zoomedOut(whole, shown, at))}>
+        Zoom out
+      </Button>
+    </div>
+  )
+}
+
+type SliderProps = {
+  service: Service
+  shown: Span
+  is_part: boolean
+  at: number
+  onChoose: (moment: number) => void
+}
+
+function Slider({ onChoose, ...place }: SliderProps) {
+  const { shown, at } = place
   return (
     <div className={css['track']}>
       <Marks {...place} />
@@ -103,9 +150,9 @@ function Slider({ onChoose, ...place }: PlaceProps & { onChoose: (moment: number
         type="range"
         aria-label="Moment"
         aria-valuetext={exact(at)}
-        min={from}
-        max={until}
-        step={1000}
+        min={shown.from}
+        max={shown.until}
+        step={lengthIn(shown) > hour_ms ? 1000 : 1}
         value={at}
         onChange={(event) => onChoose(Number(event.target.value))}
         onKeyDown={(event) => {
@@ -117,60 +164,6 @@ function Slider({ onChoose, ...place }: PlaceProps & { onChoose: (moment: number
       />
     </div>
   )
-}
-
-function Marks({ service, from, until, at }: PlaceProps) {
-  const place = { project_id: service.project_id, service_id: service.service_id }
-  const { data: snapshots = [] } = useQuery(q('listSnapshots', place))
-  const { data: events = [] } = useQuery(q('listServiceEvents', place))
-  const warnings = useWarnings(place, from, until)
-  const most = Math.max(1, ...warnings.map(({ count }) => count))
-  /** Percent of the band. */
-  const x = (moment: number) => ((moment - from) / (until - from)) * 100
-  const inside = (time: string | undefined) =>
-    time !== undefined && Date.parse(time) >= from && Date.parse(time) <= until
-  return (
-    <div className={css['marks']} aria-hidden="true">
-      <i className={css['past']} style={{ width: `${x(at)}%` }} />
-      {warnings.map(({ time, count, ms }) => (
-        <i
-          key={time}
-          className={css['warnings']}
-          style={{ left: `${x(time)}%`, width: `${x(from + ms)}%`, height: `${30 * (count / most)}%` }}
-        />
-      ))}
-      {snapshots
-        .filter(({ taken }) => inside(taken))
-        .map(({ id, taken = '' }) => (
-          <i key={id} className={css['snapshot']} style={{ left: `${x(Date.parse(taken))}%` }} />
-        ))}
-      {events
-        .filter(({ time, kind }) => kind !== 'snapshot' && inside(time))
-        .map(({ time }, index) => (
-          <i key={`${time} ${index}`} className={css['event']} style={{ left: `${x(Date.parse(time))}%` }} />
-        ))}
-      <i className={css['hand']} style={{ left: `${x(at)}%` }} />
-    </div>
-  )
-}
-
-const buckets = 120
-const bad_severities = ['WARNING', 'ERROR', 'FATAL', 'PANIC']
-
-/** How many of them when. The window moves with the present, and this need not move with it. */
-function useWarnings(place: { project_id: string; service_id: string }, from: number, until: number) {
-  const [since] = useState(() => new Date(from).toISOString())
-  const [to] = useState(() => new Date(until).toISOString())
-  const query = { since, until: to, buckets, severities: bad_severities }
-  const { data } = useQuery({ ...q('getLogHistogram', { ...place, query }), staleTime: Infinity })
-  const ms = (until - from) / buckets
-  return (data?.buckets ?? [])
-    .map(({ time, counts }) => ({
-      ms,
-      time: Date.parse(time),
-      count: Object.values(counts).reduce((sum, one) => sum + one, 0),
-    }))
-    .filter(({ count }) => count > 0)
 }
 
 /** As `exact` writes it, on the reader's clock. */

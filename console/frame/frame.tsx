@@ -11,6 +11,7 @@ import css from './frame.module.css'
 import { type Panel, useKeys } from './keys.ts'
 import { Rail } from './rail.tsx'
 import { TopBar } from './top-bar.tsx'
+import { noteVisit } from './visited.ts'
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
@@ -23,11 +24,13 @@ export function Frame() {
   const path = useRouterState({ select: ({ location }) => location.pathname })
   useKeys(project_id, setPanel)
   useFollow(project_id)
+  const offline = useOfflineSince()
   const [ended, setEnded] = useState(false)
   useEffect(() => onLoginEnded(() => setEnded(true)), [])
   useEffect(() => {
     setDrawer(false)
     scrollTo(0, 0)
+    noteVisit(path)
   }, [path])
   useEffect(() => {
     if (project_id !== undefined) keep('project', project_id)
@@ -47,8 +50,10 @@ export function Frame() {
       <Rail open={drawer} />
       <TopBar onFind={() => setPanel('palette')} onMenu={() => setDrawer(!drawer)} />
       <main id="main" className={css['main']} tabIndex={-1}>
-        <Banner />
-        <Outlet />
+        <Banner since={offline} />
+        <div className={offline === undefined ? undefined : css['old']}>
+          <Outlet />
+        </div>
       </main>
       {panel !== undefined && (
         <Suspense>
@@ -65,8 +70,7 @@ export function Frame() {
   )
 }
 
-function Banner() {
-  const since = useOfflineSince()
+function Banner({ since }: { since: number | undefined }) {
   if (since === undefined) return null
   return (
     <p className={css['banner']} role="status">

@@ -1,4 +1,4 @@
-// The palette: pages, services and VPCs by name or id, and every act of what is on screen. And the list of keys.
+// The palette: where one was before, every act of what is on screen, pages, services and VPCs by name or id. And the list of keys.
 import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -7,10 +7,19 @@ import { useAllOffered } from '../actions.ts'
 import { paths } from '../paths.ts'
 import { q } from '../query.ts'
 import { key_list, type Panel } from './keys.ts'
+import { visited } from './visited.ts'
 import css from './palette.module.css'
 import { placesOf, useProjectId } from './rail.tsx'
 
-type Entry = { text: string; kind: string; words: string; reason?: string | undefined; run: () => void }
+type Entry = {
+  text: string
+  kind: string
+  words: string
+  /** Of a page. */
+  to?: string
+  reason?: string | undefined
+  run: () => void
+}
 
 const shown_max = 50
 
@@ -54,9 +63,10 @@ function KeyRow({ keys, text }: { keys: string; text: string }) {
 function Finder({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const entries = useEntries()
-    .filter(({ words }) => matches(words, text))
-    .slice(0, shown_max)
+  const all = useEntries()
+  const recent = text === '' ? recentOf(all) : []
+  const others = all.filter((entry) => matches(entry.words, text) && !recent.includes(entry))
+  const entries = [...recent.map((entry) => ({ ...entry, kind: 'recent' })), ...others].slice(0, shown_max)
   const chosen = Math.min(at, entries.length - 1)
   const run = (entry: Entry | undefined) => {
     if (entry === undefined || entry.reason !== undefined) return
@@ -124,6 +134,11 @@ function Found({
   )
 }
 
+/** Those that were on screen before, the last one first. */
+function recentOf(all: readonly Entry[]): Entry[] {
+  return visited().flatMap((path) => all.find(({ to }) => to === path) ?? [])
+}
+
 function useEntries(): Entry[] {
   const project_id = useProjectId()
   const navigate = useNavigate()
@@ -132,23 +147,23 @@ function useEntries(): Entry[] {
   const { data: services = [] } = useQuery({ ...q('listServices', of_project), enabled })
   const { data: vpcs = [] } = useQuery({ ...q('listVpcs', of_project), enabled })
   const offered = useAllOffered()
-  const go = (to: string) => () => void navigate({ to })
+  const go = (to: string) => ({ to, run: () => void navigate({ to }) })
   return [
     ...offered.map(({ label, reason, run }) => ({ text: label, kind: 'act', words: label, reason, run })),
-    ...placesOf(project_id).map(({ text, to }) => ({ text, kind: 'page', words: text, run: go(to) })),
-    { text: 'Account', kind: 'page', words: 'Account', run: go(paths.account()) },
-    { text: 'Projects', kind: 'page', words: 'Projects', run: go(paths.projects()) },
+    ...placesOf(project_id).map(({ text, to }) => ({ text, kind: 'page', words: text, ...go(to) })),
+    { text: 'Account', kind: 'page', words: 'Account', ...go(paths.account()) },
+    { text: 'Projects', kind: 'page', words: 'Projects', ...go(paths.projects()) },
     ...services.map(({ name, service_id }) => ({
       text: name,
       kind: `service ${service_id}`,
       words: `${name} ${service_id}`,
-      run: go(paths.service(project_id ?? '', service_id)),
+      ...go(paths.service(project_id ?? '', service_id)),
     })),
     ...vpcs.map(({ name, id, cidr }) => ({
       text: name,
       kind: `VPC ${cidr}`,
       words: `${name} ${id} ${cidr}`,
-      run: go(paths.vpc(project_id ?? '', id)),
+      ...go(paths.vpc(project_id ?? '', id)),
     })),
   ]
 }

@@ -1,7 +1,7 @@
-// The bar at the top: where this is, the palette, whether the page is live, the theme, the account.
+// The bar at the top: where this is, the palette, whether the page is live and of this server, the theme, the account.
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { useLive, useOfflineSince } from '../polling.ts'
+import { useLive, useOfflineSince, useOtherVersion } from '../polling.ts'
 import { Button } from '../part/button.tsx'
 import { Icon } from '../part/icon.tsx'
 import { Menu } from '../part/menu.tsx'
@@ -22,6 +22,7 @@ export function TopBar({ onFind, onMenu }: { onFind: () => void; onMenu: () => v
         <Button kind="quiet" icon="menu" label="Menu" onPress={onMenu} />
       </span>
       <Crumbs />
+      <OtherVersion />
       <LiveMark />
       <button type="button" className={css['find']} onClick={onFind}>
         <Icon name="search" />
@@ -62,6 +63,20 @@ function Crumbs() {
         <Link to={paths.service(project.id, service.service_id)}>{service.name}</Link>
       )}
     </nav>
+  )
+}
+
+/** The server was changed under an open page. */
+function OtherVersion() {
+  const version = useOtherVersion()
+  return (
+    <span role="status">
+      {version !== undefined && (
+        <Button small onPress={() => location.reload()}>
+          Reload for {version}
+        </Button>
+      )}
+    </span>
   )
 }
 

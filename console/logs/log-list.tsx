@@ -17,6 +17,8 @@ type ListProps = {
   /** Whether the newest entry is in sight. */
   onTop: (at_top: boolean) => void
   onAround: (timestamp: string) => void
+  /** All of one connection. */
+  onProcess: (process_id: number) => void
   /** The address of an entry, among those of its time. */
   linkTo: (entry: LogEntry) => string
   /** The entry that the page was opened at. */
@@ -25,7 +27,7 @@ type ListProps = {
   asked: number
 }
 
-export function LogList({ entries, onEnd, onTop, onAround, linkTo, sought, asked }: ListProps) {
+export function LogList({ entries, onEnd, onTop, linkTo, sought, asked, ...acts }: ListProps) {
   const list = useRef<HTMLDivElement>(null)
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set(sought === undefined ? [] : [sought]))
   const rows = useVirtualizer({
@@ -75,8 +77,8 @@ export function LogList({ entries, onEnd, onTop, onAround, linkTo, sought, asked
                 entry={entry}
                 open={opened.has(String(key))}
                 onToggle={() => toggle(String(key))}
-                onAround={onAround}
                 link={linkTo(entry)}
+                {...acts}
               />
             </div>
           )
@@ -91,11 +93,10 @@ type EntryProps = {
   link: string
   open: boolean
   onToggle: () => void
-  onAround: (timestamp: string) => void
-}
+} & Pick<ListProps, 'onAround' | 'onProcess'>
 
-function Entry({ entry, link, open, onToggle, onAround }: EntryProps) {
-  const { timestamp, severity, message } = entry
+function Entry({ entry, link, open, onToggle, onAround, onProcess }: EntryProps) {
+  const { timestamp, severity, message, process_id } = entry
   return (
     <>
       <button type="button" className={css['line']} aria-expanded={open} onClick={onToggle}>
@@ -114,6 +115,11 @@ function Entry({ entry, link, open, onToggle, onAround }: EntryProps) {
             <Button small onPress={() => onAround(timestamp)}>
               All within 2 minutes of it
             </Button>
+            {process_id !== undefined && (
+              <Button small onPress={() => onProcess(process_id)}>
+                Only pid {process_id}
+              </Button>
+            )}
           </div>
         </div>
       )}

@@ -1,4 +1,4 @@
-// The log of a service: words, severities, a range of time and a node in the address; older pages by cursor as it is scrolled, new
+// The log of a service: texts, severities, a range of time and a node in the address; older pages by cursor as it is scrolled, new
 // entries as they are written.
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -17,6 +17,7 @@ import { readLogs, useEntries } from './entries.ts'
 import { Histogram } from './histogram.tsx'
 import { LogList } from './log-list.tsx'
 import css from './logs.module.css'
+import { Terms } from './terms.tsx'
 import {
   countsOf,
   custom,
@@ -72,12 +73,13 @@ export function Logs() {
       <Problem error={pages.error} onRetry={() => void pages.refetch()} />
       {pages.data === undefined && pages.error === null && <Skeleton lines={12} />}
       {pages.data !== undefined && entries.length === 0 && (
-        <Empty title="No entry fits" text="Other words, severities or a longer range may." />
+        <Empty title="No entry fits" text="Other texts, severities or a longer range may." />
       )}
       {entries.length > 0 && (
         <LogList
           entries={entries}
           onAround={(timestamp) => setView(around(timestamp))}
+          onProcess={(pid) => setView({ pid: String(pid), q: '', severity: '', entry: '' })}
           linkTo={({ id, timestamp }) =>
             `${location.origin}${location.pathname}${stringifySearch({ ...view, ...around(timestamp), entry: id })}`
           }
@@ -97,7 +99,7 @@ export function Logs() {
 function around(timestamp: string): Search {
   const at = Date.parse(timestamp)
   const [from, to] = [new Date(at - around_ms), new Date(at + around_ms)].map((moment) => moment.toISOString())
-  return { from, to, range: custom.value, q: '', severity: '', entry: '' }
+  return { from, to, range: custom.value, q: '', severity: '', pid: '', entry: '' }
 }
 
 type LiveProps = { view: Search; setView: (changes: Search) => void; live: boolean }
@@ -143,12 +145,7 @@ function Filters({ view, setView, sources, counts }: FilterProps) {
     <>
       <div className={css['top']}>
         <div className={css['terms']}>
-          <TextField
-            label="Words, all of which must occur"
-            type="search"
-            value={view['q'] ?? ''}
-            onChange={(text) => setView({ q: text })}
-          />
+          <Terms view={view} setView={setView} />
         </div>
         <SelectField
           label="Range"

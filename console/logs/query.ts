@@ -13,9 +13,21 @@ export const custom = { value: 'custom', label: 'from, until' } as const
 export const shown_severities = log_severities.filter((severity) => severity !== 'DEBUG' && severity !== 'INFO')
 /** Of a histogram over all that is kept. */
 const longest_ms = 604_800_000
-const words_max = 10
+const terms_max = 10
 
 export const severitiesOf = (view: Search) => (view['severity'] ?? '').split(',').filter((severity) => severity !== '')
+
+/** Those that are said, each on a line, and below them the one that is being typed. */
+export function termsOf(view: Search): { said: readonly string[]; typed: string } {
+  const lines = (view['q'] ?? '').split('\n')
+  return { said: lines.slice(0, -1), typed: lines.at(-1) ?? '' }
+}
+
+/** What the address has of them. A term is there once. */
+export function termsText(said: readonly string[], typed: string): string {
+  const terms = new Set(said.map((term) => term.trim()).filter((term) => term !== ''))
+  return [...terms, typed.replaceAll('\n', ' ')].join('\n')
+}
 
 export const isCustom = (view: Search) => view['range'] === custom.value
 
@@ -39,15 +51,15 @@ export function histogramQueryOf(view: Search, created_ms: number) {
 }
 
 function filtersOf(view: Search) {
-  const search = (view['q'] ?? '')
-    .split(/\s+/)
-    .filter((word) => word !== '')
-    .slice(0, words_max)
+  const { said, typed } = termsOf(view)
+  const search = [...said, typed.trim()].filter((term) => term !== '').slice(0, terms_max)
+  const pid = view['pid'] ?? ''
   return {
     ...(search.length > 0 && { search }),
     ...(isCustom(view) && view['from'] && { since: view['from'] }),
     ...(isCustom(view) && view['to'] && { until: view['to'] }),
     ...(view['node'] && { node: Number(view['node']) }),
+    ...(/^\d{1,9}$/.test(pid) && { process_id: Number(pid) }),
   }
 }
 

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMay } from '../may.ts'
+import { AsCommand } from '../part/as-command.tsx'
 import { Button } from '../part/button.tsx'
 import { Empty, Page, Skeleton } from '../part/layout.tsx'
 import { Note, Problem } from '../part/problem.tsx'
@@ -38,6 +39,11 @@ export function Networks() {
           text="A VPC is a network of its own: only what is in it, and its active peers, reach the services in it."
         >
           {create}
+          <AsCommand
+            command={`howdah vpc create home --project ${project_id} --cidr 10.64.0.0/24`}
+            path={`/projects/${project_id}/vpcs`}
+            body={{ name: 'home', cidr: '10.64.0.0/24' }}
+          />
         </Empty>
       )}
       {vpcs !== undefined && vpcs.length > 0 && (

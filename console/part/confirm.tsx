@@ -10,6 +10,8 @@ export type Confirmation = {
   danger?: boolean
   /** To be typed before the button works. */
   typed?: string | undefined
+  /** What may be wiser. */
+  instead?: { label: string; run: () => void } | undefined
 }
 
 type ConfirmProps = {
@@ -21,7 +23,7 @@ type ConfirmProps = {
 }
 
 export function Confirm({ confirmation, pending, error, onConfirm, onClose }: ConfirmProps) {
-  const { title, lines, button, danger = true, typed } = confirmation
+  const { title, lines, button, danger = true, typed, instead } = confirmation
   const [text, setText] = useState('')
   const reason = typed === undefined || text === typed ? undefined : `type ${typed} first`
   return (
@@ -31,6 +33,7 @@ export function Confirm({ confirmation, pending, error, onConfirm, onClose }: Co
       submit={button}
       kind={danger ? 'danger' : 'primary'}
       reason={reason}
+      instead={instead}
       pending={pending}
       error={error}
       onSubmit={onConfirm}

@@ -34,6 +34,8 @@ type FormProps = {
   pending: boolean
   error: Error | null
   shown_elsewhere?: readonly string[]
+  /** A third button, before the two. */
+  instead?: { label: string; run: () => void } | undefined
   onSubmit: () => void
   onCancel: () => void
 }
@@ -53,7 +55,8 @@ export function FormDialog({
 
 /** With its two buttons and what went wrong above them. */
 function DialogForm(props: FormProps) {
-  const { children, submit, kind = 'primary', reason, pending, error, shown_elsewhere = [], onSubmit, onCancel } = props
+  const { children, submit, kind = 'primary', reason, pending, error, onSubmit, onCancel } = props
+  const { shown_elsewhere = [], instead } = props
   return (
     <form
       className={css['form']}
@@ -66,6 +69,11 @@ function DialogForm(props: FormProps) {
       <FormBody>{children}</FormBody>
       <Problem error={error} shown_elsewhere={shown_elsewhere} />
       <div className={css['actions']}>
+        {instead && (
+          <span className={css['instead']}>
+            <Button onPress={instead.run}>{instead.label}</Button>
+          </span>
+        )}
         <Button onPress={onCancel}>Cancel</Button>
         <Button type="submit" kind={kind} reason={reason} pending={pending}>
           {submit}

@@ -1,6 +1,6 @@
 // What went wrong, where it went wrong, until it is mended: the server's message, every invalid member, the code, the id of the
 // request, and a way to try again.
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Fault } from '#contract/fault.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
@@ -31,13 +31,30 @@ export function Problem({ error, onRetry, shown_elsewhere = [] }: ProblemProps) 
           {fault !== undefined && <code>{fault.code}</code>}
           {fault?.request_id !== undefined && <code>request {fault.request_id}</code>}
           {onRetry !== undefined && (
-            <Button small onPress={onRetry}>
-              Try again
-            </Button>
+            <Retry key={fault?.request_id} seconds={fault?.retry_after_seconds} onRetry={onRetry} />
           )}
         </p>
       </div>
     </div>
+  )
+}
+
+/** By hand, and by itself when the server has said when. */
+function Retry({ seconds, onRetry }: { seconds: number | undefined; onRetry: () => void }) {
+  const [left, setLeft] = useState(seconds)
+  useEffect(() => {
+    if (left === undefined) return undefined
+    if (left <= 0) {
+      setLeft(undefined)
+      return onRetry()
+    }
+    const timer = setTimeout(() => setLeft(left - 1), 1000)
+    return () => clearTimeout(timer)
+  }, [left, onRetry])
+  return (
+    <Button small onPress={onRetry}>
+      {left === undefined ? 'Try again' : `Try again, by itself in ${left} s`}
+    </Button>
   )
 }
 

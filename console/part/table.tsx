@@ -1,5 +1,5 @@
 // A table of things. Below 600 px each row is a card, in which every value stands beside its label.
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense } from 'react'
 import { layout } from './layout.tsx'
 import css from './table.module.css'
 
@@ -39,12 +39,35 @@ type Selection<Row> = {
   onChange: (keys: ReadonlySet<string>) => void
 }
 
+/** Of a longer table only the rows in sight exist. */
+const whole_rows_max = 500
+
+const RowsInSight = lazy(async () => ({ default: (await import('./virtual-rows.tsx')).RowsInSight }))
+
 export function Table<Row>({ label, columns, rows, keyOf, sort, selection }: TableProps<Row>) {
   const all = new Set(rows.map(keyOf))
   const are_all = rows.length > 0 && rows.every((row) => selection?.keys.has(keyOf(row)))
+  const shown = sorted(rows, columns, sort)
+  const cellsOf = (row: Row) => (
+    <>
+      {selection && (
+        <td className={css['check']}>
+          <input
+            type="checkbox"
+            aria-label={`Choose ${selection.nameOf(row)}`}
+            checked={selection.keys.has(keyOf(row))}
+            onChange={() => selection.onChange(toggled(selection.keys, keyOf(row)))}
+          />
+        </td>
+      )}
+      {columns.map((column, index) => (
+        <Cell key={column.label} column={column} row={row} names_row={index === 0} />
+      ))}
+    </>
+  )
   return (
     <div className={css['wrap']}>
-      <table className={css['table']} aria-label={label}>
+      <table className={css['table']} aria-label={label} aria-rowcount={rows.length + 1}>
         <thead>
           <tr>
             {selection && (
@@ -63,23 +86,13 @@ export function Table<Row>({ label, columns, rows, keyOf, sort, selection }: Tab
           </tr>
         </thead>
         <tbody>
-          {sorted(rows, columns, sort).map((row) => (
-            <tr key={keyOf(row)}>
-              {selection && (
-                <td className={css['check']}>
-                  <input
-                    type="checkbox"
-                    aria-label={`Choose ${selection.nameOf(row)}`}
-                    checked={selection.keys.has(keyOf(row))}
-                    onChange={() => selection.onChange(toggled(selection.keys, keyOf(row)))}
-                  />
-                </td>
-              )}
-              {columns.map((column, index) => (
-                <Cell key={column.label} column={column} row={row} names_row={index === 0} />
-              ))}
-            </tr>
-          ))}
+          {rows.length > whole_rows_max ? (
+            <Suspense>
+              <RowsInSight count={rows.length} cellsOf={(index) => shown[index] && cellsOf(shown[index])} />
+            </Suspense>
+          ) : (
+            shown.map((row) => <tr key={keyOf(row)}>{cellsOf(row)}</tr>)
+          )}
         </tbody>
       </table>
     </div>

@@ -1,7 +1,10 @@
-// What happened to all services of the project, newest first, by service and by kind.
+// What happened to all services of the project, newest first: what happened to one service within a minute stands together.
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
+import type { Api } from '#contract/api.ts'
+import type { OutputOf } from '#contract/endpoint.ts'
 import { service_event_kinds, type ServiceEventKind } from '#contract/event.ts'
+import { ButtonLink } from '../part/button.tsx'
 import { SelectField } from '../part/field.tsx'
 import { Empty, layout, Page, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
@@ -12,6 +15,10 @@ import { q } from '../query.ts'
 import { useView } from '../search.ts'
 
 const entries_max = 200
+const together_ms = 60_000
+
+type Event = OutputOf<Api['listProjectEvents']>['entries'][number]
+type Group = readonly [Event, ...Event[]]
 
 export function Activity() {
   const { project_id = '' } = useParams({ strict: false })
@@ -50,25 +57,51 @@ export function Activity() {
       <Problem error={error} onRetry={() => void refetch()} />
       {data === undefined && error === null && <Skeleton lines={8} />}
       {data?.entries.length === 0 && (
-        <Empty title="Nothing happened yet" text="Events of every service of the project come here." />
+        <Empty title="Nothing happened yet" text="Events of every service of the project come here.">
+          <ButtonLink to={paths.services(project_id)}>Go to the services</ButtonLink>
+        </Empty>
       )}
       {data !== undefined && data.entries.length > 0 && (
         <Table
           label="Events"
-          rows={data.entries}
-          keyOf={({ id }) => id}
+          rows={groupsOf(data.entries)}
+          keyOf={([{ id }]) => id}
           columns={[
             {
               label: 'Service',
               nowrap: true,
-              cell: ({ service_id }) => <Link to={paths.service(project_id, service_id)}>{nameOf(service_id)}</Link>,
+              cell: ([{ service_id }]) => <Link to={paths.service(project_id, service_id)}>{nameOf(service_id)}</Link>,
             },
-            { label: 'Kind', nowrap: true, cell: (event) => event.kind },
-            { label: 'What happened', long: true, cell: ({ message }) => message },
-            { label: 'When', nowrap: true, cell: ({ time }) => <Time value={time} /> },
+            { label: 'What happened', long: true, cell: (events) => <Messages events={events} /> },
+            { label: 'When', nowrap: true, cell: ([{ time }]) => <Time value={time} /> },
           ]}
         />
       )}
     </Page>
+  )
+}
+
+/** Neighbours of one service, none of which came more than a minute before the newest of them. */
+function groupsOf(events: readonly Event[]): Group[] {
+  const groups: [Event, ...Event[]][] = []
+  for (const event of events) {
+    const [first, ...others] = groups.at(-1) ?? []
+    const is_near =
+      first?.service_id === event.service_id && Date.parse(first.time) - Date.parse(event.time) < together_ms
+    if (is_near) groups[groups.length - 1] = [first, ...others, event]
+    else groups.push([event])
+  }
+  return groups
+}
+
+function Messages({ events }: { events: Group }) {
+  return (
+    <ul>
+      {events.map(({ id, kind, message }) => (
+        <li key={id}>
+          <span className={layout['muted']}>{kind}</span> {message}
+        </li>
+      ))}
+    </ul>
   )
 }

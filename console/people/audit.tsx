@@ -1,26 +1,19 @@
 // The audit log of a project: every request that wanted to change something, newest first, older ones by cursor.
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { AuditEntry } from '#contract/audit.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { SelectField, TextField } from '../part/field.tsx'
-import { Empty, layout, Page, Skeleton } from '../part/layout.tsx'
+import { Empty, Page, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
-import { saveFile } from '../part/save-file.ts'
 import { type Column, Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
 import { read } from '../query.ts'
-import { type Search, useView } from '../search.ts'
+import { useView } from '../search.ts'
+import { Filters, filterOf } from './audit-filters.tsx'
 import css from './people.module.css'
 
 const page_entries = 100
-const outcomes = [
-  { value: '', label: 'Every outcome' },
-  { value: 'done', label: 'Done' },
-  { value: 'refused', label: 'Refused' },
-] as const
-
 const columns: readonly Column<AuditEntry>[] = [
   {
     label: 'What',
@@ -49,7 +42,15 @@ const columns: readonly Column<AuditEntry>[] = [
       </span>
     ),
   },
-  { label: 'From', cell: ({ address }) => <code>{address}</code> },
+  {
+    label: 'From',
+    cell: ({ address, request_id }) => (
+      <span>
+        <code>{address}</code>
+        <code className={css['sub']}>request {request_id}</code>
+      </span>
+    ),
+  },
 ]
 
 export function Audit() {
@@ -57,73 +58,42 @@ export function Audit() {
   const reason = useMay(project_id)('listAudit')
   const [view, setView] = useView()
   const pages = useInfiniteQuery({
-    queryKey: ['listAudit', project_id],
+    queryKey: ['listAudit', project_id, view],
     queryFn: ({ pageParam }) =>
-      read.listAudit({ project_id, query: { limit: page_entries, ...(pageParam !== '' && { cursor: pageParam }) } }),
+      read.listAudit({
+        project_id,
+        query: { ...filterOf(view), limit: page_entries, ...(pageParam !== '' && { cursor: pageParam }) },
+      }),
     initialPageParam: '',
     getNextPageParam: ({ last_cursor }) => last_cursor,
     enabled: reason === undefined,
+    placeholderData: keepPreviousData,
   })
-  const all = pages.data?.pages.flatMap(({ entries }) => entries) ?? []
-  const shown = all.filter((entry) => matches(entry, view))
+  const shown = pages.data?.pages.flatMap(({ entries }) => entries) ?? []
   return (
     <Page title="Audit">
-      {reason !== undefined && <Empty title="The audit log is for administrators" text={reason} />}
-      <div className={`${layout['row']} ${layout['rowend']}`}>
-        <TextField
-          label="Who, what or where"
-          type="search"
-          value={view['q'] ?? ''}
-          onChange={(text) => setView({ q: text })}
-        />
-        <SelectField
-          label="Outcome"
-          value={view['outcome'] ?? ''}
-          options={outcomes}
-          onChange={(outcome) => setView({ outcome })}
-        />
-        <Button
-          icon="download"
-          reason={shown.length === 0 ? 'there is nothing to keep' : undefined}
-          onPress={() => saveFile('audit.csv', csvOf(shown), 'text/csv')}
-        >
-          CSV of what is shown
-        </Button>
-      </div>
+      {reason === undefined ? (
+        <Filters view={view} setView={setView} shown={shown} />
+      ) : (
+        <Empty title="The audit log is for administrators" text={reason} />
+      )}
       <Problem error={pages.error} onRetry={() => void pages.refetch()} />
       {pages.isLoading && <Skeleton lines={8} />}
       {pages.data !== undefined && shown.length === 0 && (
-        <Empty title="No entry fits" text="Other words may, or older entries." />
+        <Empty title="No entry fits" text="Other filters, or a longer time, may find some.">
+          <Button onPress={() => setView({ who: '', what: '', outcome: '', id: '', range: '' })}>
+            Clear the filters
+          </Button>
+        </Empty>
       )}
       {shown.length > 0 && <Table label="Audit log" rows={shown} keyOf={({ id }) => id} columns={columns} />}
       {pages.hasNextPage && (
-        <Button pending={pages.isFetchingNextPage} onPress={() => void pages.fetchNextPage()}>
-          Older entries
-        </Button>
+        <div>
+          <Button pending={pages.isFetchingNextPage} onPress={() => void pages.fetchNextPage()}>
+            Older entries
+          </Button>
+        </div>
       )}
     </Page>
   )
-}
-
-function matches(entry: AuditEntry, { q: text = '', outcome = '' }: Search): boolean {
-  const words = `${entry.email} ${entry.public_key ?? ''} ${entry.endpoint} ${entry.path} ${entry.address} ${entry.request_id}`
-  const is_done = entry.code === undefined
-  return words.toLowerCase().includes(text.toLowerCase()) && (outcome === '' || (outcome === 'done') === is_done)
-}
-
-function csvOf(entries: readonly AuditEntry[]): string {
-  const names = [
-    'time',
-    'email',
-    'public_key',
-    'endpoint',
-    'method',
-    'path',
-    'status',
-    'code',
-    'address',
-    'request_id',
-  ] as const
-  const cell = (value: string | number | undefined) => `"${String(value ?? '').replaceAll('"', '""')}"`
-  return [names.join(','), ...entries.map((entry) => names.map((name) => cell(entry[name])).join(','))].join('\n')
 }

@@ -4,6 +4,7 @@ import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Token } from '#contract/token.ts'
 import { useMay } from '../may.ts'
+import { AsCommand } from '../part/as-command.tsx'
 import { Button } from '../part/button.tsx'
 import { Confirm } from '../part/confirm.tsx'
 import { Empty, Page, Skeleton } from '../part/layout.tsx'
@@ -24,18 +25,25 @@ export function Tokens() {
   const { data, error, refetch } = useQuery({ ...q('listTokens', { project_id }), enabled: reason === undefined })
   const [creating, setCreating] = useState(false)
   const [revoking, setRevoking] = useState<Token>()
-  const actions = (
+  const create = (
     <Button kind="primary" icon="plus" reason={may('createToken')} onPress={() => setCreating(true)}>
       Create a token
     </Button>
   )
   return (
-    <Page title="Tokens" actions={actions}>
+    <Page title="Tokens" actions={data?.length !== 0 && create}>
       <Problem error={error} onRetry={() => void refetch()} />
       {reason !== undefined && <Empty title="Tokens are for administrators" text={reason} />}
       {reason === undefined && data === undefined && error === null && <Skeleton />}
       {data?.length === 0 && (
-        <Empty title="No token" text="A token lets a program act in this project, within its role." />
+        <Empty title="No token yet" text="A token lets a program act in this project, within its role.">
+          {create}
+          <AsCommand
+            command={`howdah token create ci --project ${project_id} --role developer`}
+            path={`/projects/${project_id}/tokens`}
+            body={{ name: 'ci', role: 'developer' }}
+          />
+        </Empty>
       )}
       {data !== undefined && data.length > 0 && (
         <TokenTable tokens={data} reason={may('revokeToken')} onRevoke={setRevoking} />

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { nameProblem } from '#contract/problem.ts'
+import { AsCommand } from '../part/as-command.tsx'
 import { Button } from '../part/button.tsx'
 import { CopyText } from '../part/copy.tsx'
 import { FormDialog } from '../part/dialog.tsx'
@@ -30,6 +31,7 @@ export function Projects() {
           text="A project holds services, networks, members and tokens. Create one, or ask a member of another to add you."
         >
           {create}
+          <AsCommand command="howdah project create first" path="/projects" body={{ name: 'first' }} />
         </Empty>
       ) : (
         <Table

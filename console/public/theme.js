@@ -1,10 +1,14 @@
-// Sets the chosen theme before anything is painted. `auto`: as the system has it.
+// Sets the chosen theme and density before anything is painted. Without a choice the theme is the system's, and tables are dense.
 {
-  let theme = null
-  try {
-    theme = localStorage.getItem('howdah.theme')
-  } catch {
-    // A browser without storage has the system's theme.
+  const kept = (name) => {
+    try {
+      return localStorage.getItem(`howdah.${name}`)
+    } catch {
+      return null // A browser without storage has no choice.
+    }
   }
-  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+  const { dataset } = document.documentElement
+  const theme = kept('theme')
+  if (theme === 'light' || theme === 'dark') dataset.theme = theme
+  if (kept('density') === 'comfortable') dataset.density = 'comfortable'
 }

@@ -3,8 +3,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { type ReactElement, useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
+import { iconTrigger } from '../part/button.tsx'
 import { Confirm } from '../part/confirm.tsx'
-import type { Act } from '../part/menu.tsx'
+import { type Act, Menu } from '../part/menu.tsx'
 import { toast } from '../part/toast.tsx'
 import { paths } from '../paths.ts'
 import { useAct } from '../query.ts'
@@ -65,8 +66,19 @@ export function useServiceActs(service: Service): ServiceActs {
       ],
       [ask('deleteService', 'Delete', true)],
     ],
-    dialog: <ServiceDialog opened={opened} service={service} simple={simple} onClose={() => setOpened(undefined)} />,
+    dialog: <ServiceDialog {...{ opened, service, simple }} onOpen={setOpened} />,
   }
+}
+
+/** All of them behind a button, in a row of a table. */
+export function ServiceMenu({ service }: { service: Service }) {
+  const { groups, dialog } = useServiceActs(service)
+  return (
+    <>
+      <Menu trigger={iconTrigger(`Acts on ${service.name}`, { small: true, kind: 'quiet' })} groups={groups} />
+      {dialog}
+    </>
+  )
 }
 
 type SimpleActs = { run: (name: Simple) => void; pending: boolean; error: Error | null }
@@ -98,9 +110,10 @@ function useSimpleActs(service: Service, onDone: () => void): SimpleActs {
   }
 }
 
-type DialogProps = { opened: Opened; service: Service; simple: SimpleActs; onClose: () => void }
+type DialogProps = { opened: Opened; service: Service; simple: SimpleActs; onOpen: (opened: Opened) => void }
 
-function ServiceDialog({ opened, service, simple, onClose }: DialogProps) {
+function ServiceDialog({ opened, service, simple, onOpen }: DialogProps) {
+  const onClose = () => onOpen(undefined)
   if (opened === undefined) return null
   if (opened === 'renameService') return <RenameDialog service={service} onClose={onClose} />
   if (opened === 'resizeService') return <ResizeDialog service={service} onClose={onClose} />
@@ -109,5 +122,7 @@ function ServiceDialog({ opened, service, simple, onClose }: DialogProps) {
   const confirmation = confirmationOf(opened, service)
   if (confirmation === undefined) return null
   const { pending, error } = simple
-  return <Confirm {...{ confirmation, pending, error, onClose }} onConfirm={() => simple.run(opened)} />
+  const instead = { label: 'Fork it first', run: () => onOpen('forkService') }
+  const asked = { ...confirmation, ...(opened === 'deleteService' && { instead }) }
+  return <Confirm {...{ pending, error, onClose }} confirmation={asked} onConfirm={() => simple.run(opened)} />
 }

@@ -2,7 +2,7 @@
 // merely interrupts is asked on PROD only.
 import type { Service } from '#contract/service.ts'
 import type { Confirmation } from '../part/confirm.tsx'
-import { count } from '../part/amount.ts'
+import { bytes, count } from '../part/amount.ts'
 
 const interruptions = {
   stopService: ['Stop', 'Stop', 'Open sessions end, and logins fail until it is started again. The data stays.'],
@@ -29,13 +29,17 @@ export function confirmationOf(name: Confirmed, service: Service): Confirmation 
 }
 
 function removalLines(service: Service): string[] {
-  const sets = service.read_replica_sets.length
+  const { metrics, vpc_endpoint, read_replica_sets } = service
+  const sets = read_replica_sets.length
   return [
+    ...(metrics === undefined ? [] : [`${bytes(metrics.storage_mb * 2 ** 20)} of data and WAL go with it.`]),
+    'Its snapshots go too, and with them the way back to earlier moments.',
     'Its processes end at once. The list of services shows for how long it can be brought back, where the server keeps deleted ones.',
     ...(service.ha_replicas.replica_count > 0
       ? [`Its ${count(service.ha_replicas.replica_count, 'replica')} too.`]
       : []),
     ...(sets > 0 ? [`Its ${count(sets, 'read replica set')} too.`] : []),
+    ...(vpc_endpoint === undefined ? [] : ['Its address in its VPC is free again.']),
     'Forks of it stay: they are services of their own.',
   ]
 }

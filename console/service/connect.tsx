@@ -22,19 +22,25 @@ import { envText } from './env-text.ts'
 import { useService } from './frame.tsx'
 
 const ca_file = 'howdah-ca.pem'
-const languages: readonly { format: ConnectionFormat; title: string }[] = [
+/** Beside lines for programs the command, which knows the address and the certificate by itself. */
+type Format = ConnectionFormat | 'howdah'
+
+const languages: readonly { format: Format; title: string }[] = [
   { format: 'psql', title: 'psql' },
   { format: 'uri', title: 'URI' },
   { format: 'env', title: '.env' },
   { format: 'node', title: 'Node' },
+  { format: 'postgres-js', title: 'postgres.js' },
   { format: 'prisma', title: 'Prisma' },
   { format: 'python', title: 'Python' },
+  { format: 'sqlalchemy', title: 'SQLAlchemy' },
   { format: 'go', title: 'Go' },
   { format: 'jdbc', title: 'JDBC' },
   { format: 'ruby', title: 'Ruby' },
   { format: 'rust', title: 'Rust' },
   { format: 'php', title: 'PHP' },
   { format: 'pg_dump', title: 'Dump' },
+  { format: 'howdah', title: 'howdah' },
 ]
 
 export function Connect() {
@@ -86,7 +92,8 @@ export function Connect() {
         <VpcNote service={service} />
         {connection !== undefined && (
           <Lines
-            {...{ connection, format, password, ca: tls === 'verify-full' ? ca : undefined }}
+            {...{ service, connection, format, password, ca: tls === 'verify-full' ? ca : undefined }}
+            choice={way?.choice ?? {}}
             onFormat={(value) => setView({ as: value })}
           />
         )}
@@ -104,18 +111,28 @@ function CaHint() {
 }
 
 type LinesProps = {
+  service: Service
+  choice: ConnectionChoice
   connection: Connection
-  format: ConnectionFormat
+  format: Format
   password: string | undefined
   ca: string | undefined
-  onFormat: (format: ConnectionFormat) => void
+  onFormat: (format: Format) => void
 }
 
-function Lines({ connection, format, password, ca, onFormat }: LinesProps) {
-  const text =
-    format === 'env'
-      ? envText(connectionEnvironment(connection, { password, ca }))
-      : connectionLine(connection, format, { password, ca })
+function textOf({ service, choice, connection, format, password, ca }: Omit<LinesProps, 'onFormat'>): string {
+  if (format === 'env') return envText(connectionEnvironment(connection, { password, ca }))
+  if (format !== 'howdah') return connectionLine(connection, format, { password, ca })
+  const options = [
+    choice.replica_set_id !== undefined && `--replica ${choice.replica_set_id}`,
+    choice.pooled !== undefined && `--pooled=${choice.pooled}`,
+  ].filter((option) => option !== false)
+  return ['howdah service psql', service.service_id, `--project ${service.project_id}`, ...options].join(' ')
+}
+
+function Lines({ onFormat, ...given }: LinesProps) {
+  const { connection, format } = given
+  const text = textOf(given)
   return (
     <>
       <Segments

@@ -132,7 +132,7 @@ function LastEvents({ service: { project_id, service_id } }: { service: Service 
       }
     >
       <Problem error={error} />
-      {data === undefined ? <Skeleton /> : <EventList events={data.slice(0, 8)} />}
+      {data === undefined ? <Skeleton /> : <EventList events={data.slice(0, 10)} />}
     </Card>
   )
 }

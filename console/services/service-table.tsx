@@ -2,14 +2,12 @@
 import { Link } from '@tanstack/react-router'
 import type { Service } from '#contract/service.ts'
 import { bytes, count } from '../part/amount.ts'
-import { iconTrigger } from '../part/button.tsx'
 import { Meter } from '../part/layout.tsx'
-import { Menu } from '../part/menu.tsx'
 import { Env, Status, Tag } from '../part/status.tsx'
 import { type Column, nothing, type Sort, Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
 import { paths } from '../paths.ts'
-import { useServiceActs } from '../service/acts.tsx'
+import { ServiceMenu } from '../service/acts.tsx'
 import { sizeInWords } from '../service/size.tsx'
 import { type Branch, treeOf } from './tree.ts'
 import css from './services.module.css'
@@ -59,7 +57,7 @@ const columns: readonly Column<Branch>[] = [
     order: ({ service }) => -Date.parse(service.created),
     cell: ({ service }) => <Time value={service.created} />,
   },
-  { label: 'Acts', end: true, cell: ({ service }) => <Acts service={service} /> },
+  { label: 'Acts', end: true, cell: ({ service }) => <ServiceMenu service={service} /> },
 ]
 
 type TableProps = {
@@ -146,15 +144,5 @@ function extrasOf(service: Service): React.ReactNode {
         </span>
       ))}
     </span>
-  )
-}
-
-function Acts({ service }: { service: Service }) {
-  const { groups, dialog } = useServiceActs(service)
-  return (
-    <>
-      <Menu trigger={iconTrigger(`Acts on ${service.name}`, { small: true, kind: 'quiet' })} groups={groups} />
-      {dialog}
-    </>
   )
 }

@@ -5,8 +5,8 @@ import { useState } from 'react'
 import { environments } from '#contract/schema.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
+import { AsCommand } from '../part/as-command.tsx'
 import { Button, ButtonLink } from '../part/button.tsx'
-import { CodeBlock } from '../part/copy.tsx'
 import { Segments } from '../part/field.tsx'
 import { Empty, Page } from '../part/layout.tsx'
 import { paths } from '../paths.ts'
@@ -144,18 +144,14 @@ function Choice({ label, all, value = '', values, onChange }: ChoiceProps) {
 }
 
 function NoService({ project_id, children }: { project_id: string; children: React.ReactNode }) {
-  const lines = [
-    `curl -sS "${location.origin}/public/api/v1/projects/${project_id}/services" \\`,
-    `  -H "Authorization: Bearer $HOWDAH_TOKEN" \\`,
-    `  -H 'Content-Type: application/json' -d '{"name":"first"}'`,
-  ]
   return (
     <Empty title="No service yet" text="A service is a PostgreSQL of its own, ready in a second or two.">
       {children}
-      <div className={css['commands']}>
-        <CodeBlock label="The same as a command" text={createCommand(project_id, { name: 'first' })} wrap />
-        <CodeBlock label="The same with curl" text={lines.join('\n')} wrap />
-      </div>
+      <AsCommand
+        command={createCommand(project_id, { name: 'first' })}
+        path={`/projects/${project_id}/services`}
+        body={{ name: 'first' }}
+      />
     </Empty>
   )
 }

@@ -1,10 +1,11 @@
-// The console before a server without databases: every endpoint from the browser, every role, changes that others make, and the login of a
-// program that is none of ours. One server, one browser, and a proxy between them.
+// The console before a server without databases: every endpoint from the browser, every role, changes that others make, a long list, and the login
+// of a program that is none of ours. One server, one browser, and a proxy between them.
 import { afterAll, beforeAll, describe } from 'vitest'
 import { no_browser, startBrowser, type TestBrowser, without_databases } from './browser.ts'
 import { endpointTests } from './every-endpoint.ts'
 import { roleTests } from './every-role.ts'
 import { liveTests } from './live-changes.ts'
+import { longListTests } from './long-list.ts'
 import { type Proxy, startProxy } from './proxy.ts'
 import { programTests } from './registered-program.ts'
 
@@ -27,6 +28,7 @@ afterAll(async () => {
 describe('every endpoint', () => endpointTests(() => browser))
 describe('every role', () => roleTests(() => browser))
 describe('other programs', () => programTests(() => browser))
+describe('a long list', () => longListTests(() => browser))
 describe('what others change', () =>
   liveTests(
     () => browser,

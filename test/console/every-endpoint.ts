@@ -2,6 +2,7 @@
 // that no endpoint was left out.
 import { beforeAll, expect, test } from 'vitest'
 import { api, type EndpointName } from '#contract/api.ts'
+import { logIn, refresh } from '#test/oauth/people.ts'
 import { until } from '#test/until.ts'
 import { no_browser, type TestBrowser, type User } from './browser.ts'
 import { endpointOf } from './endpoint-of.ts'
@@ -231,7 +232,22 @@ export function endpointTests(started: () => TestBrowser): void {
     await untilCalled('listProjectEvents')
     await open('/audit')
     await untilCalled('listAudit', 'createLoginLink')
+    await user.page.getByLabel('What', { exact: true }).selectOption('revokeToken')
+    await user.page.getByRole('rowheader').filter({ hasNotText: 'revokeToken' }).first().waitFor({ state: 'detached' })
+    expect(await user.page.getByRole('rowheader').count()).toBe(1)
+    const elsewhere = await logIn(started().url, user.person, { client_id: 'howdah-cli' })
     await user.open('/account')
+    await user.page
+      .getByRole('row', { name: /Howdah command line/ })
+      .getByRole('button', { name: 'End' })
+      .click()
+    await answer('End it')
+    await closed()
+    await user.page.getByRole('row', { name: /Howdah command line/ }).waitFor({ state: 'detached' })
+    expect((await refresh(started().url, elsewhere.refresh_token, 'howdah-cli')).body.error).toBe('invalid_grant')
+    await choose('Comfortable')
+    expect(await user.page.evaluate(() => document.documentElement.dataset['density'])).toBe('comfortable')
+    await choose('Dense')
     await untilCalled('getAuthInfo')
   })
 

@@ -44,6 +44,18 @@ export function liveTests(started: () => TestBrowser, between: () => Proxy): voi
     await live(user.page)
   })
 
+  test.skipIf(no_browser)(`a page that is older than its server offers to be loaded anew${no_browser}`, async () => {
+    expect(await user.page.getByRole('button', { name: /^Reload for/ }).count()).toBe(0)
+    proxy.version = '9.9.9'
+    proxy.cut()
+    const reload = user.page.getByRole('button', { name: 'Reload for 9.9.9' })
+    await reload.waitFor()
+    proxy.version = undefined
+    await reload.click()
+    await reload.waitFor({ state: 'detached' })
+    await live(user.page)
+  })
+
   test.skipIf(no_browser)(`a log is followed as it is written, and nothing comes twice${no_browser}`, async () => {
     const { howdah } = browser
     const { service_id } = await howdah.createService({ name: 'logged' })

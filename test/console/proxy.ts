@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { constants, createGzip } from 'node:zlib'
+import { version_header } from '#contract/version.ts'
 
 export type Proxy = {
   url: string
@@ -13,6 +14,8 @@ export type Proxy = {
   /** Packs the answer to a stream: each piece as it comes, or when there is enough of it. */
   compresses: 'at once' | 'late' | undefined
   compressed: number
+  /** What the server seems to be. */
+  version: string | undefined
   cut(): void
   close(): Promise<void>
 }
@@ -32,6 +35,7 @@ export async function startProxy(): Promise<Proxy> {
     held: 0,
     compresses: undefined,
     compressed: 0,
+    version: undefined,
     cut: () => {
       for (const socket of sockets) socket.destroy()
     },
@@ -57,7 +61,8 @@ function forward(proxy: Proxy, from: IncomingMessage, back: ServerResponse): voi
       return
     }
     if (!is_stream || !proxy.holds) {
-      back.writeHead(answer.statusCode ?? 502, answer.headers)
+      const { version = answer.headers[version_header] } = proxy
+      back.writeHead(answer.statusCode ?? 502, { ...answer.headers, ...(version && { [version_header]: version }) })
       answer.pipe(back)
       return
     }

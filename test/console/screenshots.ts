@@ -46,10 +46,15 @@ function panelsOf({ project_id, service_id, vpc_id }: Scene): Shot[] {
     ...over(`${project}/services`, {
       bulk: (page) => page.getByRole('checkbox', { name: 'Choose shop', exact: true }).check(),
       filtered: (page) => page.getByLabel('Search services').fill('nothing like it'),
+      delete: fromMenu('Acts on search', 'Delete'),
     }),
-    ...over(`${service}/forks`, { look: press('Look first'), rewind: press('Rewind here…') }),
+    ...over(`${service}/forks`, {
+      look: press('Look first'),
+      rewind: press('Rewind here…'),
+      zoom: press('Zoom in'),
+    }),
     ...over(`${service}/replicas`, { 'create-set': press('Create a set'), 'set-menu': press('Acts on reports') }),
-    ...over(`${service}/logs?q=invoices`, {
+    ...over(`${service}/logs?q=${encodeURIComponent('invoices\nexist')}`, {
       'log-entry': (page) =>
         page
           .getByRole('region', { name: /^Log entries/ })
