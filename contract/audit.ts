@@ -10,7 +10,7 @@ import { Type } from './type.ts'
 export const audit_entries_max = 500
 export const audit_entries_default = 100
 
-/** Whether what was requested came to be. */
+/** Of a request. */
 export const audit_outcomes = ['done', 'refused'] as const
 
 /** By the first word of their user agents, after `howdah-`. */
@@ -68,7 +68,9 @@ export const audit_endpoints = {
         resource_id: Type.Optional(
           text('About the thing with this id only.', 'k3v9x2m7qp', { pattern: '^[A-Za-z0-9]{1,32}$' }),
         ),
-        outcome: Type.Optional(choice(audit_outcomes, 'Only what was done, or only what was refused.', 'refused')),
+        outcome: Type.Optional(
+          choice(audit_outcomes, 'Only requests that were done, or only those that were refused.', 'refused'),
+        ),
         since: Type.Optional(momentInput('Entries from this time on only.', '2026-11-15T11:00:00Z')),
         until: Type.Optional(momentInput('Entries before this time only.')),
       },

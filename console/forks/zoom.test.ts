@@ -1,3 +1,4 @@
+// Which part of the time machine’s window is shown: closer and wider looks keep the chosen moment in sight.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lengthIn, reaching, type Span, zoomedIn, zoomedOut } from './zoom.ts'

@@ -17,7 +17,7 @@ const terms_max = 10
 
 export const severitiesOf = (view: Search) => (view['severity'] ?? '').split(',').filter((severity) => severity !== '')
 
-/** Those that are said, each on a line, and below them the one that is being typed. */
+/** Those that are said, each on a line, and below them what is being typed. */
 export function termsOf(view: Search): { said: readonly string[]; typed: string } {
   const lines = (view['q'] ?? '').split('\n')
   return { said: lines.slice(0, -1), typed: lines.at(-1) ?? '' }

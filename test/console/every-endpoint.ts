@@ -6,6 +6,7 @@ import { logIn, refresh } from '#test/oauth/people.ts'
 import { until } from '#test/until.ts'
 import { no_browser, type TestBrowser, type User } from './browser.ts'
 import { endpointOf } from './endpoint-of.ts'
+import { handsOf } from './hands.ts'
 
 /** Those that no page asks for, each with its reason. */
 const elsewhere: Partial<Record<EndpointName, string>> = {
@@ -18,25 +19,7 @@ const elsewhere: Partial<Record<EndpointName, string>> = {
 let user: User
 let project = ''
 
-const press = (name: string | RegExp) => user.page.getByRole('button', { name, exact: true }).click()
-const answer = (name: string) => user.page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
-const fill = (label: string, text: string) => user.page.getByLabel(label, { exact: true }).fill(text)
-const choose = (text: string) => user.page.locator('label', { hasText: new RegExp(`^${text}$`) }).click()
-/** What wants the name of the service typed. */
-const confirm = async (button: string) => {
-  const field = user.page.getByRole('dialog').getByLabel(/^Type .* to confirm$/)
-  await field.fill(/^Type (.*) to confirm$/.exec((await field.evaluate(labelOf)) ?? '')?.[1] ?? '')
-  await answer(button)
-  await closed()
-}
-const labelOf = (element: Element) => (element instanceof HTMLInputElement ? element.labels?.[0]?.textContent : '')
-const closed = () => user.page.getByRole('dialog').waitFor({ state: 'detached' })
-/** Of the service on screen. */
-const ready = () => user.page.getByRole('status').getByText('READY').waitFor()
-const fromMenu = async (trigger: string, item: string) => {
-  await press(trigger)
-  await user.page.getByRole('menuitem', { name: item, exact: true }).click()
-}
+const { press, answer, fill, choose, confirm, closed, ready, fromMenu } = handsOf(() => user)
 /** The address of the service that was made first. */
 const open = (path: string) => user.open(`${project}${path}`)
 const called = () => new Set(user.requests.map(endpointOf))

@@ -99,15 +99,6 @@ describe('by cursor', () => {
     expect(new Set(body.entries?.map(({ severity }) => severity))).toEqual(new Set(['ERROR', 'WARNING']))
   })
 
-  test('one process is kept', async () => {
-    const { body } = await read('severities=ERROR&search=nowhere')
-    const own = body.entries?.[0]?.process_id ?? 0
-    const kept = (await read(`process_id=${own}&search=nowhere`)).body.entries ?? []
-    expect(kept.map(({ process_id }) => process_id)).toEqual([own])
-    expect((await read(`process_id=${own + 1}&search=nowhere`)).body.entries).toEqual([])
-    expect((await read(`process_id=${own}`)).body.entries?.every(({ process_id }) => process_id === own)).toBe(true)
-  })
-
   test('since and until leave out their own moment, to the nanosecond and in any zone', async () => {
     const own = `severities=WARNING&search=${encodeURIComponent('ärger')}`
     const { body } = await read(own)

@@ -1,7 +1,6 @@
 // Logging in with a browser: the authorization code with PKCE, from a program's first redirect to a call of the API,
 // refreshing, and every way to end a login.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Login } from '#contract/auth.ts'
 import { newCall } from '#test/call.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { formIn, newBrowser } from './browser.ts'
@@ -277,47 +276,6 @@ describe('ending a login', () => {
     expect((await logout(installation.token, { refresh_token: 7 })).status).toBe(400)
     expect((await logout(installation.token)).status).toBe(204)
     expect(await info(installation.token)).toBe(200)
-  })
-
-  test('a person sees where they are logged in, and ends a login of theirs elsewhere, and no other', async () => {
-    const own = await people.newPerson()
-    const here = await logIn(origin, own)
-    const there = await logIn(origin, own, { client_id: 'howdah-cli' })
-    const call = newCall(installation.server.api_url, here.access_token)
-    const listed = await call<Login[]>('GET', '/logins')
-    expect(listed.status).toBe(200)
-    const known = listed.body.map(({ client_id, client_name, is_current }) => ({ client_id, client_name, is_current }))
-    expect(known).toHaveLength(2)
-    expect(known).toContainEqual({ client_id: 'howdah-console', client_name: 'Howdah console', is_current: true })
-    expect(known).toContainEqual({ client_id: 'howdah-cli', client_name: 'Howdah command line', is_current: false })
-    for (const { created, last_used_at } of listed.body) {
-      expect(Date.parse(last_used_at)).toBeGreaterThanOrEqual(Date.parse(created))
-    }
-    const id = listed.body.find(({ is_current }) => !is_current)?.id
-    const { access_token: stranger } = await logIn(origin, person)
-    const refused = await newCall(installation.server.api_url, stranger)('DELETE', `/logins/${id}`)
-    expect([refused.status, refused.body.message]).toEqual([404, 'no login of yours has that id'])
-    expect((await newCall(installation.server.api_url, installation.token)('GET', '/logins')).status).toBe(403)
-    expect(await info(there.access_token)).toBe(200)
-    expect((await call('DELETE', `/logins/${id}`)).status).toBe(204)
-    expect(await info(there.access_token)).toBe(401)
-    expect((await refresh(origin, there.refresh_token, 'howdah-cli')).body.error).toBe('invalid_grant')
-    expect((await call<Login[]>('GET', '/logins')).body).toMatchObject([{ is_current: true }])
-  })
-
-  test('a login that is not used any more is none', async () => {
-    const own = await people.newPerson()
-    const { access_token } = await logIn(origin, own)
-    const call = newCall(installation.server.api_url, access_token)
-    await people.db.query(
-      `update oauth_records set payload = jsonb_set(payload::jsonb, '{iat}', '1000')::json where model = 'Grant' and user_id = $1`,
-      [own.user_id],
-    )
-    expect((await call<Login[]>('GET', '/logins')).body).toHaveLength(1)
-    await people.db.query(`update oauth_records set expires_at = now() where model = 'RefreshToken' and user_id = $1`, [
-      own.user_id,
-    ])
-    expect((await call<Login[]>('GET', '/logins')).body).toEqual([])
   })
 
   test('revoking a refresh token ends it, too', async () => {

@@ -1,22 +1,27 @@
-// A member who was invited through the API gets in without a shell on the server, and no administrator gets in as another member.
+// The way in and the way out over the API: an invited member gets in without a shell on the server, and no administrator gets in as another
+// member; a person sees where they are logged in, and ends it.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Login } from '#contract/auth.ts'
 import type { FaultBody } from '#contract/fault.ts'
 import type { Member } from '#contract/member.ts'
 import { newId } from '#server/id.ts'
 import { insertMember } from '#server/member/store.ts'
 import { insertProject } from '#server/project/store.ts'
+import { newCall } from '#test/call.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { newBrowser } from './browser.ts'
-import { openPeople, type People } from './people.ts'
+import { logIn, openPeople, type People, refresh } from './people.ts'
 
 type Link = { url: string; expires_at: string } & FaultBody
 
 let howdah: TestInstallation
 let people: People
 let members = ''
+let origin = ''
 beforeAll(async () => {
   howdah = await startInstallation()
   people = await openPeople(howdah)
+  origin = howdah.server.public_url
   members = `/projects/${howdah.project_id}/members`
 })
 afterAll(async () => {
@@ -28,6 +33,8 @@ const invite = async (role = 'developer') => {
   const email = `${newId()}@example.com`
   return (await howdah.call<Member>('POST', members, { email, role })).body
 }
+const info = async (access_token: string) =>
+  (await newCall(howdah.server.api_url, access_token)('GET', '/auth/info')).status
 const linkOf = (user_id: string) => howdah.call<Link>('POST', `${members}/${user_id}/createLoginLink`)
 
 test('an invited member chooses a password by the link and logs in with it, once', async () => {
@@ -60,4 +67,45 @@ test('no link is made for a user of another project, for a stranger, or for a me
   expect((await linkOf('999999')).body.code).toBe('NOT_FOUND')
   const [first] = (await howdah.call<Member[]>('GET', members)).body
   expect((await linkOf(first?.user_id ?? '')).body.code).toBe('CONFLICT')
+})
+
+test('a person sees where they are logged in, and ends a login of theirs elsewhere, and no other', async () => {
+  const own = await people.newPerson()
+  const here = await logIn(origin, own)
+  const there = await logIn(origin, own, { client_id: 'howdah-cli' })
+  const call = newCall(howdah.server.api_url, here.access_token)
+  const listed = await call<Login[]>('GET', '/logins')
+  expect(listed.status).toBe(200)
+  const known = listed.body.map(({ client_id, client_name, is_current }) => ({ client_id, client_name, is_current }))
+  expect(known).toHaveLength(2)
+  expect(known).toContainEqual({ client_id: 'howdah-console', client_name: 'Howdah console', is_current: true })
+  expect(known).toContainEqual({ client_id: 'howdah-cli', client_name: 'Howdah command line', is_current: false })
+  for (const { created, last_used_at } of listed.body) {
+    expect(Date.parse(last_used_at)).toBeGreaterThanOrEqual(Date.parse(created))
+  }
+  const id = listed.body.find(({ is_current }) => !is_current)?.id
+  const { access_token: stranger } = await logIn(origin, await people.newPerson())
+  const refused = await newCall(howdah.server.api_url, stranger)('DELETE', `/logins/${id}`)
+  expect([refused.status, refused.body.message]).toEqual([404, 'no login of yours has that id'])
+  expect((await newCall(howdah.server.api_url, howdah.token)('GET', '/logins')).status).toBe(403)
+  expect(await info(there.access_token)).toBe(200)
+  expect((await call('DELETE', `/logins/${id}`)).status).toBe(204)
+  expect(await info(there.access_token)).toBe(401)
+  expect((await refresh(origin, there.refresh_token, 'howdah-cli')).body.error).toBe('invalid_grant')
+  expect((await call<Login[]>('GET', '/logins')).body).toMatchObject([{ is_current: true }])
+})
+
+test('a login that is not used any more is none', async () => {
+  const own = await people.newPerson()
+  const { access_token } = await logIn(origin, own)
+  const call = newCall(howdah.server.api_url, access_token)
+  await people.db.query(
+    `update oauth_records set payload = jsonb_set(payload::jsonb, '{iat}', '1000')::json where model = 'Grant' and user_id = $1`,
+    [own.user_id],
+  )
+  expect((await call<Login[]>('GET', '/logins')).body).toHaveLength(1)
+  await people.db.query(`update oauth_records set expires_at = now() where model = 'RefreshToken' and user_id = $1`, [
+    own.user_id,
+  ])
+  expect((await call<Login[]>('GET', '/logins')).body).toEqual([])
 })
