@@ -62,24 +62,7 @@ export function TimeBand({ service, from, until, reason, rewind_reason, onFork, 
         </div>
       </div>
       <div className={`${layout['row']} ${layout['rowend']}`}>
-        <div className={css['time']}>
-          <TextField
-            label={`Moment, ${isUtc() ? 'UTC' : 'local time'}`}
-            mono
-            value={typed ?? exact(at)}
-            // From here on the text is the reader's: the window moves on, and would replace it, with the selection, in the middle of an edit.
-            onFocus={() => {
-              setTyped((text) => text ?? exact(at))
-              setChosen(at)
-            }}
-            onChange={(text) => {
-              setTyped(text)
-              const moment = parseTyped(text)
-              if (!Number.isNaN(moment)) goTo(moment)
-            }}
-            problem={problem}
-          />
-        </div>
+        <Moment {...{ at, typed, problem, setTyped, goTo }} />
         <Button onPress={() => choose(at - minute_ms)}>−1 min</Button>
         <Button onPress={() => choose(at + minute_ms)}>+1 min</Button>
         <Button reason={reason ?? problem} onPress={() => onLook(new Date(at).toISOString())}>
@@ -97,6 +80,37 @@ export function TimeBand({ service, from, until, reason, rewind_reason, onFork, 
           Rewind here…
         </Button>
       </div>
+    </div>
+  )
+}
+
+type MomentProps = {
+  at: number
+  typed: string | undefined
+  problem: string | undefined
+  setTyped: (text: string) => void
+  goTo: (moment: number) => void
+}
+
+function Moment({ at, typed, problem, setTyped, goTo }: MomentProps) {
+  return (
+    <div className={css['time']}>
+      <TextField
+        label={`Moment, ${isUtc() ? 'UTC' : 'local time'}`}
+        mono
+        value={typed ?? exact(at)}
+        // From here on the text is the reader's: the window moves on, and would replace it, with the selection, in the middle of an edit.
+        onFocus={() => {
+          setTyped(typed ?? exact(at))
+          goTo(at)
+        }}
+        onChange={(text) => {
+          setTyped(text)
+          const moment = parseTyped(text)
+          if (!Number.isNaN(moment)) goTo(moment)
+        }}
+        problem={problem}
+      />
     </div>
   )
 }

@@ -7,9 +7,9 @@ const services = 700
 
 export function longListTests(started: () => TestBrowser): void {
   test.skipIf(no_browser)(`${services} services are scrolled and searched${no_browser}`, async () => {
-    const { people, userAs } = started()
-    const { page, open, wrong } = await userAs('owner')
-    const { project_id } = await newLongProject(started())
+    const browser = started()
+    const { page, open, wrong, person } = await browser.userAs('owner')
+    const project_id = await newLongProject(browser, person.user_id)
     const rows = page.getByRole('table', { name: 'Services' }).getByRole('rowheader')
     await open(`/projects/${project_id}/services?sort=Name`)
     await page.getByRole('link', { name: 'one-0001', exact: true }).waitFor()
@@ -31,18 +31,17 @@ export function longListTests(started: () => TestBrowser): void {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'one-0123' }).waitFor()
     expect(wrong).toEqual([])
-    await people.db.query('delete from services where project_id = $1', [project_id])
+    await browser.people.db.query('delete from services where project_id = $1', [project_id])
   })
 }
 
 /** Straight in the store, in a region that is not there, so that no work follows. */
-async function newLongProject({ people, userAs }: TestBrowser) {
-  const { person } = await userAs('owner')
+async function newLongProject({ people }: TestBrowser, owner_id: string): Promise<string> {
   const project_id = 'longlist00'
   await people.db.query('insert into projects (id, name) values ($1, $2)', [project_id, 'long'])
   await people.db.query('insert into members (project_id, user_id, role) values ($1, $2, $3)', [
     project_id,
-    Number(person.user_id),
+    Number(owner_id),
     'owner',
   ])
   await people.db.query(
@@ -56,5 +55,5 @@ async function newLongProject({ people, userAs }: TestBrowser) {
      select region_code, 'localhost', row_number() over (), service_id, 'service' from services where project_id = $1`,
     [project_id],
   )
-  return { project_id }
+  return project_id
 }
