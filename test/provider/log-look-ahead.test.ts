@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { lookAhead } from '#providers/local/log/look-ahead.ts'
+import { type FileQuery, lookAhead, type Looked } from '#providers/local/log/look-ahead.ts'
 import { type PageQuery, readPage } from '#providers/local/log/page.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'howdah-log-'))
@@ -54,11 +54,17 @@ test('a file without a match is passed over, and so is one that is not the logâ€
     search: ['needle'],
     severities: [],
   }))
-  const found = await Array.fromAsync(lookAhead(asked))
+  const found = await looked(asked)
   expect(found.map(({ may_match }) => may_match)).toEqual([false, true, false, true, false, true])
 })
 
 test('a small log is worth no threads', async () => {
   const asked = { folder, name: names.at(-1) ?? '', search: ['needle'], severities: [] }
-  expect(await Array.fromAsync(lookAhead([asked]))).toEqual([])
+  expect(await looked([asked])).toEqual([])
 })
+
+async function looked(files: readonly FileQuery[]): Promise<Looked[]> {
+  const found: Looked[] = []
+  for await (const one of lookAhead(files)) found.push(one)
+  return found
+}

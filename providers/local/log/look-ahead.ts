@@ -5,13 +5,10 @@ import { on } from 'node:events'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { LogQuery } from '../../log.ts'
+import type { LogFilter, LogQuery } from '../../log.ts'
 
 /** A file, and what is looked for in it. */
-export type FileQuery = Pick<LogQuery, 'search' | 'severities' | 'since_ms' | 'until_ms'> & {
-  folder: string
-  name: string
-}
+export type FileQuery = LogFilter & Pick<LogQuery, 'since_ms' | 'until_ms'> & { folder: string; name: string }
 
 /** `bytes`: how many were read. */
 export type Looked = { may_match: boolean; bytes: number }
