@@ -1,8 +1,9 @@
 // Peerings by the API: who must consent, what fails and in which words, what no caller learns.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { unknown_peering, unknown_vpc } from '#contract/fault.ts'
 import { peerings_per_vpc_max } from '#server/peering/rules.ts'
 import type { TestInstallation } from '../installation.ts'
+import { needs } from '../offered.ts'
 import { until } from '../until.ts'
 import { type Callers, openCallers, userCredential, userVerifier } from './callers.ts'
 import { get, inputFor, list, newSides, peer, untilActive } from './peers.ts'
@@ -17,6 +18,8 @@ beforeAll(async () => {
   callers = await openCallers(installation)
   newSide = newSides(callers)
 })
+
+beforeEach((context) => needs(context, installation, 'vpcs'))
 
 afterAll(async () => {
   await callers?.close()
