@@ -82,8 +82,13 @@ test('stop ends the server and no database', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ servers: [], databases_running: 1 })
 })
 
-test('the second start prints no secret and finds the service', async () => {
-  server = await startHowdah(place, files)
+test('the second start prints no secret and finds the service, and loads nothing of regions that it does not have', async () => {
+  const loaded = { NODE_OPTIONS: `--import ${join(import.meta.dirname, 'loaded.ts')}`, LOADED_FILE: join(home, 'loaded') }
+  server = await startHowdah(place, { ...files, ...loaded })
+  const modules = readFileSync(loaded.LOADED_FILE, 'utf8')
+  expect(modules).toContain('/providers/local/local.ts')
+  expect(modules).not.toContain('/providers/kubernetes/')
+  expect(modules).not.toContain('/providers/memory/')
   expect(server.output()).not.toMatch(tokens)
   expect(server.output()).not.toMatch(/^ {2}(Next|Token|Password)/m)
   const made = await howdah(['admin', 'token', 'create', '--name', 'second', ...place])
