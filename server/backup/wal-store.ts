@@ -40,7 +40,8 @@ export function newWalStore({ data_dir, installation_id }: Place, archived: Map<
     runs.push({ id, time, tags: ['wal'], hostname: installation_id })
     const entries = staged.flatMap((one) => (one.archived ? [[one.service_id, one.archived] as const] : []))
     archived.set(id, Object.fromEntries(entries))
-    return (one) => one.files.find(({ path, bytes: size }) => stored.get(keyOf(one, path)) !== size)?.path
+    // A drill may have staged more of it meanwhile.
+    return (one) => one.files.find(({ path, bytes: size }) => (stored.get(keyOf(one, path)) ?? -1) < size)?.path
   }
   return {
     /** Where nothing has changed since the last run, there is none, but for a proof now and then. */
