@@ -39,15 +39,37 @@ afterAll(async () => {
   await removeDataDir(folder)
 })
 
-test.skipIf(why_no_disk)(`it is all there after a loss of power${why_no_disk}`, async () => {
-  const to = join(disk, 'data')
-  await ensureRestored(restic, run_id, to)
-  // Names have reached the disk; what was not flushed has not.
-  execFileSync('xfs_io', ['-x', '-c', 'shutdown -f', disk])
-  execFileSync('umount', [disk])
-  mountDisk()
-  expect(readFileSync(join(to, archived(segment))).equals(content)).toBe(true)
-})
+const fetchWal = async (by: Restic, to: string) =>
+  ensureWalFrom({
+    restic: by,
+    lists: newLists(by),
+    runs: await listRuns(restic),
+    last: run_id,
+    has_last: false,
+    durable: true,
+    service_id: 'service',
+    start_wal_file: segment,
+    taken_at: new Date(0),
+    target: to,
+  })
+
+const ways = {
+  'a whole run': (to: string) => ensureRestored(restic, run_id, to),
+  'a single WAL file': (to: string) => fetchWal(restic, to),
+}
+
+// Each by itself: what makes one durable flushes all that is there.
+for (const [what, fetch] of Object.entries(ways)) {
+  test.skipIf(why_no_disk)(`${what} that was fetched is all there after a loss of power${why_no_disk}`, async () => {
+    const to = join(disk, what)
+    await fetch(to)
+    // Names have reached the disk; what was not flushed has not.
+    execFileSync('xfs_io', ['-x', '-c', 'shutdown -f', disk])
+    execFileSync('umount', [disk])
+    mountDisk()
+    expect(readFileSync(join(to, archived(segment))).equals(content)).toBe(true)
+  })
+}
 
 test.skipIf(why)(`a WAL file that a killed command has written in part is fetched again${why}`, async () => {
   const to = join(folder, 'fetched')
@@ -58,22 +80,8 @@ test.skipIf(why)(`a WAL file that a killed command has written in part is fetche
     truncateSync(written, 1_000)
     throw new Error('killed')
   }
-  const runs = await listRuns(restic)
-  const fetch = (by: Restic) =>
-    ensureWalFrom({
-      restic: by,
-      lists: newLists(by),
-      runs,
-      last: run_id,
-      has_last: false,
-      durable: true,
-      service_id: 'service',
-      start_wal_file: segment,
-      taken_at: new Date(0),
-      target: to,
-    })
-  await expect(fetch(cutShort)).rejects.toThrow('killed')
-  await fetch(restic)
+  await expect(fetchWal(cutShort, to)).rejects.toThrow('killed')
+  await fetchWal(restic, to)
   expect(readFileSync(join(to, archived(segment))).equals(content)).toBe(true)
 })
 
