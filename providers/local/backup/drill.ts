@@ -1,6 +1,6 @@
 // A drill: a service's newest snapshot and the WAL after it are compared with their checksums; then these, or what a copy elsewhere gives
 // back, are brought to life in a node that no client reaches, at the lowest priority: it recovers to the end, PostgreSQL's amcheck reads
-// its catalogs and tables, and it is removed. What is wrong is a sentence that names the file. No statement reads a tenant's table: to plan one
+// its catalogs and a sample of its tables, and it is removed. What is wrong is a sentence that names the file. No statement reads a tenant's table: to plan one
 // may already run a tenant's function, and sessions here are a superuser's. Rows are compared with primary keys, which have no expressions.
 import { lchownSync, readFileSync } from 'node:fs'
 import { readdir, rename } from 'node:fs/promises'
@@ -29,6 +29,7 @@ import { fileIsOnPath, findPath } from '../wal/timeline.ts'
 import { pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
 import { compareSums } from './checksums.ts'
 import { sumsIn } from './note.ts'
+import { corruptionQuery, sample_bytes } from './sample.ts'
 import { stageService, type Staged } from './stage.ts'
 
 type DrillHost = Machine & { installations: readonly PostgresInstallation[] }
@@ -40,8 +41,6 @@ const poll_ms = 50
 const stop_ms_max = 10_000
 /** Of its socket alone: it listens nowhere else. */
 const any_port = 5432
-/** Beside the catalogs, so many tables are read whole. */
-const tables_max = 200
 
 /** A sentence: why the service could not be restored. Undefined: it could. */
 export async function drillService(
@@ -97,7 +96,8 @@ async function tryOut(
   const facts = fetched === undefined ? snapshot : await readSnapshot(folder)
   if (facts === undefined) return `the snapshot ${fetched?.snapshot_id}${where} is not whole`
   await ensureHome(host.effect, node)
-  const source = { facts, snapshot_data: join(folder, 'data'), wal_folder, keep: true, signal }
+  const is_spare = fetched !== undefined
+  const source = { facts, snapshot_data: join(folder, 'data'), is_spare, wal_folder, keep: true, signal }
   const gap = await copyData(host, node, source)
   if (gap !== undefined) return `the WAL file ${gap}${where} is missing`
   // Not durable: whatever is there after a crash is removed.
@@ -217,7 +217,7 @@ async function replayedShort(node: Node, wal_folder: string): Promise<string | u
   return `the WAL file ${damaged} is damaged: the recovery ended there`
 }
 
-/** Every page of a catalog, and of tables, is read; a page whose checksum is wrong is an error of PostgreSQL's own. */
+/** Every page of a catalog, and a sample of the others, is read; a page whose checksum is wrong is an error of PostgreSQL's own. */
 async function check(node: Node): Promise<string | undefined> {
   const names = await withSuperuser(node, {}, async (client) => {
     const { rows } = await client.query<{ name: string }>(
@@ -233,7 +233,7 @@ async function check(node: Node): Promise<string | undefined> {
       async (client) => {
         await client.query('create extension if not exists amcheck schema pg_catalog')
         try {
-          const { rows } = await client.query<{ found: string }>(corruption_query)
+          const { rows } = await client.query<{ found: string }>(corruptionQuery(sample_bytes))
           return rows[0]?.found
         } catch (error) {
           // XX001, data_corrupted, and XX002, index_corrupted.
@@ -246,16 +246,3 @@ async function check(node: Node): Promise<string | undefined> {
   }
   return undefined
 }
-
-const corruption_query = `
-  with relations as (
-    select c.oid, c.oid::pg_catalog.regclass::text as name from pg_catalog.pg_class c
-    where c.relkind in ('r', 't', 'm') and c.relpersistence = 'p'
-    order by c.oid >= 16384, pg_catalog.random() limit (select count(*) + ${tables_max} from pg_catalog.pg_class where oid < 16384)),
-  indexes as materialized (
-    select pg_catalog.bt_index_check(i.indexrelid, i.indisprimary) from pg_catalog.pg_index i
-    join pg_catalog.pg_class c on c.oid = i.indexrelid join pg_catalog.pg_am a on a.oid = c.relam
-    where a.amname = 'btree' and c.relpersistence = 'p' and i.indisvalid and i.indrelid in (select oid from relations))
-  select name || ', block ' || v.blkno || ': ' || v.msg as found
-  from relations cross join lateral pg_catalog.verify_heapam(relations.oid) v
-  where (select count(*) from indexes) >= 0 limit 1`

@@ -3,13 +3,14 @@
 import { closeSync, constants, lchownSync, readdirSync, truncateSync } from 'node:fs'
 import { copyFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { statIfThere } from '../../host/read.ts'
+import { errorCode, statIfThere } from '../../host/read.ts'
 import type { Owner } from '../../host/user-map.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { ensureFolder, ensureRemoved } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
 import { openFolder, pathOf, replaceFile } from '../host/tenant-files.ts'
+import { chownTree } from '../host/tree.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { replaySettings, savePlan } from '../wal/replay.ts'
 import { findStagedPath, stagedIn } from '../wal/staged-wal.ts'
@@ -20,6 +21,8 @@ import type { ClusterCopy } from './cluster-copy.ts'
 export type DataSource = {
   facts: ClusterCopy
   snapshot_data: string
+  /** It is not needed afterwards: its files are moved where that is possible. */
+  is_spare?: boolean
   wal_folder: string
   /** Whole files stay where they are; else they are moved into the node's archive. */
   keep: boolean
@@ -33,14 +36,16 @@ export async function copyData(host: Machine, node: Node, source: DataSource): P
   const { effect } = host
   const { facts, at } = source
   await ensureRemoved(effect, 'unfinished data directory', node.data_aside)
-  await effect('restore: copy snapshot')
-  await copyTree(source.snapshot_data, node.data_aside, {
-    of_tenant: 'out of its reach',
-    keep_reserve: true,
-    ...(node.owner && { owner: node.owner }),
-    ...(source.signal && { signal: source.signal }),
-  })
   const { segment_bytes, timeline } = await readControl(source.snapshot_data)
+  await effect('restore: copy snapshot')
+  if (!(source.is_spare && (await isMoved(source.snapshot_data, node)))) {
+    await copyTree(source.snapshot_data, node.data_aside, {
+      of_tenant: 'out of its reach',
+      keep_reserve: true,
+      ...(node.owner && { owner: node.owner }),
+      ...(source.signal && { signal: source.signal }),
+    })
+  }
   await gather(host, node, source, segment_bytes)
   const path = await findStagedPath(source.wal_folder, { own: timeline, histories: node.restore, at })
   const needed = await listSegments({ folder: node.restore, below: '' }, facts.start_wal_file)
@@ -52,6 +57,22 @@ export async function copyData(host: Machine, node: Node, source: DataSource): P
   await replaceFile(node.data_aside, 'recovery.signal', '', node)
   await replaceFile(node.data_aside, 'postgresql.auto.conf', replaySettings(node, path, at), node)
   return firstGap(needed, facts.start_wal_file, path)
+}
+
+/** False: it lies on another file system. */
+async function isMoved(snapshot_data: string, { data_aside, owner }: Node): Promise<boolean> {
+  if (owner) {
+    // It lies where no other user can enter; like that of a copy, its root is handed over by the caller.
+    await chownTree(snapshot_data, owner)
+    lchownSync(snapshot_data, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
+  }
+  try {
+    await rename(snapshot_data, data_aside)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'EXDEV') return false
+    throw error
+  }
 }
 
 /** The archive gets its files back, and the replay copies of all: PostgreSQL writes into those. */
