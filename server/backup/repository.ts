@@ -172,20 +172,25 @@ async function addKey(restic: Restic, { folder }: BackupFiles, key: string): Pro
  * Opened by the key of this data directory, which the recovery key adds to it; while the repository is locked, by the recovery key itself.
  * Without a recovery key an earlier attempt has added the other.
  */
-export async function openToRestore(place: Place, recovery_key: string | undefined, locks: DeadLocks): Promise<Restic> {
+export async function openToRestore(
+  place: Place,
+  recovery_key: string | undefined,
+  locks: DeadLocks,
+): Promise<{ restic: Restic; by_daily_key: boolean }> {
   const files = backupFilesOf(place.data_dir)
   await ensureBackupFolder(files)
   const is_new = await ensureDailyKey(files)
-  if (recovery_key === undefined) return resticOf(place)
+  const by_daily_key = { restic: resticOf(place), by_daily_key: true }
+  if (recovery_key === undefined) return by_daily_key
   const { target, secrets } = place
   const by_recovery_key = newRestic({ target, secrets, cache: files.cache, key: { text: recovery_key } })
   try {
     await ensureDailyKeyAdded(place, by_recovery_key, is_new)
-    return resticOf(place)
+    return by_daily_key
   } catch (error) {
     if (!isLocked(error)) throw error
     await locks.remove(by_recovery_key)
-    return by_recovery_key
+    return { restic: by_recovery_key, by_daily_key: false }
   }
 }
 

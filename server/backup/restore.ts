@@ -80,7 +80,7 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   const secrets = { aws_access_key_id, aws_secret_access_key }
   const place: Place = { data_dir, installation_id: '', target: from, secrets }
   const locks = newDeadLocks(spec.lock_patience_ms)
-  const restic = await openToRestore(place, spec.recovery_key, locks)
+  const { restic, by_daily_key } = await openToRestore(place, spec.recovery_key, locks)
   const runs = await listRuns(restic)
   const plan = await ensurePlan(folder, spec, () => planOf(runs, spec))
   const meta = join(folder, 'meta')
@@ -124,7 +124,7 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   if (spec.services.length === 0) {
     const onWait = () => tell('Another process has locked the repository. Should it be dead, that ends within minutes.')
     await whenUnlocked(restic, { locks, onWait }, async () => {
-      await ensureDailyKeyAdded(place, restic)
+      if (!by_daily_key) await ensureDailyKeyAdded(place, restic)
       await claimRepository({ ...place, installation_id: installation.installation_id })
     })
   }
