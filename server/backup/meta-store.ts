@@ -5,7 +5,7 @@ import { statIfThere } from '#providers/host/read.ts'
 import type { Db } from '../store/db.ts'
 import { dumpMetadata } from './metadata.ts'
 import type { Place, Repository } from './repository.ts'
-import { run_timeout_seconds, storeRun } from './restic.ts'
+import { readRun, run_timeout_seconds, storeRun } from './restic.ts'
 
 /** `folder`: where the metadata is written first. `keys`: files of the regions. */
 export function newMetaStore({ data_dir, installation_id }: Place, db: Db, folder: string, keys: readonly string[]) {
@@ -22,7 +22,8 @@ export function newMetaStore({ data_dir, installation_id }: Place, db: Db, folde
     const named = { host: installation_id, tags: ['meta'], parent, paths, time }
     const options = { timeout_seconds: run_timeout_seconds, cwd: data_dir }
     const { id, names } = await storeRun(restic, named, options)
-    if (!names.has(join(relative(data_dir, folder), 'services.jsonl'))) {
+    const needed = join(relative(data_dir, folder), 'services.jsonl')
+    if (!names.has(needed) && !(await readRun(restic, id)).files.has(needed)) {
       throw new Error('the metadata did not reach the repository')
     }
     runs.push({ id, time, tags: ['meta'], hostname: installation_id })

@@ -204,12 +204,12 @@ export async function storeRun(
   const words = ['backup', '--json', '--verbose=2', ...named, '--', ...paths]
   const text = await restic(words, { ...options, may_lack: true })
   const names = new Set<string>()
-  for (const line of text.split('\n').filter((one) => /^."message_type":"(verbose_status|summary)"/.test(one))) {
+  for (const line of text.split('\n').filter((one) => /"verbose_status"|"snapshot_id"/.test(one))) {
     const told = JSON.parse(line) as Told // restic's own form
     // Folders end with a slash.
     if (told.item !== undefined && !told.item.endsWith('/')) names.add(told.item.slice(1))
-    const { snapshot_id: id, total_bytes_processed: bytes } = told
-    if (id !== undefined && bytes !== undefined) return { id, names, bytes }
+    const { snapshot_id: id, total_bytes_processed: bytes = -1 } = told
+    if (id !== undefined) return { id, names, bytes }
   }
   throw new ResticError('restic made no backup')
 }

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ensureRestored } from '#server/backup/fetch.ts'
-import { listRuns, newLists, newRestic, type Restic } from '#server/backup/restic.ts'
+import { listRuns, newLists, newRestic, type Restic, type Run } from '#server/backup/restic.ts'
 import { ensureWalFrom, walFolderOf } from '#server/backup/restore-wal.ts'
 import { parseBackupTarget } from '#server/backup-target.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
@@ -21,6 +21,7 @@ const secrets = { aws_access_key_id: undefined, aws_secret_access_key: undefined
 const real = newRestic({ target, secrets, cache: join(folder, 'cache'), key: { text: 'a-secret-of-a-test' } })
 const restic: Restic = (words, options) => real(words, { ...options, as_root: true })
 const why_no_disk = why || (hasDisk() ? '' : ' (skipped: it takes a root that may mount XFS)')
+let runs: Run[] = []
 let run_id = ''
 
 beforeAll(async () => {
@@ -31,7 +32,8 @@ beforeAll(async () => {
   writeFileSync(join(source, archived(segment)), content)
   const words = ['backup', '--tag', 'wal', walFolderOf('service')]
   await restic(words, { timeout_seconds: 60, cwd: source })
-  run_id = (await listRuns(restic))[0]?.id ?? ''
+  runs = await listRuns(restic)
+  run_id = runs[0]?.id ?? ''
 })
 
 afterAll(async () => {
@@ -39,11 +41,11 @@ afterAll(async () => {
   await removeDataDir(folder)
 })
 
-const fetchWal = async (by: Restic, to: string) =>
+const fetchWal = (by: Restic, to: string) =>
   ensureWalFrom({
     restic: by,
     lists: newLists(by),
-    runs: await listRuns(restic),
+    runs,
     last: run_id,
     has_last: false,
     durable: true,
