@@ -53,5 +53,7 @@ export function Account() {
 /** With an id of theirs, where they have one. */
 function requestTo(project_id: string | undefined): string {
   const path = project_id === undefined ? 'projects' : `projects/${project_id}/services`
-  return `curl -sS "${location.origin}${base_path}/${path}" -H "Authorization: Bearer $HOWDAH_TOKEN"`
+  return [`curl -sS "${location.origin}${base_path}/${path}"`, `-H "Authorization: Bearer $HOWDAH_TOKEN"`].join(
+    ' \\\n  ',
+  )
 }

@@ -44,7 +44,7 @@ export function Installation() {
                 'Snapshots',
                 `one every ${lengthOf(retention.snapshots.interval_seconds * 1000)}, ${retention.snapshots.kept} of them`,
               ],
-              ['Deleted services', lengthOf(retention.deleted_services.seconds * 1000)],
+              ['Deleted services', keptFor(retention.deleted_services.seconds)],
               ['Logs', `${lengthOf(retention.logs.seconds * 1000)} or ${bytes(retention.logs.bytes)}`],
               ...retention.metrics.map((one): [string, string] => [
                 `Metrics, every ${lengthOf(one.bucket_seconds * 1000)}`,
@@ -63,6 +63,8 @@ export function Installation() {
     </Page>
   )
 }
+
+const keptFor = (seconds: number) => (seconds === 0 ? 'not kept' : lengthOf(seconds * 1000))
 
 function inWords(name: string): string {
   const text = name.replaceAll('_', ' ').replace('vpcs', 'VPCs')
@@ -85,7 +87,7 @@ function RegionCard({ region }: { region: Region }) {
     <Card title={`Region ${region.code}${region.is_default ? ', the default one' : ''}`}>
       <Facts
         facts={[
-          ['Made by', region.provider],
+          ['Provider', region.provider],
           ['PostgreSQL', region.postgres_versions.join(', ')],
           ['Disk', `${region.volume_type}; forks ${region.copy_on_write ? 'share blocks' : 'are copies'}`],
           ['Offers', `${count(offers.filter(({ offered }) => offered).length, 'thing')} of ${offers.length}`],

@@ -130,9 +130,6 @@ function Zoom({ whole, shown, at, onZoom }: ZoomProps) {
   const all = is_whole ? 'the whole window is shown' : undefined
   return (
     <div className={layout['row']} role="group" aria-label="Zoom">
-      <span className={`${layout['muted']} ${layout['small']}`} role="status">
-        {is_whole ? '' : `${lengthOf(lengthIn(shown))} of ${lengthOf(lengthIn(whole))}`}
-      </span>
       <Button
         small
         reason={canZoomIn(shown) ? undefined : 'nothing shorter can be shown'}
@@ -143,6 +140,9 @@ function Zoom({ whole, shown, at, onZoom }: ZoomProps) {
       <Button small reason={all} onPress={() => onZoom(zoomedOut(whole, shown, at))}>
         Zoom out
       </Button>
+      <span className={`${layout['muted']} ${layout['small']}`} role="status">
+        {is_whole ? '' : `${lengthOf(lengthIn(shown))} of ${lengthOf(lengthIn(whole))}`}
+      </span>
     </div>
   )
 }

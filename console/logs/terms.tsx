@@ -38,7 +38,7 @@ export function Terms({ view, setView }: Props) {
           type="search"
           value={typed}
           spellCheck={false}
-          placeholder={said.length === 0 ? 'Enter for another one' : ''}
+          placeholder={said.length === 0 ? 'deadlock (Enter adds another text)' : ''}
           onChange={(event) => change(said, event.target.value)}
           onKeyDown={({ key }) => {
             if (key === 'Enter' && typed.trim() !== '') change([...said, typed], '')

@@ -26,20 +26,22 @@ export function CopyButton({ text, label = 'Copy', quiet = false }: CopyProps) {
   )
 }
 
-/** `what` names it for the button, such as `id`. */
-export function CopyText({ text, what }: { text: string; what: string }) {
-  const [done, copy] = useCopy(text)
+type Named = { text: string; /** For the button, such as `id`. */ what: string }
+
+export function CopyText({ text, what }: Named) {
   return (
     <span className={css['inline']}>
       <code>{text}</code>
-      <Button
-        small
-        kind="quiet"
-        icon={done ? 'check' : 'copy'}
-        label={done ? 'Copied' : `Copy ${what}`}
-        onPress={copy}
-      />
+      <CopyIcon text={text} what={what} />
     </span>
+  )
+}
+
+/** Of a text that is not shown. */
+export function CopyIcon({ text, what }: Named) {
+  const [done, copy] = useCopy(text)
+  return (
+    <Button small kind="quiet" icon={done ? 'check' : 'copy'} label={done ? 'Copied' : `Copy ${what}`} onPress={copy} />
   )
 }
 

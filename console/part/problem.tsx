@@ -1,7 +1,9 @@
 // What went wrong, where it went wrong, until it is mended: the server's message, every invalid member, the code, the id of the
 // request, and a way to try again.
+import { Link, useParams } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import { Fault } from '#contract/fault.ts'
+import { paths } from '../paths.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import css from './problem.module.css'
@@ -23,7 +25,7 @@ export function Problem({ error, onRetry, shown_elsewhere = [] }: ProblemProps) 
     <div className={css['problem']} role="alert">
       <Icon name="warning" />
       <div className={css['body']}>
-        <p className={css['message']}>{fault === undefined ? withoutServer(error) : fault.message}</p>
+        <p className={css['message']}>{fault === undefined ? withoutServer(error) : <Linked text={fault.message} />}</p>
         {lines.map((line) => (
           <p key={line}>{line}</p>
         ))}
@@ -36,6 +38,25 @@ export function Problem({ error, onRetry, shown_elsewhere = [] }: ProblemProps) 
         </p>
       </div>
     </div>
+  )
+}
+
+const named_form = /(?<!deleted )\b(service|VPC) ([a-z0-9]+) \(([^)]*)\)/
+
+/** What stands in the way leads to its page. */
+function Linked({ text }: { text: string }): ReactNode {
+  const { project_id } = useParams({ strict: false })
+  const [found = '', kind, id = '', name] = named_form.exec(text) ?? []
+  if (project_id === undefined || kind === undefined) return text
+  const at = text.indexOf(found)
+  return (
+    <>
+      {text.slice(0, at)}
+      <Link to={kind === 'VPC' ? paths.vpc(project_id, id) : paths.service(project_id, id)}>
+        {kind} {name}
+      </Link>
+      <Linked text={text.slice(at + found.length)} />
+    </>
   )
 }
 

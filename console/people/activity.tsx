@@ -13,6 +13,7 @@ import { Time } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { q } from '../query.ts'
 import { useView } from '../search.ts'
+import css from './people.module.css'
 
 const entries_max = 200
 const together_ms = 60_000
@@ -96,10 +97,11 @@ function groupsOf(events: readonly Event[]): Group[] {
 
 function Messages({ events }: { events: Group }) {
   return (
-    <ul>
+    <ul className={css['messages']}>
       {events.map(({ id, kind, message }) => (
         <li key={id}>
-          <span className={layout['muted']}>{kind}</span> {message}
+          <span>{kind}</span>
+          {message}
         </li>
       ))}
     </ul>

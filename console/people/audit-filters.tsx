@@ -2,14 +2,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { api } from '#contract/api.ts'
-import { type AuditEntry, audit_outcomes } from '#contract/audit.ts'
+import { audit_outcomes } from '#contract/audit.ts'
 import { effectOf } from '#contract/command.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
-import { Button } from '../part/button.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { layout } from '../part/layout.tsx'
 import { ranges } from '../part/range.ts'
-import { saveFile } from '../part/save-file.ts'
 import { q } from '../query.ts'
 import type { Search } from '../search.ts'
 
@@ -44,9 +42,9 @@ export function filterOf({ who, what, outcome = '', id = '', range }: Search) {
   }
 }
 
-type Props = { view: Search; setView: (changes: Search) => void; shown: readonly AuditEntry[] }
+type Props = { view: Search; setView: (changes: Search) => void }
 
-export function Filters({ view, setView, shown }: Props) {
+export function Filters({ view, setView }: Props) {
   const { project_id = '' } = useParams({ strict: false })
   const { data: members = [] } = useQuery(q('listMembers', { project_id }))
   return (
@@ -75,30 +73,6 @@ export function Filters({ view, setView, shown }: Props) {
         onChange={(outcome) => setView({ outcome })}
       />
       <SelectField label="Time" value={view['range'] ?? ''} options={times} onChange={(range) => setView({ range })} />
-      <Button
-        icon="download"
-        reason={shown.length === 0 ? 'there is nothing to keep' : undefined}
-        onPress={() => saveFile('audit.csv', csvOf(shown), 'text/csv')}
-      >
-        CSV of what is shown
-      </Button>
     </div>
   )
-}
-
-function csvOf(entries: readonly AuditEntry[]): string {
-  const names = [
-    'time',
-    'email',
-    'public_key',
-    'endpoint',
-    'method',
-    'path',
-    'status',
-    'code',
-    'address',
-    'request_id',
-  ] as const
-  const cell = (value: string | number | undefined) => `"${String(value ?? '').replaceAll('"', '""')}"`
-  return [names.join(','), ...entries.map((entry) => names.map((name) => cell(entry[name])).join(','))].join('\n')
 }

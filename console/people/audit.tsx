@@ -4,12 +4,14 @@ import { useParams } from '@tanstack/react-router'
 import type { AuditEntry } from '#contract/audit.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
+import { CopyIcon } from '../part/copy.tsx'
 import { Empty, Page, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { type Column, Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
 import { read } from '../query.ts'
 import { useView } from '../search.ts'
+import { CsvButton } from './audit-csv.tsx'
 import { Filters, filterOf } from './audit-filters.tsx'
 import css from './people.module.css'
 
@@ -44,10 +46,11 @@ const columns: readonly Column<AuditEntry>[] = [
   },
   {
     label: 'From',
+    nowrap: true,
     cell: ({ address, request_id }) => (
-      <span>
+      <span className={css['who']}>
         <code>{address}</code>
-        <code className={css['sub']}>request {request_id}</code>
+        <CopyIcon text={request_id} what="the id of the request" />
       </span>
     ),
   },
@@ -71,9 +74,9 @@ export function Audit() {
   })
   const shown = pages.data?.pages.flatMap(({ entries }) => entries) ?? []
   return (
-    <Page title="Audit">
+    <Page title="Audit" actions={reason === undefined && <CsvButton shown={shown} />}>
       {reason === undefined ? (
-        <Filters view={view} setView={setView} shown={shown} />
+        <Filters view={view} setView={setView} />
       ) : (
         <Empty title="The audit log is for administrators" text={reason} />
       )}

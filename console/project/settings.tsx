@@ -18,6 +18,7 @@ export function ProjectSettings() {
   const { project_id = '' } = useParams({ strict: false })
   const { data: projects = [] } = useQuery(q('listProjects', {}))
   const { data: capabilities } = useQuery(q('getCapabilities', {}))
+  const { data: vpcs } = useQuery(q('listVpcs', { project_id }))
   const project = projects.find(({ id }) => id === project_id)
   return (
     <Page title="Project settings" narrow>
@@ -27,7 +28,7 @@ export function ProjectSettings() {
             ['Id', <CopyText key="id" text={project_id} what="id" />],
             ['Your role', project?.role],
             ['Services', capabilities && `${project?.services ?? 0} of ${capabilities.limits.services_per_project}`],
-            ['VPCs', capabilities && `at most ${capabilities.limits.vpcs_per_project}`],
+            ['VPCs', capabilities && vpcs && `${vpcs.length} of ${capabilities.limits.vpcs_per_project}`],
           ]}
         />
       </Card>

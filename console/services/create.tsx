@@ -89,7 +89,7 @@ export function CreateService() {
           </div>
         </form>
         <aside className={css['side']} aria-label="The request">
-          <RequestPreview project_id={project_id} body={body} />
+          <RequestPreview project_id={project_id} body={{ ...body, name: body.name === '' ? 'NAME' : body.name }} />
         </aside>
       </div>
     </Page>

@@ -94,6 +94,7 @@ for (const input of document.querySelectorAll('input[type=password]')) {
   input.replaceWith(frame)
   frame.append(input, button)
   show(false)
+  if (input.autofocus) input.focus()
 }
 `
 

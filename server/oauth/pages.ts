@@ -162,7 +162,16 @@ export function changePasswordPage({ csrf, email, message }: PasswordPage & { em
       <form method="post" action="/oauth/password">
         ${hiddenInputs({ csrf })}
         <label for="email">E-mail</label>
-        <input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${email}" />
+        <input
+          id="email"
+          name="email"
+          type="email"
+          autocomplete="username"
+          required
+          maxlength="254"
+          value="${email}"
+          autofocus
+        />
         <label for="password">Password until now</label>
         <input
           id="password"
@@ -192,7 +201,7 @@ export function setPasswordPage({
       <form method="post" action="/oauth/password/set">
         ${hiddenInputs({ csrf, token })}
         <input type="email" name="email" value="${email}" autocomplete="username" hidden />
-        ${newPasswordInput()}
+        ${newPasswordInput('autofocus')}
         <button type="submit">Set it</button>
       </form>`,
   )
@@ -205,7 +214,7 @@ export function passwordDonePage(): string {
   )
 }
 
-function newPasswordInput() {
+function newPasswordInput(focus?: 'autofocus') {
   return markup`<label for="new_password">New password</label>
     <input
       id="new_password"
@@ -216,6 +225,7 @@ function newPasswordInput() {
       minlength="10"
       maxlength="256"
       aria-describedby="rule"
+      ${focus}
     />
     <p class="hint" id="rule">
       At least 10 characters, and no common password. A few words that do not belong together are good.
