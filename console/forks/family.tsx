@@ -32,7 +32,9 @@ export function Family({ service }: { service: Service }) {
     <Card title="Family" wide>
       <Problem error={error} />
       {data === undefined && <Skeleton />}
-      {family.placed.length > 1 && <Drawing {...shared} />}
+      {(family.placed.length > 1 || service.forked_from !== undefined) && family.placed.length > 0 && (
+        <Drawing {...shared} />
+      )}
       {family.placed.length > 0 && (
         <Table
           label="The family"
