@@ -83,7 +83,10 @@ test('stop ends the server and no database', async () => {
 })
 
 test('the second start prints no secret and finds the service, and loads nothing of regions that it does not have', async () => {
-  const loaded = { NODE_OPTIONS: `--import ${join(import.meta.dirname, 'loaded.ts')}`, LOADED_FILE: join(home, 'loaded') }
+  const loaded = {
+    NODE_OPTIONS: `--import ${join(import.meta.dirname, 'loaded.ts')}`,
+    LOADED_FILE: join(home, 'loaded'),
+  }
   server = await startHowdah(place, { ...files, ...loaded })
   const modules = readFileSync(loaded.LOADED_FILE, 'utf8')
   expect(modules).toContain('/providers/local/local.ts')
