@@ -1,7 +1,7 @@
 // Table tests of the metrics that Pods and kubelets tell: what is read of them, and what follows.
 import { expect, test } from 'vitest'
 import { samplesOf, sumOf } from './exposition.ts'
-import { activityOf, countedOf, primary_names, usageOf } from './values.ts'
+import { activityOf, countedOf, kubelet_names, primary_names, usageOf, usedOf } from './values.ts'
 
 const text = `# HELP cnpg_backends_total Number of backends
 # TYPE cnpg_backends_total gauge
@@ -58,4 +58,20 @@ test('without a count before there is no rate, nor after one that went back', ()
     memory_usage_bytes: 7,
     cpu_usage_millicores: 500,
   })
+})
+
+test('what a kubelet tells holds for the moment at which it was measured', () => {
+  const told = (memory: number, cpu: number, at: number) =>
+    samplesOf(
+      `pod_memory_working_set_bytes{pod="s-abc-1"} ${memory} ${at}\npod_cpu_usage_seconds_total{pod="s-abc-1"} ${cpu} ${at}\n`,
+      kubelet_names,
+    )
+  expect(usedOf(told(0, 0, 1_000), 9)).toBeUndefined()
+  const first = usedOf(told(7, 1, 2_000), 9)
+  const again = usedOf(told(7, 1, 2_000), 99)
+  const later = usedOf(told(8, 6, 12_000), 999)
+  if (!first || !again || !later) throw new Error('all were measured')
+  expect(usageOf(again, first)).toEqual({ memory_usage_bytes: 7 })
+  expect(usageOf(later, again)).toEqual({ memory_usage_bytes: 8, cpu_usage_millicores: 500 })
+  expect(usedOf(samplesOf('pod_memory_working_set_bytes 5\n', kubelet_names), 9)?.at_ms).toBe(9)
 })

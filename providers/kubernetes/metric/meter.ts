@@ -5,8 +5,17 @@ import type { Pod } from '../api/kinds.ts'
 import type { Cell } from '../cell.ts'
 import { instancesOf, isPrimary, isReady } from '../cluster/look.ts'
 import { service_label, set_label } from '../names.ts'
-import { type Sample, samplesOf, sumOf } from './exposition.ts'
-import { activityOf, type Counted, countedOf, kubelet_names, primary_names, type Used, usageOf } from './values.ts'
+import { type Sample, samplesOf } from './exposition.ts'
+import {
+  activityOf,
+  type Counted,
+  countedOf,
+  kubelet_names,
+  primary_names,
+  type Used,
+  usageOf,
+  usedOf,
+} from './values.ts'
 
 type Memory = { counted?: Counted; used?: Used; metrics: ServiceMetrics }
 
@@ -57,10 +66,8 @@ async function readUsage({ client }: Cell, pods: readonly Pod[]): Promise<Map<st
 
 function noteUsage(memory: Memory, pods: readonly Pod[], usage: ReadonlyMap<string, Sample[]>): void {
   const samples = pods.flatMap(({ metadata }) => usage.get(`${metadata.namespace}/${metadata.name}`) ?? [])
-  const memory_bytes = sumOf(samples, 'pod_memory_working_set_bytes')
-  if (memory_bytes === undefined) return
-  const cpu_seconds = sumOf(samples, 'pod_cpu_usage_seconds_total') ?? 0
-  const used = { at_ms: performance.now(), cpu_seconds, memory_bytes }
+  const used = usedOf(samples, performance.now())
+  if (used === undefined) return
   memory.metrics = { ...memory.metrics, ...usageOf(used, memory.used) }
   memory.used = used
 }

@@ -74,6 +74,16 @@ function lagsOf(samples: readonly Sample[]): ReplicaLag[] {
     })
 }
 
+/** A kubelet measures every ten seconds or so, and says 0 of a Pod until then: undefined. */
+export function usedOf(samples: readonly Sample[], now_ms: number): Used | undefined {
+  const memory_bytes = sumOf(samples, 'pod_memory_working_set_bytes') ?? 0
+  if (memory_bytes === 0) return undefined
+  const told = samples.flatMap(({ at_ms }) => at_ms ?? [])
+  const at_ms = told.length === 0 ? now_ms : Math.max(...told)
+  return { at_ms, cpu_seconds: sumOf(samples, 'pod_cpu_usage_seconds_total') ?? 0, memory_bytes }
+}
+
+/** What was not measured since the last time gives no rate. */
 export function usageOf(now: Used, before: Used | undefined): ServiceMetrics {
   const { memory_bytes: memory_usage_bytes } = now
   if (before === undefined || now.at_ms <= before.at_ms || now.cpu_seconds < before.cpu_seconds)
