@@ -254,6 +254,6 @@ function printResult(title: string, { found, failed, waiting }: Result): void {
     { what: `${what}, --backup-lag ${lag_seconds}`, ours: found.length === 0 ? 'none restored' : spread(ages, 's') },
     { what: `${what}, 99th percentile`, ours: `${p99.toFixed(1)} s`, goal: atMost(lag_seconds, p99, ' s') },
     { what: 'rows lost that were older than that', ours: String(sumOf('late')), goal: atMost(0, sumOf('late')) },
-    { what: 'rows lost before one that came back', ours: String(sumOf('holes')), goal: atMost(0, sumOf('holes')) },
+    { what: 'rows lost before a row that came back', ours: String(sumOf('holes')), goal: atMost(0, sumOf('holes')) },
   ])
 }
