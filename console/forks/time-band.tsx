@@ -140,9 +140,11 @@ function Zoom({ whole, shown, at, onZoom }: ZoomProps) {
       <Button small reason={all} onPress={() => onZoom(zoomedOut(whole, shown, at))}>
         Zoom out
       </Button>
-      <span className={`${layout['muted']} ${layout['small']}`} role="status">
-        {is_whole ? '' : `${lengthOf(lengthIn(shown))} of ${lengthOf(lengthIn(whole))}`}
-      </span>
+      {!is_whole && (
+        <span className={`${layout['muted']} ${layout['small']}`}>
+          {lengthOf(lengthIn(shown))} of {lengthOf(lengthIn(whole))}
+        </span>
+      )}
     </div>
   )
 }

@@ -82,15 +82,15 @@ export function Activity() {
   )
 }
 
-/** Neighbours of one service, none of which came more than a minute before the newest of them. */
+/** Of one service, none of which came more than a minute before the newest of them. The newest group first. */
 function groupsOf(events: readonly Event[]): Group[] {
   const groups: [Event, ...Event[]][] = []
   for (const event of events) {
-    const [first, ...others] = groups.at(-1) ?? []
-    const is_near =
-      first?.service_id === event.service_id && Date.parse(first.time) - Date.parse(event.time) < together_ms
-    if (is_near) groups[groups.length - 1] = [first, ...others, event]
-    else groups.push([event])
+    const isNear = ([newest]: Group) =>
+      newest.service_id === event.service_id && Date.parse(newest.time) - Date.parse(event.time) < together_ms
+    const group = groups.findLast(isNear)
+    if (group === undefined) groups.push([event])
+    else group.push(event)
   }
   return groups
 }
