@@ -37,7 +37,7 @@ const fixed = {
   timezone: 'UTC',
   lc_messages: 'C',
   log_timezone: 'UTC',
-  // A replica that does not find its WAL in the archive, as each new one, asks again, and its primary, after this time.
+  // After this time a replica that found no WAL in the archive, as a new one does, turns to its primary.
   wal_retrieve_retry_interval: '1s',
   // The control plane's probes are not for the log.
   log_connections: 'off',
