@@ -29,6 +29,7 @@ export function Frame() {
   useEffect(() => onLoginEnded(() => setEnded(true)), [])
   useEffect(() => {
     setDrawer(false)
+    setPanel(undefined)
     scrollTo(0, 0)
     noteVisit(path)
   }, [path])
