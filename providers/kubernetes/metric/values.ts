@@ -83,7 +83,7 @@ export function usedOf(samples: readonly Sample[], now_ms: number): Used | undef
   return { at_ms, cpu_seconds: sumOf(samples, 'pod_cpu_usage_seconds_total') ?? 0, memory_bytes }
 }
 
-/** What was not measured since the last time gives no rate. */
+/** A count that was not measured anew gives no rate. */
 export function usageOf(now: Used, before: Used | undefined): ServiceMetrics {
   const { memory_bytes: memory_usage_bytes } = now
   if (before === undefined || now.at_ms <= before.at_ms || now.cpu_seconds < before.cpu_seconds)
