@@ -173,13 +173,13 @@ async function restoreSome(result: Result, { until_ms, signal, ...known }: Resto
 }
 
 /**
- * Words before a command. Processes, ports and control groups of the lost machine are not seen there; all of it ends with its first process, and
+ * Words before a command. Processes, ports, shared memory and control groups of the lost machine are not seen there; all of it ends with its first process, and
  * that with ours. Mounts of others are left, else they could not be unmounted.
  */
 function elsewhere(folder: string): string[] {
-  const spaces = '--net --mount --pid --fork --kill-child --mount-proc'.split(' ')
+  const spaces = '--net --ipc --mount --pid --fork --kill-child --mount-proc'.split(' ')
   const script = `awk -v own="$0" '$1 ~ "^/dev/loop" && index(own, $2) != 1 { print $2 }' /proc/mounts | xargs -r umount --lazy
-    umount --recursive --lazy /sys/fs/cgroup; ip link set lo up; "$@"; exit`
+    umount --recursive --lazy /sys/fs/cgroup; mount -t tmpfs tmpfs /dev/shm; ip link set lo up; "$@"; exit`
   return ['setpriv', '--pdeathsig', 'KILL', 'nice', '-n', '5', 'unshare', ...spaces, '--', 'sh', '-c', script, folder]
 }
 

@@ -43,7 +43,8 @@ export const wait_for_service: Tool = {
 }
 
 const logs = toolOf('getServiceLogs', api.getServiceLogs)
-const { page: _page, after: _after, ...log_members } = logs.inputSchema.properties
+// The lines that it answers name no process.
+const { page: _page, after: _after, process_id: _process_id, ...log_members } = logs.inputSchema.properties
 
 export const search_logs: Tool = {
   ...logs,
