@@ -11,8 +11,6 @@ export type Range = { fd: number; low: number; high: number }
 export type Lines = { kind: 'lines'; bytes: Buffer; from: number; to: number; base: number }
 export type LongLine = { kind: 'long line'; start: number; end: number }
 
-/** A page holds a few hundred kilobytes at most, so that one block is mostly enough. */
-export const block_bytes = 256 * 1024
 export const line_bytes_max = 128 * 1024
 const line_break = 10
 

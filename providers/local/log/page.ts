@@ -5,14 +5,13 @@
 //    cursor to go on, even if it found little.
 import { closeSync } from 'node:fs'
 import type { LogEntry, LogQuery } from '../../log.ts'
-import { block_bytes, blocksBackwards, line_bytes_max } from './blocks.ts'
+import { blocksBackwards, line_bytes_max } from './blocks.ts'
 import type { LogPosition } from './cursor.ts'
 import { entryOf, type ParsedEntry, parseEntry, timeAt } from '../../postgres/log-entry.ts'
 import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
-import { lookAhead } from './look-ahead.ts'
 import { matchingLines } from './matching-lines.ts'
 import { newSearch, type Search } from './search.ts'
-import { disorder_ms, rangeOf } from './seek.ts'
+import { seekTime } from './seek.ts'
 
 /** `hidden`: the folder of the host that no entry may name. */
 export type NodeLog = { folder: string; node: number; hidden?: string }
@@ -24,9 +23,13 @@ export type Placed = { entry: LogEntry; end: LogPosition }
 
 export type Page = { entries: LogEntry[]; placed: Placed[]; next: LogPosition | undefined }
 
+/** A page holds a few hundred kilobytes at most, so this is mostly one read. */
+const block_bytes = 256 * 1024
 /** Counted in whole files, which rotation keeps small. */
 const scanned_bytes_max = 2 * 1024 ** 3
 const head_bytes = 64 * 1024
+/** How much earlier than its neighbours an entry may be: its time is taken before it waits for its turn to be written. */
+export const disorder_ms = 1_000
 
 /** `reached`: where the next page goes on, once that is known. */
 export type Harvest = { found: ParsedFound[]; skipped: number; scanned_bytes: number; reached: LogPosition | undefined }
@@ -36,49 +39,40 @@ type ParsedFound = { parsed: ParsedEntry; entry: LogEntry; position: LogPosition
 export async function readPage(log: NodeLog, query: PageQuery, after: LogPosition | undefined): Promise<Page> {
   const search = newSearch(query)
   const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
-  const names = listLogFiles(log.folder).filter((name) => canHold(name, query, after))
-  // Most searches find enough in the newest file.
-  const older = lookAhead(names.slice(1).map((name) => ({ ...query, folder: log.folder, name })))
-  try {
-    for (const [at, name] of names.entries()) {
-      if (harvest.scanned_bytes >= scanned_bytes_max) {
-        harvest.reached = { node: log.node, file: names[at - 1] ?? '', offset: 0 }
-        break
-      }
-      const looked = at > 0 && search.pattern !== undefined ? (await older.next()).value : undefined
-      if (looked?.may_match === false) harvest.scanned_bytes += looked.bytes
-      else if (await collectFrom(log, name, query, after, search, harvest)) break
+  let newer = ''
+  for (const name of listLogFiles(log.folder)) {
+    if (after !== undefined && name > after.file) continue
+    if (beginOf(name) - disorder_ms >= (query.until_ms ?? Infinity)) continue
+    if (harvest.scanned_bytes >= scanned_bytes_max) {
+      harvest.reached = { node: log.node, file: newer, offset: 0 }
+      break
     }
-  } finally {
-    await older.return(undefined)
+    newer = name
+    const file = openLogFile(log.folder, name)
+    if (file === undefined) continue
+    try {
+      const end = name === after?.file ? Math.min(after.offset, file.size) : file.size
+      const range = rangeOf(file, end, query)
+      const part = { file, name, node: log.node, hidden: log.hidden, ...range }
+      const done = await collectFile(part, query, search, harvest)
+      if (done || range.last) break
+      harvest.scanned_bytes += Math.max(0, range.high - range.low)
+    } finally {
+      closeSync(file.fd)
+    }
   }
   return pageOf(harvest)
 }
 
-function canHold(name: string, { until_ms = Infinity }: PageQuery, after: LogPosition | undefined): boolean {
-  return (after === undefined || name <= after.file) && beginOf(name) - disorder_ms < until_ms
-}
-
-/** True when no older entry belongs to the page. */
-async function collectFrom(
-  log: NodeLog,
-  name: string,
-  query: PageQuery,
-  after: LogPosition | undefined,
-  search: Search,
-  harvest: Harvest,
-): Promise<boolean> {
-  const file = openLogFile(log.folder, name)
-  if (file === undefined) return false
-  try {
-    const end = name === after?.file ? Math.min(after.offset, file.size) : file.size
-    const range = rangeOf(file, end, query)
-    const part = { file, name, node: log.node, hidden: log.hidden, ...range }
-    const done = await collectFile(part, query, search, harvest)
-    harvest.scanned_bytes += Math.max(0, range.high - range.low)
-    return done || range.last
-  } finally {
-    closeSync(file.fd)
+/** The part of a file in which entries between the bounds can lie. */
+function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: PageQuery) {
+  const since = since_ms === undefined ? undefined : seekTime(fd, size, since_ms - disorder_ms)
+  const until = until_ms === undefined ? undefined : seekTime(fd, size, until_ms + disorder_ms)
+  return {
+    low: since?.earlier ? since.offset : 0,
+    high: Math.min(until?.offset ?? end, end),
+    /** All earlier entries are too old. */
+    last: since?.earlier === true,
   }
 }
 

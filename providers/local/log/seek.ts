@@ -1,30 +1,12 @@
 // Finds the position of a moment in a log file by bisection: entries lie in the order of their times, or nearly so. It reads
 // a few kilobytes at some twenty positions, whatever the size of the file; and where a line is very long, none of it twice.
 import { readSync } from 'node:fs'
-import type { LogQuery } from '../../log.ts'
 import { timeAt } from '../../postgres/log-entry.ts'
-import type { LogFile } from './files.ts'
 
 const probe_bytes = 8 * 1024
 /** Enough to read the time at a line's start. */
 const time_bytes = 64
 const line_break = 10
-/** How much earlier than its neighbours an entry may be: its time is taken before it waits for its turn to be written. */
-export const disorder_ms = 1_000
-
-/** The part of a file in which entries between the bounds can lie. */
-export function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: Bounds) {
-  const since = since_ms === undefined ? undefined : seekTime(fd, size, since_ms - disorder_ms)
-  const until = until_ms === undefined ? undefined : seekTime(fd, size, until_ms + disorder_ms)
-  return {
-    low: since?.earlier ? since.offset : 0,
-    high: Math.min(until?.offset ?? end, end),
-    /** All earlier entries are too old. */
-    last: since?.earlier === true,
-  }
-}
-
-type Bounds = Pick<LogQuery, 'since_ms' | 'until_ms'>
 
 /** `offset`: the start of the first line with this time or a later one, `size` when there is none; `earlier`: whether one
  * with an earlier time lies before it. */

@@ -5,9 +5,9 @@ import { closeSync } from 'node:fs'
 import type { LogEntry, LogTailQuery } from '../../log.ts'
 import type { LogPosition } from './cursor.ts'
 import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
-import { collectFile, type Harvest, type NodeLog } from './page.ts'
+import { collectFile, disorder_ms, type Harvest, type NodeLog } from './page.ts'
 import { newSearch } from './search.ts'
-import { disorder_ms, seekTime } from './seek.ts'
+import { seekTime } from './seek.ts'
 
 export type TailQuery = Omit<LogTailQuery, 'node' | 'after'>
 
