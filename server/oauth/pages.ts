@@ -18,17 +18,7 @@ export function loginPage({ client_name, action, csrf, email, message }: LoginPa
       ${alertOf(message)}
       <form method="post" action="${action}">
         ${hiddenInputs({ csrf })}
-        <label for="email">E-mail</label>
-        <input
-          id="email"
-          name="email"
-          type="email"
-          autocomplete="username"
-          required
-          maxlength="254"
-          value="${email}"
-          autofocus
-        />
+        ${emailInput(email)}
         <label for="password">Password</label>
         <input
           id="password"
@@ -161,17 +151,7 @@ export function changePasswordPage({ csrf, email, message }: PasswordPage & { em
     markup`${alertOf(message)}
       <form method="post" action="/oauth/password">
         ${hiddenInputs({ csrf })}
-        <label for="email">E-mail</label>
-        <input
-          id="email"
-          name="email"
-          type="email"
-          autocomplete="username"
-          required
-          maxlength="254"
-          value="${email}"
-          autofocus
-        />
+        ${emailInput(email)}
         <label for="password">Password until now</label>
         <input
           id="password"
@@ -212,6 +192,20 @@ export function passwordDonePage(): string {
     'Your password is set',
     markup`<p>Log in with it from now on: in the console, or with <strong>howdah login</strong>.</p>`,
   )
+}
+
+function emailInput(email: string) {
+  return markup`<label for="email">E-mail</label>
+    <input
+      id="email"
+      name="email"
+      type="email"
+      autocomplete="username"
+      required
+      maxlength="254"
+      value="${email}"
+      autofocus
+    />`
 }
 
 function newPasswordInput(focus?: 'autofocus') {
