@@ -1,5 +1,5 @@
 // Bench: what backups cost commits, and how long it takes to come back: from the repository against `restic restore` by hand, from a
-// deletion, and in a drill against a fork to a moment. `--services 4 --gb 1` chooses what is restored. All services but the first are
+// deletion, and in a drill against a fork to a moment, from the repository and without one. `--services 4 --gb 1` chooses what is restored. All services but the first are
 // forks of it: what the repository stores is small then, and what is restored is not. How much a lost machine loses, bench/losses.ts has.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -43,12 +43,20 @@ await inPlace(
           forks.push(service_id)
         }
         for (const service_id of [first.service_id, ...forks]) await untilCopied(bench, { service_id })
-        figures.push(await commitCost(bench, first), await drillTime(bench, first), await undeleteTime(bench, first))
+        figures.push(await commitCost(bench, first))
+        figures.push(...(await drillFigures(bench, first, folder, { target, key })))
+        figures.push(await undeleteTime(bench, first))
       },
       env,
       '1h',
     )
-    figures.push(await restoreTime(folder, target, key))
+    figures.push(await restoreTime(folder, { target, key }))
+    await withHowdah(join(folder, 'alone'), async (bench) => {
+      say(`a service without a repository is filled with ${size} GB`)
+      const alone = await newParent(bench, size)
+      await takeSnapshot(bench, alone)
+      figures.push(...(await drillFigures(bench, alone, folder)))
+    })
     printFigures(`backup, ${count} services of ${size} GB, on ${description}`, figures)
   },
   restoredGbOf,
@@ -94,28 +102,44 @@ async function commitsPerSecond(parent: Parent): Promise<number> {
   return commits / (turn_ms / 1000)
 }
 
-/** In turns: both read the same snapshot, the one here and the other out of the repository. */
-async function drillTime(bench: Bench, parent: Parent): Promise<Figure> {
-  say('forks to a moment, and drills')
-  const [forks, drills]: [number[], number[]] = [[], []]
+type Repository = { target: string; key: string }
+
+/** In turns, of the same snapshot: a fork, a drill and, where there is a repository, what restic alone takes to give it back. */
+async function drillFigures(bench: Bench, parent: Parent, folder: string, repository?: Repository): Promise<Figure[]> {
+  const from = repository === undefined ? 'its own snapshot' : 'the repository'
+  say(`forks to a moment, and drills from ${from}`)
+  const [forks, drills, by_hand]: [number[], number[], number[]] = [[], [], []]
   for (let turn = 0; turn < turns; turn += 1) {
-    await untilCopied(bench, parent)
+    if (repository) await untilCopied(bench, parent)
     const target_time = new Date(Date.now() - 1_000).toISOString()
-    const fork_ms = await timed(async () => {
-      const fork = await bench.forkService(parent.service_id, { fork_strategy: 'PITR', target_time })
-      await bench.waitFor(fork.service_id, 'READY')
-    })
+    forks.push(
+      await timed(async () => {
+        const fork = await bench.forkService(parent.service_id, { fork_strategy: 'PITR', target_time })
+        await bench.waitFor(fork.service_id, 'READY')
+      }),
+    )
     const before = (await protectionOf(bench, parent)).last_proven_restorable_at
-    const drill_ms = await timed(async () => {
-      await call(bench, 'POST', `services/${parent.service_id}/drill`)
-      while ((await protectionOf(bench, parent)).last_proven_restorable_at === before) await pause(50)
-    })
-    forks.push(fork_ms)
-    drills.push(drill_ms)
+    drills.push(
+      await timed(async () => {
+        await call(bench, 'POST', `services/${parent.service_id}/drill`)
+        while ((await protectionOf(bench, parent)).last_proven_restorable_at === before) await pause(50)
+      }),
+    )
+    if (repository) by_hand.push(await resticTime(repository, folder, `service-${parent.service_id}`))
   }
-  const ratio = medianOf(drills) / medianOf(forks)
-  const compared = { floor: spread(forks, 'ms'), ours: spread(drills, 'ms') }
-  return { what: 'drill from the repository, against a fork to a moment', ...compared, ratio, goal: atMost(1.5, ratio) }
+  const compared = (what: string, floor: number[], limit?: number): Figure => {
+    const ratio = medianOf(drills) / medianOf(floor)
+    const goal = limit === undefined ? {} : { goal: atMost(limit, ratio) }
+    return {
+      what: `drill from ${from}, against ${what}`,
+      floor: spread(floor, 'ms'),
+      ours: spread(drills, 'ms'),
+      ratio,
+      ...goal,
+    }
+  }
+  const of_fork = compared('a fork to a moment', forks, 1.5)
+  return repository ? [of_fork, compared('restic restore of it by hand', by_hand)] : [of_fork]
 }
 
 async function undeleteTime(bench: Bench, { service_id }: Parent): Promise<Figure> {
@@ -134,26 +158,32 @@ async function undeleteTime(bench: Bench, { service_id }: Parent): Promise<Figur
   return { what: 'undelete, until READY', ours: spread(times, 'ms'), goal: atMost(1_000, medianOf(times), ' ms') }
 }
 
-async function restoreTime(folder: string, target: string, key: string): Promise<Figure> {
+async function restoreTime(folder: string, repository: Repository): Promise<Figure> {
   say('the installation is restored, by hand and by us')
+  const hand_ms = await resticTime(repository, folder)
+  const data_dir = join(folder, 'restored')
+  const ours_ms = await timed(() => restore(repository.target, { data_dir, key: repository.key }))
+  rmSync(data_dir, { recursive: true })
+  const ratio = ours_ms / hand_ms
+  const compared = { floor: spread([hand_ms], 'ms'), ours: spread([ours_ms], 'ms') }
+  return { what: 'restore of all, against restic by hand', ...compared, ratio, goal: atMost(1.3, ratio) }
+}
+
+/** Of `restic restore` by hand: of the newest copy of all, or of what has this tag. */
+async function resticTime({ target, key }: Repository, folder: string, tag?: string): Promise<number> {
   const env = { ...process.env, RESTIC_REPOSITORY: target, RESTIC_PASSWORD: key }
   const restic = (words: string[]) => execFileSync('restic', words, { env, encoding: 'utf8' })
   type Run = { id: string; tags?: string[] }
   const runs = JSON.parse(restic(['snapshots', '--json'])) as Run[] // restic's own form
   const newest = new Map(
-    runs.map(({ id, tags = [] }) => [tags.find((tag) => tag.startsWith('service-')) ?? tags[0], id]),
+    runs.map(({ id, tags = [] }) => [tags.find((one) => one.startsWith('service-')) ?? tags[0], id]),
   )
   newest.delete('owner')
   const by_hand = join(folder, 'by-hand')
   const hand_ms = await timed(async () => {
-    for (const id of newest.values()) restic(['restore', id, '--target', by_hand])
+    for (const [of, id] of newest) if (tag === undefined || of === tag) restic(['restore', id, '--target', by_hand])
     execFileSync('sync', ['--file-system', by_hand])
   })
   rmSync(by_hand, { recursive: true })
-  const data_dir = join(folder, 'restored')
-  const ours_ms = await timed(() => restore(target, { data_dir, key }))
-  rmSync(data_dir, { recursive: true })
-  const ratio = ours_ms / hand_ms
-  const compared = { floor: spread([hand_ms], 'ms'), ours: spread([ours_ms], 'ms') }
-  return { what: 'restore of all, against restic by hand', ...compared, ratio, goal: atMost(1.3, ratio) }
+  return hand_ms
 }

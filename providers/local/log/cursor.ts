@@ -1,7 +1,7 @@
 // A cursor names a position in one node's log: a file and a byte at which a line starts. It is not a count, so it stays valid
 // while entries arrive, files rotate and old ones are removed. It is opaque to callers, and a cursor of another
 // service or of other making is refused: by its version, its service and a checksum. It holds no secret and grants nothing.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isLogFile } from './files.ts'
 
 /** Entries before this byte of this file, and those of all older files, are older than the position. */
@@ -12,7 +12,8 @@ const checksum_bytes = 8
 
 export function newCursor(service_id: string, { node: number, file, offset }: LogPosition): string {
   const text = JSON.stringify([version, service_id, number, file, offset])
-  return Buffer.concat([checksumOf(text), Buffer.from(text)]).toString('base64url')
+  // Names of files are ASCII, as are the others: a character is a byte.
+  return Buffer.from(checksumOf(text) + text, 'latin1').toString('base64url')
 }
 
 /** Undefined for text that is no cursor of this service. */
@@ -20,8 +21,8 @@ export function parseCursor(service_id: string, cursor: string): LogPosition | u
   const bytes = Buffer.from(cursor, 'base64url')
   // The decoder skips what is not base64url; a cursor has one spelling only.
   if (bytes.toString('base64url') !== cursor || bytes.length <= checksum_bytes) return undefined
-  const text = bytes.subarray(checksum_bytes).toString()
-  if (!checksumOf(text).equals(bytes.subarray(0, checksum_bytes))) return undefined
+  const text = bytes.toString('latin1', checksum_bytes)
+  if (checksumOf(text) !== bytes.toString('latin1', 0, checksum_bytes)) return undefined
   const [made_by, owner, node, file, offset] = parseArray(text)
   if (made_by !== version || owner !== service_id) return undefined
   if (typeof file !== 'string' || !isLogFile(file)) return undefined
@@ -42,6 +43,7 @@ function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
 }
 
-function checksumOf(text: string): Buffer {
-  return createHash('sha256').update(`howdah log cursor ${text}`).digest().subarray(0, checksum_bytes)
+/** A character a byte. */
+function checksumOf(text: string): string {
+  return hash('sha256', `howdah log cursor ${text}`, 'binary').slice(0, checksum_bytes)
 }

