@@ -68,9 +68,8 @@ const ServiceResource = Type.Object({
     {
       cpu_millis: Type.Optional(integer('Milli-cores; absent for a shared service.', 1000)),
       memory_gbs: Type.Optional(integer('Gigabytes of memory; absent for a shared service.', 4)),
-      disk_gbs: Type.Optional(
-        integer('What data, WAL and archive may take together; absent: as much as there is.', 100),
-      ),
+      disk_gbs: Type.Optional(integer('For data, WAL and archive together; absent: as much as there is.', 100)),
+      max_connections: integer('How many sessions its PostgreSQL takes at once, those of a pooler included.', 200),
       volume_type: text('What kind of storage the region gives.', 'local'),
     },
     { description: 'What the service may use.' },

@@ -11,7 +11,7 @@ const service = (changes: Partial<Service>): Service => ({
   ...example,
   ha_replicas: { replica_count: 0, sync_replica_count: 0 },
   metadata: { environment: 'DEV' },
-  resources: [{ id: 'x', spec: { cpu_millis: 500, memory_gbs: 2, volume_type: 'local' } }],
+  resources: [{ id: 'x', spec: { cpu_millis: 500, memory_gbs: 2, max_connections: 100, volume_type: 'local' } }],
   ...changes,
 })
 const kept = {

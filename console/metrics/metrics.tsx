@@ -196,8 +196,9 @@ function useSeries(service: Service, name: MetricName, { from, to, range_ms }: W
 }
 
 function limitOf({ resources }: Service, name: MetricName): number | undefined {
-  const { cpu_millis, memory_gbs, disk_gbs } = resources[0]?.spec ?? {}
+  const { cpu_millis, memory_gbs, disk_gbs, max_connections } = resources[0]?.spec ?? {}
   if (name === 'cpu_usage_millicores') return cpu_millis
+  if (name === 'connections') return max_connections
   if (name === 'memory_usage_bytes') return memory_gbs === undefined ? undefined : memory_gbs * 2 ** 30
   return name === 'disk_usage_bytes' && disk_gbs !== undefined ? disk_gbs * 2 ** 30 : undefined
 }

@@ -18,6 +18,8 @@ import { Nodes } from './nodes.tsx'
 import { sizeInWords } from './size.tsx'
 import { Sparks } from './sparks.tsx'
 
+const last_events = 10
+
 export function Overview() {
   const service = useService()
   return (
@@ -36,6 +38,7 @@ export function Overview() {
 function Connection({ service }: { service: Service }) {
   const { endpoint, connection_pooler, vpc_endpoint, project_id, service_id } = service
   const shown = vpc_endpoint ?? endpoint
+  const max_connections = service.resources[0]?.spec.max_connections
   return (
     <Card
       title="Connection"
@@ -54,6 +57,7 @@ function Connection({ service }: { service: Service }) {
           ['Pooler', connection_pooler === undefined ? 'off' : `port ${connection_pooler.endpoint.port}`],
           ['Network', vpc_endpoint === undefined ? 'every network of the host' : `VPC ${vpc_endpoint.vpc_id} alone`],
           ['Size', sizeInWords(service)],
+          ['Sessions', max_connections !== undefined && `at most ${max_connections}`],
         ]}
       />
     </Card>
@@ -120,7 +124,8 @@ function tried(protection: Service['protection']) {
 }
 
 function LastEvents({ service: { project_id, service_id } }: { service: Service }) {
-  const { data, error } = useQuery(q('listServiceEvents', { project_id, service_id }))
+  const query = { limit: last_events }
+  const { data, error } = useQuery(q('listServiceEvents', { project_id, service_id, query }))
   return (
     <Card
       wide
@@ -132,7 +137,7 @@ function LastEvents({ service: { project_id, service_id } }: { service: Service 
       }
     >
       <Problem error={error} />
-      {data === undefined ? <Skeleton /> : <EventList events={data.slice(0, 10)} />}
+      {data === undefined ? <Skeleton /> : <EventList events={data} />}
     </Card>
   )
 }

@@ -2,6 +2,7 @@
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { replicaSetStatusOf, type ReplicaSetStatus, statusAsService } from '#contract/replica-set-status.ts'
 import type { Service } from '#contract/service.ts'
+import { connectionsOf } from '#providers/postgres/size.ts'
 import { endpointOf } from '../address.ts'
 import type { ReplicaSetRow } from './replica-sets.ts'
 import type { ServiceRow } from './store.ts'
@@ -38,6 +39,8 @@ export function setAsService(row: ReplicaSetRow, parent: Parent & { power: 'on' 
   // Its nodes are copies of the service, and may take as much.
   const { volume_type = 'unknown', disk_gbs } = service.resources[0]?.spec ?? {}
   const { connection_pooler } = pooler
+  // Each node takes as many as a service of its size.
+  const max_connections = row.nodes * connectionsOf({ cpu_millis, memory_gbs })
   return {
     service_id: id,
     project_id: service.project_id,
@@ -54,6 +57,11 @@ export function setAsService(row: ReplicaSetRow, parent: Parent & { power: 'on' 
     ha_replicas: { replica_count: 0, sync_replica_count: 0 },
     metadata,
     read_replica_sets: [],
-    resources: [{ id, spec: { cpu_millis, memory_gbs, ...(disk_gbs !== undefined && { disk_gbs }), volume_type } }],
+    resources: [
+      {
+        id,
+        spec: { cpu_millis, memory_gbs, max_connections, ...(disk_gbs !== undefined && { disk_gbs }), volume_type },
+      },
+    ],
   }
 }

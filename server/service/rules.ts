@@ -7,6 +7,7 @@ import type { Service } from '#contract/service.ts'
 import type { Addon } from '#contract/service-input.ts'
 import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
+import { connectionsOf } from '#providers/postgres/size.ts'
 import type { Moment, ServiceSource, WantedExchange, WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from './replica-set-view.ts'
 import { writtenPolicyOf } from '../snapshot/policy.ts'
@@ -215,7 +216,12 @@ export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Vol
     ...(policy && { snapshot_policy: policy }),
     metadata: { environment: row.environment },
     read_replica_sets: row.replica_sets.map((set) => replicaSetView(set, row)),
-    resources: [{ id: row.service_id, spec: { ...(size === 'shared' ? {} : size), ...volume } }],
+    resources: [
+      {
+        id: row.service_id,
+        spec: { ...(size === 'shared' ? {} : size), max_connections: connectionsOf(size), ...volume },
+      },
+    ],
   }
   if (row.vpc_id !== null) {
     view.vpcEndpoint = { ...view.endpoint, vpc_id: String(row.vpc_id) }

@@ -9,6 +9,7 @@ import { unaliased, user_commands } from '#cli/user/main.ts'
 import { connection_formats } from '#contract/connection.ts'
 import { fault_status } from '#contract/fault.ts'
 import { sizes } from '#contract/size.ts'
+import { connectionsOf } from '#providers/postgres/size.ts'
 import { refused_extensions, tenant_extensions } from '#providers/postgres/tenant-extensions.ts'
 import { settings } from '#server/config.ts'
 import { root } from '#test/sources.ts'
@@ -81,6 +82,7 @@ test('the forms of a connection string are those of the contract', () => {
 test('the sizes are those of the contract', () => {
   const rows = tableBelow(pageAt('docs/services-and-sizes.md'), 'Sizes').slice(0, -1)
   expect(rows.map(([cpu, memory]) => ({ cpu_millis: Number(cpu), memory_gbs: Number(memory) }))).toEqual(sizes)
+  expect(rows.map(([, , , connections]) => Number(connections))).toEqual(sizes.map(connectionsOf))
 })
 
 test('the extensions that a tenant may make, and may not, are those of the control files', () => {

@@ -179,7 +179,8 @@ describe('a set at the place of a service', () => {
         connection_pooler: set?.connection_pooler,
         forked_from: { is_standby: true, project_id: howdah.project_id, service_id },
         read_replica_sets: [],
-        resources: [{ id, spec: small }],
+        // Two nodes, each with those of its size.
+        resources: [{ id, spec: { ...small, max_connections: 200 } }],
       },
     })
   })

@@ -93,7 +93,7 @@ test('a resize is answered as CONFIGURING, changes the settings of PostgreSQL an
   expect(answer).toMatchObject({ status: 202, body: { status: 'CONFIGURING', endpoint: service.endpoint } })
   expect(answer.body).not.toHaveProperty('initial_password')
   const { body } = await howdah.untilStatus(service.service_id, 'READY')
-  expect(body.resources[0]?.spec).toMatchObject({ cpu_millis: 500, memory_gbs: 2 })
+  expect(body.resources[0]?.spec).toMatchObject({ cpu_millis: 500, memory_gbs: 2, max_connections: 100 })
   expect(await setting('shared_buffers')).toBe('512MB')
   expect(await setting('max_connections')).toBe('100')
   expect(await query('select word from kept')).toEqual(['from the start'])

@@ -159,8 +159,14 @@ test('the quota is shown with the size, and its parts are measured', async () =>
     const specOf = async ({ service_id }: ReadyService) =>
       (await big.call<{ resources: { spec: object }[] }>('GET', `${big.services}/${service_id}`)).body.resources[0]
         ?.spec
-    expect(await specOf(shared)).toEqual({ disk_gbs: 3, volume_type: 'local' })
-    expect(await specOf(sized)).toEqual({ cpu_millis: 500, memory_gbs: 2, disk_gbs: 6, volume_type: 'local' })
+    expect(await specOf(shared)).toEqual({ max_connections: 50, disk_gbs: 3, volume_type: 'local' })
+    expect(await specOf(sized)).toEqual({
+      cpu_millis: 500,
+      memory_gbs: 2,
+      max_connections: 100,
+      disk_gbs: 6,
+      volume_type: 'local',
+    })
     const exposed = await until(async () => {
       const { text } = await scrape(big)
       const measured = text.split('\n').filter((line) => line.includes(sized.service_id))
@@ -180,7 +186,7 @@ test('without quotas none is shown, and none is in force', async () => {
   try {
     const { service_id, ...service } = await free.createService({ name: 'free', cpu_millis: 'shared' })
     const { body } = await free.call<{ resources: { spec: object }[] }>('GET', `${free.services}/${service_id}`)
-    expect(body.resources[0]?.spec).toEqual({ volume_type: 'local' })
+    expect(body.resources[0]?.spec).toEqual({ max_connections: 50, volume_type: 'local' })
     expect(await ask(free.server.api_url, service, service.initial_password, 'show temp_file_limit')).toEqual(['-1'])
   } finally {
     await free.stop()
