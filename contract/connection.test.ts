@@ -14,11 +14,12 @@ const service: Service = {
   read_replica_sets: [{ ...set, id: 'set', endpoint: { host: '10.0.0.1', port: 5433 } }],
 }
 const { connection_pooler: _, ...without_pooler } = service
+const { endpoint: direct } = service
 
 test.each([
   [service, {}, { port: 5432, database: 'tsdb' }],
-  [service, { pooled: 'session' }, { port: 6432, database: 'tsdb' }],
-  [service, { pooled: 'transaction' }, { port: 6432, database: 'tsdb_transaction' }],
+  [service, { pooled: 'session' }, { port: 6432, database: 'tsdb', direct }],
+  [service, { pooled: 'transaction' }, { port: 6432, database: 'tsdb_transaction', direct }],
   [service, { replica_set_id: 'set' }, { port: 5433, database: 'tsdb' }],
   [service, { replica_set_id: 'set', pooled: 'session' }, undefined],
   [service, { replica_set_id: 'other' }, undefined],
@@ -50,7 +51,7 @@ test.each<[ConnectionFormat, { password?: string; ca?: string }, string]>([
   [
     'prisma',
     { ca: '/ca.pem' },
-    'postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require&sslcert=/ca.pem&sslaccept=strict',
+    'DATABASE_URL="postgresql://tsdbadmin@10.0.0.1:5432/tsdb?sslmode=require&sslcert=/ca.pem&sslaccept=strict"',
   ],
   [
     'node',
@@ -90,10 +91,12 @@ test.each<[ConnectionFormat, { password?: string; ca?: string }, string]>([
   expect(connectionLine(it, format, secrets)).toBe(line)
 })
 
-test('prisma is told of a pooler by transaction, and IPv6 has its brackets', () => {
-  expect(connectionLine({ ...it, host: '::1', database: 'tsdb_transaction' }, 'prisma')).toBe(
-    'postgresql://tsdbadmin@[::1]:5432/tsdb_transaction?sslmode=require&pgbouncer=true',
-  )
+test('prisma is told of a pooler by transaction and of the address without it, and IPv6 has its brackets', () => {
+  const pooled = { ...it, host: '::1', port: 6432, database: 'tsdb_transaction', direct: { host: '::1', port: 5432 } }
+  expect(connectionLine(pooled, 'prisma').split('\n')).toEqual([
+    'DATABASE_URL="postgresql://tsdbadmin@[::1]:6432/tsdb_transaction?sslmode=require&pgbouncer=true"',
+    'DIRECT_URL="postgresql://tsdbadmin@[::1]:5432/tsdb?sslmode=require"',
+  ])
 })
 
 test('no line has a password that was not given', () => {

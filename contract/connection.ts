@@ -1,4 +1,4 @@
-// How a program connects to a service: address, database and user, and the same as one line for a language or a tool. Pure.
+// How a program connects to a service: address, database and user, and the same as a line for a language or a tool. Pure.
 // A password is in a line only where the caller gives one.
 import type { Service } from './service.ts'
 
@@ -15,7 +15,9 @@ export type ConnectionChoice = {
   replica_set_id?: string | undefined
 }
 
-export type Connection = { host: string; port: number; database: string; user: string }
+type Address = { host: string; port: number }
+/** `direct`: where the same databases are without their pooler, for what does not go by one. */
+export type Connection = Address & { database: string; user: string; direct?: Address }
 
 export type ConnectionSecrets = { password?: string | undefined; /** A file. */ ca?: string | undefined }
 
@@ -27,7 +29,8 @@ export function connectionOf(service: Service, choice: ConnectionChoice = {}): C
   const endpoint = pooled === undefined ? target?.endpoint : target?.connection_pooler?.endpoint
   if (endpoint === undefined) return undefined
   const database = pooled === 'transaction' ? transaction_database : master_database
-  return { ...endpoint, database, user: master_user }
+  const { endpoint: direct } = target ?? service
+  return { ...endpoint, database, user: master_user, ...(pooled !== undefined && { direct }) }
 }
 
 export const connection_formats = [
@@ -84,9 +87,12 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
     return `jdbc:postgresql://${hostInUri(host)}:${port}/${dbname}?${queryOf({ ...more, ...passwordOf(secrets) })}`
   },
   prisma: (it, secrets) => {
-    const { ca } = secrets
-    const tls = ca === undefined ? { sslmode: 'require' } : { sslmode: 'require', sslcert: ca, sslaccept: 'strict' }
-    return uriWith(it, secrets, { ...tls, ...(it.database === transaction_database && { pgbouncer: 'true' }) })
+    const line = (name: string, at: Connection) => `${name}="${prismaUri(at, secrets)}"`
+    const url = line('DATABASE_URL', it)
+    // Its migrations hold locks of a session.
+    return it.direct === undefined
+      ? url
+      : `${url}\n${line('DIRECT_URL', { ...it, ...it.direct, database: master_database })}`
   },
   node: ({ host, port, database, user }, secrets) =>
     `new pg.Client(${literalOf({ host, port, database, user }, secrets)})`,
@@ -116,6 +122,12 @@ function literalOf(members: Record<string, unknown>, secrets: ConnectionSecrets)
     secrets.ca === undefined ? '{ rejectUnauthorized: false }' : `{ ca: readFileSync(${JSON.stringify(secrets.ca)}) }`
   const given = Object.entries({ ...members, ...passwordOf(secrets) })
   return `{ ${given.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ')}, ssl: ${tls} }`
+}
+
+function prismaUri(it: Connection, secrets: ConnectionSecrets): string {
+  const { ca } = secrets
+  const tls = ca === undefined ? { sslmode: 'require' } : { sslmode: 'require', sslcert: ca, sslaccept: 'strict' }
+  return uriWith(it, secrets, { ...tls, ...(it.database === transaction_database && { pgbouncer: 'true' }) })
 }
 
 function uriOf(it: Connection, secrets: ConnectionSecrets): string {

@@ -27,7 +27,8 @@ export const get_connection: Tool = {
     const connection = connectionOf(service, { pooled })
     if (connection === undefined)
       throw new Fault('INVALID_REQUEST', 'the service has no connection pooler; enable it first')
-    return { data: { ...connection, password: '$PGPASSWORD', uri: connectionLine(connection, 'uri') } }
+    const { direct: _, ...shown } = connection
+    return { data: { ...shown, password: '$PGPASSWORD', uri: connectionLine(connection, 'uri') } }
   },
 }
 

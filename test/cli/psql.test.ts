@@ -1,11 +1,14 @@
 // What people do with a real database: psql, connection strings, and a log that is followed over a server that is started anew.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { leaveLogin } from '#cli/first-login.ts'
+import { connectionLine, connectionOf } from '#contract/connection.ts'
 import type { LogEntry } from '#contract/log.ts'
 import type { Service } from '#contract/service.ts'
 import { isAtLeast } from '#providers/postgres/pooler-settings.ts'
@@ -101,6 +104,44 @@ test.skipIf(why_not_pooled)(`psql goes through the pooler and to a replica set${
   )
   expect((await psql(['--replica', 'readers'], '-c', 'select pg_is_in_recovery()')).stdout).toBe('t\n')
 })
+
+test.skipIf(why_not_pooled)(
+  `the lines of Prisma and of Node lead through the pooler and past it${why_not_pooled}`,
+  async () => {
+    const words = 'service connection-string shop --format prisma --pooled=transaction --with-password'
+    const { stdout } = await howdah(words.split(' '), env)
+    const found = [...stdout.matchAll(/^(\w+)="(.*)"$/gm)].map(([, name, url = '']) => ({ name, url: new URL(url) }))
+    expect(found.map(({ name, url }) => [name, url.pathname, url.searchParams.get('pgbouncer')])).toEqual([
+      ['DATABASE_URL', '/tsdb_transaction', 'true'],
+      ['DIRECT_URL', '/tsdb', null],
+    ])
+    for (const { url } of found) {
+      const { hostname: host, port, pathname, username: user, password, searchParams } = url
+      expect(searchParams.get('sslaccept')).toBe('strict')
+      const ssl = { ca: readFileSync(searchParams.get('sslcert') ?? '') }
+      const at = { host, port: Number(port), database: pathname.slice(1) }
+      expect(await userAt(new pg.Client({ ...at, user, password, ssl }))).toBe('tsdbadmin')
+    }
+    const { body } = await installation.call<Service[]>('GET', `${installation.services}?name=shop`)
+    const { password = '', searchParams } = found[0]?.url ?? {}
+    for (const pooled of [undefined, 'session', 'transaction'] as const) {
+      const connection = body[0] && connectionOf(body[0], { pooled })
+      const ca = searchParams?.get('sslcert') ?? ''
+      const line = connection === undefined ? '' : connectionLine(connection, 'node', { password, ca })
+      // It is what the line makes.
+      expect(await userAt(runInNewContext(line, { pg, readFileSync }) as pg.Client)).toBe('tsdbadmin')
+    }
+  },
+)
+
+async function userAt(client: pg.Client): Promise<string | undefined> {
+  await client.connect()
+  try {
+    return (await client.query<{ current_user: string }>('select current_user')).rows[0]?.current_user
+  } finally {
+    await client.end()
+  }
+}
 
 test.skipIf(why)(
   `a log that is followed goes on over a server that is started anew, without a gap or a repetition${why}`,
